@@ -1,0 +1,74 @@
+// From a spec to sources and manifests in memory: the interface of the generator to the commands.
+// Nothing is written here, so that a run with an error anywhere writes nothing (see gen/output.h).
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+struct argp;
+
+// What the commands that generate have in common on their command line.
+struct gen_options {
+    const char *out_dir;        // -o; "out" unless given
+    const char *templates_dir;  // --templates or $TMAGEN_TEMPLATES; NULL: only the embedded ones
+    char **sets;                // --set, in order: "stages=5"
+    size_t set_count;
+    bool strict;   // an illegal point of a sweep is an error
+    bool explain;  // fill gen_output.explain
+};
+
+// Where a line of generated source comes from. [file] is NULL for the header comment; the names
+// live as long as the process.
+struct gen_line {
+    const char *file;
+    int line;
+};
+
+// One row of the table of resources: what the plan says that the kernel uses.
+struct gen_resource {
+    char *name, *value;
+};
+
+// One kernel. Strings are owned by the result and end in NUL.
+struct gen_output {
+    char *name;    // the stem of the files and the entry's name
+    char *family;  // "gemm"
+    char *arch;    // "sm_90a"
+    char *point;   // of a sweep: "stages=4 cluster.m=2"; else ""
+    char *source;
+    size_t source_len;
+    char *manifest;          // JSON text
+    char *explain;           // NULL unless asked for
+    struct gen_line *lines;  // lines[i] is where line i + 1 of the source comes from
+    size_t line_count;
+    struct gen_resource *resources;
+    size_t resource_count;
+    int block_threads;       // threads of a CTA
+    int shared_memory;       // dynamic bytes of a CTA
+    int budget_registers;    // a thread; 0: none stated
+    int budget_spill_bytes;  // a thread; -1: none stated
+};
+
+// All kernels of one spec file: one, or the legal points of its sweep.
+struct gen_result {
+    char *spec;  // the path that was read
+    struct gen_output *outputs;
+    size_t output_count;
+};
+
+// Generates all kernels of [spec], a path, or a stem that is found as specs/STEM.yaml. Errors go
+// to stderr. Returns 0, or 1 with an empty result. Free the result in either case.
+int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result);
+void gen_result_free(struct gen_result *result);
+
+// Prints to stdout what a family is: its knobs, ladder and checks. Returns 0, or 1 with the errors
+// on stderr.
+int gen_explain_family(const char *family, const struct gen_options *options);
+
+// True where [name] is the name of a family: templates/NAME/family.lua exists.
+bool gen_family_exists(const char *name, const struct gen_options *options);
+
+// The argp parser of -o, --set, --templates and --strict, to be a child of a command's own; its
+// input is a struct gen_options. gen_options_init sets the defaults, gen_options_free the end.
+extern const struct argp gen_options_argp;
+void gen_options_init(struct gen_options *);
+void gen_options_free(struct gen_options *);
