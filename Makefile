@@ -1,0 +1,140 @@
+# Builds tmagen (one program, everything inside), libtmagen.a and .so, and runs what holds them.
+# No configure step: scripts/setup.sh looks for the packages once a build folder, and installs what it may.
+
+VERSION := 0.1.0
+BUILD   ?= build
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+FUZZ_SECONDS ?= 20
+MAKEFLAGS += --no-builtin-rules
+
+WARN     := -Wall -Wextra -Wshadow $(WERROR)
+CPPFLAGS += -I. -D_GNU_SOURCE -DTMAGEN_VERSION='"$(VERSION)"'
+COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+lib_src  := $(wildcard runtime/*.c runtime/emu/*.c)
+tool_src := $(wildcard gen/*.c measure/*.c runtime/reference/*.c)
+unit_src := $(wildcard tests/unit/*.c)
+user_src := $(wildcard tests/*.c)
+fuzz_src := $(wildcard tests/fuzz/*.c)
+embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
+
+lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
+tool_obj := $(tool_src:%.c=$(BUILD)/%.o) $(BUILD)/embed.o
+internal := $(filter-out $(BUILD)/gen/main.o,$(lib_obj) $(tool_obj))
+unit_bin := $(unit_src:%.c=$(BUILD)/%)
+user_bin := $(user_src:%.c=$(BUILD)/%)
+fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
+c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src)
+
+static_lib  := -Wl,-Bstatic -ljansson -lmd
+static_tool := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
+system_lib  := -lm -ldl -lpthread
+
+.DELETE_ON_ERROR:
+.PHONY: all run test test-gpu programs check lint format fuzz sanitize install clean FORCE
+
+all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
+
+run: all
+	@scripts/nvrtc.sh $(BUILD)
+	$(BUILD)/tmagen specs/gemm_256x128.yaml
+
+test: all programs
+	@scripts/nvrtc.sh $(BUILD)
+	@BUILD=$(BUILD) tests/run_tests.sh $(unit_bin)
+
+test-gpu: all                       # every shipped spec, ragged and round shapes, on this machine's GPU
+	$(BUILD)/tmagen verify specs/*.yaml
+
+programs: $(unit_bin) $(user_bin)   # all that the tests run, besides all
+
+check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
+	$(BUILD)/tmagen check --out specs/*.yaml
+
+lint:                               # no finding of ours, no warning of either compiler
+	@scripts/setup.sh lint
+	@scripts/lint.sh $(c_files)
+	@for cc in gcc clang; do $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc WERROR=-Werror all programs || exit 1; done
+
+format:
+	@scripts/setup.sh lint
+	clang-format -i $(c_files) $(wildcard */*.h */*/*.h)
+
+fuzz:
+	@scripts/setup.sh fuzz
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
+	    CFLAGS="$(SANITIZE) -fsanitize=fuzzer-no-link" $(fuzz_bin:$(BUILD)/%=$(BUILD)/fuzz/%)
+	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+sanitize:                           # the whole suite under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS="$(SANITIZE)" SANITIZED=1 test
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install $(BUILD)/tmagen $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/libtmagen.a $(DESTDIR)$(PREFIX)/lib
+	install $(BUILD)/libtmagen.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 runtime/tmagen.h $(DESTDIR)$(PREFIX)/include
+	printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: tmagen' 'Version: $(VERSION)' \
+	    'Description: Loads and launches kernels that tmagen generated' 'Cflags: -I$${prefix}/include' \
+	    'Libs: -L$${prefix}/lib -ltmagen' 'Libs.private: $(system_lib)' \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
+
+clean:
+	rm -rf $(BUILD)
+
+ifneq ($(filter-out clean lint format fuzz sanitize,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/setup.mk
+endif
+$(BUILD)/setup.mk: scripts/setup.sh
+	@mkdir -p $(@D)
+	@scripts/setup.sh build test
+	@echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd)" >$@
+
+$(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tmagen: $(lib_obj) $(tool_obj)
+	$(CC) $(CFLAGS) -o $@ $^ $(static_tool) $(system_lib)
+
+# The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays visible: an
+# application that has its own jansson cannot clash with ours, and -ltmagen is all it needs.
+$(BUILD)/libtmagen.o: $(lib_obj)
+	$(CC) -r -nostdlib -o $@ $^ $(static_lib)
+	objcopy --wildcard --keep-global-symbol='tmagen_*' $@
+
+$(BUILD)/libtmagen.a: $(BUILD)/libtmagen.o
+	rm -f $@ && ar rcs $@ $<
+
+$(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o
+	$(CC) $(CFLAGS) -shared -Wl,-soname,libtmagen.so -o $@ $< $(system_lib)
+
+# The list of embedded files changes only when a file comes or goes, so that a removed template is noticed too.
+$(BUILD)/embed.list: FORCE
+	@mkdir -p $(@D)
+	@echo "$(embedded)" | cmp -s - $@ || echo "$(embedded)" >$@
+
+$(BUILD)/embed.S: scripts/embed.sh $(BUILD)/embed.list
+	scripts/embed.sh $(embedded) >$@
+
+$(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
+	$(CC) -c -o $@ $<
+
+# Unit tests see everything; tests/*.c are applications and see libtmagen alone.
+$(BUILD)/internal.a: $(internal)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
+	$(CC) $(CFLAGS) -o $@ $^ $(static_tool) -lcmocka $(system_lib)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_tool) $(system_lib)
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libtmagen.a
+	$(CC) $(CFLAGS) -o $@ $^ $(system_lib)
+
+.SECONDARY:
+-include $(patsubst %.c,$(BUILD)/%.d,$(c_files))
