@@ -22,7 +22,7 @@ echo "nvrtc: none found (looked at TMAGEN_NVRTC, $build/nvrtc, the loader's path
     "fetching the wheel $wheel into $build/nvrtc" >&2
 "$(dirname "$0")/setup.sh" nvrtc || { echo "nvrtc: without pip the wheel cannot be fetched: nothing will be compiled" >&2; exit 0; }
 rm -rf "$build/nvrtc.part"
-if python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore \
+if python3 -m pip install --quiet --no-deps --retries 1 --disable-pip-version-check --root-user-action=ignore \
     --target "$build/nvrtc.part" "$wheel"; then
     rm -rf "$build/nvrtc"
     mv "$build/nvrtc.part" "$build/nvrtc"

@@ -40,7 +40,7 @@ has() {
 missing() {
     for group in "$@"; do
         echo "$table" | while read -r package of proof; do
-            [ "$of" = "$group" ] && { has "$proof" || echo "$package"; }
+            if [ "$of" = "$group" ] && ! has "$proof"; then echo "$package"; fi
         done
     done | sort -u | tr '\n' ' '
 }
