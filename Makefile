@@ -3,6 +3,7 @@
 
 VERSION := 0.1.0
 BUILD   ?= build
+NVRTC   ?= $(BUILD)/nvrtc
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 FUZZ_SECONDS ?= 20
@@ -16,7 +17,7 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 lib_src  := $(wildcard runtime/*.c runtime/emu/*.c)
 tool_src := $(wildcard gen/*.c measure/*.c runtime/reference/*.c)
 unit_src := $(wildcard tests/unit/*.c)
-user_src := $(wildcard tests/*.c)
+user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
 embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
 
@@ -28,22 +29,25 @@ user_bin := $(user_src:%.c=$(BUILD)/%)
 fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
 c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src)
 
+find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
+
 static_lib  := -Wl,-Bstatic -ljansson -lmd
 static_tool := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
 system_lib  := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
-.PHONY: all run test test-gpu programs check lint format fuzz sanitize install clean FORCE
+.PHONY: all run test test-gpu nvrtc programs check lint format fuzz sanitize install clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
-run: all
-	@scripts/nvrtc.sh $(BUILD)
+run: all nvrtc
 	$(BUILD)/tmagen specs/gemm_256x128.yaml
 
 test: all programs
-	@scripts/nvrtc.sh $(BUILD)
-	@BUILD=$(BUILD) tests/run_tests.sh $(unit_bin)
+	@BUILD=$(BUILD) NVRTC="$$(scripts/nvrtc.sh $(find_nvrtc))" tests/run_tests.sh $(unit_bin)
+
+nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
+	@scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
 test-gpu: all                       # every shipped spec, ragged and round shapes, on this machine's GPU
 	$(BUILD)/tmagen verify specs/*.yaml
@@ -69,7 +73,7 @@ fuzz:
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 sanitize:                           # the whole suite under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS="$(SANITIZE)" SANITIZED=1 test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc CFLAGS="$(SANITIZE)" SANITIZED=1 test
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
@@ -123,7 +127,7 @@ $(BUILD)/embed.S: scripts/embed.sh $(BUILD)/embed.list
 $(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
 	$(CC) -c -o $@ $<
 
-# Unit tests see everything; tests/*.c are applications and see libtmagen alone.
+# Unit tests see everything; tests/*.c and scripts/*.c are applications and see libtmagen alone.
 $(BUILD)/internal.a: $(internal)
 	rm -f $@ && ar rcs $@ $^
 
@@ -133,7 +137,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_tool) $(system_lib)
 
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libtmagen.a
+$(user_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtmagen.a
 	$(CC) $(CFLAGS) -o $@ $^ $(system_lib)
 
 .SECONDARY:

@@ -1,33 +1,38 @@
 #!/bin/sh
-# Makes sure that an NVRTC can be found: looks where tmagen looks, else fetches NVIDIA's wheel into BUILD/nvrtc.
+# Sees to it that libtmagen finds an NVRTC: asks it, and fetches NVIDIA's wheel into build/nvrtc where it finds none.
 # The wheel is pinned to one CUDA release, so that a newer compiler's register allocation cannot break a budget here.
 #
-# usage: scripts/nvrtc.sh BUILD       always exits 0: without NVRTC the sources can still be generated
+# usage: scripts/nvrtc.sh PROGRAM FOLDER
+#   PROGRAM is build/scripts/find_nvrtc, FOLDER where the wheel goes: build/nvrtc, where tmagen looks too. Prints the
+#   wheel's libnvrtc.so where that is the one to use, for $TMAGEN_NVRTC. Always exits 0: sources can be generated without.
+#   TMAGEN_NO_FETCH=1 never fetches; NVRTC_WHEEL is another requirement in pip's words.
 set -eu
-build=$1
 wheel=${NVRTC_WHEEL:-nvidia-cuda-nvrtc==13.0.*}
+program=$1
+folder=$2
 
-found() {
-    if [ -n "${TMAGEN_NVRTC:-}" ]; then test -e "$TMAGEN_NVRTC"; return; fi
-    ldconfig -p 2>/dev/null | grep -q 'libnvrtc\.so' && return
-    find "$build/nvrtc" /usr/local/cuda/lib64/ -maxdepth 4 -name 'libnvrtc.so*' 2>/dev/null | grep -q .
+say() { echo "nvrtc: $*" >&2; }
+without() {
+    say "$*. Until one is there nothing will be compiled; any libnvrtc.so serves, named by \$TMAGEN_NVRTC"
+    exit 0
 }
 
-found && exit 0
-if [ -n "${TMAGEN_NO_FETCH:-}" ]; then
-    echo "nvrtc: none found, and TMAGEN_NO_FETCH is set: nothing will be compiled" >&2
-    exit 0
-fi
-echo "nvrtc: none found (looked at TMAGEN_NVRTC, $build/nvrtc, the loader's path, /usr/local/cuda/lib64);" \
-    "fetching the wheel $wheel into $build/nvrtc" >&2
-"$(dirname "$0")/setup.sh" nvrtc || { echo "nvrtc: without pip the wheel cannot be fetched: nothing will be compiled" >&2; exit 0; }
-rm -rf "$build/nvrtc.part"
-if python3 -m pip install --quiet --no-deps --retries 1 --disable-pip-version-check --root-user-action=ignore \
-    --target "$build/nvrtc.part" "$wheel"; then
-    rm -rf "$build/nvrtc"
-    mv "$build/nvrtc.part" "$build/nvrtc"
-else
-    rm -rf "$build/nvrtc.part"
-    echo "nvrtc: pip could not fetch it: nothing will be compiled. Any machine's libnvrtc.so will do:" \
-        "set TMAGEN_NVRTC to its path" >&2
-fi
+# found - asks the program, then for the wheel in the folder; what is missing is in $reason.
+found() {
+    reason=$("$program") && return
+    library=$(find "$folder" -name 'libnvrtc.so.*' 2>/dev/null | head -n 1)
+    [ -n "$library" ] && reason=$(TMAGEN_NVRTC=$library "$program") && realpath "$library"
+}
+
+if found; then exit 0; fi
+say "$reason"
+[ -z "${TMAGEN_NO_FETCH:-}" ] || without "not fetched, because TMAGEN_NO_FETCH is set"
+say "fetching $wheel into $folder"
+"$(dirname "$0")/setup.sh" nvrtc || without "the wheel cannot be fetched without Python's pip"
+rm -rf "$folder.part"
+PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-deps --disable-pip-version-check --retries 1 \
+    --target "$folder.part" "$wheel" >&2 ||
+    without "pip could not fetch $wheel"
+rm -rf "$folder"
+mv "$folder.part" "$folder"
+found || without "fetched, and yet: $reason"

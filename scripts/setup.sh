@@ -9,6 +9,7 @@ set -eu
 # package              group   what proves that it is there
 table='
 gcc                    build   program:cc
+make                   build   program:make
 pkg-config             build   program:pkg-config
 libc6-dev              build   library:libm.so
 liblua5.4-dev          build   library:liblua5.4.a

@@ -2,7 +2,8 @@
 # Runs every test there is: unit binaries (cmocka), case folders, tests/*.sh; two at a time, one log each.
 # A test's folder, cache and temporary files are its own, so the order does not matter and nothing touches the user's.
 #
-# usage: BUILD=build tests/run_tests.sh UNIT_BINARY...
+# usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
+#   NVRTC is the libnvrtc.so to use where the library would not find one; empty where it does, or where there is none.
 #   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It runs in the tree's
 #   root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh) and SANITIZED (in a sanitizer build).
 #   ONLY=PATTERN runs the tests whose name matches. The last line is 'N passed, N failed'; exit 1 if any failed.
@@ -10,6 +11,7 @@ set -u
 export BUILD=${BUILD:-build}
 cd "$(dirname "$0")/.." || exit 1
 BUILD=$(realpath "$BUILD")
+[ -z "${NVRTC:-}" ] || export TMAGEN_NVRTC=$NVRTC
 export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
 
 # verdict NAME PASSED FAILED SKIPPED - one line for the person, one row for the sum.
