@@ -137,6 +137,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_tool) $(system_lib)
 
+$(user_bin:%=%.o): CPPFLAGS += -iquoteruntime
 $(user_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtmagen.a
 	$(CC) $(CFLAGS) -o $@ $^ $(system_lib)
 
