@@ -16,19 +16,21 @@ export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
 
 # verdict NAME PASSED FAILED SKIPPED - one line for the person, one row for the sum.
 verdict() {
-    local word=ok
+    local word=ok skipped=
     [ "$4" = 0 ] || [ "$2" != 0 ] || word=SKIP
     [ "$3" = 0 ] || word=FAIL
     echo "$2 $3 $4" >"$LOGS/$1.count"
     printf '%-4s %s' "$word" "$1"
-    [ "$(($2 + $3 + $4))" -le 1 ] || printf ' (%d of %d%s)' "$2" $(($2 + $3 + $4)) "${4/#[1-9]*/, $4 skipped}"
+    [ "$4" = 0 ] || skipped=", $4 skipped"
+    [ "$(($2 + $3 + $4))" -le 1 ] || printf ' (%d of %d%s)' "$2" $(($2 + $3 + $4)) "$skipped"
     [ $word != SKIP ] || printf ': %s' "$(tail -n 1 "$LOGS/$1.log")"
     echo
     [ $word != FAIL ] || sed 's/^/     | /' "$LOGS/$1.log" | tail -n 40
 }
 
 # summary WORD LOG - the count in cmocka's closing line of that word.
-summary() { sed -n "s/^\[ *$1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | tail -n 1 | grep . || echo 0; }
+# Version 1.1.7 puts the group's name before it.
+summary() { sed -nE "s/^\[ *$1 *\] (.*: )?([0-9]+) test\(s\).*/\2/p" "$2" | tail -n 1 | grep . || echo 0; }
 
 # unit BINARY LOG - counts as cmocka does; a crash, or no test at all, is one failure more.
 unit() {
