@@ -1,12 +1,11 @@
-/* The parts of the CUDA driver's and NVRTC's binary interface that are used here, declared by hand.
- * No CUDA header is needed to build, and the table of calls is what driver.c loads by name. */
-#ifndef TMG_CUDA_API_H
-#define TMG_CUDA_API_H
+// The parts of the CUDA driver's and NVRTC's binary interface that are used here, declared by hand.
+// No CUDA header is needed to build, and the table of calls is what driver.c loads by name.
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int CUresult; /* 0 is success */
+typedef int CUresult;  // 0 is success
 typedef int CUdevice;
 typedef uint64_t CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
@@ -18,35 +17,35 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphNode_st *CUgraphNode;
 
-enum { /* CUresult */
-       CUDA_SUCCESS = 0,
-       CUDA_ERROR_INVALID_VALUE = 1,
-       CUDA_ERROR_OUT_OF_MEMORY = 2,
-       CUDA_ERROR_NO_DEVICE = 100,
-       CUDA_ERROR_INVALID_IMAGE = 200,
-       CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
-       CUDA_ERROR_NOT_READY = 600
+enum {  // CUresult
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_INVALID_IMAGE = 200,
+    CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_NOT_READY = 600
 };
 
-enum { /* CUdevice_attribute */
-       CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
-       CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-       CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
-       CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
-       CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
-       CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-       CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
-       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+enum {  // CUdevice_attribute
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
+    CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
+    CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 };
 
-enum { /* CUfunction_attribute */
-       CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
-       CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
-       CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
-       CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
-       CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
+enum {  // CUfunction_attribute
+    CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+    CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+    CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 };
 
 enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
@@ -57,10 +56,10 @@ enum {
     CU_STREAM_CAPTURE_MODE_RELAXED = 2
 };
 
-/* ---- Launches ---- */
-enum { /* CUlaunchAttributeID */
-       CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
-       CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
+// ---- Launches ----
+enum {  // CUlaunchAttributeID
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 };
 
 typedef union CUlaunchAttributeValue {
@@ -69,7 +68,7 @@ typedef union CUlaunchAttributeValue {
         unsigned x, y, z;
     } clusterDim;
     int programmaticStreamSerializationAllowed;
-    uint64_t alignment; /* the driver's union holds pointers */
+    uint64_t alignment;  // the driver's union holds pointers
 } CUlaunchAttributeValue;
 
 typedef struct CUlaunchAttribute {
@@ -87,43 +86,43 @@ typedef struct CUlaunchConfig {
     unsigned numAttrs;
 } CUlaunchConfig;
 
-/* ---- Tensor maps ---- */
+// ---- Tensor maps ----
 typedef struct CUtensorMap {
     _Alignas(128) uint64_t opaque[16];
 } CUtensorMap;
 
-enum { /* CUtensorMapDataType */
-       CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
-       CU_TENSOR_MAP_DATA_TYPE_UINT16,
-       CU_TENSOR_MAP_DATA_TYPE_UINT32,
-       CU_TENSOR_MAP_DATA_TYPE_INT32,
-       CU_TENSOR_MAP_DATA_TYPE_UINT64,
-       CU_TENSOR_MAP_DATA_TYPE_INT64,
-       CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-       CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-       CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
-       CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+enum {  // CUtensorMapDataType
+    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+    CU_TENSOR_MAP_DATA_TYPE_UINT16,
+    CU_TENSOR_MAP_DATA_TYPE_UINT32,
+    CU_TENSOR_MAP_DATA_TYPE_INT32,
+    CU_TENSOR_MAP_DATA_TYPE_UINT64,
+    CU_TENSOR_MAP_DATA_TYPE_INT64,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
 };
 enum { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
-enum { /* CUtensorMapSwizzle */
-       CU_TENSOR_MAP_SWIZZLE_NONE = 0,
-       CU_TENSOR_MAP_SWIZZLE_32B,
-       CU_TENSOR_MAP_SWIZZLE_64B,
-       CU_TENSOR_MAP_SWIZZLE_128B
+enum {  // CUtensorMapSwizzle
+    CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+    CU_TENSOR_MAP_SWIZZLE_32B,
+    CU_TENSOR_MAP_SWIZZLE_64B,
+    CU_TENSOR_MAP_SWIZZLE_128B
 };
-enum { /* CUtensorMapL2promotion */
-       CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
-       CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
-       CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-       CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+enum {  // CUtensorMapL2promotion
+    CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
+    CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+    CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+    CU_TENSOR_MAP_L2_PROMOTION_L2_256B
 };
 enum {
-    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, /* zeros */
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,  // zeros
     CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1
 };
 
-/* ---- The driver's calls: X(field, exported symbol, needed, arguments) ----
- * [needed] 0: an older driver may lack it, and the field is then NULL. */
+// ---- The driver's calls: X(field, exported symbol, needed, arguments) ----
+// [needed] 0: an older driver may lack it, and the field is then NULL.
 #define TMG_DRIVER_CALLS(X)                                                                        \
     X(cuInit, "cuInit", 1, (unsigned flags))                                                       \
     X(cuDriverGetVersion, "cuDriverGetVersion", 1, (int *version))                                 \
@@ -192,8 +191,8 @@ enum {
     X(cuEventSynchronize, "cuEventSynchronize", 1, (CUevent event))                                \
     X(cuEventElapsedTime, "cuEventElapsedTime", 1, (float *ms, CUevent start, CUevent end))
 
-/* ---- NVRTC's calls, in the same form ---- */
-typedef int nvrtcResult; /* 0 is success */
+// ---- NVRTC's calls, in the same form ----
+typedef int nvrtcResult;  // 0 is success
 typedef struct _nvrtcProgram *nvrtcProgram;
 
 #define TMG_NVRTC_CALLS(X)                                                                       \
@@ -211,5 +210,3 @@ typedef struct _nvrtcProgram *nvrtcProgram;
     X(nvrtcGetProgramLog, (nvrtcProgram program, char *log))
 
 enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_INVALID_OPTION = 5, NVRTC_ERROR_COMPILATION = 6 };
-
-#endif

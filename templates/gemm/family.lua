@@ -93,7 +93,7 @@ local phases = {
             sets = { ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7, ["epilogue.tile.m"] = 64,
                      ["epilogue.tile.n"] = 64, ["epilogue.buffers"] = 2 } },
     [7] = { title = "ping-pong", doc = "two warpgroups alternate tiles: one multiplies while the other stores",
-            sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 5 } },
+            sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6, ["raster.group"] = 8 } },
 }
 
 return {
