@@ -1,5 +1,5 @@
 # Builds tmagen (one program, everything inside), libtmagen.a and .so, and runs what holds them.
-# No configure step: scripts/setup.sh looks for the packages once a build folder, and installs what it may.
+# No configure step: scripts/setup.sh looks for the packages once, and installs what it may.
 
 VERSION := 0.1.0
 BUILD   ?= build
@@ -49,7 +49,7 @@ test: all programs
 nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
 	@scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
-test-gpu: all                       # every shipped spec, ragged and round shapes, on this machine's GPU
+test-gpu: all                       # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tmagen verify specs/*.yaml
 
 programs: $(unit_bin) $(user_bin)   # all that the tests run, besides all
@@ -59,12 +59,13 @@ check: $(BUILD)/tmagen              # out/ is what the specs and templates of th
 
 lint:                               # no finding of ours, no warning of either compiler
 	@scripts/setup.sh lint
-	@scripts/lint.sh $(c_files)
-	@for cc in gcc clang; do $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc WERROR=-Werror all programs || exit 1; done
+	@scripts/lint.sh
+	@for cc in gcc clang; do \
+	    $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc WERROR=-Werror all programs || exit 1; done
 
 format:
 	@scripts/setup.sh lint
-	clang-format -i $(c_files) $(wildcard */*.h */*/*.h)
+	git ls-files "*.[ch]" | xargs clang-format -i
 
 fuzz:
 	@scripts/setup.sh fuzz
@@ -73,7 +74,8 @@ fuzz:
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 sanitize:                           # the whole suite under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc CFLAGS="$(SANITIZE)" SANITIZED=1 test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
+	    CFLAGS="$(SANITIZE)" SANITIZED=1 test
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
@@ -82,8 +84,9 @@ install: all
 	install $(BUILD)/libtmagen.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 runtime/tmagen.h $(DESTDIR)$(PREFIX)/include
 	printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: tmagen' 'Version: $(VERSION)' \
-	    'Description: Loads and launches kernels that tmagen generated' 'Cflags: -I$${prefix}/include' \
-	    'Libs: -L$${prefix}/lib -ltmagen' 'Libs.private: $(system_lib)' \
+	    'Description: Loads and launches kernels that tmagen generated' \
+	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -ltmagen' \
+	    'Libs.private: $(system_lib)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
 
 clean:
@@ -104,8 +107,8 @@ $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 $(BUILD)/tmagen: $(lib_obj) $(tool_obj)
 	$(CC) $(CFLAGS) -o $@ $^ $(static_tool) $(system_lib)
 
-# The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays visible: an
-# application that has its own jansson cannot clash with ours, and -ltmagen is all it needs.
+# The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays
+# visible: an application's own jansson cannot clash with ours, and -ltmagen is all it needs.
 $(BUILD)/libtmagen.o: $(lib_obj)
 	$(CC) -r -nostdlib -o $@ $^ $(static_lib)
 	objcopy --wildcard --keep-global-symbol='tmagen_*' $@
@@ -116,7 +119,7 @@ $(BUILD)/libtmagen.a: $(BUILD)/libtmagen.o
 $(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o
 	$(CC) $(CFLAGS) -shared -Wl,-soname,libtmagen.so -o $@ $< $(system_lib)
 
-# The list of embedded files changes only when a file comes or goes, so that a removed template is noticed too.
+# The list changes only when a file comes or goes, so that a removed template is noticed too.
 $(BUILD)/embed.list: FORCE
 	@mkdir -p $(@D)
 	@echo "$(embedded)" | cmp -s - $@ || echo "$(embedded)" >$@

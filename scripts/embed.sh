@@ -1,14 +1,14 @@
 #!/bin/sh
-# Writes an assembler file that holds the given files' bytes and the table embed_files of gen/embed.h.
-# Assembler, because .incbin takes any byte and any size at once, where a C array costs a compiler minutes and memory.
+# Writes an assembler file: the bytes of the given files and the table embed_files of gen/embed.h.
+# Assembler, because .incbin takes any bytes of any size at once, where a C array costs minutes.
 #
-# usage: scripts/embed.sh FILE... > embed.S       paths relative to the folder that the assembler will run in
+# usage: scripts/embed.sh FILE... > embed.S     paths as seen from the folder of the assembler's run
 set -eu
 
 for path in "$@"; do
     case $path in
     *[!A-Za-z0-9_./-]*)
-        echo "embed: $path: only letters, digits and _ . / - are allowed in the name of an embedded file" >&2
+        echo "embed: $path: only letters, digits and _ . / - may stand in such a name" >&2
         exit 1
         ;;
     esac

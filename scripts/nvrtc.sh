@@ -1,10 +1,11 @@
 #!/bin/sh
-# Sees to it that libtmagen finds an NVRTC: asks it, and fetches NVIDIA's wheel into build/nvrtc where it finds none.
-# The wheel is pinned to one CUDA release, so that a newer compiler's register allocation cannot break a budget here.
+# Sees to it that libtmagen finds an NVRTC: asks it, and fetches NVIDIA's wheel where it finds none.
+# The wheel is pinned to one CUDA release, so that a newer compiler cannot break a register budget.
 #
 # usage: scripts/nvrtc.sh PROGRAM FOLDER
-#   PROGRAM is build/scripts/find_nvrtc, FOLDER where the wheel goes: build/nvrtc, where tmagen looks too. Prints the
-#   wheel's libnvrtc.so where that is the one to use, for $TMAGEN_NVRTC. Always exits 0: sources can be generated without.
+#   PROGRAM is build/scripts/find_nvrtc, FOLDER where the wheel goes: build/nvrtc, where tmagen
+#   looks too. Prints the wheel's libnvrtc.so where that must be named to be found ($TMAGEN_NVRTC).
+#   Always exits 0, because sources can be generated without NVRTC.
 #   TMAGEN_NO_FETCH=1 never fetches; NVRTC_WHEEL is another requirement in pip's words.
 set -eu
 wheel=${NVRTC_WHEEL:-nvidia-cuda-nvrtc==13.0.*}
@@ -13,7 +14,7 @@ folder=$2
 
 say() { echo "nvrtc: $*" >&2; }
 without() {
-    say "$*. Until one is there nothing will be compiled; any libnvrtc.so serves, named by \$TMAGEN_NVRTC"
+    say "$*. Until one is there nothing will be compiled; set TMAGEN_NVRTC to any libnvrtc.so"
     exit 0
 }
 
@@ -30,8 +31,8 @@ say "$reason"
 say "fetching $wheel into $folder"
 "$(dirname "$0")/setup.sh" nvrtc || without "the wheel cannot be fetched without Python's pip"
 rm -rf "$folder.part"
-PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-deps --disable-pip-version-check --retries 1 \
-    --target "$folder.part" "$wheel" >&2 ||
+export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
+python3 -m pip install --quiet --no-deps --retries 1 --target "$folder.part" "$wheel" >&2 ||
     without "pip could not fetch $wheel"
 rm -rf "$folder"
 mv "$folder.part" "$folder"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `tmagen check --out` must see each way in which out/ can be stale: drift, a missing file, an orphan.
+# `tmagen check --out` must see each way in which out/ is stale: drift, a missing file, an orphan.
 # Run on a copy, in a folder of its own, so that the real out/ stays as it is.
 set -u
 bad=0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# An application against the installed library: pkg-config, static and shared, nothing of ours visible but tmagen_*.
+# An application against the installed library, static and shared, which exports only tmagen_*.
 # The application is tests/example.c, which README shows; here it must only compile, link and start.
 set -eu
 root=$TMPDIR/root
@@ -14,14 +14,19 @@ flags=${SANITIZED:+-fsanitize=address,undefined}
 # shellcheck disable=SC2046,SC2086
 cc $flags -o "$TMPDIR/shared" tests/example.c $(pkg-config --cflags --libs tmagen) -Wl,-rpath,"$lib"
 # shellcheck disable=SC2046,SC2086
-cc $flags -o "$TMPDIR/static" tests/example.c $(pkg-config --cflags tmagen) "$lib/libtmagen.a" -ldl -lpthread -lm
+cc $flags -o "$TMPDIR/static" tests/example.c $(pkg-config --cflags tmagen) "$lib/libtmagen.a" \
+    -ldl -lpthread -lm
 readelf -d "$TMPDIR/static" | grep NEEDED | grep -vE 'libc\.|libm\.|libasan|libubsan|ld-linux' && {
     echo "the static application needs more than libc"
     exit 1
 }
-strangers=$(nm -D --defined-only "$lib/libtmagen.so" | awk '$3 !~ /^tmagen_/ && $3 !~ /^__(asan|odr_asan)/ { print $3 }')
-[ -z "$strangers" ] || { echo "libtmagen.so exports $strangers"; exit 1; }
-strangers=$(nm -g --defined-only "$lib/libtmagen.a" | awk 'NF == 3 && $3 !~ /^tmagen_/ { print $3 }')
-[ -z "$strangers" ] || { echo "libtmagen.a exports $strangers"; exit 1; }
+strangers=$({
+    nm -D --defined-only "$lib/libtmagen.so"
+    nm -g --defined-only "$lib/libtmagen.a"
+} | awk 'NF == 3 && $3 !~ /^(tmagen_|__(odr_)?asan)/ { print $3 }')
+[ -z "$strangers" ] || { echo "the libraries export $strangers"; exit 1; }
 version=$("$root/opt/tmagen/bin/tmagen" --version)
-[ "$version" = "tmagen $(pkg-config --modversion tmagen)" ] || { echo "tmagen --version says $version"; exit 1; }
+[ "$version" = "tmagen $(pkg-config --modversion tmagen)" ] || {
+    echo "tmagen --version says $version"
+    exit 1
+}

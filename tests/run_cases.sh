@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Runs case folders: tests/NAME/spec.yaml and what tmagen must make of it, as files beside it.
-# The expectation is whole files and not patterns, so that a change of any message or any line of output shows.
+# Expectations are whole files and not patterns, so that a change of any line of output shows.
 #
-# usage: TMAGEN=build/tmagen tests/run_cases.sh FOLDER...      UPDATE=1 rewrites the expectations that exist
-#   spec.yaml       the input; tmagen runs inside the folder, so that messages read spec.yaml:LINE:COLUMN
-#   command         one shell line of arguments instead of 'gen -o $OUT spec.yaml'; $OUT is an empty folder
-#   templates/      given as --templates where it exists
-#   expected.cu     all generated sources, one after the other         expected.json   all manifests
-#   expected.out    standard output        expected.err    standard error; then the exit code must be 1 and $OUT empty
-#   expected.exit   the exit code, where it is neither 0 nor 1 by the rule above
+# usage: TMAGEN=build/tmagen tests/run_cases.sh FOLDER...
+#   UPDATE=1 rewrites those expectations that exist.
+#   spec.yaml       the input; tmagen runs in the folder, so that messages read spec.yaml:1:1: ...
+#   command         one shell line of arguments instead of 'gen -o $OUT spec.yaml'; $OUT is empty
+#   templates/      is $TMAGEN_TEMPLATES where it exists
+#   expected.cu     all generated sources, one after the other;  expected.json  all manifests
+#   expected.out    standard output
+#   expected.err    standard error; then the exit code must be 1, and $OUT still empty
+#   expected.exit   the exit code, where that rule does not hold
 set -u
 TMAGEN=$(realpath "${TMAGEN:-build/tmagen}")
 
@@ -22,6 +24,11 @@ expect() {
 
 all_of() { find "$1" -name "$2" -print0 | sort -z | xargs -0r cat; }
 
+fault() {
+    echo "$folder: $*"
+    bad=1
+}
+
 run_case() {
     local folder=${1%/} work status=0 wanted=0 bad=0
     work=$(mktemp -d)
@@ -31,17 +38,17 @@ run_case() {
     local command='gen -o $OUT spec.yaml'
     [ ! -e "$folder/command" ] || command=$(cat "$folder/command")
     [ ! -d "$folder/templates" ] || export TMAGEN_TEMPLATES=templates
-    (cd "$folder" && TMAGEN=$TMAGEN bash -c "\"\$TMAGEN\" $command") >"$work/stdout" 2>"$work/stderr" || status=$?
+    (cd "$folder" && bash -c "'$TMAGEN' $command") >"$work/stdout" 2>"$work/stderr" || status=$?
     all_of "$OUT" '*.cu' >"$work/cu"
     all_of "$OUT" '*.json' >"$work/json"
 
-    ls "$folder"/expected.* >/dev/null 2>&1 || { echo "$folder: expects nothing, so it cannot fail"; bad=1; }
+    compgen -G "$folder/expected.*" >/dev/null || fault "expects nothing, so it cannot fail"
     if [ -e "$folder/expected.exit" ]; then wanted=$(cat "$folder/expected.exit")
     elif [ -e "$folder/expected.err" ]; then
         wanted=1
-        [ -z "$(ls -A "$OUT")" ] || { echo "$folder: an error was reported, yet output was written"; bad=1; }
+        [ -z "$(ls -A "$OUT")" ] || fault "an error was reported, yet output was written"
     fi
-    [ "$status" = "$wanted" ] || { echo "$folder: exit code $status, expected $wanted"; cat "$work/stderr"; bad=1; }
+    [ "$status" = "$wanted" ] || fault "exit code $status, expected $wanted: $(cat "$work/stderr")"
     expect "$folder" cu "$work/cu" || bad=1
     expect "$folder" json "$work/json" || bad=1
     expect "$folder" out "$work/stdout" || bad=1

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Runs every test there is: unit binaries (cmocka), case folders, tests/*.sh; two at a time, one log each.
-# A test's folder, cache and temporary files are its own, so the order does not matter and nothing touches the user's.
+# Runs every test there is, two at a time: unit binaries (cmocka), case folders, tests/*.sh.
+# A test's cache and temporary files are its own, so that no order matters and nothing of the user's
+# is touched.
 #
 # usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
-#   NVRTC is the libnvrtc.so to use where the library would not find one; empty where it does, or where there is none.
-#   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It runs in the tree's
-#   root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh) and SANITIZED (in a sanitizer build).
-#   ONLY=PATTERN runs the tests whose name matches. The last line is 'N passed, N failed'; exit 1 if any failed.
+#   NVRTC is the libnvrtc.so to use where the library would not find one by itself; or empty.
+#   ONLY=PATTERN runs the tests whose path matches.
+#   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
+#   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
+#   and SANITIZED in a sanitizer build.
+#   The last line is 'N passed, N failed'; exit 1 if any failed.
 set -u
 export BUILD=${BUILD:-build}
 cd "$(dirname "$0")/.." || exit 1
@@ -30,7 +33,9 @@ verdict() {
 
 # summary WORD LOG - the count in cmocka's closing line of that word.
 # Version 1.1.7 puts the group's name before it.
-summary() { sed -nE "s/^\[ *$1 *\] (.*: )?([0-9]+) test\(s\).*/\2/p" "$2" | tail -n 1 | grep . || echo 0; }
+summary() {
+    sed -nE "s/^\[ *$1 *\] (.*: )?([0-9]+) test\(s\).*/\2/p" "$2" | tail -n 1 | grep . || echo 0
+}
 
 # unit BINARY LOG - counts as cmocka does; a crash, or no test at all, is one failure more.
 unit() {
