@@ -134,11 +134,11 @@ typedef struct tmagen_code {
     tmagen_resources resources; /* of the source's largest entry */
     const char *log;            /* the compiler's warnings, a line each; "" for none */
     char key[TMAGEN_KEY_CHARS];
-    char compiler[64];          /* "nvrtc 13.0 65be0db342ad" */
-    int hit;                    /* 1: from the cache */
-    double compile_ms;          /* what the compile took, whenever it was done */
-    double elapsed_ms;          /* what this call took */
-    void *owner;                /* private: what data and log point into */
+    char compiler[64]; /* "nvrtc 13.0 65be0db342ad" */
+    int hit;           /* 1: from the cache */
+    double compile_ms; /* what the compile took, whenever it was done */
+    double elapsed_ms; /* what this call took */
+    void *owner;       /* private: what data and log point into */
 } tmagen_code;
 
 /* Compiles [source] ([bytes] long), or takes the result from the cache. Needs no device, and on a
