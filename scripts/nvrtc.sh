@@ -14,7 +14,7 @@ folder=$2
 
 say() { echo "nvrtc: $*" >&2; }
 without() {
-    say "$*. Until one is there nothing will be compiled; set TMAGEN_NVRTC to any libnvrtc.so"
+    say "$*; until an NVRTC is there, nothing will be compiled. $reason"
     exit 0
 }
 
@@ -26,9 +26,8 @@ found() {
 }
 
 if found; then exit 0; fi
-say "$reason"
 [ -z "${TMAGEN_NO_FETCH:-}" ] || without "not fetched, because TMAGEN_NO_FETCH is set"
-say "fetching $wheel into $folder"
+say "none found, fetching $wheel into $folder"
 "$(dirname "$0")/setup.sh" nvrtc || without "the wheel cannot be fetched without Python's pip"
 rm -rf "$folder.part"
 export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -36,4 +35,4 @@ python3 -m pip install --quiet --no-deps --retries 1 --target "$folder.part" "$w
     without "pip could not fetch $wheel"
 rm -rf "$folder"
 mv "$folder.part" "$folder"
-found || without "fetched, and yet: $reason"
+found || without "fetched, and yet not to be loaded"
