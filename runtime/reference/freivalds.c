@@ -10,26 +10,26 @@
 #include "runtime/reference/parallel.h"
 #include "runtime/reference/random.h"
 
-enum { BLOCK = 256, ROWS = 4, PIECE = 1024 };
+enum { BLOCK = 256, ROWS = 4 };
 
-typedef double lanes __attribute__((vector_size(32), aligned(8)));
+typedef double lanes __attribute__((vector_size(32), aligned(8), may_alias));
 
 struct check {
     const struct freivalds *product;
     uint64_t seed;
     int64_t m, n, k, blocks;
-    int64_t k_lanes;         // k rounded up to whole vectors; the tail is zero
-    double *projected;       // [blocks][k_lanes]: sum of x_j B_j
-    double *bias;            // [blocks]: sum of x_j bias_j
-    double *squares;         // [blocks]: sum of squares of B_j's elements
-    double *rows;            // [threads][ROWS][k_lanes]: rows of A
-    float *elements;         // [threads][max(n, k)]
-    pthread_mutex_t lock;    // of
+    int64_t k_lanes;       // k rounded up to whole vectors; the tail is zero
+    double *projected;     // [blocks][k_lanes]: sum of x_j B_j
+    double *bias;          // [blocks]: sum of x_j bias_j
+    double *squares;       // [blocks]: sum of squares of B_j's elements
+    double *rows;          // [threads][ROWS][k_lanes]: rows of A
+    float *elements;       // [threads][max(n, k)]
+    pthread_mutex_t lock;  // of
     struct ref_spans *spans;
 };
 
 static const void *row_of(const struct ref_tensor *tensor, int64_t row) {
-    const size_t bytes = tmg_dtypes[tensor->dtype].bytes;
+    const size_t bytes = num_types[tensor->dtype].bytes;
     return (const char *)tensor->data + (size_t)(row * tensor->strides[0]) * bytes;
 }
 
@@ -96,9 +96,9 @@ static double load_rows(const struct check *check, int64_t first, int count, int
 }
 
 // Compares one piece of a row of D, decoded at [d], with the product that it should sum to.
-static void compare(struct check *check, int64_t row, int64_t block, const float *d,
-                    double product, double a_square) {
-    const double rounding = num_rounding((enum tmg_dtype_id)check->product->d->dtype, 1);
+static void compare(struct check *check, int64_t row, int64_t block, const float *d, double product,
+                    double a_square) {
+    const double rounding = num_rounding((enum num_type)check->product->d->dtype, 1);
     const int64_t first = block * BLOCK, last = block_end(check, block);
     double sum = 0, squares = 0;
     for (int64_t j = first; j < last; ++j) {

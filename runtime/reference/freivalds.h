@@ -19,6 +19,6 @@ struct freivalds {
 // has standard deviation s = sqrt(sum of (u D_ij)^2 * 0.18 + ...) with u the type's relative
 // rounding; a piece that is off by more than 4 s, or not a number, is listed. So one piece in about
 // 10^6 is listed for nothing, and one wrong element is missed only where its error is below about
-// 0.1 of the root mean square of D in bf16, 0.02 in fp16 and less in fp32. Returns 0, or -1 without
+// 0.1 of the root mean square of D in bf16 and 0.02 in fp16 and fp32. Returns 0, or -1 without
 // memory.
 int freivalds_check(const struct freivalds *, uint64_t seed, struct ref_spans *spans);

@@ -6,6 +6,21 @@
 #include <pthread.h>
 #include <string.h>
 
+const struct num_row num_types[NUM_TYPES] = {
+    [NUM_BF16] = {"bf16", 2}, [NUM_FP16] = {"fp16", 2}, [NUM_FP32] = {"fp32", 4},
+    [NUM_FP64] = {"fp64", 8}, [NUM_E4M3] = {"e4m3", 1}, [NUM_E5M2] = {"e5m2", 1},
+    [NUM_I8] = {"i8", 1},     [NUM_U8] = {"u8", 1},     [NUM_U16] = {"u16", 2},
+    [NUM_I32] = {"i32", 4},   [NUM_U32] = {"u32", 4},   [NUM_I64] = {"i64", 8},
+    [NUM_U64] = {"u64", 8},
+};
+
+int num_find(const char *name) {
+    for (int i = 0; i < NUM_TYPES; ++i) {
+        if (!strcmp(num_types[i].name, name)) return i;
+    }
+    return -1;
+}
+
 // A binary floating-point format of at most 16 bits. [top] says what the largest exponent is for.
 struct format {
     int exponent_bits, mantissa_bits;
@@ -13,17 +28,17 @@ struct format {
 };
 
 static const struct format formats[] = {
-    [TMG_BF16] = {8, 7, TOP_IS_INFINITY},
-    [TMG_F16] = {5, 10, TOP_IS_INFINITY},
-    [TMG_E4M3] = {4, 3, TOP_IS_NUMBER},
-    [TMG_E5M2] = {5, 2, TOP_IS_INFINITY},
+    [NUM_BF16] = {8, 7, TOP_IS_INFINITY},
+    [NUM_FP16] = {5, 10, TOP_IS_INFINITY},
+    [NUM_E4M3] = {4, 3, TOP_IS_NUMBER},
+    [NUM_E5M2] = {5, 2, TOP_IS_INFINITY},
 };
 
 static float fp16_values[1 << 16], e4m3_values[1 << 8], e5m2_values[1 << 8];
 static pthread_once_t values_once = PTHREAD_ONCE_INIT;
 
-static int is_small(enum tmg_dtype_id dtype) {
-    return dtype == TMG_BF16 || dtype == TMG_F16 || dtype == TMG_E4M3 || dtype == TMG_E5M2;
+static int is_small(enum num_type dtype) {
+    return dtype == NUM_BF16 || dtype == NUM_FP16 || dtype == NUM_E4M3 || dtype == NUM_E5M2;
 }
 
 static double format_value(const struct format *f, unsigned bits) {
@@ -39,11 +54,11 @@ static double format_value(const struct format *f, unsigned bits) {
 
 static void values_make(void) {
     for (unsigned i = 0; i < 1 << 16; ++i) {
-        fp16_values[i] = (float)format_value(&formats[TMG_F16], i);
+        fp16_values[i] = (float)format_value(&formats[NUM_FP16], i);
     }
     for (unsigned i = 0; i < 1 << 8; ++i) {
-        e4m3_values[i] = (float)format_value(&formats[TMG_E4M3], i);
-        e5m2_values[i] = (float)format_value(&formats[TMG_E5M2], i);
+        e4m3_values[i] = (float)format_value(&formats[NUM_E4M3], i);
+        e5m2_values[i] = (float)format_value(&formats[NUM_E5M2], i);
     }
 }
 
@@ -58,24 +73,24 @@ static void decode_bytes(const float *values, const uint8_t *from, float *to, si
     for (size_t i = 0; i < count; ++i) to[i] = values[from[i]];
 }
 
-void num_decode(enum tmg_dtype_id dtype, const void *from, float *to, size_t count) {
+void num_decode(enum num_type dtype, const void *from, float *to, size_t count) {
     pthread_once(&values_once, values_make);
     switch (dtype) {
-    case TMG_BF16: decode_bf16(from, to, count); return;
-    case TMG_F32: memcpy(to, from, count * sizeof *to); return;
-    case TMG_E4M3: decode_bytes(e4m3_values, from, to, count); return;
-    case TMG_E5M2: decode_bytes(e5m2_values, from, to, count); return;
-    case TMG_F16:
+    case NUM_BF16: decode_bf16(from, to, count); return;
+    case NUM_FP32: memcpy(to, from, count * sizeof *to); return;
+    case NUM_E4M3: decode_bytes(e4m3_values, from, to, count); return;
+    case NUM_E5M2: decode_bytes(e5m2_values, from, to, count); return;
+    case NUM_FP16:
         for (size_t i = 0; i < count; ++i) to[i] = fp16_values[((const uint16_t *)from)[i]];
         return;
     default:
         for (size_t i = 0; i < count; ++i) {
-            to[i] = (float)num_value(dtype, (const char *)from + i * tmg_dtypes[dtype].bytes);
+            to[i] = (float)num_value(dtype, (const char *)from + i * num_types[dtype].bytes);
         }
     }
 }
 
-double num_value(enum tmg_dtype_id dtype, const void *element) {
+double num_value(enum num_type dtype, const void *element) {
     union {
         uint8_t u8;
         int8_t i8;
@@ -87,19 +102,19 @@ double num_value(enum tmg_dtype_id dtype, const void *element) {
         float f32;
         double f64;
     } bits;
-    memcpy(&bits, element, tmg_dtypes[dtype].bytes);
+    memcpy(&bits, element, num_types[dtype].bytes);
     switch (dtype) {
-    case TMG_F32: return bits.f32;
-    case TMG_F64: return bits.f64;
-    case TMG_U8: return bits.u8;
-    case TMG_I8: return bits.i8;
-    case TMG_U16: return bits.u16;
-    case TMG_I32: return bits.i32;
-    case TMG_U32: return bits.u32;
-    case TMG_I64: return (double)bits.i64;
-    case TMG_U64: return (double)bits.u64;
-    case TMG_E4M3:
-    case TMG_E5M2: return format_value(&formats[dtype], bits.u8);
+    case NUM_FP32: return bits.f32;
+    case NUM_FP64: return bits.f64;
+    case NUM_U8: return bits.u8;
+    case NUM_I8: return bits.i8;
+    case NUM_U16: return bits.u16;
+    case NUM_I32: return bits.i32;
+    case NUM_U32: return bits.u32;
+    case NUM_I64: return (double)bits.i64;
+    case NUM_U64: return (double)bits.u64;
+    case NUM_E4M3:
+    case NUM_E5M2: return format_value(&formats[dtype], bits.u8);
     default: return format_value(&formats[dtype], bits.u16);
     }
 }
@@ -135,35 +150,35 @@ static int64_t integer(double value, double least, double greatest) {
     return (int64_t)nearbyint(fmin(fmax(value, least), greatest));
 }
 
-void num_encode(enum tmg_dtype_id dtype, double value, void *element) {
+void num_encode(enum num_type dtype, double value, void *element) {
     if (is_small(dtype)) {
         const uint16_t bits = (uint16_t)format_encode(&formats[dtype], value);
         const uint8_t byte = (uint8_t)bits;
-        memcpy(element, tmg_dtypes[dtype].bytes == 1 ? (const void *)&byte : &bits,
-               tmg_dtypes[dtype].bytes);
-    } else if (dtype == TMG_F32) {
+        memcpy(element, num_types[dtype].bytes == 1 ? (const void *)&byte : &bits,
+               num_types[dtype].bytes);
+    } else if (dtype == NUM_FP32) {
         memcpy(element, &(float){(float)value}, sizeof(float));
-    } else if (dtype == TMG_F64) {
+    } else if (dtype == NUM_FP64) {
         memcpy(element, &value, sizeof value);
     } else {
-        static const double least[TMG_E5M2 + 1] = {
-            [TMG_I8] = INT8_MIN, [TMG_I32] = INT32_MIN, [TMG_I64] = -TWO_63};
-        static const double greatest[TMG_E5M2 + 1] = {
-            [TMG_U8] = UINT8_MAX,  [TMG_I8] = INT8_MAX,    [TMG_U16] = UINT16_MAX,
-            [TMG_I32] = INT32_MAX, [TMG_U32] = UINT32_MAX, [TMG_I64] = TWO_63,
-            [TMG_U64] = TWO_63};
+        static const double least[NUM_TYPES] = {
+            [NUM_I8] = INT8_MIN, [NUM_I32] = INT32_MIN, [NUM_I64] = -TWO_63};
+        static const double greatest[NUM_TYPES] = {
+            [NUM_U8] = UINT8_MAX,  [NUM_I8] = INT8_MAX,    [NUM_U16] = UINT16_MAX,
+            [NUM_I32] = INT32_MAX, [NUM_U32] = UINT32_MAX, [NUM_I64] = TWO_63,
+            [NUM_U64] = TWO_63};
         const int64_t bits = integer(value, least[dtype], greatest[dtype]);
-        memcpy(element, &bits, tmg_dtypes[dtype].bytes);  // little-endian, as every CUDA host
+        memcpy(element, &bits, num_types[dtype].bytes);  // little-endian, as every CUDA host
     }
 }
 
-double num_rounding(enum tmg_dtype_id dtype, double value) {
+double num_rounding(enum num_type dtype, double value) {
     if (!isfinite(value)) return 0;
     if (is_small(dtype)) {
         const struct format *f = &formats[dtype];
         return ldexp(0.5, last_place(f->exponent_bits, f->mantissa_bits, value));
     }
-    if (dtype == TMG_F32) return ldexp(0.5, last_place(8, 23, value));
-    if (dtype == TMG_F64) return ldexp(0.5, last_place(11, 52, value));
+    if (dtype == NUM_FP32) return ldexp(0.5, last_place(8, 23, value));
+    if (dtype == NUM_FP64) return ldexp(0.5, last_place(11, 52, value));
     return 0;
 }

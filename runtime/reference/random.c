@@ -33,16 +33,16 @@ struct filling {
     uint64_t seed;
 };
 
-#define FILL(type)                                                           \
-    do {                                                                     \
-        type *to = filling->to;                                              \
-        const type *quantiles = filling->quantiles;                          \
-        for (size_t i = first; i < last; i += 4) {                           \
-            uint64_t bits = random_bits(filling->seed, i / 4);               \
-            for (size_t j = i; j < last && j < i + 4; ++j, bits >>= 16) {    \
-                to[j] = quantiles[bits & (QUANTILES - 1)];                   \
-            }                                                                \
-        }                                                                    \
+#define FILL(type)                                                        \
+    do {                                                                  \
+        type *to = filling->to;                                           \
+        const type *quantiles = filling->quantiles;                       \
+        for (size_t i = first; i < last; i += 4) {                        \
+            uint64_t bits = random_bits(filling->seed, i / 4);            \
+            for (size_t j = i; j < last && j < i + 4; ++j, bits >>= 16) { \
+                to[j] = quantiles[bits & (QUANTILES - 1)];                \
+            }                                                             \
+        }                                                                 \
     } while (0)
 
 static void fill_range(void *context, int64_t begin, int64_t end, int thread) {
@@ -59,8 +59,8 @@ static void fill_range(void *context, int64_t begin, int64_t end, int thread) {
 }
 
 // The distribution is symmetric, and so is the table: its mean is exactly 0.
-static void quantiles_make(enum tmg_dtype_id dtype, double scale, char *quantiles) {
-    const size_t bytes = tmg_dtypes[dtype].bytes;
+static void quantiles_make(enum num_type dtype, double scale, char *quantiles) {
+    const size_t bytes = num_types[dtype].bytes;
     for (size_t i = 0; i < QUANTILES / 2; ++i) {
         const double value = scale * normal_quantile(((double)i + 0.5) / QUANTILES);
         num_encode(dtype, value, quantiles + i * bytes);
@@ -68,11 +68,11 @@ static void quantiles_make(enum tmg_dtype_id dtype, double scale, char *quantile
     }
 }
 
-int random_normal(enum tmg_dtype_id dtype, void *to, size_t count, double scale, uint64_t seed) {
-    void *quantiles = malloc((size_t)QUANTILES * tmg_dtypes[dtype].bytes);
+int random_normal(enum num_type dtype, void *to, size_t count, double scale, uint64_t seed) {
+    void *quantiles = malloc((size_t)QUANTILES * num_types[dtype].bytes);
     if (!quantiles) return -1;
     quantiles_make(dtype, scale, quantiles);
-    struct filling filling = {to, quantiles, count, tmg_dtypes[dtype].bytes, seed};
+    struct filling filling = {to, quantiles, count, num_types[dtype].bytes, seed};
     parallel_for((int64_t)((count + 3) / 4), GRAIN, fill_range, &filling);
     free(quantiles);
     return 0;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/manifest.h"
+#include "runtime/reference/numbers.h"
 
 // 64 random bits for a position: splitmix64 (Steele, Lea, Flood 2014).
 static inline uint64_t random_bits(uint64_t seed, uint64_t position) {
@@ -32,7 +32,7 @@ static inline int64_t random_below(uint64_t seed, uint64_t position, int64_t bou
 // Fills [count] elements of [dtype] with [scale] times standard normal values: the 65536 quantiles
 // of the distribution, in random order. Uses all cores; a billion elements take about a second.
 // Integer types get the rounded values. Returns 0, or -1 without memory.
-int random_normal(enum tmg_dtype_id dtype, void *to, size_t count, double scale, uint64_t seed);
+int random_normal(enum num_type dtype, void *to, size_t count, double scale, uint64_t seed);
 
 // A seed that differs from run to run.
 uint64_t random_fresh_seed(void);

@@ -51,8 +51,8 @@ static int check_dims(const struct tmg_manifest *manifest, const int64_t *dims) 
         }
         if (dims[i] < 1) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is not positive", dim->name);
         if (dim->multiple_of > 1 && dims[i] % dim->multiple_of) {
-            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s = %lld is not a multiple of %lld",
-                            dim->name, (long long)dims[i], (long long)dim->multiple_of);
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s = %lld is not a multiple of %lld", dim->name,
+                            (long long)dims[i], (long long)dim->multiple_of);
         }
     }
     return TMAGEN_OK;
@@ -60,7 +60,12 @@ static int check_dims(const struct tmg_manifest *manifest, const int64_t *dims) 
 
 static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_padding) {
     const struct tmg_tensor *declared = tensor->declared;
-    tensor->dtype = (enum tmg_dtype_id)declared->dtype;
+    const int dtype = num_find(tmg_dtypes[declared->dtype].name);
+    if (dtype < 0) {
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: no reference knows the element type %s",
+                        declared->name, tmg_dtypes[declared->dtype].name);
+    }
+    tensor->dtype = (enum num_type)dtype;
     tensor->rank = declared->rank;
     tensor->count = 1;
     int64_t stride = 1;
@@ -83,7 +88,7 @@ static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_p
         }
         tensor->count *= tensor->dims[axis];
     }
-    tensor->bytes = (size_t)stride * tmg_dtypes[tensor->dtype].bytes;
+    tensor->bytes = (size_t)stride * num_types[tensor->dtype].bytes;
     return TMAGEN_OK;
 }
 
@@ -102,12 +107,12 @@ int ref_problem_make(const struct tmg_manifest *manifest, const struct reference
 static int fill_tensor(const struct ref_problem *problem, struct ref_tensor *tensor,
                        uint64_t seed) {
     if (problem->reference->fill) return problem->reference->fill(problem, tensor, seed);
-    const size_t count = tensor->bytes / tmg_dtypes[tensor->dtype].bytes;
+    const size_t count = tensor->bytes / num_types[tensor->dtype].bytes;
     return random_normal(tensor->dtype, tensor->data, count, 1, seed);
 }
 
 static void poison_gaps(struct ref_tensor *tensor) {
-    const size_t bytes = tmg_dtypes[tensor->dtype].bytes;
+    const size_t bytes = num_types[tensor->dtype].bytes;
     const size_t used = (size_t)tensor->dims[tensor->rank - 1] * bytes;
     const size_t row = tensor->rank > 1 ? (size_t)tensor->strides[tensor->rank - 2] * bytes : used;
     for (size_t at = 0; row > used && at < tensor->bytes; at += row) {
@@ -158,9 +163,9 @@ void ref_index(const struct ref_tensor *tensor, int64_t linear, int64_t *index) 
 }
 
 double ref_read(const struct ref_tensor *tensor, const int64_t *index) {
-    const size_t bytes = tmg_dtypes[tensor->dtype].bytes;
-    return num_value(tensor->dtype, (const char *)tensor->data +
-                                        (size_t)ref_offset(tensor, index) * bytes);
+    const size_t bytes = num_types[tensor->dtype].bytes;
+    return num_value(tensor->dtype,
+                     (const char *)tensor->data + (size_t)ref_offset(tensor, index) * bytes);
 }
 
 double ref_flops(const struct ref_problem *problem) {
@@ -173,7 +178,7 @@ double ref_bytes(const struct ref_problem *problem) {
     for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
         const struct ref_tensor *tensor = &problem->tensors[i];
         const int passes = (tensor->declared->reads != 0) + (tensor->declared->writes != 0);
-        bytes += (double)passes * (double)tensor->count * tmg_dtypes[tensor->dtype].bytes;
+        bytes += (double)passes * (double)tensor->count * num_types[tensor->dtype].bytes;
     }
     return bytes;
 }

@@ -6,17 +6,18 @@
 #include <stdint.h>
 
 #include "runtime/manifest.h"
+#include "runtime/reference/numbers.h"
 
 // A tensor of one problem, on the host.
 struct ref_tensor {
     const struct tmg_tensor *declared;  // name, access
-    enum tmg_dtype_id dtype;
+    enum num_type dtype;
     int rank;
     int64_t dims[TMAGEN_MAX_RANK];
     int64_t strides[TMAGEN_MAX_RANK];  // in elements; the last is 1
     int64_t count;                     // elements: the product of dims
-    size_t bytes;                      // from the first to behind the last, gaps of strides included
-    void *data;                        // NULL until ref_problem_allocate()
+    size_t bytes;  // from the first to behind the last, gaps of strides included
+    void *data;    // NULL until ref_problem_allocate()
 };
 
 // One shape of one kernel. The tensors stand in the manifest's order.
