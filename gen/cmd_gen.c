@@ -5,7 +5,8 @@
 
 int cmd_gen(int argc, char **argv) {
     struct spec_arguments a;
-    spec_arguments_parse(&a, argc, argv, "Writes the CUDA source and the manifest of each SPEC.");
+    spec_arguments_parse(&a, argc, argv, "SPEC...",
+                         "Writes the CUDA source and the manifest of each SPEC.");
     struct gen_result *results = output_generate(a.specs, a.spec_count, &a.options);
     int failed = !results || output_write(results, a.spec_count, a.options.out_dir);
     output_free(results, a.spec_count);

@@ -20,14 +20,21 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-void spec_arguments_parse(struct spec_arguments *arguments, int argc, char **argv,
-                          const char *doc) {
-    const struct argp_child children[] = {{.argp = &gen_options_argp}, {0}};
-    const struct argp argp = {
-        .parser = parse, .args_doc = "SPEC...", .doc = doc, .children = children};
+static const struct argp_child children[] = {{.argp = &gen_options_argp}, {0}};
+const struct argp spec_arguments_argp = {.parser = parse, .children = children};
+
+void spec_arguments_init(struct spec_arguments *arguments) {
     *arguments = (struct spec_arguments){0};
     gen_options_init(&arguments->options);
     argp_err_exit_status = EXIT_USAGE;
+}
+
+void spec_arguments_parse(struct spec_arguments *arguments, int argc, char **argv,
+                          const char *usage, const char *doc) {
+    struct argp argp = spec_arguments_argp;
+    argp.args_doc = usage;
+    argp.doc = doc;
+    spec_arguments_init(arguments);
     argp_parse(&argp, argc, argv, 0, NULL, arguments);
 }
 

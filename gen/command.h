@@ -26,7 +26,13 @@ struct spec_arguments {
     size_t spec_count;
 };
 
-// Parses argv into [arguments]; [doc] is the command's help. Ends the program on a wrong command
+// The parser of such a command line, to be a child of a command's own; its input is a struct
+// spec_arguments that spec_arguments_init has set up.
+extern const struct argp spec_arguments_argp;
+void spec_arguments_init(struct spec_arguments *);
+
+// Parses argv into [arguments]; [usage] and [doc] are for the command's help. Ends the program on a wrong command
 // line with exit code 2. Free it with spec_arguments_free.
-void spec_arguments_parse(struct spec_arguments *, int argc, char **argv, const char *doc);
+void spec_arguments_parse(struct spec_arguments *, int argc, char **argv, const char *usage,
+                          const char *doc);
 void spec_arguments_free(struct spec_arguments *);

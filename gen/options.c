@@ -9,7 +9,7 @@
 enum { KEY_TEMPLATES = 0x1000, KEY_SET, KEY_STRICT };
 
 static const struct argp_option options[] = {
-    {"out", 'o', "DIR", 0, "folder of generated files (default: out)", 0},
+    {"output", 'o', "DIR", 0, "folder of generated files (default: out)", 0},
     {"set", KEY_SET, "KEY=VALUE", 0, "override a knob, as in --set tile.m=128; a list sweeps", 0},
     {"templates", KEY_TEMPLATES, "DIR", 0,
      "folder of families, searched before those inside (default: $TMAGEN_TEMPLATES)", 0},

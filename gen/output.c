@@ -36,8 +36,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct claim *)a)->name, ((const struct claim *)b)->name);
 }
 
-// Reports names that two outputs claim.
-static int check_names(const struct gen_result *results, size_t count) {
+int output_check_names(const struct gen_result *results, size_t count) {
     struct claim *claims = NULL;
     size_t claimed = 0, capacity = 0;
     int failed = 0;
@@ -66,7 +65,7 @@ static int write_one(const struct gen_output *out, const char *folder, const cha
 }
 
 int output_write(const struct gen_result *results, size_t count, const char *folder) {
-    if (check_names(results, count)) return 1;
+    if (output_check_names(results, count)) return 1;
     const char *why = file_make_folder(folder);
     if (why) diag_say("cannot make the folder %s: %s", folder, why);
     int failed = why != NULL;

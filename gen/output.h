@@ -7,6 +7,9 @@
 // of one name are an error. Returns 0, or 1 after an error, which is printed.
 int output_write(const struct gen_result *results, size_t count, const char *folder);
 
+// Prints an error for each name that two outputs claim. Returns 1 where there is one.
+int output_check_names(const struct gen_result *results, size_t count);
+
 // The path of an output's file, FOLDER/NAME.SUFFIX; the caller frees it.
 char *output_path(const struct gen_output *, const char *folder, const char *suffix);
 
