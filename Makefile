@@ -31,9 +31,8 @@ c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src)
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
-static_lib  := -Wl,-Bstatic -ljansson -lmd
-static_tool := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
-system_lib  := -lm -ldl -lpthread
+static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
+system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 .PHONY: all run test test-gpu nvrtc programs check lint format fuzz sanitize install clean FORCE
@@ -86,7 +85,7 @@ install: all
 	printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: tmagen' 'Version: $(VERSION)' \
 	    'Description: Loads and launches kernels that tmagen generated' \
 	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -ltmagen' \
-	    'Libs.private: $(system_lib)' \
+	    'Libs.private: $(system_libs)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
 
 clean:
@@ -105,19 +104,23 @@ $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 	$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tmagen: $(lib_obj) $(tool_obj)
-	$(CC) $(CFLAGS) -o $@ $^ $(static_tool) $(system_lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
 
 # The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays
 # visible: an application's own jansson cannot clash with ours, and -ltmagen is all it needs.
-$(BUILD)/libtmagen.o: $(lib_obj)
-	$(CC) -r -nostdlib -o $@ $^ $(static_lib)
+$(BUILD)/libtmagen.o: $(lib_obj) $(BUILD)/jansson.a
+	$(CC) -r -nostdlib -o $@ $^ -Wl,-Bstatic -lmd
 	objcopy --wildcard --keep-global-symbol='tmagen_*' $@
+
+$(BUILD)/jansson.a:                 # runtime/bundle.c says why
+	@mkdir -p $(@D)
+	objcopy --redefine-sym stdin=tmg_no_stream "$$($(CC) -print-file-name=libjansson.a)" $@
 
 $(BUILD)/libtmagen.a: $(BUILD)/libtmagen.o
 	rm -f $@ && ar rcs $@ $<
 
 $(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o
-	$(CC) $(CFLAGS) -shared -Wl,-soname,libtmagen.so -o $@ $< $(system_lib)
+	$(CC) $(CFLAGS) -shared -Wl,-z,text -Wl,-soname,libtmagen.so -o $@ $< $(system_libs)
 
 # The list changes only when a file comes or goes, so that a removed template is noticed too.
 $(BUILD)/embed.list: FORCE
@@ -135,14 +138,14 @@ $(BUILD)/internal.a: $(internal)
 	rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
-	$(CC) $(CFLAGS) -o $@ $^ $(static_tool) -lcmocka $(system_lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) -lcmocka $(system_libs)
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
-	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_tool) $(system_lib)
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_libs) $(system_libs)
 
 $(user_bin:%=%.o): CPPFLAGS += -iquoteruntime
 $(user_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtmagen.a
-	$(CC) $(CFLAGS) -o $@ $^ $(system_lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(system_libs)
 
 .SECONDARY:
 -include $(patsubst %.c,$(BUILD)/%.d,$(c_files))
