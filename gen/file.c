@@ -78,17 +78,43 @@ static bool write_all(int fd, const char *data, size_t len) {
     return true;
 }
 
-const char *file_write(const char *path, const char *data, size_t len) {
+static void file_forget(struct file_pending *pending) {
+    free(pending->path);
+    free(pending->temporary);
+    *pending = (struct file_pending){0};
+}
+
+const char *file_prepare(const char *path, const char *data, size_t len,
+                         struct file_pending *pending) {
+    *pending = (struct file_pending){0};
     if (holds(path, data, len)) return NULL;
     char *temporary = mem_format("%s.%ld.tmp", path, (long)getpid());
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     bool done = fd >= 0 && write_all(fd, data, len);
     if (fd >= 0 && close(fd) < 0) done = false;
-    if (done && rename(temporary, path) < 0) done = false;
     const char *why = done ? NULL : strerror(errno);
-    if (!done && fd >= 0) unlink(temporary);
-    free(temporary);
+    pending->path = mem_copy(path);
+    pending->temporary = temporary;
+    if (!done && fd >= 0)
+        file_abandon(pending);
+    else if (!done)
+        file_forget(pending);  // it is not ours
     return why;
+}
+
+const char *file_commit(struct file_pending *pending) {
+    const char *why = NULL;
+    if (pending->path && rename(pending->temporary, pending->path) < 0) {
+        why = strerror(errno);
+        unlink(pending->temporary);
+    }
+    file_forget(pending);
+    return why;
+}
+
+void file_abandon(struct file_pending *pending) {
+    if (pending->path) unlink(pending->temporary);
+    file_forget(pending);
 }
 
 const char *file_make_folder(const char *path) {

@@ -15,9 +15,19 @@ struct file_bytes file_read(const char *path, size_t limit, const char **why);
 
 bool file_exists(const char *path);
 
-// Writes [len] bytes to [path] through a temporary file and a rename; leaves a file alone that holds
-// them already. Returns NULL, or why it failed (a constant string); then [path] is as it was.
-const char *file_write(const char *path, const char *data, size_t len);
+// A file that is written, but does not have its name yet. Empty: there is nothing to do.
+struct file_pending {
+    char *path, *temporary;
+};
+
+// Writes [len] bytes into a temporary file beside [path]; does nothing where [path] holds them
+// already. Returns NULL, or why it failed (a constant string). Every prepared file must be
+// committed or abandoned.
+const char *file_prepare(const char *path, const char *data, size_t len, struct file_pending *);
+
+// Gives the file its name, in one step. Returns NULL, or why it failed; [path] is then as it was.
+const char *file_commit(struct file_pending *);
+void file_abandon(struct file_pending *);
 
 // Makes the folder [path] and those above it. Returns NULL, or why it failed.
 const char *file_make_folder(const char *path);

@@ -1,5 +1,5 @@
-// Writes generated sources and manifests, all or nothing as far as a file system lets us.
-// Names are compared before the first write, since two specs may claim one name.
+// Writes generated sources and manifests, all or nothing: first every file beside its place, then
+// every name. Names are compared before, since two specs may claim one.
 #include "gen/output.h"
 
 #include <stdlib.h>
@@ -55,26 +55,56 @@ int output_check_names(const struct gen_result *results, size_t count) {
     return failed;
 }
 
-static int write_one(const struct gen_output *out, const char *folder, const char *suffix,
-                     const char *text, size_t len) {
+// All files of a run, on their way to their names.
+struct batch {
+    struct file_pending *files;
+    size_t count, capacity;
+};
+
+static int prepare(struct batch *batch, const struct gen_output *out, const char *folder,
+                   const char *suffix, const char *text, size_t len) {
+    struct file_pending file;
     char *path = output_path(out, folder, suffix);
-    const char *why = file_write(path, text, len);
-    if (why) diag_say("cannot write %s: %s", path, why);
+    const char *why = file_prepare(path, text, len, &file);
+    if (why)
+        diag_say("cannot write %s: %s", path, why);
+    else
+        MEM_PUSH(batch->files, batch->count, batch->capacity, file);
     free(path);
     return why != NULL;
+}
+
+static int prepare_all(struct batch *batch, const struct gen_result *result, const char *folder) {
+    int failed = 0;
+    for (size_t i = 0; i < result->output_count && !failed; i++) {
+        const struct gen_output *out = &result->outputs[i];
+        failed = prepare(batch, out, folder, "cu", out->source, out->source_len) ||
+                 prepare(batch, out, folder, "json", out->manifest, strlen(out->manifest));
+    }
+    return failed;
+}
+
+// Gives all files their names, or none where [failed]. Returns 1 where that fails.
+static int finish(struct batch *batch, int failed) {
+    for (size_t i = 0; i < batch->count; i++) {
+        if (failed) file_abandon(&batch->files[i]);
+        const char *why = file_commit(&batch->files[i]);
+        if (why) diag_say("cannot write the output: %s", why);
+        failed |= why != NULL;
+    }
+    free(batch->files);
+    return failed;
 }
 
 int output_write(const struct gen_result *results, size_t count, const char *folder) {
     if (output_check_names(results, count)) return 1;
     const char *why = file_make_folder(folder);
-    if (why) diag_say("cannot make the folder %s: %s", folder, why);
-    int failed = why != NULL;
-    for (size_t i = 0; i < count && !failed; i++) {
-        for (size_t j = 0; j < results[i].output_count && !failed; j++) {
-            const struct gen_output *out = &results[i].outputs[j];
-            failed = write_one(out, folder, "cu", out->source, out->source_len) ||
-                     write_one(out, folder, "json", out->manifest, strlen(out->manifest));
-        }
+    if (why) {
+        diag_say("cannot make the folder %s: %s", folder, why);
+        return 1;
     }
-    return failed;
+    struct batch batch = {0};
+    int failed = 0;
+    for (size_t i = 0; i < count && !failed; i++) failed = prepare_all(&batch, &results[i], folder);
+    return finish(&batch, failed);
 }

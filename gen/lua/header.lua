@@ -59,12 +59,12 @@ function header.text(v)
         string.format("//   spec: %s, template: %s", v.spec, v.template),
     }
     local command = "tmagen gen " .. v.spec
-    for _, set in ipairs(v.sets) do command = command .. " --set '" .. set .. "'" end
+    for _, set in ipairs(v.sets) do command = command .. " --set '" .. set:gsub("'", "'\\''") .. "'" end
     lines[#lines + 1] = "//   again with: " .. command
     if v.point ~= "" then lines[#lines + 1] = "//   point of the sweep: " .. v.point end
     lines[#lines + 1] = "//   kernel: " .. v.family
     knob_lines(lines, v.resolved)
-    for i, line in ipairs(lines) do lines[i] = line:gsub("[%c\\]", "?"):gsub("%s+$", "") end
+    for i, line in ipairs(lines) do lines[i] = line:gsub("%c", "?"):gsub("[%s\\]+$", "") end
     return table.concat(lines, "\n") .. "\n"
 end
 
