@@ -27,7 +27,8 @@ static int write_all(int file, const uint8_t *data, size_t bytes) {
     return 0;
 }
 
-// Creates a temporary with a name of its own. It is locked while its writer lives (see cache_care.c).
+// Creates a temporary with a name of its own. It is locked while its writer lives (see
+// cache_care.c).
 static int create_temporary(const struct tmg_cache *cache, char name[64]) {
     static atomic_uint counter;
     struct timespec now;

@@ -12,13 +12,13 @@
 
 enum { MAX_SOURCE = 64 << 20, MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
 
-// Options that shape the output: they are in the key. [-lineinfo] puts the file's folder into the cubin,
-// hence the made-up one: else the compiling process's folder would be there.
+// Options that shape the output: they are in the key. [-lineinfo] puts the file's folder into the
+// cubin, hence the made-up one: else the compiling process's folder would be there.
 static const char *const shaping[] = {"--std=c++17", "-lineinfo"};
 static const char folder[] = "/tmagen/";
 
-// Options that only make the compiler talk. NVRTC's own cache would swallow the report; releases that
-// do not know the option have no such cache.
+// Options that only make the compiler talk. NVRTC's own cache would swallow the report; releases
+// that do not know the option have no such cache.
 static const char *const reporting[] = {"--ptxas-options=-v", "--no-cache"};
 
 static double now_ms(void) {
@@ -104,7 +104,8 @@ static nvrtcResult run_compiler(const struct tmg_nvrtc *nvrtc, nvrtcProgram prog
     return nvrtc->nvrtcCompileProgram(program, count, list);
 }
 
-// The log, zero-terminated, without our made-up folder; the caller frees it. NULL when there is none.
+// The log, zero-terminated, without our made-up folder; the caller frees it. NULL when there is
+// none.
 static char *read_log(const struct tmg_nvrtc *nvrtc, nvrtcProgram program) {
     size_t bytes = 0;
     if (nvrtc->nvrtcGetProgramLogSize(program, &bytes)) bytes = 0;

@@ -37,6 +37,7 @@ struct tmg_module_source {
 // What the device itself says of a loaded entry; -1 where it does not.
 struct tmg_module_info {
     int registers, local_bytes, shared_bytes, blocks_per_sm;
+    int resident_blocks;  // at once on the whole device, in whole clusters; 0 where it is not known
 };
 
 struct tmg_launch_config {

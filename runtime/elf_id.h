@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
-// Writes "build-id HEX" of the ELF file at [path] into [id], or "head HEX", a digest of size and first
-// 64 KiB, for a file without one. Returns 0, or -1 when the file cannot be read. [size] >= 72.
+// Writes "build-id HEX" of the ELF file at [path] into [id], or "head HEX", a digest of size and
+// first 64 KiB, for a file without one. Returns 0, or -1 when the file cannot be read. [size]
+// >= 72.
 int tmg_elf_identify(const char *path, char *id, size_t size);

@@ -1,4 +1,5 @@
-// Writes and reads cache entries. The reader trusts nothing: files may be truncated, flipped or foreign.
+// Writes and reads cache entries. The reader trusts nothing: files may be truncated, flipped or
+// foreign.
 #include "runtime/entry.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-// One cache entry as bytes: a header, the parts of its key in full, what the compiler said, the code.
-// The parts are there so that a hit is compared and not believed, and so that a miss can be explained.
+// One cache entry as bytes: a header, the parts of its key in full, what the compiler said, the
+// code. The parts are there so that a hit is compared and not believed, and so that a miss can be
+// explained.
 #pragma once
 
 #include "runtime/key.h"
@@ -26,12 +27,13 @@ enum { TMG_ENTRY_HEAD_BYTES = 4096 };  // all but log, source and code lie in th
 size_t tmg_entry_size(const struct tmg_entry *entry);
 void tmg_entry_write(const struct tmg_entry *entry, uint8_t *data);
 
-// Reads the entry in [data]: [entry] then points into it. Texts are zero-terminated. Returns NULL, or why
-// it is not an intact entry, a static text. The source alone is not covered by the digest: callers either
-// compare it or recompute the key.
+// Reads the entry in [data]: [entry] then points into it. Texts are zero-terminated. Returns NULL,
+// or why it is not an intact entry, a static text. The source alone is not covered by the digest:
+// callers either compare it or recompute the key.
 const char *tmg_entry_parse(const uint8_t *data, size_t bytes, struct tmg_entry *entry);
 
-// Reads all but log, source and code from the first [bytes] of a file of [file_bytes]; checks no digest.
+// Reads all but log, source and code from the first [bytes] of a file of [file_bytes]; checks no
+// digest.
 const char *tmg_entry_parse_head(const uint8_t *data, size_t bytes, uint64_t file_bytes,
                                  struct tmg_entry *entry);
 

@@ -36,9 +36,10 @@ enum {
     TMG_COMPILER_HEX = 24  // the rest, that of the compiler
 };
 
-// Writes the key of [request] compiled by [compiler] to [key], TMAGEN_KEY_CHARS long: 64 hexadecimal digits. The first
-// TMG_REQUEST_HEX depend on the request alone, so that what any compiler made of it can be found on a
-// machine without one. With [compiler] NULL only those are written.
+// Writes the key of [request] compiled by [compiler] to [key], TMAGEN_KEY_CHARS long: 64
+// hexadecimal digits. The first TMG_REQUEST_HEX depend on the request alone, so that what any
+// compiler made of it can be found on a machine without one. With [compiler] NULL only those are
+// written.
 void tmg_request_key(const struct tmg_request *request, const char *compiler, char *key);
 
 // The last TMG_COMPILER_HEX digits of a key, by themselves.

@@ -14,29 +14,12 @@ enum {
     TMG_MAX_DIMS = 32,
     TMG_MAX_TENSORS = 32,
     TMG_MAX_PARAMS = 64,
-    TMG_MAX_SCALARS = 32,
     TMG_MAX_TILES = 8
 };
 
-// Element types, in the order of tmg_dtypes[].
-enum tmg_dtype_id {
-    TMG_BF16,
-    TMG_F16,
-    TMG_F32,
-    TMG_F64,
-    TMG_U8,
-    TMG_I8,
-    TMG_U16,
-    TMG_I32,
-    TMG_U32,
-    TMG_I64,
-    TMG_U64,
-    TMG_E4M3,
-    TMG_E5M2
-};
-
+// Element types; rows of tmg_dtypes[].
 struct tmg_dtype {
-    const char *name;  // "bf16"
+    const char *name;  // "bf16", "fp16", "fp32", "e4m3", "i32", ...
     unsigned bytes;
     int tensor_map_type;  // CU_TENSOR_MAP_DATA_TYPE_*
 };
@@ -73,12 +56,15 @@ struct tmg_tile {
     int axis;  // of the grid: 0, 1, 2
 };
 
+// tiles: on each axis the product of its tiles. persistent: as many blocks as fit, at most one a
+// tile.
 struct tmg_grid {
     enum tmg_grid_rule rule;
     unsigned tile_count;
     struct tmg_tile tiles[TMG_MAX_TILES];
     int64_t blocks_per_sm;  // persistent: at least 1
     int64_t max_blocks;     // 0: no limit
+    int64_t blocks_per_tile;
 };
 
 enum tmg_param_kind {

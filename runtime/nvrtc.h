@@ -16,8 +16,8 @@ struct tmg_nvrtc_place {
     char id[72];  // of the build: "build-id HEX", else "head HEX"; a function of the file's content
 };
 
-// Finds NVRTC, once a process. Returns NULL, with tmagen_error_last() saying where it was looked for,
-// when there is none. $TMAGEN_NVRTC names the file, and then no other place is looked at.
+// Finds NVRTC, once a process. Returns NULL, with tmagen_error_last() saying where it was looked
+// for, when there is none. $TMAGEN_NVRTC names the file, and then no other place is looked at.
 const struct tmg_nvrtc_place *tmg_nvrtc_find(void);
 
 // Loads what tmg_nvrtc_find() found, once a process; NULL, with the error set, when it cannot.
