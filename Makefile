@@ -19,6 +19,7 @@ tool_src := $(wildcard gen/*.c measure/*.c runtime/reference/*.c)
 unit_src := $(wildcard tests/unit/*.c)
 user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
+fake_src := $(wildcard tests/fake/*.c)
 embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
 
 lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
@@ -27,7 +28,8 @@ internal := $(filter-out $(BUILD)/gen/main.o,$(lib_obj) $(tool_obj))
 unit_bin := $(unit_src:%.c=$(BUILD)/%)
 user_bin := $(user_src:%.c=$(BUILD)/%)
 fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
-c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src)
+fake_lib := $(fake_src:%.c=$(BUILD)/%.so)
+c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src) $(fake_src)
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
@@ -51,7 +53,7 @@ nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on wit
 test-gpu: all                       # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tmagen verify specs/*.yaml
 
-programs: $(unit_bin) $(user_bin)   # all that the tests run, besides all
+programs: $(unit_bin) $(user_bin) $(fake_lib)   # all that the tests run, besides all
 
 check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
 	$(BUILD)/tmagen check --out specs/*.yaml
@@ -132,6 +134,10 @@ $(BUILD)/embed.S: scripts/embed.sh $(BUILD)/embed.list
 
 $(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
 	$(CC) -c -o $@ $<
+
+# Stand-ins for the driver and NVRTC, loaded by the tests as the real ones would be.
+$(BUILD)/tests/fake/%.so: $(BUILD)/tests/fake/%.o
+	$(CC) $(CFLAGS) -shared -o $@ $<
 
 # Unit tests see everything; tests/*.c and scripts/*.c are applications and see libtmagen alone.
 $(BUILD)/internal.a: $(internal)
