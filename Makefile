@@ -75,7 +75,8 @@ fuzz:
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 sanitize:                           # the whole suite under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
+	@ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
 	    CFLAGS="$(SANITIZE)" SANITIZED=1 test
 
 install: all

@@ -13,6 +13,7 @@
 #   expected.exit   the exit code, where that rule does not hold
 set -u
 TMAGEN=$(realpath "${TMAGEN:-build/tmagen}")
+export TMAGEN
 
 # expect FOLDER KIND ACTUAL - compares where expected.KIND exists.
 expect() {
