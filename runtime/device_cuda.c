@@ -172,14 +172,15 @@ static int cuda_clear_async(void *state, tmagen_address to, size_t bytes, void *
 static int check_params(const struct tmg_driver *driver, CUfunction function,
                         const struct tmg_module_source *source) {
     size_t offset, bytes, count = 0;
+    CUresult result;
     if (!driver->cuFuncGetParamInfo) return TMAGEN_OK;
-    for (; !driver->cuFuncGetParamInfo(function, count, &offset, &bytes); ++count) {
-        if (count >= source->param_count) continue;
-        if (bytes != source->param_bytes[count])
-            return tmg_fail(TMAGEN_ERROR_MANIFEST,
-                            "%s: parameter %zu has %zu bytes in the kernel and %zu in the manifest",
-                            source->entry, count, bytes, source->param_bytes[count]);
+    for (; !(result = driver->cuFuncGetParamInfo(function, count, &offset, &bytes)); ++count) {
+        if (count >= source->param_count || bytes == source->param_bytes[count]) continue;
+        return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                        "%s: parameter %zu has %zu bytes in the kernel and %zu in the manifest",
+                        source->entry, count, bytes, source->param_bytes[count]);
     }
+    if (result != CUDA_ERROR_INVALID_VALUE) return TMAGEN_OK;  // not "past the last": it cannot say
     if (count == source->param_count) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: the kernel has %zu parameters, its manifest %zu",
                     source->entry, count, source->param_count);

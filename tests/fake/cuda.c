@@ -126,6 +126,7 @@ FAKE cuFuncSetAttribute(CUfunction function, int attribute, int value) {
 
 FAKE cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *bytes) {
     (void)function;
+    if (!fake_cuda.param_count) return CUDA_ERROR_NOT_READY;
     if (index >= fake_cuda.param_count) return CUDA_ERROR_INVALID_VALUE;
     *offset = 0;
     *bytes = fake_cuda.param_bytes[index];

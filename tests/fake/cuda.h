@@ -10,7 +10,7 @@ enum { FAKE_MAX_PARAMS = 64, FAKE_PARAM_BYTES = 128, FAKE_MAX_ATTRIBUTES = 8 };
 
 struct fake_cuda {
     // Set by the test.
-    size_t param_count;  // of every kernel; 0: cuFuncGetParamInfo knows none
+    size_t param_count;  // of every kernel; 0: cuFuncGetParamInfo fails
     size_t param_bytes[FAKE_MAX_PARAMS];
     CUresult launch_result, encode_result, load_result;
     int active_clusters;
