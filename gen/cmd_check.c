@@ -105,7 +105,7 @@ int cmd_check(int argc, char **argv) {
     int failed = !results || output_check_names(results, count);
     if (!failed && a.out) failed = check_out(results, count, a.specs.options.out_dir);
     for (size_t i = 0; results && i < count; i++) kernels += results[i].output_count;
-    if (!failed) printf("%zu specs, %zu kernels: all is well\n", count, kernels);
+    if (!failed) printf("specs: %zu, kernels: %zu; all is well\n", count, kernels);
     output_free(results, count);
     spec_arguments_free(&a.specs);
     return failed ? EXIT_USER : EXIT_FINE;

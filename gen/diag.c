@@ -137,6 +137,7 @@ static void print_line(const struct diag *d, const struct diag_place *place, FIL
         line += len ? len : 1;
         skipped++;
     }
+    if (line == end) return;
     fputs("  ", out);
     print_clean(out, line, end, LINE_WIDTH);
     if (place->column > 0) fprintf(out, "\n  %*s", place->column - skipped, "^");

@@ -104,29 +104,44 @@ static void directive(struct translator *t, int spaces, const char *at, const ch
     t->depth = depth > 0 ? depth : 0;
 }
 
-// Where the ${ that begins at [at] is closed: its }. NULL after an error.
-static const char *value_end(struct translator *t, const char *at, const char *end) {
-    int open = 0;
-    struct lua_token token = lua_token_next(at + 2, end);
-    bool empty = true;
-    for (;; token = lua_token_next(token.end, end)) {
-        char c = token.kind == LUA_TOKEN_OTHER ? *token.begin : 0;
-        if (token.kind == LUA_TOKEN_END || token.kind == LUA_TOKEN_BROKEN ||
-            (token.kind == LUA_TOKEN_TEXT && *token.begin == '-')) {
-            fail(t, at, "${ is not closed on this line", "${expression}");
-            return NULL;
-        }
-        if (c == '}' && open == 0) break;
-        open += c == '{' || c == '(' || c == '[';
-        open -= c == '}' || c == ')' || c == ']';
-        if (open < 0) {
-            fail(t, token.begin, "this bracket closes nothing", NULL);
-            return NULL;
-        }
-        empty = false;
+// The first bracket that closes what was not opened in the Lua from [at], such as the } of a ${.
+// NULL: there is none before [end].
+static const char *closing_bracket(const char *at, const char *end) {
+    struct lua_token token = lua_token_next(at, end);
+    for (int open = 0;; token = lua_token_next(token.end, end)) {
+        bool comment = token.kind == LUA_TOKEN_TEXT && *token.begin == '-';
+        if (token.kind == LUA_TOKEN_END || token.kind == LUA_TOKEN_BROKEN || comment) return NULL;
+        if (token.kind != LUA_TOKEN_OTHER) continue;
+        open += strchr("{([", *token.begin) != NULL;
+        open -= strchr("})]", *token.begin) != NULL;
+        if (open < 0) return token.begin;
     }
-    if (empty) fail(t, at, "${} holds no expression", "${expression}");
-    return empty ? NULL : token.begin;
+}
+
+// The } of the ${ that begins at [at]. NULL after an error.
+static const char *value_end(struct translator *t, const char *at, const char *end) {
+    const char *close = closing_bracket(at + 2, end);
+    const char *error = NULL;
+    if (!close)
+        error = "${ is not closed on this line";
+    else if (*close != '}')
+        error = "${ is not closed before another bracket is";
+    else if (lua_token_next(at + 2, end).begin == close)
+        error = "${} holds no expression";
+    if (error) fail(t, at, error, "${expression}");
+    return error ? NULL : close;
+}
+
+const char *expand_value(const char *line, const char *end, int index, const char **stop) {
+    for (const char *at = line; at + 1 < end; at++) {
+        if (at + 2 < end && !strncmp(at, "$${", 3)) at += 2;
+        if (strncmp(at, "${", 2) != 0) continue;
+        *stop = closing_bracket(at + 2, end);
+        if (!*stop) return NULL;
+        if (index-- == 0) return at + 2;
+        at = *stop;
+    }
+    return NULL;
 }
 
 // The text from [at] up to the next ${ or [end] as the inside of a Lua string; returns that place.

@@ -13,3 +13,7 @@
 // include, as its arguments.
 char *expand_translate(struct diag *, const char *file, const char *text, size_t len,
                        size_t *chunk_len);
+
+// Finds value number [index], from 0, of the template's line [line, end): what stands
+// between its ${ and }. Returns NULL where there is no such value; the value's end goes to *stop.
+const char *expand_value(const char *line, const char *end, int index, const char **stop);

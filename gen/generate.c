@@ -47,13 +47,16 @@ static bool is_regular(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// [spec] where it is a file, else specs/SPEC.yaml where that is one, else [spec].
+// [spec] where it is a path, else specs/SPEC.yaml; NULL, and an error is printed, where there is
+// neither. Reading a path finds out whether it is there.
 static char *find_spec(const char *spec) {
-    if (is_regular(spec) || strchr(spec, '/')) return mem_copy(spec);
+    if (is_regular(spec) || strpbrk(spec, "/.")) return mem_copy(spec);
     char *path = mem_format("specs/%s.yaml", spec);
     if (is_regular(path)) return path;
+    bool exists = file_exists(spec);
+    if (!exists) diag_say("%s: there is no such file, and no %s", spec, path);
     free(path);
-    return mem_copy(spec);
+    return exists ? mem_copy(spec) : NULL;
 }
 
 static const char *base_of(const char *path) {
@@ -223,8 +226,10 @@ static void generate_all(struct run *run, const char *path) {
 
 int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {
     *result = (struct gen_result){.spec = find_spec(spec)};
+    if (!result->spec) return 1;
     struct run run = {.options = options, .diag = diag_new(), .result = result};
     run.script = script_new(shared_store(options), run.diag);
+    script_set_subject(run.script, result->spec);
     generate_all(&run, result->spec);
     diag_print(run.diag, stderr);
     int failed = diag_errors(run.diag) > 0;

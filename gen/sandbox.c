@@ -120,6 +120,7 @@ static int safe_setmetatable(lua_State *L) {
         if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "__gc is not allowed");
         lua_pop(L, 1);
     }
+    if (luaL_getmetafield(L, 1, "__metatable")) return luaL_error(L, "the metatable is protected");
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
     lua_call(L, lua_gettop(L) - 1, 1);

@@ -19,6 +19,7 @@ struct script {
     lua_State *lua;
     struct store *store;
     struct diag *diag;
+    const char *subject;  // of errors without a place; or NULL
     size_t memory;
     long steps;
     struct store_file *files;
@@ -41,6 +42,10 @@ static void *limited_alloc(void *context, void *old, size_t old_size, size_t siz
     return block;
 }
 
+void script_set_subject(struct script *s, const char *file) {
+    s->subject = file;
+}
+
 struct script *script_of(lua_State *L) {
     void *context;
     lua_getallocf(L, &context);
@@ -55,7 +60,11 @@ static void count_steps(lua_State *L, lua_Debug *unused) {
     (void)unused;
     struct script *s = script_of(L);
     s->steps -= HOOK_STEPS;
-    if (s->steps < 0) luaL_error(L, "the script runs too long: over %d steps", SCRIPT_STEPS_MAX);
+    if (s->steps >= 0) return;
+    luaL_where(L, 0);
+    lua_pushfstring(L, "the script runs too long: over %d steps", SCRIPT_STEPS_MAX);
+    lua_concat(L, 2);
+    lua_error(L);
 }
 
 // Opens the libraries; a function of its own, so that it can run out of memory in peace.
@@ -117,17 +126,24 @@ static bool read_position(const struct script *s, const char **at, struct diag_p
     return true;
 }
 
-// The column of the word that the message quotes in the line, else of the line's first character.
-static int find_column(const struct script *s, struct diag_place place, const char *message) {
-    const struct store_file *f = s->files;
-    while (strcmp(f->name, place.file) != 0) f++;
-    const char *line = f->text, *stop = f->text + f->len;
-    for (int n = 1; n < place.line && line < stop; n++) {
+const char *script_line(struct script *s, const char *file, int number, const char **end) {
+    size_t i = 0;
+    while (i < s->file_count && strcmp(s->files[i].name, file) != 0) i++;
+    if (i == s->file_count) return NULL;
+    const char *line = s->files[i].text, *stop = line + s->files[i].len;
+    for (int n = 1; n < number && line < stop; n++) {
         const char *newline = memchr(line, '\n', (size_t)(stop - line));
         line = newline ? newline + 1 : stop;
     }
-    const char *end = memchr(line, '\n', (size_t)(stop - line));
-    if (!end) end = stop;
+    const char *newline = memchr(line, '\n', (size_t)(stop - line));
+    *end = newline ? newline : stop;
+    return line;
+}
+
+// The column of the word that the message quotes in the line, else of the line's first character.
+static int find_column(struct script *s, struct diag_place place, const char *message) {
+    const char *end, *line = script_line(s, place.file, place.line, &end);
+    if (!line) return 0;
     const char *at = line, *quote = strchr(message, '\'');
     size_t len = quote ? strcspn(quote + 1, "'") : 0;
     const char *found = len && line < end ? memmem(line, (size_t)(end - line), quote + 1, len) : NULL;
@@ -139,7 +155,7 @@ static int find_column(const struct script *s, struct diag_place place, const ch
 static void report(struct script *s) {
     lua_State *L = s->lua;
     const char *message = lua_tostring(L, -1);
-    struct diag_place place = {0};
+    struct diag_place place = {.file = s->subject};
     if (message && !strcmp(message, SCRIPT_STOP) && diag_errors(s->diag)) return;
     if (!message) message = "an error that is no text";
     if (read_position(s, &message, &place)) place.column = find_column(s, place, message);
@@ -147,7 +163,7 @@ static void report(struct script *s) {
     diag_error(s->diag, place, NULL, "%s", message);
     for (int i = 0; i < s->frame_count; i++) {
         struct diag_place frame = s->frames[i];
-        if (frame.line != place.line || !place.file || strcmp(frame.file, place.file) != 0)
+        if (frame.line != place.line || strcmp(frame.file, place.file ? place.file : "") != 0)
             diag_note(s->diag, frame, "called from here");
     }
 }
@@ -194,7 +210,7 @@ bool script_call(struct script *s, int arguments, int results) {
     int status = lua_pcall(L, arguments, results, base);
     watch(0);
     if (status == LUA_ERRMEM)
-        diag_error(s->diag, (struct diag_place){0}, NULL,
+        diag_error(s->diag, (struct diag_place){.file = s->subject}, NULL,
                    "a script needs more than %d MiB of memory", SCRIPT_MEMORY_MAX >> 20);
     else if (status != LUA_OK)
         report(s);
@@ -209,6 +225,10 @@ void script_load(lua_State *L, const char *file, const char *chunk, size_t len) 
     size_t number = 0;
     while (number < s->file_count && strcmp(s->files[number].name, file) != 0) number++;
     snprintf(name, sizeof name, "=#%zu", number);
+    if (len && *chunk == *LUA_SIGNATURE) {
+        lua_pushfstring(L, "%s is no text", file);
+        lua_error(L);
+    }
     if (luaL_loadbufferx(L, chunk, len, name, "t") != LUA_OK) lua_error(L);
     lua_insert(L, -2);
     lua_setupvalue(L, -2, 1);

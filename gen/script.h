@@ -39,6 +39,12 @@ bool script_require(struct script *, const char *name);
 // Makes a file of the store known, so that errors can name it and show its lines.
 void script_know_file(struct script *, struct store_file);
 
+// Line [number] of a known file up to *end, which is its newline or the file's end; NULL: none.
+const char *script_line(struct script *, const char *file, int number, const char **end);
+
+// Names what the scripts work on, for errors that have no place. Borrowed.
+void script_set_subject(struct script *, const char *file);
+
 // Loads [chunk] as a function that the top of the stack is the environment of, and replaces that.
 // Errors name [file], a known one. Raises Lua errors.
 void script_load(lua_State *, const char *file, const char *chunk, size_t len);

@@ -260,12 +260,27 @@ static struct spec_node *read_value(struct reader *r, const yaml_event_t *event,
     }
 }
 
+static size_t text_chars(const char *text, size_t len) {
+    size_t chars = 0;
+    for (size_t i = 0; i < len; i++) chars += (text[i] & 0xc0) != 0x80;
+    return chars;
+}
+
+// The end of the text without the newlines at its end.
+static size_t text_end(const char *text, size_t len) {
+    while (len && text[len - 1] == '\n') len--;
+    return len;
+}
+
 // Reports why libyaml stopped.
-static void report_yaml(struct reader *r, const char *text) {
+static void report_yaml(struct reader *r, const char *text, size_t len) {
     const yaml_parser_t *y = &r->yaml;
     if (y->error == YAML_NO_ERROR) return;
     struct diag_place place = place_of(r, y->problem_mark);
-    if (y->error == YAML_READER_ERROR) place = place_at(r, text, y->problem_offset);
+    if (y->error == YAML_READER_ERROR)
+        place = place_at(r, text, y->problem_offset < len ? y->problem_offset : len);
+    else if (y->problem_mark.index >= text_chars(text, len))
+        place = place_at(r, text, text_end(text, len));
     if (y->context)
         diag_error(r->diag, place, NULL, "%s: %s", y->context, y->problem);
     else
@@ -291,6 +306,7 @@ static struct spec_node *read_stream(struct reader *r) {
 struct spec_node *spec_parse(struct arena *arena, struct diag *diag, struct diag_place start,
                              enum spec_origin origin, const char *text, size_t len) {
     struct reader r = {.arena = arena, .diag = diag, .start = start, .origin = origin};
+    if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, len -= 3;  // a byte order mark
     size_t errors = diag_errors(diag);
     if (!yaml_parser_initialize(&r.yaml)) {
         diag_error(diag, start, NULL, "out of memory");
@@ -299,8 +315,10 @@ struct spec_node *spec_parse(struct arena *arena, struct diag *diag, struct diag
     yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text, len);
     struct spec_node *top = read_stream(&r);
-    report_yaml(&r, text);
-    if (!top && diag_errors(diag) == errors)
+    report_yaml(&r, text, len);
+    if (!top && diag_errors(diag) == errors && origin == SPEC_FROM_SET)
+        diag_error(diag, start, NULL, "there is no value");
+    else if (!top && diag_errors(diag) == errors)
         diag_error(diag, start, "at least kernel: NAME", "there is nothing in it");
     yaml_parser_delete(&r.yaml);
     free(r.anchors);

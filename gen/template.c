@@ -78,6 +78,16 @@ static int format_float(char *text, size_t size, double value) {
     return snprintf(text, size, "%.17g", value);
 }
 
+// Raises an error about the value at stack index [index], naming its expression.
+static void value_error(lua_State *L, int index, struct gen_line origin, const char *gives) {
+    const char *end, *stop;
+    const char *line = script_line(script_of(L), origin.file, origin.line, &end);
+    const char *value = line ? expand_value(line, end, index / 2 - 1, &stop) : NULL;
+    if (!value) luaL_error(L, "a value gives %s where text is due", gives);
+    lua_pushlstring(L, value, (size_t)(stop - value));
+    luaL_error(L, "'%s' gives %s where text is due", lua_tostring(L, -1), gives);
+}
+
 static void add_value(lua_State *L, struct text *out, int index, struct gen_line origin) {
     char number[40];
     size_t len;
@@ -90,7 +100,7 @@ static void add_value(lua_State *L, struct text *out, int index, struct gen_line
         else if (isfinite(value))
             len = (size_t)format_float(number, sizeof number, value);
         else
-            luaL_error(L, "${} gives %f, which is no number", value);
+            value_error(L, index, origin, lua_tostring(L, index));
         text_add(out, number, len);
         return;
     case LUA_TSTRING: {
@@ -98,7 +108,7 @@ static void add_value(lua_State *L, struct text *out, int index, struct gen_line
         add_lines(out, text, len, origin);
         return;
     }
-    default: luaL_error(L, "${} gives %s where text is due", luaL_typename(L, index));
+    default: value_error(L, index, origin, luaL_typename(L, index));
     }
 }
 
@@ -209,7 +219,11 @@ void template_run(lua_State *L, const char *path, int env) {
         lua_setfield(L, -2, "__metatable");
     }
     lua_setmetatable(L, -2);
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/'), *why;
+    if (!store_find(script_store(script_of(L)), path, &why).text && !why) {
+        lua_pushfstring(L, "there is no template %s", path);
+        lua_error(L);
+    }
     e->folder = lua_pushlstring(L, path, slash ? (size_t)(slash - path) : 0);
     lua_setiuservalue(L, -2, 1);
     run(L, path, lua_gettop(L), env);

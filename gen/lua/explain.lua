@@ -133,11 +133,14 @@ local function describe_knob(out, knob)
     wrap(out, knob.doc .. (knob.when_doc and "; only where " .. knob.when_doc or ""), "      ")
 end
 
-local function describe_rung(out, number, rung)
+local function describe_rung(out, knobs, number, rung)
     out[#out + 1] = ""
     wrap(out, string.format("%d %s: %s", number, rung.title, rung.doc or ""), "  ")
     local sets = {}
-    for path, value in pairs(rung.sets or {}) do sets[#sets + 1] = path .. ": " .. values.show(value) end
+    for _, knob in ipairs(knobs) do
+        local value = rung.sets and rung.sets[knob[1]]
+        if value ~= nil then sets[#sets + 1] = knob[1] .. ": " .. values.show(value) end
+    end
     if #sets > 0 then wrap(out, "sets " .. table.concat(sets, ", "), "      ") end
 end
 
@@ -149,7 +152,7 @@ function explain.family(name)
     for _, knob in ipairs(fam.knobs) do describe_knob(out, knob) end
     out[#out + 1] = ""
     if fam.phases then out[#out + 1] = "ladder: each rung keeps what those below it set" end
-    for number, rung in pairs(fam.phases or {}) do describe_rung(out, number, rung) end
+    for number, rung in pairs(fam.phases or {}) do describe_rung(out, fam.knobs, number, rung) end
     local rows = {}
     for _, check in ipairs(fam.checks) do rows[#rows + 1] = { check[1], check.doc or "" } end
     section(out, "checks", rows)

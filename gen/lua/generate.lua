@@ -73,6 +73,14 @@ local function check_budget(settings, plan, fail)
     end
 end
 
+-- What the family's function [name] returns, which must be a table.
+local function table_from(name, ...)
+    local result = open.fam.definition[name](...)
+    if type(result) == "table" then return result end
+    host.error(open.fam.path, name .. ": must return a table, not " .. type(result))
+    host.stop()
+end
+
 -- Settings and plan of a point; nil where any check reported an error.
 local function settle(picked, name, report)
     local fam, failed = open.fam, false
@@ -83,7 +91,7 @@ local function settle(picked, name, report)
     local settings, origins = schema.resolve(fam, open.tree, picked, reporting)
     if failed then return nil end
     settings.name = name
-    local plan = fam.definition.plan(settings)
+    local plan = table_from("plan", settings)
     local fail = failer(settings, origins, reporting)
     for _, check in ipairs(fam.checks) do check.check(settings, plan, fail) end
     check_budget(settings, plan, fail)
@@ -114,13 +122,13 @@ local function manifest(definition, settings, plan)
     for _, name in ipairs { "registers", "spill_bytes" } do
         budget[#budget + 1] = settings.budget[name] and { name, settings.budget[name] }
     end
-    if #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
-    return json.encode(document)
+    if type(document) == "table" and #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
+    return json.encode(document, open.fam.path)
 end
 
 local function build(v, settings, plan)
     local definition = open.fam.definition
-    local environment = definition.env(settings, plan)
+    local environment = table_from("env", settings, plan)
     if environment.name == nil then environment.name = v.name end
     v.kernel = host.expand(v.template, host.environment(environment))
     v.manifest = manifest(definition, settings, plan)

@@ -26,7 +26,7 @@ function resources.rows(p)
     add(rows, "shared memory", "%d bytes", p.smem_bytes or 0)
     for _, part in ipairs(p.smem or {}) do add(rows, "  " .. part.name, "%d bytes at %d", part.bytes, part.offset) end
     for _, b in ipairs(p.barriers or {}) do
-        add(rows, "barrier " .. b.name, "%d of %d arrivals, %d bytes", b.count, b.arrivals, b.bytes or 0)
+        add(rows, "barrier " .. b.name, "%d, each of %d arrivals and %d bytes", b.count, b.arrivals, b.bytes or 0)
     end
     for _, r in ipairs(p.registers or {}) do
         add(rows, "registers " .. r.role, "%d for each thread of %d warps", r.registers, r.warps)

@@ -48,7 +48,8 @@ function sweep.count(axes)
 end
 
 local function plain(value)
-    return (values.show(value):gsub("[%[%] ]", ""):gsub("[^%w]+", "_"))
+    local text = values.show(value):gsub("[%[%] ]", ""):gsub("[^%w]+", "_")
+    return text == "" and "none" or text
 end
 
 -- Point [number] from 1: the nodes by path, the suffix of its name ("_stages4"), and how it reads

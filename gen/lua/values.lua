@@ -27,8 +27,22 @@ end
 
 local show = values.show
 
+-- [value] where it is at fault: a text that reads like another type is in quotes
+local function told(value)
+    local text = show(value)
+    if type(value) == "string" and (tonumber(value) or value == "true" or value == "false" or value == "") then
+        return '"' .. text .. '"'
+    end
+    return text
+end
+
 local function range(knob)
-    return string.format("%s..%s", knob.min or "", knob.max or "")
+    if not knob.max then return "at least " .. knob.min end
+    return knob.min and knob.min .. ".." .. knob.max or "at most " .. knob.max
+end
+
+local function not_in_range(knob, value)
+    return value .. " is not " .. (knob.min and knob.max and "in " or "") .. range(knob)
 end
 
 local function out_of_range(knob, value)
@@ -36,14 +50,14 @@ local function out_of_range(knob, value)
 end
 
 local function check_int(knob, value)
-    if math.type(value) ~= "integer" then return show(value) .. " is no integer" end
+    if math.type(value) ~= "integer" then return told(value) .. " is no integer" end
     if knob.values and not contains(knob.values, value) then
         return value .. " is not " .. list(knob.values)
     end
-    if out_of_range(knob, value) then return value .. " is not in " .. range(knob) end
+    if out_of_range(knob, value) then return not_in_range(knob, value) end
     local step = knob.step or 1
     if (value - (knob.min or 0)) % step ~= 0 then
-        return string.format("%d is not in %s in steps of %d", value, range(knob), step)
+        return not_in_range(knob, value) .. " in steps of " .. step
     end
 end
 
@@ -51,8 +65,8 @@ local function legal_int(knob)
     local unit = knob.unit and " " .. knob.unit or ""
     if knob.values then return list(knob.values) .. unit end
     if not knob.min and not knob.max then return "an integer" .. unit end
-    local step = (knob.step or 1) > 1 and " in steps of " .. knob.step or ""
-    return range(knob) .. step .. unit
+    local step = (knob.step or 1) > 1 and ", in steps of " .. knob.step or ""
+    return range(knob) .. unit .. step
 end
 
 -- every item of the array [value] by check(item); the message and the number of the first that fails
@@ -67,8 +81,8 @@ local types = {
     int = { check = check_int, legal = legal_int },
     number = {
         check = function(knob, value)
-            if not math.type(value) then return show(value) .. " is no number" end
-            if out_of_range(knob, value) then return value .. " is not in " .. range(knob) end
+            if not math.type(value) then return told(value) .. " is no number" end
+            if out_of_range(knob, value) then return not_in_range(knob, value) end
         end,
         legal = function(knob)
             return (knob.min or knob.max) and range(knob) or "a number"
@@ -76,13 +90,13 @@ local types = {
     },
     bool = {
         check = function(_, value)
-            if type(value) ~= "boolean" then return show(value) .. " is neither true nor false" end
+            if type(value) ~= "boolean" then return told(value) .. " is neither true nor false" end
         end,
         legal = function() return "true or false" end,
     },
     enum = {
         check = function(knob, value)
-            if not contains(knob.values, value) then return show(value) .. " is not known" end
+            if not contains(knob.values, value) then return told(value) .. " is not known" end
         end,
         legal = function(knob) return list(knob.values) end,
     },
@@ -90,7 +104,7 @@ local types = {
         check = function(knob, value)
             if value == "dynamic" then return end
             if math.type(value) ~= "integer" or value < 1 or value > 0x7fffffff then
-                return show(value) .. " is no dimension"
+                return told(value) .. " is no dimension"
             end
             if value % (knob.step or 1) ~= 0 then
                 return value .. " is no multiple of " .. knob.step
@@ -106,8 +120,8 @@ local types = {
         check = function(knob, value)
             local seen = {}
             return check_items(value, function(item)
-                if not contains(knob.of, item) then return show(item) .. " is not known" end
-                if seen[item] and not knob.repeats then return show(item) .. " is there twice" end
+                if not contains(knob.of, item) then return told(item) .. " is not known" end
+                if seen[item] and not knob.repeats then return told(item) .. " is there twice" end
                 seen[item] = true
             end)
         end,
@@ -130,7 +144,7 @@ local types = {
         of_lists = true,
         check = function(knob, value)
             return check_items(value, function(item)
-                if type(item) ~= "table" or #item ~= 2 then return show(item) .. " is no pair" end
+                if type(item) ~= "table" or #item ~= 2 then return told(item) .. " is no pair" end
                 return check_int(knob, item[1]) or check_int(knob, item[2])
             end)
         end,
@@ -152,7 +166,7 @@ function values.legal(knob) return types[knob.type].legal(knob) end
 function values.check(knob, value)
     if value == nil then return "there is no value" end
     if (type(value) == "table") ~= values.is_list(knob) then
-        return show(value) .. (values.is_list(knob) and " is no list" or " is a list")
+        return told(value) .. (values.is_list(knob) and " is no list" or " is a list")
     end
     return types[knob.type].check(knob, value)
 end
