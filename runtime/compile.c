@@ -8,14 +8,10 @@
 #include "runtime/cache.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc.h"
+#include "runtime/request.h"
 #include "runtime/resources.h"
 
-enum { MAX_SOURCE = 64 << 20, MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
-
-// Options that shape the output: they are in the key. [-lineinfo] puts the file's folder into the
-// cubin, hence the made-up one: else the compiling process's folder would be there.
-static const char *const shaping[] = {"--std=c++17", "-lineinfo"};
-static const char folder[] = "/tmagen/";
+enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
 
 // Options that only make the compiler talk. NVRTC's own cache would swallow the report; releases
 // that do not know the option have no such cache.
@@ -29,59 +25,13 @@ static double now_ms(void) {
 
 // What one call of tmagen_compile() works on.
 struct job {
-    struct tmg_request request;
-    char options[256];
+    struct tmg_request_text text;
+    struct tmg_request *request;
     const struct tmg_nvrtc_place *place;  // NULL: no NVRTC
     tmagen_mode mode;
     const char *cache_dir;
     tmagen_code *code;
 };
-
-static int check_word(const char *what, const char *text, size_t longest) {
-    if (!text || !*text) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is missing", what);
-    static const char legal[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+";
-    if (strlen(text) > longest || text[strspn(text, legal)] || *text == '.' || *text == '-')
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                        "%s: '%.80s' is not 1 to %zu letters, digits and any of _.-+", what, text,
-                        longest);
-    return TMAGEN_OK;
-}
-
-// The --gpu-architecture option: for PTX the virtual architecture, which skips the assembler.
-static void print_arch(const struct tmg_request *request, char *text, size_t size) {
-    const char *arch = request->arch;
-    if (!strcmp(request->kind, "ptx") && !strncmp(arch, "sm_", 3))
-        snprintf(text, size, "--gpu-architecture=compute_%s", arch + 3);
-    else
-        snprintf(text, size, "--gpu-architecture=%s", arch);
-}
-
-static int describe_job(const char *source, size_t bytes, const tmagen_compile_options *options,
-                        struct job *job) {
-    if (!source || !options)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the source or the options are missing");
-    if (bytes > MAX_SOURCE)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the source has %zu bytes; at most %d are compiled",
-                        bytes, MAX_SOURCE);
-    if (memchr(source, 0, bytes))
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the source has a zero in it");
-    int status = check_word("arch", options->arch, 31);
-    if (!status) status = check_word("name", options->name, 127);
-    if (status) return status;
-    job->request = (struct tmg_request){.kind = options->kind == TMAGEN_PTX ? "ptx" : "cubin",
-                                        .arch = options->arch,
-                                        .name = options->name,
-                                        .options = job->options,
-                                        .source = source,
-                                        .source_bytes = bytes};
-    job->mode = options->mode;
-    job->cache_dir = options->cache_dir;
-    print_arch(&job->request, job->options, 64);
-    for (size_t i = 0; i < sizeof shaping / sizeof *shaping; ++i)
-        strcat(strcat(job->options, " "), shaping[i]);
-    return TMAGEN_OK;
-}
 
 // ---- Compiling
 
@@ -97,9 +47,9 @@ static int list_options(char *texts, int quiet, const char *list[MAX_OPTIONS]) {
 
 static nvrtcResult run_compiler(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
                                 const struct job *job, int quiet) {
-    char texts[sizeof job->options];
+    char texts[sizeof job->text.options];
     const char *list[MAX_OPTIONS];
-    memcpy(texts, job->options, sizeof texts);
+    memcpy(texts, job->text.options, sizeof texts);
     int count = list_options(texts, quiet, list);
     return nvrtc->nvrtcCompileProgram(program, count, list);
 }
@@ -111,23 +61,24 @@ static char *read_log(const struct tmg_nvrtc *nvrtc, nvrtcProgram program) {
     if (nvrtc->nvrtcGetProgramLogSize(program, &bytes)) bytes = 0;
     char *log = calloc(bytes + 1, 1);
     if (!log || (bytes && nvrtc->nvrtcGetProgramLog(program, log))) return log;
-    for (char *at = log; (at = strstr(at, folder));)
-        memmove(at, at + sizeof folder - 1, strlen(at + sizeof folder - 1) + 1);
+    size_t length = strlen(tmg_source_folder);
+    for (char *at = log; (at = strstr(at, tmg_source_folder));)
+        memmove(at, at + length, strlen(at + length) + 1);
     return log;
 }
 
 static int fail_compile(const struct job *job, nvrtcResult result, const char *log) {
     if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION)
         return tmg_fail(TMAGEN_ERROR_COMPILE, "%s does not compile for %s:\n%.*s",
-                        job->request.name, job->request.arch, LOG_SHOWN, log ? log : "");
-    return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC failed with error %d: %.*s", job->request.name,
-                    result, LOG_SHOWN, log ? log : "");
+                        job->request->name, job->request->arch, LOG_SHOWN, log ? log : "");
+    return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC failed with error %d: %.*s",
+                    job->request->name, result, LOG_SHOWN, log ? log : "");
 }
 
 // Takes the result out of [program]; the caller frees *output.
 static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program, const struct job *job,
                        char **output, size_t *bytes) {
-    int ptx = !strcmp(job->request.kind, "ptx");
+    int ptx = !strcmp(job->request->kind, "ptx");
     nvrtcResult result =
         ptx ? nvrtc->nvrtcGetPTXSize(program, bytes) : nvrtc->nvrtcGetCUBINSize(program, bytes);
     *output = NULL;
@@ -137,8 +88,8 @@ static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program, cons
             ptx ? nvrtc->nvrtcGetPTX(program, *output) : nvrtc->nvrtcGetCUBIN(program, *output);
     if (result || !*bytes) {
         free(*output);
-        return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC gave no %s for %s", job->request.name,
-                        job->request.kind, job->request.arch);
+        return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC gave no %s for %s", job->request->name,
+                        job->request->kind, job->request->arch);
     }
     (*output)[*bytes] = 0;
     if (ptx) *bytes = strlen(*output);  // NVRTC counts the zero
@@ -168,9 +119,9 @@ static int compile(const struct job *job, struct product *product) {
     const struct tmg_nvrtc *nvrtc = tmg_nvrtc();
     if (!nvrtc) return TMAGEN_ERROR_NO_COMPILER;
     double start = now_ms();
-    char name[sizeof folder + 128];
-    snprintf(name, sizeof name, "%s%s", folder, job->request.name);
-    char *source = strndup(job->request.source, job->request.source_bytes);
+    char name[256];
+    snprintf(name, sizeof name, "%s%s", tmg_source_folder, job->request->name);
+    char *source = strndup(job->request->source, job->request->source_bytes);
     if (!source) return tmg_fail_memory();
     nvrtcProgram program = NULL;
     nvrtcResult result = nvrtc->nvrtcCreateProgram(&program, source, name, 0, NULL, NULL);
@@ -226,7 +177,7 @@ static int give_product(struct product *product, tmagen_code *code) {
 
 static void store(const struct tmg_cache *cache, const struct job *job,
                   const struct product *product) {
-    struct tmg_entry entry = {.request = job->request,
+    struct tmg_entry entry = {.request = *job->request,
                               .compiler = job->place->id,
                               .info = product->info,
                               .log = product->log,
@@ -244,7 +195,7 @@ static int compile_and_store(const struct tmg_cache *cache, struct job *job) {
     int status = compile(job, &product);
     if (status) return status;
     if (cache) store(cache, job, &product);
-    tmg_request_key(&job->request, job->place->id, job->code->key);
+    tmg_request_key(job->request, job->place->id, job->code->key);
     status = give_product(&product, job->code);
     free(product.output);
     free(product.log);
@@ -253,27 +204,27 @@ static int compile_and_store(const struct tmg_cache *cache, struct job *job) {
 
 static int fail_miss(const struct tmg_cache *cache, const struct job *job, const char *fault) {
     char key[TMAGEN_KEY_CHARS];
-    tmg_request_key(&job->request, job->place ? job->place->id : NULL, key);
+    tmg_request_key(job->request, job->place ? job->place->id : NULL, key);
     return tmg_fail(TMAGEN_ERROR_MISS, "%s: not in the cache %s (key %.16s...): %s",
-                    job->request.name, cache->path, key, fault);
+                    job->request->name, cache->path, key, fault);
 }
 
 static int compile_cached(const struct tmg_cache *cache, struct job *job) {
     const char *compiler = job->place ? job->place->id : NULL;
     int any = !compiler || job->mode == TMAGEN_FAIL_ON_MISS;
     struct tmg_stored stored;
-    const char *fault = tmg_cache_load(cache, &job->request, compiler, any, &stored);
+    const char *fault = tmg_cache_load(cache, job->request, compiler, any, &stored);
     if (!fault) return give_stored(&stored, job->code), TMAGEN_OK;
     if (job->mode == TMAGEN_FAIL_ON_MISS) return fail_miss(cache, job, fault);
     if (!compiler) {
         tmg_nvrtc_find();
         return tmg_fail_within(TMAGEN_ERROR_NO_COMPILER,
                                "%s is not in the cache %s, and cannot be compiled",
-                               job->request.name, cache->path);
+                               job->request->name, cache->path);
     }
-    tmg_request_key(&job->request, compiler, job->code->key);
+    tmg_request_key(job->request, compiler, job->code->key);
     int lock = tmg_cache_lock(cache, job->code->key), status = TMAGEN_OK;
-    fault = lock < 0 ? fault : tmg_cache_load(cache, &job->request, compiler, 0, &stored);
+    fault = lock < 0 ? fault : tmg_cache_load(cache, job->request, compiler, 0, &stored);
     if (fault)
         status = compile_and_store(cache, job);
     else
@@ -288,7 +239,7 @@ static int compile_job(struct job *job) {
     int cached = job->mode != TMAGEN_NO_CACHE;
     if (cached && tmg_cache_open(job->cache_dir, job->mode != TMAGEN_FAIL_ON_MISS, &cache)) {
         if (job->mode == TMAGEN_FAIL_ON_MISS)
-            return tmg_fail_within(TMAGEN_ERROR_MISS, "%s: not in the cache", job->request.name);
+            return tmg_fail_within(TMAGEN_ERROR_MISS, "%s: not in the cache", job->request->name);
         tmg_warn("%s", tmagen_error_last());
         cached = 0;
     }
@@ -302,10 +253,13 @@ int tmagen_compile(const char *source, size_t bytes, const tmagen_compile_option
                    tmagen_code *code) {
     double start = now_ms();
     tmagen_code result = {0};
-    struct job job = {.code = &result};
+    struct job job = {.request = &job.text.request, .code = &result};
     tmg_warnings_clear();
-    int status = describe_job(source, bytes, options, &job);
+    int status = code ? tmg_request_describe(source, bytes, options, &job.text)
+                      : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the code");
     if (status) return status;
+    job.mode = options->mode;
+    job.cache_dir = options->cache_dir;
     job.place = tmg_nvrtc_find();
     if ((status = compile_job(&job))) return status;
     result.elapsed_ms = now_ms() - start;
