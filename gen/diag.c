@@ -164,9 +164,40 @@ static void print_record(const struct diag *d, const struct record *r, FILE *out
     fputc('\n', out);
 }
 
+// An error and where it belongs in the print; the notes that follow it come along.
+struct order {
+    size_t record, file;
+    int line, column;
+};
+
+static int by_place(const void *left, const void *right) {
+    const struct order *a = left, *b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->line != b->line) return a->line - b->line;
+    if (a->column != b->column) return a->column - b->column;
+    return a->record < b->record ? -1 : 1;
+}
+
+// The number of the first record of the same file.
+static size_t first_of_file(const struct diag *d, const char *file) {
+    size_t i = 0;
+    while (strcmp(d->records[i].place.file, file) != 0) i++;
+    return i;
+}
+
 void diag_print(const struct diag *d, FILE *out) {
+    struct order *order = mem_alloc(d->count * sizeof *order);
+    for (size_t i = 0; i < d->count; i++) {
+        const struct record *r = &d->records[i];
+        order[i] = (struct order){i, first_of_file(d, r->place.file), r->place.line, r->place.column};
+        if (!r->note || i == 0) continue;
+        order[i] = order[i - 1];
+        order[i].record = i;
+    }
+    if (d->count) qsort(order, d->count, sizeof *order, by_place);
     size_t shown = d->count < PRINTED_MAX ? d->count : PRINTED_MAX;
-    for (size_t i = 0; i < shown; i++) print_record(d, &d->records[i], out);
+    for (size_t i = 0; i < shown; i++) print_record(d, &d->records[order[i].record], out);
+    free(order);
     if (shown < d->count) fprintf(out, "... and %zu more\n", d->count - shown);
 }
 

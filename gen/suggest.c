@@ -1,5 +1,5 @@
 // The nearest word by edit distance, in which a swap of neighbours counts once.
-// A word counts as near when at most a third of it, and at most three letters, are wrong.
+// A word counts as near when about a third of it, and at most three letters, are wrong.
 #include "gen/suggest.h"
 
 #include <string.h>
@@ -31,8 +31,8 @@ static size_t distance(const char *a, const char *b) {
 }
 
 struct suggest suggest_start(const char *word) {
-    size_t near = min(strlen(word) / 3, 3);
-    return (struct suggest){.word = word, .distance = (near ? near : 1) + 1};
+    size_t len = strlen(word), near = len == 2 ? 1 : min((len + 1) / 3, 3);
+    return (struct suggest){.word = word, .distance = len > 1 ? near + 1 : 0};
 }
 
 void suggest_offer(struct suggest *s, const char *candidate) {

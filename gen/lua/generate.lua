@@ -12,7 +12,7 @@ local resources = require "resources"
 
 local generate = {}
 
--- The spec at work: fam, tree, options {stem=, spec=, sets=, explain=, strict=}, axes, count, legal,
+-- The spec at work: fam, tree, options {stem=, spec=, sets=, explain=, strict=}, name, axes, legal,
 -- first_errors.
 local open
 
@@ -47,10 +47,12 @@ function generate.open(tree, options)
     local fam = find_family(tree)
     open = { fam = fam, tree = tree, options = options, legal = 0 }
     open.name = base_name(tree, options.stem)
-    schema.check_shape(fam, tree)
+    local shaped = schema.check_shape(fam, tree, host.error)
     open.axes = sweep.axes(fam, tree)
-    open.count = sweep.count(open.axes)
-    return open.count
+    local count = sweep.count(open.axes)
+    if sweep.check(open.axes) and shaped or count == 0 then return count end
+    schema.resolve(fam, tree, sweep.point(open.axes, 1), host.error)  -- what else is wrong
+    return 0
 end
 
 -- What the family's check calls: fail(path, message, legal).

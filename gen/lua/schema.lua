@@ -50,30 +50,38 @@ local function words_below(fam, prefix)
     return words
 end
 
-local function unknown_key(fam, prefix, key)
+local function unknown_key(fam, prefix, key, report)
     local words = words_below(fam, prefix)
     local nearest = host.nearest(key.text, words)
     local hint = nearest and "; did you mean " .. nearest .. "?" or ""
-    host.error(key, prefix .. key.text .. ": unknown key" .. hint, values.list(words))
+    report(key, prefix .. key.text .. ": unknown key" .. hint, values.list(words))
 end
 
 -- Reports keys that no knob has, and maps where values are due or the other way round.
-local function check_shape(fam, map, prefix)
+local function check_shape(fam, map, prefix, report)
     for i, key in ipairs(map.keys) do
         local path, value = prefix .. key.text, map.items[i]
         if fam.groups[path] and value.kind == "map" then
-            check_shape(fam, value, path .. ".")
+            check_shape(fam, value, path .. ".", report)
         elseif fam.groups[path] then
-            host.error(value, path .. ": must be a map", values.list(words_below(fam, path .. "."), "and"))
+            report(value, path .. ": must be a map", values.list(words_below(fam, path .. "."), "and"))
         elseif fam.by_path[path] and value.kind == "map" then
-            host.error(value, path .. ": must not be a map", values.legal(fam.by_path[path]))
+            report(value, path .. ": must not be a map", values.legal(fam.by_path[path]))
         elseif not fam.by_path[path] and not (prefix == "" and family.RESERVED[path]) then
-            unknown_key(fam, prefix, key)
+            unknown_key(fam, prefix, key, report)
         end
     end
 end
 
-function schema.check_shape(fam, tree) check_shape(fam, tree, "") end
+-- Returns false where anything was reported.
+function schema.check_shape(fam, tree, report)
+    local good = true
+    check_shape(fam, tree, "", function(...)
+        good = false
+        report(...)
+    end)
+    return good
+end
 
 -- Reports at [node] why its value is not legal. Returns the value where it is.
 function schema.read(knob, node, report)

@@ -18,14 +18,12 @@ local function is_axis(knob, node)
     return first and first.kind == "list" or false
 end
 
--- The sweep's axes in the order of the knobs: {knob=, node=, label=}. Reports values that are legal
--- at no point.
+-- The sweep's axes in the order of the knobs: {knob=, node=, label=}. Reports lists without values.
 function sweep.axes(fam, tree)
     local axes, seen = {}, {}
     for _, knob in ipairs(fam.knobs) do
         local node = schema.find(tree, knob[1])
         if is_axis(knob, node) then
-            for _, item in ipairs(node.items) do schema.read(knob, item, host.error) end
             if #node.items == 0 then host.error(node, knob[1] .. ": no values", values.legal(knob)) end
             local word = knob[1]:match("[^.]+$")
             axes[#axes + 1] = { knob = knob, node = node, label = word }
@@ -36,6 +34,17 @@ function sweep.axes(fam, tree)
         if seen[axis.label] > 1 then axis.label = axis.knob[1]:gsub("%.", "_") end
     end
     return axes
+end
+
+-- Reports values that are legal at no point. Returns whether all are legal at some.
+function sweep.check(axes)
+    local good = true
+    for _, axis in ipairs(axes) do
+        for _, item in ipairs(axis.node.items) do
+            if schema.read(axis.knob, item, host.error) == nil then good = false end
+        end
+    end
+    return good
 end
 
 -- The number of points; 0 after an error.
