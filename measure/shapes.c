@@ -41,9 +41,8 @@ static int read_numbers(struct shape *shape, const char *text, char separator) {
         if (read_number(&text, &shape->numbers[shape->count])) return -1;
         ++shape->count;
         if (!*text) return 0;
-        if (*text != separator) return -1;
-        while (*text == separator) ++text;
-        if (!*text) return separator == ' ' ? 0 : -1;
+        if (*text++ != separator) return -1;
+        while (separator == ' ' && *text == ' ') ++text;
     }
 }
 
