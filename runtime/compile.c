@@ -13,9 +13,10 @@
 
 enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
 
-// Options that only make the compiler talk. NVRTC's own cache would swallow the report; releases
-// that do not know the option have no such cache.
+// Options that only make the compiler talk; a release may not know the later ones. NVRTC's own
+// cache would swallow the report; releases that do not know the option have no such cache.
 static const char *const reporting[] = {"--ptxas-options=-v", "--no-cache"};
+enum { REPORTING = sizeof reporting / sizeof *reporting };
 
 static double now_ms(void) {
     struct timespec now;
@@ -35,22 +36,22 @@ struct job {
 
 // ---- Compiling
 
-// The options as NVRTC wants them. [texts] is a copy of the job's, cut into words.
-static int list_options(char *texts, int quiet, const char *list[MAX_OPTIONS]) {
+// The options as NVRTC wants them: the job's, and the first [talk] of those that make it talk.
+// [texts] is a copy of the job's, to be cut into words.
+static int list_options(char *texts, int talk, const char *list[MAX_OPTIONS]) {
     int count = 0;
     for (char *next, *word = strtok_r(texts, " ", &next); word; word = strtok_r(NULL, " ", &next))
         list[count++] = word;
-    for (size_t i = 0; i < sizeof reporting / sizeof *reporting && !quiet; ++i)
-        list[count++] = reporting[i];
+    for (int i = 0; i < talk; ++i) list[count++] = reporting[i];
     return count;
 }
 
 static nvrtcResult run_compiler(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
-                                const struct job *job, int quiet) {
+                                const struct job *job, int talk) {
     char texts[sizeof job->text.options];
     const char *list[MAX_OPTIONS];
     memcpy(texts, job->text.options, sizeof texts);
-    int count = list_options(texts, quiet, list);
+    int count = list_options(texts, talk, list);
     return nvrtc->nvrtcCompileProgram(program, count, list);
 }
 
@@ -105,8 +106,9 @@ struct product {
 
 static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
                            const struct job *job, struct product *product) {
-    nvrtcResult result = run_compiler(nvrtc, program, job, 0);
-    if (result == NVRTC_ERROR_INVALID_OPTION) result = run_compiler(nvrtc, program, job, 1);
+    nvrtcResult result = NVRTC_ERROR_INVALID_OPTION;
+    for (int talk = REPORTING; talk >= 0 && result == NVRTC_ERROR_INVALID_OPTION; --talk)
+        result = run_compiler(nvrtc, program, job, talk);
     product->log = read_log(nvrtc, program);
     if (!product->log) return tmg_fail_memory();
     int status = result ? fail_compile(job, result, product->log)
