@@ -59,9 +59,9 @@ exits 1 'a folder for a file' "$TMAGEN" gen -o "$work/blocked" "$work/a.yaml"; s
 (
     trap '' XFSZ
     ulimit -f 1
-    "$TMAGEN" gen -o "$work/full" "$work/a.yaml" >"$work/said.full" 2>&1
+    "$TMAGEN" gen -o "$work/full" specs/gemm_phase1.yaml >"$work/said" 2>&1
 )
-[ $? = 1 ] || complain 'a full disk was not noticed'
+[ $? = 1 ] && says "cannot write" || complain "a full disk was not noticed"
 [ -z "$(ls -A "$work/full")" ] || complain "a full disk left $(ls "$work/full")"
 
 # killed at any moment: each file is whole or absent, and the next run repairs all
