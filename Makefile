@@ -37,18 +37,20 @@ static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
 system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
+$(if $(V),,.SILENT:)                # V=1 shows the commands
 .PHONY: all run test test-gpu nvrtc programs check lint format fuzz sanitize install clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
 run: all nvrtc
+	echo "$(BUILD)/tmagen specs/gemm_256x128.yaml"
 	$(BUILD)/tmagen specs/gemm_256x128.yaml
 
 test: all programs
-	@BUILD=$(BUILD) NVRTC="$$(scripts/nvrtc.sh $(find_nvrtc))" tests/run_tests.sh $(unit_bin)
+	BUILD=$(BUILD) NVRTC="$$(scripts/nvrtc.sh $(find_nvrtc))" tests/run_tests.sh $(unit_bin)
 
 nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
-	@scripts/nvrtc.sh $(find_nvrtc) >/dev/null
+	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
 test-gpu: all                       # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tmagen verify specs/*.yaml
@@ -59,23 +61,23 @@ check: $(BUILD)/tmagen              # out/ is what the specs and templates of th
 	$(BUILD)/tmagen check --out specs/*.yaml
 
 lint:                               # no finding of ours, no warning of either compiler
-	@scripts/setup.sh lint
-	@scripts/lint.sh
-	@for cc in gcc clang; do \
+	scripts/setup.sh lint
+	scripts/lint.sh
+	for cc in gcc clang; do \
 	    $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc WERROR=-Werror all programs || exit 1; done
 
 format:
-	@scripts/setup.sh lint
+	scripts/setup.sh lint
 	git ls-files "*.[ch]" | xargs clang-format -i
 
 fuzz:
-	@scripts/setup.sh fuzz
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
+	scripts/setup.sh fuzz
+	$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
 	    CFLAGS="$(SANITIZE) -fsanitize=fuzzer-no-link" $(fuzz_bin:$(BUILD)/%=$(BUILD)/fuzz/%)
-	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+	scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 sanitize:                           # the whole suite under AddressSanitizer and UBSan
-	@ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
 	    CFLAGS="$(SANITIZE)" SANITIZED=1 test
 
@@ -98,15 +100,17 @@ ifneq ($(filter-out clean lint format fuzz sanitize,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/setup.mk
 endif
 $(BUILD)/setup.mk: scripts/setup.sh
-	@mkdir -p $(@D)
-	@scripts/setup.sh build test
-	@echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd)" >$@
+	mkdir -p $(@D)
+	scripts/setup.sh build test
+	echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd)" >$@
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
-	@mkdir -p $(@D)
+	mkdir -p $(@D)
+	echo "cc     $<"
 	$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tmagen: $(lib_obj) $(tool_obj)
+	echo "link   $@"
 	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
 
 # The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays
@@ -116,21 +120,24 @@ $(BUILD)/libtmagen.o: $(lib_obj) $(BUILD)/jansson.a
 	objcopy --wildcard --keep-global-symbol='tmagen_*' $@
 
 $(BUILD)/jansson.a:                 # runtime/bundle.c says why
-	@mkdir -p $(@D)
+	mkdir -p $(@D)
 	objcopy --redefine-sym stdin=tmg_no_stream "$$($(CC) -print-file-name=libjansson.a)" $@
 
 $(BUILD)/libtmagen.a: $(BUILD)/libtmagen.o
+	echo "ar     $@"
 	rm -f $@ && ar rcs $@ $<
 
 $(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o
+	echo "link   $@"
 	$(CC) $(CFLAGS) -shared -Wl,-z,text -Wl,-soname,libtmagen.so -o $@ $< $(system_libs)
 
 # The list changes only when a file comes or goes, so that a removed template is noticed too.
 $(BUILD)/embed.list: FORCE
-	@mkdir -p $(@D)
-	@echo "$(embedded)" | cmp -s - $@ || echo "$(embedded)" >$@
+	mkdir -p $(@D)
+	echo "$(embedded)" | cmp -s - $@ || echo "$(embedded)" >$@
 
 $(BUILD)/embed.S: scripts/embed.sh $(BUILD)/embed.list
+	echo "embed  templates gen/lua"
 	scripts/embed.sh $(embedded) >$@
 
 $(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
