@@ -87,10 +87,9 @@ static void print_summary(const struct gen_output *out, const char *folder,
 }
 
 static int report_failure(const struct gen_output *out, const char *folder, int error) {
-    if (error == TMAGEN_ERROR_COMPILE)
-        diag_say("%s/%s.cu does not compile", folder, out->name);
+    fputs("tmagen: error: ", stderr);
     print_log(out, tmagen_error_last());
-    if (error == TMAGEN_ERROR_NO_COMPILER) diag_say("%s/%s.cu is written", folder, out->name);
+    fprintf(stderr, "tmagen: note: the source is in %s/%s.cu\n", folder, out->name);
     return error == TMAGEN_ERROR_COMPILE ? EXIT_USER : EXIT_ENVIRONMENT;
 }
 
@@ -116,7 +115,6 @@ static int compile_all(const struct gen_result *results, size_t count, const cha
         for (size_t j = 0; j < results[i].output_count; j++) {
             int code = compile(&results[i].outputs[j], folder);
             if (code > worst) worst = code;
-            if (code == EXIT_ENVIRONMENT) return code;
         }
     }
     return worst;

@@ -12,15 +12,6 @@ struct command {
     const char *arguments, *doc;
 };
 
-// Commands of other rooms; absent from a program that is built without them.
-#pragma weak cmd_build
-#pragma weak cmd_check
-#pragma weak cmd_diff
-#pragma weak cmd_explain
-#pragma weak cmd_verify
-#pragma weak cmd_bench
-#pragma weak cmd_cache
-
 static const struct command commands[] = {
     {"gen", cmd_gen, "SPEC...", "write CUDA source and manifest into out/"},
     {"check", cmd_check, "SPEC...", "run all legality checks; --out: is out/ fresh?"},
@@ -53,10 +44,6 @@ static const struct command *find(const char *name) {
 // Runs a subcommand with argv[0] as its help shows it.
 static int run(int (*function)(int, char **), const char *name, int argc, char **argv) {
     char title[64];
-    if (!function) {
-        fprintf(stderr, "tmagen: error: this program was built without '%s'\n", name);
-        return EXIT_ENVIRONMENT;
-    }
     snprintf(title, sizeof title, "tmagen%s%s", *name ? " " : "", name);
     argv[0] = title;
     return function(argc, argv);
