@@ -53,7 +53,7 @@ nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on wit
 	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
 test-gpu: all                       # every shipped spec, ragged and round shapes, on a GPU
-	$(BUILD)/tmagen verify specs/*.yaml
+	$(BUILD)/tmagen verify --device cuda specs/*.yaml
 
 programs: $(unit_bin) $(user_bin) $(fake_lib)   # all that the tests run, besides all
 
