@@ -96,8 +96,11 @@ static int check_out(const struct gen_result *results, size_t count, const char 
 int cmd_check(int argc, char **argv) {
     struct check_arguments a = {0};
     const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-    const struct argp argp = {.options = options, .parser = parse, .args_doc = "SPEC...",
-                              .doc = DOC, .children = children};
+    const struct argp argp = {.options = options,
+                              .parser = parse,
+                              .args_doc = "SPEC...",
+                              .doc = DOC,
+                              .children = children};
     spec_arguments_init(&a.specs);
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     size_t count = a.specs.spec_count, kernels = 0;

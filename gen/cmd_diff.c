@@ -58,8 +58,8 @@ static bool diff_file(const struct gen_output *out, const char *folder, const ch
     char *path = output_path(out, folder, suffix);
     char *new_name = mem_format("%s.%s, generated now", out->name, suffix);
     struct file_bytes old = file_read(path, FILE_MAX, &why);
-    bool differs = diff_print(stdout, old.data ? path : "/dev/null", old.data ? old.data : "",
-                              new_name, text);
+    bool differs =
+        diff_print(stdout, old.data ? path : "/dev/null", old.data ? old.data : "", new_name, text);
     free(old.data);
     free(new_name);
     free(path);
@@ -89,8 +89,8 @@ int cmd_diff(int argc, char **argv) {
     struct gen_result *results = output_generate(a.specs, a.spec_count, &a.options);
     int failed = !results;
     if (results)
-        failed = a.spec_count == 2 ? diff_specs(results, a.specs)
-                                   : diff_out(results, a.options.out_dir);
+        failed =
+            a.spec_count == 2 ? diff_specs(results, a.specs) : diff_out(results, a.options.out_dir);
     output_free(results, a.spec_count);
     spec_arguments_free(&a);
     return failed ? EXIT_USER : EXIT_FINE;

@@ -31,8 +31,8 @@ struct spec_arguments {
 extern const struct argp spec_arguments_argp;
 void spec_arguments_init(struct spec_arguments *);
 
-// Parses argv into [arguments]; [usage] and [doc] are for the command's help. Ends the program on a wrong command
-// line with exit code 2. Free it with spec_arguments_free.
+// Parses argv into [arguments]; [usage] and [doc] are for the command's help. Ends the program on
+// a wrong command line with exit code 2. Free it with spec_arguments_free.
 void spec_arguments_parse(struct spec_arguments *, int argc, char **argv, const char *usage,
                           const char *doc);
 void spec_arguments_free(struct spec_arguments *);

@@ -87,9 +87,7 @@ void diag_note(struct diag *d, struct diag_place place, const char *format, ...)
     va_end(args);
 }
 
-size_t diag_errors(const struct diag *d) {
-    return d->errors;
-}
+size_t diag_errors(const struct diag *d) { return d->errors; }
 
 // The line [number] of the source [file]; false where it is not known.
 static bool find_line(const struct diag *d, const char *file, int number, const char **line,
@@ -189,7 +187,8 @@ void diag_print(const struct diag *d, FILE *out) {
     struct order *order = mem_alloc(d->count * sizeof *order);
     for (size_t i = 0; i < d->count; i++) {
         const struct record *r = &d->records[i];
-        order[i] = (struct order){i, first_of_file(d, r->place.file), r->place.line, r->place.column};
+        order[i] =
+            (struct order){i, first_of_file(d, r->place.file), r->place.line, r->place.column};
         if (!r->note || i == 0) continue;
         order[i] = order[i - 1];
         order[i].record = i;

@@ -53,9 +53,7 @@ struct search {
     int steps;
 };
 
-static int frontier(const struct search *s, int d, int k) {
-    return s->frontiers[d][k + d];
-}
+static int frontier(const struct search *s, int d, int k) { return s->frontiers[d][k + d]; }
 
 // Whether the best path to diagonal k with d edits came down from k + 1, by a line of b.
 static bool came_down(const struct search *s, int d, int k) {
@@ -153,7 +151,8 @@ static void print_hunk(FILE *out, const struct edits *e, size_t begin, size_t en
     fprintf(out, "@@ -%d,%d +%d,%d @@\n", a - (old_count == 0), old_count, b - (new_count == 0),
             new_count);
     for (size_t i = begin; i < end; i++)
-        fprintf(out, "%c%.*s\n", e->items[i].kind, (int)e->items[i].line.len, e->items[i].line.text);
+        fprintf(out, "%c%.*s\n", e->items[i].kind, (int)e->items[i].line.len,
+                e->items[i].line.text);
 }
 
 static void print_hunks(FILE *out, const struct edits *e) {

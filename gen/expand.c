@@ -38,9 +38,7 @@ static void put(struct buffer *b, const char *bytes, size_t len) {
     b->data[b->len] = 0;
 }
 
-static void put_text(struct buffer *b, const char *text) {
-    put(b, text, strlen(text));
-}
+static void put_text(struct buffer *b, const char *text) { put(b, text, strlen(text)); }
 
 static void put_number(struct buffer *b, int number) {
     char *text = mem_format("%d", number);
@@ -74,8 +72,8 @@ static int block_change(const struct lua_token *word) {
         const char *word;
         int change;
     } changes[] = {
-        {"then", 1}, {"do", 1},    {"function", 1}, {"repeat", 1},
-        {"end", -1},  {"until", -1}, {"elseif", -1},
+        {"then", 1}, {"do", 1},     {"function", 1}, {"repeat", 1},
+        {"end", -1}, {"until", -1}, {"elseif", -1},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (lua_token_is(word, changes[i].word)) return changes[i].change;

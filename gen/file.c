@@ -1,5 +1,5 @@
 // Bounded reads and atomic writes.
-// A killed generator leaves the old file or the new one, and an unchanged file keeps its time stamp.
+// A killed generator leaves the old file or the new one; an unchanged file keeps its time stamp.
 #include "gen/file.h"
 
 #include <errno.h>
@@ -55,9 +55,7 @@ struct file_bytes file_read(const char *path, size_t limit, const char **why) {
     return bytes;
 }
 
-bool file_exists(const char *path) {
-    return access(path, F_OK) == 0;
-}
+bool file_exists(const char *path) { return access(path, F_OK) == 0; }
 
 static bool holds(const char *path, const char *data, size_t len) {
     const char *why;

@@ -9,8 +9,8 @@ struct file_bytes {
     size_t len;
 };
 
-// Reads at most [limit] bytes of the regular file [path]. On failure data is NULL and *why says why,
-// without the path; it is a constant string.
+// Reads at most [limit] bytes of the regular file [path]. On failure data is NULL and *why says
+// why, without the path; it is a constant string.
 struct file_bytes file_read(const char *path, size_t limit, const char **why);
 
 bool file_exists(const char *path);

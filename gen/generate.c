@@ -216,12 +216,13 @@ static void generate_point(struct run *run, int number) {
 }
 
 static void generate_all(struct run *run, const char *path) {
-    struct spec_node *tree = spec_read(&run->arena, run->diag, path, run->options->sets,
-                                       run->options->set_count);
+    struct spec_node *tree =
+        spec_read(&run->arena, run->diag, path, run->options->sets, run->options->set_count);
     if (!tree) return;
     int count = open_spec(run, tree, path);
     for (int i = 1; i <= count && !diag_errors(run->diag); i++) generate_point(run, i);
-    if (count && !diag_errors(run->diag) && push_stage(run, "close")) script_call(run->script, 0, 0);
+    if (count && !diag_errors(run->diag) && push_stage(run, "close"))
+        script_call(run->script, 0, 0);
 }
 
 int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {

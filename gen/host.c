@@ -105,10 +105,15 @@ static int host_environment(lua_State *L) {
 }
 
 int host_open(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"error", host_error},       {"note", host_note},     {"nearest", host_nearest},
-        {"families", host_families}, {"family", host_family}, {"expand", host_expand},
-        {"environment", host_environment}, {"stop", host_stop}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"error", host_error},
+                                         {"note", host_note},
+                                         {"nearest", host_nearest},
+                                         {"families", host_families},
+                                         {"family", host_family},
+                                         {"expand", host_expand},
+                                         {"environment", host_environment},
+                                         {"stop", host_stop},
+                                         {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushliteral(L, TMAGEN_VERSION);
     lua_setfield(L, -2, "version");

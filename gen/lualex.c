@@ -5,9 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static int is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
+static int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static struct lua_token token(enum lua_token_kind kind, const char *begin, const char *end) {
     return (struct lua_token){.kind = kind, .begin = begin, .end = end};

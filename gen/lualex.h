@@ -3,11 +3,11 @@
 #pragma once
 
 enum lua_token_kind {
-    LUA_TOKEN_END,      // nothing is left
-    LUA_TOKEN_WORD,     // a name or keyword
-    LUA_TOKEN_TEXT,     // a string, number or comment
-    LUA_TOKEN_OTHER,    // one character
-    LUA_TOKEN_BROKEN,   // a string or comment that does not end before [end]
+    LUA_TOKEN_END,     // nothing is left
+    LUA_TOKEN_WORD,    // a name or keyword
+    LUA_TOKEN_TEXT,    // a string, number or comment
+    LUA_TOKEN_OTHER,   // one character
+    LUA_TOKEN_BROKEN,  // a string or comment that does not end before [end]
 };
 
 struct lua_token {

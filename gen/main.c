@@ -26,7 +26,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out) {
     fputs("tmagen makes warp-specialised CUDA kernels from YAML specs.\n\n"
-          "  tmagen SPEC...                          generate, compile, cache, and say what came out\n",
+          "  tmagen SPEC...                          generate, compile, cache, and say what came "
+          "out\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++) {
         int width = fprintf(out, "  tmagen %s %s", commands[i].name, commands[i].arguments);

@@ -1,5 +1,5 @@
 // malloc and friends that end the program when memory is out, and an arena on top.
-// Input is bounded before it gets here, so running out is the machine's state, not the user's error.
+// Input is bounded before it gets here, so running out is the machine's state, not a user's error.
 #include "gen/memory.h"
 
 #include <stdio.h>
@@ -20,17 +20,11 @@ static void *checked(void *p) {
     exit(3);
 }
 
-void *mem_alloc(size_t size) {
-    return checked(malloc(size ? size : 1));
-}
+void *mem_alloc(size_t size) { return checked(malloc(size ? size : 1)); }
 
-void *mem_zero(size_t size) {
-    return checked(calloc(1, size ? size : 1));
-}
+void *mem_zero(size_t size) { return checked(calloc(1, size ? size : 1)); }
 
-void *mem_resize(void *p, size_t size) {
-    return checked(realloc(p, size ? size : 1));
-}
+void *mem_resize(void *p, size_t size) { return checked(realloc(p, size ? size : 1)); }
 
 char *mem_copy_n(const char *text, size_t len) {
     char *copy = mem_alloc(len + 1);
@@ -39,9 +33,7 @@ char *mem_copy_n(const char *text, size_t len) {
     return copy;
 }
 
-char *mem_copy(const char *text) {
-    return mem_copy_n(text, strlen(text));
-}
+char *mem_copy(const char *text) { return mem_copy_n(text, strlen(text)); }
 
 char *mem_vformat(const char *format, va_list args) {
     char *text = NULL;

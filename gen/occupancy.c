@@ -16,9 +16,7 @@ static const struct arch {
 
 enum { REGISTER_UNIT = 256, SHARED_UNIT = 128, WARP = 32 };
 
-static int round_up(int value, int unit) {
-    return (value + unit - 1) / unit * unit;
-}
+static int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
 // The row for "sm_90a" is that of "sm_90".
 static const struct arch *find(const char *name) {

@@ -39,9 +39,7 @@ struct word {
     size_t len;
 };
 
-static bool is_letter(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
+static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static bool word_is(struct word word, const char *text) {
     return word.len == strlen(text) && !memcmp(word.text, text, word.len);
@@ -130,7 +128,7 @@ static void define_declaration(struct ptx *ptx, const char *at, const char *end)
     static const struct {
         const char *first, *stops;  // the name is the last word before one of these
     } forms[] = {
-        {"using", "="},       {"struct", "{:;"},        {"union", "{:;"},       {"enum", "{:;"},
+        {"using", "="},       {"struct", "{:;"},       {"union", "{:;"},    {"enum", "{:;"},
         {"constexpr", "=[{"}, {"__device__", "(=[;{"}, {"static", "(=[;{"}, {"inline", "(=[;{"},
     };
     struct word first = next_word(&at, end);
@@ -139,7 +137,8 @@ static void define_declaration(struct ptx *ptx, const char *at, const char *end)
         first = next_word(&at, end);
     }
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (word_is(first, forms[i].first)) return define(ptx, last_before(at, end, forms[i].stops));
+        if (word_is(first, forms[i].first))
+            return define(ptx, last_before(at, end, forms[i].stops));
 }
 
 // Defines what the declarations of an item name.

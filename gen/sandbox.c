@@ -31,8 +31,8 @@ static struct key read_key(lua_State *L, int index) {
     case LUA_TNUMBER: key.number = lua_tonumber(L, -1); break;
     case LUA_TSTRING: key.text = lua_tostring(L, -1); break;
     case LUA_TBOOLEAN: key.number = lua_toboolean(L, -1); break;
-    default: luaL_error(L, "pairs needs keys that are texts or numbers, not a %s",
-                        luaL_typename(L, -1));
+    default:
+        luaL_error(L, "pairs needs keys that are texts or numbers, not a %s", luaL_typename(L, -1));
     }
     return key;
 }
@@ -186,16 +186,18 @@ static void drop(lua_State *L, const char *const names[]) {
 }
 
 void sandbox_open(lua_State *L) {
-    static const char *const base[] = {"collectgarbage", "dofile", "load", "loadfile", "next",
-                                       "pcall", "print", "warn", "xpcall", "_G", NULL};
+    static const char *const base[] = {"collectgarbage", "dofile", "load",  "loadfile",
+                                       "next",           "pcall",  "print", "warn",
+                                       "xpcall",         "_G",     NULL};
     static const char *const string[] = {"dump", NULL};
     static const char *const math[] = {"random", "randomseed", NULL};
-    static const luaL_Reg libraries[] = {{"string", luaopen_string}, {"table", luaopen_table},
-                                         {"math", luaopen_math}};
+    static const luaL_Reg libraries[] = {
+        {"string", luaopen_string}, {"table", luaopen_table}, {"math", luaopen_math}};
     static const char *const *const dropped[] = {string, NULL, math};
-    static const luaL_Reg own[] = {
-        {"pairs", sorted_pairs}, {"tostring", plain_tostring}, {"require", require_module},
-        {NULL, NULL}};
+    static const luaL_Reg own[] = {{"pairs", sorted_pairs},
+                                   {"tostring", plain_tostring},
+                                   {"require", require_module},
+                                   {NULL, NULL}};
     luaL_requiref(L, "_G", luaopen_base, 0);
     drop(L, base);
     wrap(L, "setmetatable", safe_setmetatable);

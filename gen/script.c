@@ -42,9 +42,7 @@ static void *limited_alloc(void *context, void *old, size_t old_size, size_t siz
     return block;
 }
 
-void script_set_subject(struct script *s, const char *file) {
-    s->subject = file;
-}
+void script_set_subject(struct script *s, const char *file) { s->subject = file; }
 
 struct script *script_of(lua_State *L) {
     void *context;
@@ -53,8 +51,12 @@ struct script *script_of(lua_State *L) {
 }
 
 lua_State *script_lua(struct script *s) { return s->lua; }
-struct diag *script_diag(struct script *s) { return s->diag; }
-struct store *script_store(struct script *s) { return s->store; }
+struct diag *script_diag(struct script *s) {
+    return s->diag;
+}
+struct store *script_store(struct script *s) {
+    return s->store;
+}
 
 static void count_steps(lua_State *L, lua_Debug *unused) {
     (void)unused;
@@ -146,7 +148,8 @@ static int find_column(struct script *s, struct diag_place place, const char *me
     if (!line) return 0;
     const char *at = line, *quote = strchr(message, '\'');
     size_t len = quote ? strcspn(quote + 1, "'") : 0;
-    const char *found = len && line < end ? memmem(line, (size_t)(end - line), quote + 1, len) : NULL;
+    const char *found =
+        len && line < end ? memmem(line, (size_t)(end - line), quote + 1, len) : NULL;
     while (at < end && isspace((unsigned char)*at)) at++;
     return (int)((found ? found : at) - line) + 1;
 }
@@ -235,9 +238,7 @@ void script_load(lua_State *L, const char *file, const char *chunk, size_t len) 
 }
 
 // Pushes a table of the sandbox's names that neither grows nor answers for what is not there.
-static void push_environment(lua_State *L) {
-    lua_getfield(L, LUA_REGISTRYINDEX, "environment");
-}
+static void push_environment(lua_State *L) { lua_getfield(L, LUA_REGISTRYINDEX, "environment"); }
 
 void script_module(lua_State *L, const char *path) {
     struct script *s = script_of(L);

@@ -17,8 +17,10 @@ static void set_integer(lua_State *L, const char *name, lua_Integer integer) {
 
 // Sets the fields value and type: what the scalar means.
 static void set_scalar(lua_State *L, const struct spec_node *node) {
-    static const char *const types[] = {[SPEC_NULL] = "null", [SPEC_BOOL] = "bool",
-                                        [SPEC_INT] = "int", [SPEC_FLOAT] = "float",
+    static const char *const types[] = {[SPEC_NULL] = "null",
+                                        [SPEC_BOOL] = "bool",
+                                        [SPEC_INT] = "int",
+                                        [SPEC_FLOAT] = "float",
                                         [SPEC_STRING] = "string"};
     long long integer = 0;
     double real = 0;

@@ -1,5 +1,5 @@
 // YAML text to a tree of values with their places, by libyaml's events.
-// Events instead of libyaml's documents, since those forget duplicate keys and unroll nothing safely.
+// Events instead of libyaml's documents, since those forget duplicate keys and where keys stand.
 #include "gen/spec.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ struct reader {
     yaml_parser_t yaml;
     struct anchor *anchors;
     size_t anchor_count, anchor_capacity;
-    size_t size;   // of all nodes, aliases written out
-    bool failed;   // the events are of no more use
+    size_t size;  // of all nodes, aliases written out
+    bool failed;  // the events are of no more use
 };
 
 static struct diag_place place_of(const struct reader *r, yaml_mark_t mark) {
@@ -293,7 +293,8 @@ static struct spec_node *read_stream(struct reader *r) {
     yaml_event_t event = {0};
     for (bool more = true; more && next_event(r, &event); yaml_event_delete(&event)) {
         more = event.type != YAML_STREAM_END_EVENT;
-        if (event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_END_EVENT) continue;
+        if (event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_END_EVENT)
+            continue;
         if (event.type == YAML_DOCUMENT_START_EVENT && !top) continue;
         if (event.type == YAML_DOCUMENT_START_EVENT)
             fail(r, place_of(r, event.start_mark), "one document a file", "a second document");

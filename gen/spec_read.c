@@ -104,7 +104,8 @@ static struct spec_node *parse_file(struct arena *arena, struct diag *diag, cons
                                     struct diag_place named, const struct chain *chain) {
     const char *why;
     struct file_bytes bytes = file_read(path, SPEC_BYTES_MAX, &why);
-    struct diag_place start = {.file = arena_copy(arena, path, strlen(path)), .line = 1, .column = 1};
+    struct diag_place start = {
+        .file = arena_copy(arena, path, strlen(path)), .line = 1, .column = 1};
     if (!bytes.data) {
         struct diag_place unplaced = {.file = start.file};
         if (chain->below)

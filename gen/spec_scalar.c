@@ -12,9 +12,7 @@ static bool one_of(const char *text, const char *const words[]) {
     return false;
 }
 
-static bool only(const char *text, const char *set) {
-    return *text && !text[strspn(text, set)];
-}
+static bool only(const char *text, const char *set) { return *text && !text[strspn(text, set)]; }
 
 // The base of an integer and where its digits start; 0: it is none.
 static int integer_base(const char *text, const char **digits) {

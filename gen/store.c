@@ -139,7 +139,8 @@ char **store_families(const struct store *s) {
     struct list list = {0}, found = {0};
     list_folder(s, "", &found);
     for (size_t i = 0; i < found.count; i++) {
-        char *path = mem_format("%s/%s/family.lua", s->folder, found.items[i] + sizeof TEMPLATES - 1);
+        char *path =
+            mem_format("%s/%s/family.lua", s->folder, found.items[i] + sizeof TEMPLATES - 1);
         if (file_exists(path))
             MEM_PUSH(list.items, list.count, list.capacity,
                      mem_copy(found.items[i] + sizeof TEMPLATES - 1));

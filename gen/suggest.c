@@ -6,9 +6,7 @@
 
 enum { WORD_MAX = 48 };
 
-static size_t min(size_t a, size_t b) {
-    return a < b ? a : b;
-}
+static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t distance(const char *a, const char *b) {
     size_t m = strlen(a), n = strlen(b);
@@ -38,7 +36,8 @@ struct suggest suggest_start(const char *word) {
 void suggest_offer(struct suggest *s, const char *candidate) {
     if (strlen(s->word) > WORD_MAX || strlen(candidate) > WORD_MAX) return;
     size_t d = distance(s->word, candidate);
-    if (d > s->distance || (d == s->distance && (!s->best || strcmp(candidate, s->best) > 0))) return;
+    if (d > s->distance || (d == s->distance && (!s->best || strcmp(candidate, s->best) > 0)))
+        return;
     s->distance = d;
     s->best = candidate;
 }

@@ -80,7 +80,7 @@ static int format_float(char *text, size_t size, double value) {
 
 // Raises an error about the value at stack index [index], naming its expression.
 static void value_error(lua_State *L, int index, struct gen_line origin, const char *gives) {
-    const char *end, *stop;
+    const char *end, *stop = NULL;
     const char *line = script_line(script_of(L), origin.file, origin.line, &end);
     const char *value = line ? expand_value(line, end, index / 2 - 1, &stop) : NULL;
     if (!value) luaL_error(L, "a value gives %s where text is due", gives);
@@ -90,7 +90,7 @@ static void value_error(lua_State *L, int index, struct gen_line origin, const c
 
 static void add_value(lua_State *L, struct text *out, int index, struct gen_line origin) {
     char number[40];
-    size_t len;
+    size_t len = 0;
     double value;
     switch (lua_type(L, index)) {
     case LUA_TNUMBER:
@@ -112,9 +112,7 @@ static void add_value(lua_State *L, struct text *out, int index, struct gen_line
     }
 }
 
-static bool is_blank(const char *text, size_t len) {
-    return strspn(text, " ") == len;
-}
+static bool is_blank(const char *text, size_t len) { return strspn(text, " ") == len; }
 
 // True where the line is one value alone, and that is the empty text: then there is no line.
 static bool is_empty_value(lua_State *L) {

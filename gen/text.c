@@ -1,5 +1,5 @@
 // A growing text with the origin of each of its lines.
-// Blank lines are normalised here, so that no template has to care which of its parts came out empty.
+// Blank lines are normalised here, so that no template cares which of its parts came out empty.
 #include "gen/text.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ void text_add(struct text *t, const char *bytes, size_t len) {
 }
 
 static bool at_blank_line(const struct text *t) {
-    return t->len == 0 || (t->len >= 2 && t->data[t->len - 1] == '\n' && t->data[t->len - 2] == '\n');
+    return t->len == 0 ||
+           (t->len >= 2 && t->data[t->len - 1] == '\n' && t->data[t->len - 2] == '\n');
 }
 
 void text_end_line(struct text *t, struct gen_line origin) {

@@ -20,7 +20,8 @@ exits() {
     shift 2
     "$@" >out.txt 2>err.txt
     local code=$?
-    [ $code = "$wanted" ] || complain "$what: exit code $code, expected $wanted: $(cat out.txt err.txt)"
+    [ $code = "$wanted" ] ||
+        complain "$what: exit code $code, expected $wanted: $(cat out.txt err.txt)"
 }
 
 says() { grep -Eq -- "$2" "$1.txt" || complain "'$2' was not said, but: $(cat "$1.txt")"; }
@@ -49,9 +50,12 @@ sed -i 's/return value;/return valu;/' families/ptx/tiny.cuh
 sed -i 's/float ring/float rings/' families/tiny/staged.cu.in
 sed -i 's/out\[i\] =/uot[i] =/' families/tiny/finish.cu.in
 exits 1 'a source that does not compile' "$TMAGEN" a.yaml
-grep -A 1 '"valu"' err.txt | grep -q 'generated from families/ptx/tiny.cuh:7$' || complain 'the wrapper is not named'
-grep -A 1 '"ring"' err.txt | grep -q 'generated from families/tiny/staged.cu.in:10$' || complain 'the template is not named'
-grep -A 1 '"uot"' err.txt | grep -q 'generated from families/tiny/finish.cu.in:4$' || complain 'the partial is not named'
+grep -A 1 '"valu"' err.txt | grep -q 'generated from families/ptx/tiny.cuh:7$' ||
+    complain 'the wrapper is not named'
+grep -A 1 '"ring"' err.txt | grep -q 'generated from families/tiny/staged.cu.in:10$' ||
+    complain 'the template is not named'
+grep -A 1 '"uot"' err.txt | grep -q 'generated from families/tiny/finish.cu.in:4$' ||
+    complain 'the partial is not named'
 [ -e out/a.cu ] || complain 'the source is not there to be read'
 
 exits 3 'no compiler' env TMAGEN_NVRTC=/nonexistent TMAGEN_CACHE="$work/fresh" "$TMAGEN" a.yaml

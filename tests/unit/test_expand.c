@@ -46,9 +46,10 @@ static void test_values_hold_lua(void **state) {
 
 static void test_blocks_shift_text(void **state) {
     (void)state;
-    translates("$ if a then\n    x\n$ else\n      y\n$ end\nz\n",
-               CHUNK " if a then\n__text(2,\"x\")\n else\n__text(4,\"  y\")\n end\n__text(6,\"z\")\n");
-    translates("$ f(function() return 1 end)\nx\n", CHUNK " f(function() return 1 end)\n__text(2,\"x\")\n");
+    translates("$ if a then\n    x\n$ else\n      y\n$ end\nz\n", CHUNK
+               " if a then\n__text(2,\"x\")\n else\n__text(4,\"  y\")\n end\n__text(6,\"z\")\n");
+    translates("$ f(function() return 1 end)\nx\n",
+               CHUNK " f(function() return 1 end)\n__text(2,\"x\")\n");
     translates("$ local s = \"then do\" -- function\nx\n",
                CHUNK " local s = \"then do\" -- function\n__text(2,\"x\")\n");
     translates("$ repeat\n    x\n$ until true\ny",
@@ -110,9 +111,14 @@ static void test_tokens(void **state) {
         enum lua_token_kind kind;
         const char *text;
     } expected[] = {
-        {LUA_TOKEN_WORD, "x1"},       {LUA_TOKEN_OTHER, "="},  {LUA_TOKEN_TEXT, "0x1F.."},
-        {LUA_TOKEN_TEXT, "'a\\'b'"}, {LUA_TOKEN_TEXT, "--[==[ c ]==]"}, {LUA_TOKEN_WORD, "end"},
-        {LUA_TOKEN_TEXT, "--"},       {LUA_TOKEN_END, ""},
+        {LUA_TOKEN_WORD, "x1"},
+        {LUA_TOKEN_OTHER, "="},
+        {LUA_TOKEN_TEXT, "0x1F.."},
+        {LUA_TOKEN_TEXT, "'a\\'b'"},
+        {LUA_TOKEN_TEXT, "--[==[ c ]==]"},
+        {LUA_TOKEN_WORD, "end"},
+        {LUA_TOKEN_TEXT, "--"},
+        {LUA_TOKEN_END, ""},
     };
     const char *end = text + sizeof text - 1;
     struct lua_token token = lua_token_next(text, end);

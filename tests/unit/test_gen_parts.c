@@ -179,12 +179,9 @@ static void test_read_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blank_lines_collapse),
-        cmocka_unit_test(test_append_keeps_origins),
-        cmocka_unit_test(test_near_words),
-        cmocka_unit_test(test_occupancy),
-        cmocka_unit_test(test_files_appear_whole),
-        cmocka_unit_test(test_files_that_cannot_be),
+        cmocka_unit_test(test_blank_lines_collapse), cmocka_unit_test(test_append_keeps_origins),
+        cmocka_unit_test(test_near_words),           cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_files_appear_whole),   cmocka_unit_test(test_files_that_cannot_be),
         cmocka_unit_test(test_read_limit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -43,17 +43,16 @@ static const char FAMILY[] =
     "    { 'empty', json.array {} }, { 'object', json.object {} }, { 'yes', true },\n"
     "    { 'long', { ('x'):rep(90), ('y'):rep(90) } } } end }\n";
 
-static const char KERNEL[] =
-    "$ local count = n\n"
-    "first(one);\n"
-    "\n"
-    "\n"
-    "$ for i = 1, count do\n"
-    "    body(two, ${i});\n"
-    "$ end\n"
-    "$ include('part.cu.in')\n"
-    "// four is only spoken of, \"five\" is in a text: f(\"five\");\n"
-    "${\"x;\\ny;\"}\n";
+static const char KERNEL[] = "$ local count = n\n"
+                             "first(one);\n"
+                             "\n"
+                             "\n"
+                             "$ for i = 1, count do\n"
+                             "    body(two, ${i});\n"
+                             "$ end\n"
+                             "$ include('part.cu.in')\n"
+                             "// four is only spoken of, \"five\" is in a text: f(\"five\");\n"
+                             "${\"x;\\ny;\"}\n";
 
 static const char WRAPPERS[] =
     "// a file's heading names one, two, three, four and five\n"
@@ -163,9 +162,9 @@ static void test_wrappers_that_are_named(void **state) {
     (void)state;
     struct gen_result result = generate("one.yaml");
     const char *source = result.outputs[0].source;
-    static const char *const there[] = {"using one =", "struct two {", "enum class three_t",
-                                        "struct alignas(64) four", "T body(four", "int six()",
-                                        "using partial ="};
+    static const char *const there[] = {
+        "using one =", "struct two {", "enum class three_t", "struct alignas(64) four",
+        "T body(four", "int six()",    "using partial ="};
     static const char *const absent[] = {"constexpr int five", "int seven()", "int partial1",
                                          "heading"};
     for (size_t i = 0; i < sizeof there / sizeof *there; i++)

@@ -22,9 +22,7 @@ static struct parsed parse_bytes(const char *text, size_t len) {
     return p;
 }
 
-static struct parsed parse(const char *text) {
-    return parse_bytes(text, strlen(text));
-}
+static struct parsed parse(const char *text) { return parse_bytes(text, strlen(text)); }
 
 static void done(struct parsed *p) {
     diag_free(p->diag);
