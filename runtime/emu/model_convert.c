@@ -62,6 +62,7 @@ static const struct format formats[TMG_NUMBER_COUNT] = {
                    .is_float = true,
                    .largest = 0xfe,
                    .nan = 0xff},
+    [TMG_B1] = INTEGER("b1", 1, false),
 };
 
 int tmg_number_container_bits(enum tmg_number type) { return formats[type].container; }
@@ -189,12 +190,12 @@ static uint64_t pack_integer(const struct format *to, const struct format *from,
                              const struct unpacked *value, enum tmg_round round) {
     uint64_t top = UINT64_C(1) << (to->bits - 1);
     uint64_t most = to->is_signed ? top - 1 : low_mask(to->bits);
-    uint64_t least = to->is_signed ? top : 0; // as a magnitude
+    uint64_t least = to->is_signed ? top : 0;  // as a magnitude
     if (value->kind == KIND_NAN) return to->bits == 64 || from->bits == 64 ? top : 0;
     uint64_t limit = value->negative ? least : most;
     uint64_t magnitude = 0;
     if (value->kind == KIND_INFINITY || (value->kind == KIND_FINITE && value->exponent > 0)) {
-        magnitude = limit; // infinity, or 2^64 and above
+        magnitude = limit;  // infinity, or 2^64 and above
     } else if (value->kind == KIND_FINITE) {
         magnitude = value->exponent == 0 ? value->mantissa : round_to_quantum(value, 0, round);
         if (magnitude > limit) magnitude = limit;
@@ -298,7 +299,7 @@ uint64_t tmg_number_from_double(enum tmg_number type, double value, enum tmg_rou
 }
 
 // True for the types that exist only in packed form (.e4m3x2 ...).
-static bool is_narrow(enum tmg_number type) { return type >= TMG_E4M3; }
+static bool is_narrow(enum tmg_number type) { return type >= TMG_E4M3 && type <= TMG_UE8M0; }
 
 // What PTX ISA 9.7.9.21 allows when one side is a narrow format.
 static const char *check_narrow(const struct tmg_cvt *cvt) {
@@ -336,6 +337,7 @@ static const char *check_modifiers(const struct tmg_cvt *cvt) {
     if (cvt->round == TMG_ROUND_RNA && cvt->to != TMG_TF32) return ".rna is for tf32 only";
     if (cvt->to == TMG_TF32 && cvt->from != TMG_F32) return "tf32 is made from f32 only";
     if (cvt->from == TMG_TF32) return "tf32 is no source format of cvt";
+    if (cvt->from == TMG_B1 || cvt->to == TMG_B1) return "cvt knows no b1";
     return NULL;
 }
 

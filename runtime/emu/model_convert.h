@@ -28,12 +28,13 @@ enum tmg_number {
     TMG_E3M2,
     TMG_E2M1,
     TMG_UE8M0,
+    TMG_B1,  // an operand of mma and wgmma only
     TMG_NUMBER_COUNT
 };
 
 // Rounding modifiers: to a representable value (.rn ... .rna) or to an integral one (.rni ...).
 enum tmg_round {
-    TMG_ROUND_NONE, // no modifier: the conversion is exact, or an integer one
+    TMG_ROUND_NONE,  // no modifier: the conversion is exact, or an integer one
     TMG_ROUND_RN,
     TMG_ROUND_RZ,
     TMG_ROUND_RM,
@@ -52,7 +53,7 @@ struct tmg_cvt {
     enum tmg_round round;
     bool ftz, sat, satfinite, relu;
     bool packed_source;
-    int lanes; // 1, 2 or 4; 0 reads as 1
+    int lanes;  // 1, 2 or 4; 0 reads as 1
 };
 
 // NULL when PTX allows [cvt] (PTX ISA 9.7.9.21), else a sentence that says what is wrong with it.
@@ -126,8 +127,8 @@ static inline uint16_t tmg_f32_to_f16_rn(float value) {
     uint32_t bits = tmg_f32_bits(value), magnitude = bits & 0x7fffffffu;
     uint16_t sign = (uint16_t)((bits >> 16) & 0x8000u);
     if (magnitude > 0x7f800000u) return TMG_F16_NAN;
-    if (magnitude >= 0x47800000u) return sign | 0x7c00u; // 65536 and above, infinity
-    if (magnitude < 0x38800000u) {                       // below 2^-14: let f32 addition round
+    if (magnitude >= 0x47800000u) return sign | 0x7c00u;  // 65536 and above, infinity
+    if (magnitude < 0x38800000u) {                        // below 2^-14: let f32 addition round
         float shifted = tmg_f32_from_bits(magnitude) + 0.5f;
         return sign | (uint16_t)(tmg_f32_bits(shifted) - 0x3f000000u);
     }

@@ -25,7 +25,7 @@ static uint64_t random_bits(void) {
 // reserved, [dropped] of the largest codes are NaN.
 struct narrow {
     enum tmg_number type;
-    int bits, exponent, mantissa, bias, codes; // codes: finite non-negative values
+    int bits, exponent, mantissa, bias, codes;  // codes: finite non-negative values
     bool infinite;
 };
 static const struct narrow narrows[] = {
@@ -51,7 +51,7 @@ static uint64_t oracle_round(const struct narrow *n, double x, enum tmg_round ro
     uint64_t beyond = n->infinite ? (uint64_t)n->codes : 0x7f;
     if (satfinite && magnitude > largest) return sign | (uint64_t)(n->codes - 1);
     if (isinf(x)) return sign | beyond;
-    int low = 0, high = n->codes; // code_value(low) <= magnitude < code_value(high)
+    int low = 0, high = n->codes;  // code_value(low) <= magnitude < code_value(high)
     while (high - low > 1) {
         int middle = (low + high) / 2;
         *(code_value(n, middle) <= magnitude ? &low : &high) = middle;
@@ -139,7 +139,7 @@ static void hot_paths_agree_with_the_generic_one(void **state) {
     for (uint32_t bits = 0; bits < 65536; ++bits) {
         assert_int_equal(tmg_f32_bits(tmg_f16_to_f32((uint16_t)bits)),
                          tmg_cvt_scalar(&widen_f16, bits));
-        if ((bits & 0x7fff) > 0x7f80) continue; // bf16 NaN: PTX leaves the payload open
+        if ((bits & 0x7fff) > 0x7f80) continue;  // bf16 NaN: PTX leaves the payload open
         assert_int_equal(tmg_f32_bits(tmg_bf16_to_f32((uint16_t)bits)),
                          tmg_cvt_scalar(&widen_bf16, bits));
     }
@@ -161,7 +161,7 @@ static int host_round(enum tmg_round round) {
                                                              : FE_TONEAREST;
 }
 
-static double random_double(void) { // all magnitudes around the f32 range
+static double random_double(void) {  // all magnitudes around the f32 range
     double fraction = (double)(int64_t)random_bits();
     return ldexp(fraction, (int)(random_bits() % 320) - 220);
 }
@@ -208,7 +208,7 @@ static void integers_to_floats_as_the_host(void **state) {
 
 // Rounds on the host, then clamps.
 static uint64_t oracle_integer(double x, enum tmg_round round, int bits, bool is_signed) {
-    double (*volatile library_rint)(double) = rint; // an inlined one assumes round to nearest
+    double (*volatile library_rint)(double) = rint;  // an inlined one assumes round to nearest
     fesetround(host_round(round));
     volatile double whole = library_rint(x);
     fesetround(FE_TONEAREST);
@@ -231,7 +231,7 @@ static void floats_to_integers_clamp(void **state) {
         uint64_t want =
             oracle_integer(x, round, tmg_number_container_bits(to), tmg_number_is_signed(to));
         assert_int_equal(tmg_cvt_scalar(&cvt, bits), want);
-        volatile float single = (float)x; // volatile: not moved past the host's rounding mode
+        volatile float single = (float)x;  // volatile: not moved past the host's rounding mode
         cvt.from = TMG_F32;
         want =
             oracle_integer(single, round, tmg_number_container_bits(to), tmg_number_is_signed(to));
