@@ -137,7 +137,7 @@ static uint64_t round_to_quantum(const struct unpacked *value, int quantum, enum
     int shift = quantum - value->exponent;
     uint64_t kept = shift >= 64 ? 0 : value->mantissa >> shift;
     bool half = shift <= 64 && ((value->mantissa >> (shift - 1)) & 1);
-    uint64_t below = shift > 64 ? value->mantissa : value->mantissa & low_mask(shift - 1);
+    uint64_t below = value->mantissa & low_mask(shift - 1);
     return kept + rounds_up(round, value->negative, kept & 1, half, below != 0);
 }
 
@@ -174,9 +174,6 @@ static uint64_t pack_float(const struct format *format, const struct unpacked *v
     uint64_t kept = round_to_quantum(value, binade - format->mantissa_bits, round);
     // A carry out of the mantissa walks into the exponent field by itself.
     int field = binade - smallest;
-    if (field >= 1 << format->exponent_bits) {
-        return sign | overflow(format, value->negative, round, satfinite);
-    }
     uint64_t magnitude = (((uint64_t)field << format->mantissa_bits) + kept) << format->pad;
     if (magnitude > format->largest) {
         magnitude = overflow(format, value->negative, round, satfinite);

@@ -86,6 +86,8 @@ static void decodes_every_narrow_value(void **state) {
     assert_true(isnan(tmg_number_to_double(TMG_E4M3, 0xff)));
     assert_true(isinf(tmg_number_to_double(TMG_E5M2, 0xfc)));
     assert_true(isnan(tmg_number_to_double(TMG_E5M2, 0x7d)));
+    assert_true(isinf(tmg_number_to_double(TMG_TF32, 0x7f800001))); // the low bits do not count
+    assert_true(isnan(tmg_number_to_double(TMG_TF32, 0x7f802000)));
 }
 
 static void check_round(const struct narrow *n, double x) {
@@ -267,6 +269,7 @@ static const struct special {
     // .sat of floats
     {{.to = TMG_F32, .from = TMG_F32, .sat = true}, 0x7fc00000, 0},
     {{.to = TMG_F32, .from = TMG_F32, .sat = true}, 0x40000000, 0x3f800000},
+    {{.to = TMG_F32, .from = TMG_F32, .sat = true}, 0x3fc00000, 0x3f800000},
     {{.to = TMG_F32, .from = TMG_F32, .sat = true}, 0xc0000000, 0},
     {{.to = TMG_F32, .from = TMG_F32, .sat = true}, 0x3e800000, 0x3e800000},
     {{.to = TMG_F16, .from = TMG_F32, .round = TMG_ROUND_RN, .sat = true}, 0x7f800000, 0x3c00},
