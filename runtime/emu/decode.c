@@ -87,6 +87,7 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
         .guard_negated = statement->guard_negated,
         .target = EMU_NO_PC,
         .join = EMU_NO_PC,
+        .function = decoder->function,
     };
     const struct emu_op *row = find_row(decoder, insn);
     insn->row = row;

@@ -7,7 +7,10 @@
      P p   predicate written, read (EMU_NEGATED)                   Q     predicate or pair p|q: two entries
      V v   a list or a single register, any width: index of count and entries in the same array
      U u   the same, but only a list
+     X     register, or pair register|predicate: two entries
      m     [address + offset]: two entries                         l     a label: insn->target
+     F     a function: insn->callee                                 A     (.param variables): list of offsets
+     L     a table of labels: list of pcs
      T     [tensor map, {coordinates}]: slot and list              ?     what follows may be missing: EMU_NO_PC */
 #include "runtime/emu/insn.h"
 
@@ -222,6 +225,36 @@ static void put_list(struct emu_decoder *decoder, const struct ptx_operand *oper
         put(decoder, written ? destination(decoder, &list[i], 0) : source(decoder, &list[i], 0, type));
 }
 
+static void put_params(struct emu_decoder *decoder, const struct ptx_operand *operand, uint32_t place)
+{
+    decoder->entries[place] = decoder->entry_count;
+    put(decoder, operand->count);
+    for (uint32_t i = 0; i < operand->count; i++) {
+        const struct ptx_operand *one = &operand->list[i];
+        if (one->kind != OPERAND_SYMBOL || one->symbol->kind != SYM_VARIABLE ||
+            one->symbol->space != SPACE_PARAM || one->symbol->of_entry)
+            emu_decode_fail(decoder, one, "expected a .param variable of the function");
+        put(decoder, (uint32_t)one->symbol->offset);
+    }
+}
+
+static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *operand, uint32_t place)
+{
+    struct ptx_symbol *table = NULL;
+
+    decoder->entries[place] = decoder->entry_count;
+    if (emu_find_label(decoder->function, decoder->statement, operand->name, &table) == EMU_NO_PC ||
+        table->table == NULL)
+        emu_decode_fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
+    put(decoder, table->table_count);
+    for (uint32_t i = 0; i < table->table_count; i++) {
+        uint32_t pc = emu_find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
+        if (pc == EMU_NO_PC)
+            emu_decode_fail(decoder, operand, "there is no label %s", table->table[i]->name);
+        put(decoder, pc);
+    }
+}
+
 static void put_address(struct emu_decoder *decoder, const struct ptx_operand *operand)
 {
     const struct ptx_operand *base = &operand->list[0];
@@ -248,10 +281,16 @@ static bool kind_fits(char letter, const struct ptx_operand *operand)
                   operand->kind == OPERAND_NAME;
 
     switch (letter) {
-    case 'U': case 'u': return operand->kind == OPERAND_VECTOR;
+    case 'F':
+        return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION;
+    case 'L': return operand->kind == OPERAND_NAME;
+    case 'A': case 'U': case 'u': return operand->kind == OPERAND_VECTOR;
     case 'V': case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
     case 'P': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_SINK;
     case 'p': return operand->kind == OPERAND_PRED;
+    case 'X':
+        return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK ||
+               operand->kind == OPERAND_PAIR;
     case 'Q': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_PAIR;
     case 'm': return operand->kind == OPERAND_ADDRESS && operand->count == 1;
     case 'T': return operand->kind == OPERAND_ADDRESS && operand->count == 2;
@@ -322,6 +361,10 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
         put(decoder, predicate(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand));
         put(decoder, operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
         break;
+    case 'X':
+        put(decoder, destination(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand, 1));
+        put(decoder, operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+        break;
     case 'm': put_address(decoder, operand); break;
     case 'n': put(decoder, (uint32_t)operand->value); break;
     case 'l':
@@ -330,13 +373,17 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
             emu_decode_fail(decoder, operand, "there is no label %s", operand->name);
         break;
     case 'T': put(decoder, source(decoder, &operand->list[0], 2, T_B64)); break;
+    case 'F':
+        insn->callee = operand->symbol->function;
+        put(decoder, 0);
+        break;
     default: put(decoder, source(decoder, operand, rows, number_type(letter, insn))); break;
     }
 }
 
 static bool is_list(char letter)
 {
-    return strchr("VvUuT", letter) != NULL;
+    return strchr("VvUuTAL", letter) != NULL;
 }
 
 void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row, struct emu_insn *insn)
@@ -367,6 +414,10 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row, 
         const struct ptx_operand *operand = &statement->operands[index];
         if (*letter == 'T')
             put_list(decoder, &operand->list[1], false, T_S32, places[index]);
+        else if (*letter == 'A')
+            put_params(decoder, operand, places[index]);
+        else if (*letter == 'L')
+            put_targets(decoder, operand, places[index]);
         else if (is_list(*letter))
             put_list(decoder, operand, *letter == 'V' || *letter == 'U', (enum ptx_type)insn->type[0],
                      places[index]);

@@ -80,6 +80,7 @@ struct emu_insn {
     uint16_t file;         /* by .loc */
     uint16_t shape[3];     /* m, n, k of mma and wgmma */
     uint32_t target;       /* of a branch, or of a call */
+    const struct ptx_function *function, *callee; /* that it is in, that it calls */
     uint32_t join;         /* where lanes that part here meet again, EMU_NO_PC if nowhere */
 };
 

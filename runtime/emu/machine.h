@@ -44,7 +44,7 @@ struct emu_clock {
 
 enum emu_wait_kind {
     WAIT_NOTHING, WAIT_BARRIER, WAIT_CLUSTER, WAIT_MBARRIER, WAIT_BULK_GROUP, WAIT_COPY_GROUP,
-    WAIT_WARPGROUP, WAIT_SLEEP, WAIT_POLL
+    WAIT_WARPGROUP, WAIT_WARP, WAIT_SLEEP
 };
 
 struct emu_wait {
@@ -107,6 +107,8 @@ struct emu_warp {
     uint32_t *regs;
     uint32_t *preds;
     uint32_t live, started;
+    uint32_t warp_barrier, warp_barriers; /* bar.warp.sync: who is there, how many are done */
+    uint32_t carry;               /* CC.CF, a bit a lane */
     struct emu_split splits[EMU_LANES];
     unsigned split_count, current;
     struct emu_join *joins;
@@ -254,6 +256,17 @@ void emu_run(struct emu_machine *machine);
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
 void emu_cluster_delete(struct emu_cluster *cluster);
 
+/* Refreshes the slots of %clock and friends. */
+void emu_refresh_clocks(struct emu_warp *warp);
+
+/* ---- sync.c: words of memory that serve as flags ---- */
+
+/* Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word. */
+void emu_sync_release(struct emu_warp *warp, uint64_t key, bool release);
+/* Learns what was published there; relaxed: only with the next fence. */
+void emu_sync_acquire(struct emu_warp *warp, uint64_t key, bool acquire);
+void emu_syncs_free(struct emu_cluster *cluster);
+
 /* ---- report.c ---- */
 
 /* Notes a report against [insn] of [warp]; the text is completed with where and who. */
@@ -262,6 +275,8 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_cla
 /* The same, and the launch ends. */
 void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A report of the machine itself; the launch ends. */
+void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *text);
 /* The state of every warp, for deadlock, livelock and the step limit. */
 void emu_report_standstill(struct emu_machine *machine, enum emu_class class_);
 /* "stage.full[2]" or "0x1440": an mbarrier's address by the manifest's names, into [text]. */

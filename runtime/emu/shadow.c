@@ -49,7 +49,7 @@ static void free_cells(struct page *page)
 {
     if (page->cells == NULL)
         return;
-    for (uint32_t i = 0; i < PAGE >> page->shift; i++)
+    for (uint32_t i = 0; i < (uint32_t)PAGE >> page->shift; i++)
         free(page->cells[i].others);
     free(page->cells);
 }
@@ -81,7 +81,7 @@ static void refine(struct page *page, uint32_t shift)
 
     if (cells == NULL)
         return;
-    for (uint32_t i = 0; page->cells != NULL && i < PAGE >> shift; i++) {
+    for (uint32_t i = 0; page->cells != NULL && i < (uint32_t)PAGE >> shift; i++) {
         cells[i] = page->cells[i >> (page->shift - shift)];
         cells[i].others = copy_readers(cells[i].others);
     }
@@ -211,7 +211,7 @@ static void note_write(struct cell *cell, struct touch touch)
 static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
                        const struct emu_toucher *toucher, struct touch touch)
 {
-    if (use == EMU_READ && cell->write.time == 0) {
+    if (use != EMU_WRITE && cell->write.time == 0) {
         emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
                    "shared memory at 0x%x was never written", offset);
         cell->write.time = 1; /* once is enough */

@@ -93,7 +93,7 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
     }
     uint64_t offset = address - found->base;
     if (found->written != NULL && emu_machine(warp)->check) {
-        if (use == EMU_READ && memchr(found->written + offset, 0, bytes) != NULL) {
+        if (use != EMU_WRITE && memchr(found->written + offset, 0, bytes) != NULL) {
             emu_report(warp, insn, EMU_UNINITIALISED, "global memory at offset %llu of %s was never written",
                        (unsigned long long)offset, found->name);
         }
