@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "runtime/emu/model_fused.h"
 #include "runtime/emu/model_matmul.h"
 
 enum { M_MAX = 16, N = 8, K_BYTES_MAX = 32, K_MAX = 32 };
@@ -158,7 +159,11 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
         tmg_widen(op->a, dense_a, (size_t)(op->m * op->k), 1, a);
         tmg_widen(op->b, dense_b, (size_t)(N * op->k), 1, b_rows);
         tmg_transpose(N, op->k, b_rows, b);
-        tmg_multiply(op->m, N, op->k, a, b, d);
+        struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, false);
+        if (integer)
+            tmg_multiply(op->m, N, op->k, a, b, d);
+        else
+            tmg_multiply_fused(&how, op->m, N, op->k, a, b, d);
     }
     if (integer) {
         accumulate_s32(op, operands, d);

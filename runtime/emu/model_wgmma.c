@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/emu/model_fused.h"
 #include "runtime/emu/model_matmul.h"
 
 enum {
@@ -236,7 +237,12 @@ static void multiply_floats(const struct tmg_wgmma *op, const uint8_t *dense_a,
     if (op->transpose_a) tmg_transpose(k, ROWS_A, wide, a);
     tmg_widen(op->b, dense_b, (size_t)(n * k), op->negate_b ? -1 : 1, op->transpose_b ? b : wide);
     if (!op->transpose_b) tmg_transpose(n, k, wide, b);
-    tmg_multiply(ROWS_A, n, k, a, b, d);
+    if (is_integer(op)) {
+        tmg_multiply(ROWS_A, n, k, a, b, d);
+    } else {
+        struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, true);
+        tmg_multiply_fused(&how, ROWS_A, n, k, a, b, d);
+    }
 }
 
 const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,

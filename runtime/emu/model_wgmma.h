@@ -50,8 +50,7 @@ struct tmg_wgmma_operands {
 };
 
 // D = A * B (+ D). Returns NULL, or a sentence when an operand lies outside of shared memory, with
-// the address in [bad_address] (may be NULL) and D unchanged. Accumulates in f32 in the order of
-// k; PTX leaves order and rounding open.
+// the address in [bad_address] (may be NULL) and D unchanged. Sums as Hopper does: model_fused.h.
 const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
                           uint32_t *bad_address);
 

@@ -86,7 +86,7 @@ static void decodes_every_narrow_value(void **state) {
     assert_true(isnan(tmg_number_to_double(TMG_E4M3, 0xff)));
     assert_true(isinf(tmg_number_to_double(TMG_E5M2, 0xfc)));
     assert_true(isnan(tmg_number_to_double(TMG_E5M2, 0x7d)));
-    assert_true(isinf(tmg_number_to_double(TMG_TF32, 0x7f800001))); // the low bits do not count
+    assert_true(isinf(tmg_number_to_double(TMG_TF32, 0x7f800001)));  // the low bits do not count
     assert_true(isnan(tmg_number_to_double(TMG_TF32, 0x7f802000)));
 }
 
