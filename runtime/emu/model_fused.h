@@ -3,10 +3,10 @@
 // that results can equal the hardware's bit for bit.
 //
 // Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (2025), and Xie et al., "MMA-Sim:
-// Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (2025), agree on it for Hopper: all
-// k products of an instruction and the old D are terms of one sum. A product's exponent is the sum
-// of its factors' exponents, unnormalised. Each term is cut (toward zero) at a fixed number of bits
-// below the largest exponent. An f32 result is cut to its precision, an f16 one rounded to nearest.
+// Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (2025), agree on it for Hopper.
+// All k products of an instruction and the old D are terms of one sum. A product's exponent is the
+// sum of its factors' exponents, unnormalised. Each term is cut (toward zero) at a fixed number of
+// bits below the largest exponent. An f32 result is cut to its precision, an f16 one rounded.
 #ifndef TMG_EMU_MODEL_FUSED_H
 #define TMG_EMU_MODEL_FUSED_H
 

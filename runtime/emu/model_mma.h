@@ -33,7 +33,7 @@ struct tmg_mma_operands_f64 {
     uint64_t *d[4];
 };
 
-// D = A * B + C. Floats sum as Hopper does: model_fused.h.
+// D = A * B + C; [op] has passed tmg_mma_check. Floats sum as Hopper does: model_fused.h.
 void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operands);
 
 // The same for f64: a chain of fused multiply-adds in the order of k, round to nearest even.

@@ -19,8 +19,8 @@ static uint32_t taken(const struct tmg_tensor_map *map, int i) {
     return (map->box[i] + stride - 1) / stride;
 }
 
-uint32_t tmg_tma_box_bytes(const struct tmg_tensor_map *map) {
-    uint32_t bytes = element_bytes(map);
+uint64_t tmg_tma_box_bytes(const struct tmg_tensor_map *map) {
+    uint64_t bytes = element_bytes(map);
     if (map->im2col) return bytes * map->channels * map->pixels;
     for (int i = 0; i < map->rank; ++i) bytes *= taken(map, i);
     return bytes;
@@ -142,7 +142,7 @@ static uint32_t together(const struct tmg_tensor_map *map, uint32_t address) {
 
 int tmg_tma_each_shared(const struct tmg_tensor_map *map, uint32_t shared,
                         tmg_tma_visit_shared *visit, void *context) {
-    uint32_t end = shared + tmg_tma_box_bytes(map);
+    uint32_t end = shared + (uint32_t)tmg_tma_box_bytes(map);
     if (map->swizzle == TMG_SWIZZLE_NONE) return visit(context, shared, end - shared);
     // Pieces move within their 128-byte line only: whole lines map to themselves.
     uint32_t whole = shared % LINE == 0 ? end - end % LINE : shared;

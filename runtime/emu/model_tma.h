@@ -30,8 +30,12 @@ typedef int tmg_tma_visit_shared(void *context, uint32_t address, uint32_t bytes
 // what it lacks.
 const char *tmg_tma_unsupported(const struct tmg_tensor_map *map);
 
-// Bytes of the box in shared memory, fill included: what complete_tx counts (PTX ISA 9.7.9.25).
-uint32_t tmg_tma_box_bytes(const struct tmg_tensor_map *map);
+// All below want a map that passed tmg_tensor_map_check and tmg_tma_unsupported: the bytes in
+// memory may be anyone's, and tensormap.replace can leave them illegal.
+
+// Bytes of the box in shared memory, fill included: what complete_tx counts (PTX ISA 9.7.9.25). A
+// legal map's box can exceed any memory: compare before visiting it.
+uint64_t tmg_tma_box_bytes(const struct tmg_tensor_map *map);
 
 // Visits the whole box in the order of shared memory; a non-zero result stops and is returned.
 int tmg_tma_each(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,

@@ -49,8 +49,9 @@ struct tmg_wgmma_operands {
     uint32_t *d[4][128];
 };
 
-// D = A * B (+ D). Returns NULL, or a sentence when an operand lies outside of shared memory, with
-// the address in [bad_address] (may be NULL) and D unchanged. Sums as Hopper does: model_fused.h.
+// D = A * B (+ D); [op] has passed tmg_wgmma_check. Returns NULL, or a sentence when an operand is
+// outside of shared memory, with the address in [bad_address] (may be NULL) and D unchanged.
+// Sums as Hopper does: model_fused.h.
 const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
                           uint32_t *bad_address);
 

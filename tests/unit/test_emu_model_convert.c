@@ -147,7 +147,7 @@ static void hot_paths_agree_with_the_generic_one(void **state) {
     }
     struct tmg_cvt to_f16 = {.to = TMG_F16, .from = TMG_F32, .round = TMG_ROUND_RN};
     struct tmg_cvt to_bf16 = {.to = TMG_BF16, .from = TMG_F32, .round = TMG_ROUND_RN};
-    for (uint64_t step = 0, bits = 0; bits < UINT64_C(1) << 32; ++step, bits += 251 + step % 3) {
+    for (uint64_t step = 0, bits = 0; bits < UINT64_C(1) << 32; ++step, bits += 1021 + step % 3) {
         float value = tmg_f32_from_bits((uint32_t)bits);
         uint16_t half = tmg_f32_to_f16_rn(value), brain = tmg_f32_to_bf16_rn(value);
         if (half != tmg_cvt_scalar(&to_f16, bits) || brain != tmg_cvt_scalar(&to_bf16, bits)) {

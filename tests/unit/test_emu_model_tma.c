@@ -175,6 +175,15 @@ static int stop_at_third(void *context, const struct tmg_tma_run *run) {
     return ++*(int *)context == 3 ? 42 : 0;
 }
 
+static void the_largest_box_is_counted_whole(void **state) {
+    (void)state;
+    struct tmg_tensor_map map = {.type = TMG_TENSOR_F64,
+                                 .rank = 5,
+                                 .box = {256, 256, 256, 256, 256},
+                                 .element_strides = {1, 1, 1, 1, 1}};
+    assert_true(tmg_tma_box_bytes(&map) == UINT64_C(1) << 43);
+}
+
 static void a_visitor_can_stop(void **state) {
     (void)state;
     struct tmg_tensor_map map = {.type = TMG_TENSOR_BF16,
@@ -456,6 +465,7 @@ static void reduces_single_elements(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiled_boxes),
+        cmocka_unit_test(the_largest_box_is_counted_whole),
         cmocka_unit_test(a_visitor_can_stop),
         cmocka_unit_test(im2col_is_a_convolutions_operand),
         cmocka_unit_test(tf32_rounds_and_ftz_flushes),
