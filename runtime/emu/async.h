@@ -34,6 +34,8 @@ struct emu_async {
     void *extra;                    /* owned by [free] */
 };
 
+/* An agent for an operation of [warp] and its time: one whose last use the warp knows to have ended. */
+uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time);
 /* A new operation of [warp], with the clock inherited and an agent of its own; NULL after a report. */
 struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn, const char *what);
 /* Puts it in flight; it is the scheduler's from here. */
@@ -51,6 +53,8 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle);
 /* True once every group before the last [allowed] of the lanes is done (or has read, with [reads]);
    then joins their clocks. */
 bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uint32_t allowed, bool reads);
+/* All threads of the CTA have exited: no copy may still use its shared memory. */
+void emu_async_check_end(struct emu_warp *warp);
 void emu_async_free_all(struct emu_cluster *cluster);
 
 #endif

@@ -86,16 +86,22 @@ struct emu_named_barrier {
     uint32_t expected, arrived;    /* in threads; expected 0 = not in use */
     uint64_t generation;
     uint32_t warps;                /* who arrived, for reports */
-    uint32_t reduction_and, reduction_or, reduction_count; /* of this generation */
+    uint32_t reduction_not, reduction_or, reduction_count; /* of this generation */
     uint32_t result_and, result_or, result_count;          /* of the last one */
     struct emu_clock clock, released;
     uint32_t line;
 };
 
+enum { EMU_WGMMA_GROUPS = 16 };
+
 struct emu_warpgroup {
-    uint32_t arrived;
+    uint32_t arrived;       /* warps at the wgmma at [pc] */
     uint32_t pc;
     uint64_t generation;
+    struct {
+        uint32_t number;    /* of the group, plus one; 0 = none */
+        uint32_t agent, time;
+    } groups[EMU_WGMMA_GROUPS];
 };
 
 struct emu_wgmma_state;
@@ -108,6 +114,8 @@ struct emu_warp {
     uint32_t *preds;
     uint32_t live, started;
     uint32_t warp_barrier, warp_barriers; /* bar.warp.sync: who is there, how many are done */
+    uint32_t cluster_arrived;     /* lanes between barrier.cluster.arrive and .wait */
+    uint64_t cluster_generation;
     uint32_t carry;               /* CC.CF, a bit a lane */
     struct emu_split splits[EMU_LANES];
     unsigned split_count, current;
