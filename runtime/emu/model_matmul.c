@@ -6,30 +6,22 @@ typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
 
 enum { BLOCK_M = 4, BLOCK_N = 8 };
 
-static inline __attribute__((always_inline)) void multiply_block(int rows, int n, int k,
-                                                                 const float *a, const float *b,
-                                                                 float *d) {
+static inline __attribute__((always_inline)) void multiply_block(int n, int k, const float *a,
+                                                                 const float *b, float *d) {
     vector sum[BLOCK_M];
-    for (int r = 0; r < rows; ++r) sum[r] = *(const vector *)(d + (ptrdiff_t)r * n);
+    for (int r = 0; r < BLOCK_M; ++r) sum[r] = *(const vector *)(d + (ptrdiff_t)r * n);
     for (int i = 0; i < k; ++i) {
         vector row = *(const vector *)(b + (ptrdiff_t)i * n);
-        for (int r = 0; r < rows; ++r) sum[r] += row * a[(ptrdiff_t)r * k + i];
+        for (int r = 0; r < BLOCK_M; ++r) sum[r] += row * a[(ptrdiff_t)r * k + i];
     }
-    for (int r = 0; r < rows; ++r) *(vector *)(d + (ptrdiff_t)r * n) = sum[r];
+    for (int r = 0; r < BLOCK_M; ++r) *(vector *)(d + (ptrdiff_t)r * n) = sum[r];
 }
 
 static inline __attribute__((always_inline)) void multiply(int m, int n, int k, const float *a,
                                                            const float *b, float *d) {
-    int row = 0;
-    for (; row + BLOCK_M <= m; row += BLOCK_M) {
+    for (int row = 0; row < m; row += BLOCK_M) {
         for (int column = 0; column < n; column += BLOCK_N) {
-            multiply_block(BLOCK_M, n, k, a + (ptrdiff_t)row * k, b + column,
-                           d + (ptrdiff_t)row * n + column);
-        }
-    }
-    for (; row < m; ++row) {
-        for (int column = 0; column < n; column += BLOCK_N) {
-            multiply_block(1, n, k, a + (ptrdiff_t)row * k, b + column,
+            multiply_block(n, k, a + (ptrdiff_t)row * k, b + column,
                            d + (ptrdiff_t)row * n + column);
         }
     }
@@ -79,7 +71,6 @@ void tmg_widen(enum tmg_number type, const void *from, size_t count, int sign, f
     case TMG_BF16: WIDEN_LOOP(uint16_t, tmg_bf16_to_f32(bits));
     case TMG_F16: WIDEN_LOOP(uint16_t, tmg_f16_to_f32(bits));
     case TMG_TF32: WIDEN_LOOP(uint32_t, tmg_f32_from_bits(bits & 0xffffe000u));
-    case TMG_F32: WIDEN_LOOP(uint32_t, tmg_f32_from_bits(bits));
     case TMG_E4M3: WIDEN_LOOP(uint8_t, e4m3_to_f32(bits));
     case TMG_E5M2: WIDEN_LOOP(uint8_t, e5m2_to_f32(bits));
     case TMG_S8: WIDEN_LOOP(int8_t, (float)bits);
