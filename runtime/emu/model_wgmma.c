@@ -159,56 +159,86 @@ static void gather_registers(const struct tmg_wgmma_operands *operands, uint8_t 
     }
 }
 
-// Brings D's registers to a dense 64 x n matrix, or back.
-static void load_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
-                   float *d) {
-    bool f16 = op->d == TMG_F16;
-    for (int warp = 0; warp < 4; ++warp) {
-        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
-            const uint32_t *row = operands->d[warp][i];
-            for (int lane = 0; lane < 32; ++lane) {
-                float *place = d + tmg_wgmma_d_row(warp, lane, i, f16) * op->n +
-                               tmg_wgmma_d_column(lane, i, f16);
-                place[0] = f16 ? tmg_f16_to_f32((uint16_t)row[lane]) : tmg_f32_from_bits(row[lane]);
-                if (f16) place[1] = tmg_f16_to_f32((uint16_t)(row[lane] >> 16));
-            }
+// D's registers against the dense 64 x n matrix: register [i] of a warp holds in lane l the element
+// at place(i)[offsets[l]].
+struct d_layout {
+    const struct tmg_wgmma *op;
+    bool f16;
+    int offsets[32];
+};
+
+static struct d_layout d_layout(const struct tmg_wgmma *op) {
+    struct d_layout layout = {.op = op, .f16 = op->d == TMG_F16};
+    for (int lane = 0; lane < 32; ++lane) {
+        layout.offsets[lane] =
+            tmg_wgmma_d_row(0, lane, 0, false) * op->n + tmg_wgmma_d_column(lane, 0, false);
+    }
+    return layout;
+}
+
+static float *d_place(const struct d_layout *layout, float *d, int warp, int i) {
+    return d + tmg_wgmma_d_row(warp, 0, i, layout->f16) * layout->op->n +
+           tmg_wgmma_d_column(0, i, layout->f16);
+}
+
+static void load_row(const struct d_layout *layout, const uint32_t *row, float *place) {
+    for (int lane = 0; lane < 32; ++lane) {
+        float *to = place + layout->offsets[lane];
+        if (layout->f16) {
+            to[0] = tmg_f16_to_f32((uint16_t)row[lane]);
+            to[1] = tmg_f16_to_f32((uint16_t)(row[lane] >> 16));
+        } else {
+            to[0] = tmg_f32_from_bits(row[lane]);
         }
     }
 }
 
-static uint32_t f32_result(float value) {
-    return value != value ? TMG_F32_NAN : tmg_f32_bits(value);
+static void store_row(const struct d_layout *layout, uint32_t *row, const float *place) {
+    for (int lane = 0; lane < 32; ++lane) {
+        const float *from = place + layout->offsets[lane];
+        if (layout->f16) {
+            row[lane] = tmg_f32_to_f16_rn(from[0]) | (uint32_t)tmg_f32_to_f16_rn(from[1]) << 16;
+        } else {
+            row[lane] = from[0] != from[0] ? TMG_F32_NAN : tmg_f32_bits(from[0]);
+        }
+    }
+}
+
+// Integers: [place] holds the exact product; the accumulator's update wraps or saturates.
+static void accumulate_row(const struct d_layout *layout, uint32_t *row, const float *place) {
+    for (int lane = 0; lane < 32; ++lane) {
+        int32_t old = layout->op->scale_d ? (int32_t)row[lane] : 0;
+        int32_t sum = (int32_t)place[layout->offsets[lane]];
+        row[lane] = (uint32_t)tmg_accumulate_s32(old, sum, layout->op->satfinite);
+    }
+}
+
+// What to add the product to: the old D, or zero where it is not read or joins later.
+static void load_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
+                   float *d) {
+    if (!op->scale_d || is_integer(op)) {
+        memset(d, 0, (size_t)(ROWS_A * op->n) * sizeof *d);
+        return;
+    }
+    struct d_layout layout = d_layout(op);
+    for (int warp = 0; warp < 4; ++warp) {
+        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
+            load_row(&layout, operands->d[warp][i], d_place(&layout, d, warp, i));
+        }
+    }
 }
 
 static void store_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
-                    const float *d) {
-    bool f16 = op->d == TMG_F16;
+                    float *d) {
+    struct d_layout layout = d_layout(op);
     for (int warp = 0; warp < 4; ++warp) {
         for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
             uint32_t *row = operands->d[warp][i];
-            for (int lane = 0; lane < 32; ++lane) {
-                const float *place = d + tmg_wgmma_d_row(warp, lane, i, f16) * op->n +
-                                     tmg_wgmma_d_column(lane, i, f16);
-                row[lane] =
-                    f16 ? tmg_f32_to_f16_rn(place[0]) | (uint32_t)tmg_f32_to_f16_rn(place[1]) << 16
-                        : f32_result(place[0]);
-            }
-        }
-    }
-}
-
-// Integers: [sums] is the exact product; the accumulator's update wraps or saturates.
-static void accumulate_s32(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
-                           const float *sums) {
-    for (int warp = 0; warp < 4; ++warp) {
-        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
-            uint32_t *row = operands->d[warp][i];
-            for (int lane = 0; lane < 32; ++lane) {
-                int at = tmg_wgmma_d_row(warp, lane, i, false) * op->n +
-                         tmg_wgmma_d_column(lane, i, false);
-                int32_t old = op->scale_d ? (int32_t)row[lane] : 0;
-                row[lane] = (uint32_t)tmg_accumulate_s32(old, (int32_t)sums[at], op->satfinite);
-            }
+            const float *place = d_place(&layout, d, warp, i);
+            if (is_integer(op))
+                accumulate_row(&layout, row, place);
+            else
+                store_row(&layout, row, place);
         }
     }
 }
@@ -259,22 +289,13 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
     if (!gather(operands, operands->b_descriptor, op->transpose_b, n, dense_b, bad_address)) {
         return "matrix B lies outside of shared memory";
     }
-    bool from_zero = !op->scale_d || is_integer(op);
-    if (from_zero) {
-        memset(d, 0, ROWS_A * n * sizeof *d);
-    } else {
-        load_d(op, operands, d);
-    }
+    load_d(op, operands, d);
     if (op->a == TMG_B1) {
         multiply_b1(dense_a, dense_b, op->n, d);
     } else {
         multiply_floats(op, dense_a, dense_b, d);
     }
-    if (is_integer(op)) {
-        accumulate_s32(op, operands, d);
-    } else {
-        store_d(op, operands, d);
-    }
+    store_d(op, operands, d);
     return NULL;
 }
 
