@@ -67,7 +67,7 @@ EMU_HANDLER(mma)
 EMU_HANDLER(load_matrix)
 {
     uint8_t rows[EMU_LANES][16] = {{0}};
-    uint32_t *registers[4];
+    uint32_t *registers[4] = {NULL};
     const uint32_t *list = insn->op + insn->op[0];
     int count = insn->vector;
 
@@ -88,7 +88,7 @@ EMU_HANDLER(load_matrix)
 EMU_HANDLER(store_matrix)
 {
     uint8_t rows[EMU_LANES][16];
-    const uint32_t *registers[4];
+    const uint32_t *registers[4] = {NULL};
     const uint32_t *list = insn->op + insn->op[2];
     int count = insn->vector;
 

@@ -315,7 +315,7 @@ static void multiply(struct emu_warp *warp, const struct emu_insn *insn)
 
 EMU_HANDLER(wgmma)
 {
-    enum emu_step result;
+    enum emu_step result = EMU_NEXT;
     struct emu_warp *first = warp - (warp->index & 3);
 
     if (mask != UINT32_MAX) {

@@ -161,8 +161,11 @@ static enum slice run_slice(struct emu_cluster *cluster)
     while (machine->steps < end && !machine->stop) {
         if (cluster->pending != NULL)
             emu_async_progress(cluster, false);
-        if (cluster->live_ctas == 0)
+        if (cluster->live_ctas == 0) { /* what is still in flight lands */
+            while (emu_async_progress(cluster, true))
+                continue;
             return SLICE_DONE;
+        }
         struct emu_warp *warp = pick_warp(cluster);
         if (warp != NULL)
             run_warp(warp, 1 + emu_random(&cluster->random) % QUANTUM);
