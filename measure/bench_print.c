@@ -67,9 +67,9 @@ static void put_entry(struct table *table, const struct bench_shape *shape,
     table_cell(table, "%s", entry->contestant.name);
     table_cell(table, "%.5g ms", ms.median);
     table_cell(table, "+-%.2f%%", 100 * stats_spread(ms));
-    table_cell(table, shape->flops > 0 ? "%.1f TFLOP/s" : "", shape->flops / ms.median / 1e9);
+    table_cell(table, "%.1f TFLOP/s", shape->flops / ms.median / 1e9);
     table_cell(table, "%.2f TB/s", shape->bytes / ms.median / 1e9);
-    table_cell(table, floor_ms > 0 ? "%.1f%% of roof" : "", 100 * floor_ms / ms.median);
+    table_cell(table, "%.1f%% of roof", 100 * floor_ms / ms.median);
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *peer = &shape->entries[i];
         if (!is_peer(peer) || !measured(peer)) continue;
