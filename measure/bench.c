@@ -361,7 +361,10 @@ static int run_shapes(struct bench_session *session) {
     if (skipped) {
         fprintf(stderr, "tmagen: note: left out %zu shapes of other element types\n", skipped);
     }
-    if (!session->plan->json && summary) table_print(summary, stdout);
+    if (!session->plan->json && summary) {
+        printf("\n");
+        table_print(summary, stdout);
+    }
     table_free(summary);
     return failed;
 }

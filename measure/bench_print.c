@@ -67,9 +67,9 @@ static void put_entry(struct table *table, const struct bench_shape *shape,
     table_cell(table, "%s", entry->contestant.name);
     table_cell(table, "%.5g ms", ms.median);
     table_cell(table, "+-%.2f%%", 100 * stats_spread(ms));
-    table_cell(table, shape->flops > 0 ? "%.1f TFLOP/s" : "", shape->flops / ms.median / 1e9);
+    table_cell(table, "%.1f TFLOP/s", shape->flops / ms.median / 1e9);
     table_cell(table, "%.2f TB/s", shape->bytes / ms.median / 1e9);
-    table_cell(table, floor_ms > 0 ? "%.1f%% of roof" : "", 100 * floor_ms / ms.median);
+    table_cell(table, "%.1f%% of roof", 100 * floor_ms / ms.median);
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *peer = &shape->entries[i];
         if (!is_peer(peer) || !measured(peer)) continue;
@@ -82,6 +82,12 @@ static void put_entry(struct table *table, const struct bench_shape *shape,
     }
 }
 
+static const char *short_name(const struct bench_entry *peer) {
+    return peer->role == BENCH_FIRST  ? "first"
+           : peer->role == BENCH_BEST ? "best"
+                                      : peer->contestant.name;
+}
+
 static void print_shape_text(const struct bench_session *session, const struct reference *reference,
                              const struct bench_shape *shape) {
     const double floor_ms = bench_floor_ms(&session->roofs, reference, shape);
@@ -91,7 +97,7 @@ static void print_shape_text(const struct bench_session *session, const struct r
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *peer = &shape->entries[i];
         if (!is_peer(peer) || !measured(peer)) continue;
-        snprintf(ratios[i], sizeof ratios[i], ">x %s", peer->contestant.name);
+        snprintf(ratios[i], sizeof ratios[i], ">x %s", short_name(peer));
         titles[columns++] = ratios[i];
     }
     printf("\n%s %s  (%d input sets, %d rounds", shape->dtype, shape->text, shape->sets,
@@ -199,7 +205,6 @@ struct table *bench_summary_new(const struct bench_session *session) {
                                             ">spread", ">peer ms",  ">best ms", ">x peer",
                                             ">x best", NULL};
     const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
-    if (!session->plan->json) printf("\n");
     return table_new(peers ? with_peer : alone);
 }
 

@@ -44,7 +44,9 @@ static double now_us(void) {
 // Reads the one kernel of [graph] back. A library error code.
 static int read_node(struct gpu *gpu, CUgraph graph, struct node_params *params) {
     CUresult (*get)(CUgraphNode, struct node_params *);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const char *chosen = getenv("TMAGEN_LIBCUDA");  // as in runtime/driver.c
+    const char *file = chosen && *chosen ? chosen : "libcuda.so.1";
+    void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
     void *address = library ? dlsym(library, "cuGraphKernelNodeGetParams_v2") : NULL;
     memcpy(&get, &address, sizeof address);
     if (!address) return tmg_fail(TMAGEN_ERROR_NO_DRIVER, "no cuGraphKernelNodeGetParams_v2");

@@ -23,6 +23,7 @@ static int make_block(struct gpu *gpu, struct rotation_source *source, enum num_
     if (status == TMAGEN_OK) {
         status = tmagen_memory_upload(gpu->device, source->blocks[dtype], host, BLOCK);
     }
+    if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);
     free(host);
     return status;
 }
@@ -90,6 +91,8 @@ int rotation_make(struct gpu *gpu, struct rotation_source *source,
         status = problem->reference->fill ? fill_by_reference(gpu, source->seed, rotation)
                                           : fill_random(gpu, source, rotation);
     }
+    // an upload may end before its data has arrived, and the measuring stream does not wait for others
+    if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);
     if (status != TMAGEN_OK) rotation_free(gpu, rotation);
     return status;
 }

@@ -4,7 +4,8 @@
 //   FAKE_NVRTC_MS=N         a compile takes N ms
 //   FAKE_NVRTC_BYTES=N      a cubin has N bytes (4096)
 //   FAKE_NVRTC_OLD=1        the option --no-cache is unknown, as in releases before 12.8
-// A source with "#error" in it does not compile; one with "#pragma warn" does, with a warning.
+// A source with "#error" in it does not compile; one with "#pragma warn" does, with a warning, and
+// one with "#pragma spill" with spills.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,13 +81,15 @@ FAKE nvrtcCompileProgram(nvrtcProgram program, int option_count, const char *con
         snprintf(program->log, sizeof program->log, "%s(1): error: #error\n", program->name);
         return NVRTC_ERROR_COMPILATION;
     }
+    int spills = strstr(program->source, "#pragma spill") ? 8 : 0;
     if (verbose && !program->ptx)
-        strcat(program->log,
-               "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
-               "ptxas info    : Function properties for k\n"
-               "ptxas         .     160 bytes stack frame, 8 bytes spill stores, 12 bytes "
-               "spill loads\n"
-               "ptxas info    : Used 40 registers, used 1 barriers, 256 bytes smem\n");
+        sprintf(program->log,
+                "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+                "ptxas info    : Function properties for k\n"
+                "ptxas         .     160 bytes stack frame, %d bytes spill stores, %d bytes spill "
+                "loads\n"
+                "ptxas info    : Used 40 registers, used 1 barriers, 256 bytes smem\n",
+                spills, spills + spills / 2);
     if (strstr(program->source, "#pragma warn"))
         strcat(program->log, "k.cu(1): warning: as you wish\n");
     return NVRTC_SUCCESS;

@@ -1,5 +1,5 @@
-// Launches on the stand-in driver: what reaches cuLaunchKernelEx, what is refused and why, and that the
-// path of a repeated launch neither allocates nor encodes anything again.
+// Launches on the stand-in driver: what reaches cuLaunchKernelEx, what is refused and why, and that
+// the path of a repeated launch neither allocates nor encodes anything again.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static _Alignas(256) uint8_t workspace[4096];
 
 static tmagen_load_options in_memory(const char *text) {
     return (tmagen_load_options){
-        .manifest_text = text, .source_text = "kernel", .mode = TMAGEN_NO_CACHE};
+        .manifest_text = text, .source_text = "#pragma spill", .mode = TMAGEN_NO_CACHE};
 }
 
 static int open_all(void **state) {

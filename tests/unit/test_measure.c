@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "measure/shapes.h"
 #include "measure/stats.h"
 #include "measure/table.h"
+#include "measure/watchdog.h"
 #include "tests/unit/fakes.h"
 #include "tests/unit/gemm_manifest.h"
 
@@ -173,6 +175,29 @@ static void test_table(void **state) {
     table_free(table);
 }
 
+// A step that does not end ends the process, which says what it waited for.
+static void test_watchdog(void **state) {
+    (void)state;
+    char text[200] = "";
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        watchdog_start(1);
+        watchdog_step("gemm %d", 1);
+        sleep(20);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    assert_string_equal(text, "tmagen: error: gemm 1: no end after 1 s\n");
+    watchdog_start(20);
+    watchdog_stop();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quartiles),
@@ -182,6 +207,7 @@ int main(void) {
         cmocka_unit_test(test_dims_of_a_manifest),
         cmocka_unit_test(test_default_shapes_obey_the_manifest),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_watchdog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
