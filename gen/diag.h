@@ -36,7 +36,8 @@ void diag_note(struct diag *, struct diag_place, const char *format, ...)
 // The number of errors so far; notes do not count.
 size_t diag_errors(const struct diag *);
 
-// Prints all in the order of their recording. What is not printable is shown as '?'.
+// Prints all: file by file as they came up, in each by line; notes stay behind what they follow.
+// What is not printable is shown as '?'.
 void diag_print(const struct diag *, FILE *);
 
 // For an error without a place: prints "tmagen: error: ..." to stderr at once.

@@ -1,0 +1,165 @@
+# Builds tmagen (one program, everything inside), libtmagen.a and .so, and runs what holds them.
+# No configure step: scripts/setup.sh looks for the packages once, and installs what it may.
+
+VERSION := 0.1.0
+BUILD   ?= build
+NVRTC   ?= $(BUILD)/nvrtc
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+FUZZ_SECONDS ?= 20
+MAKEFLAGS += --no-builtin-rules
+
+WARN     := -Wall -Wextra -Wshadow $(WERROR)
+CPPFLAGS += -I. -D_GNU_SOURCE -DTMAGEN_VERSION='"$(VERSION)"'
+COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+lib_src  := $(wildcard runtime/*.c runtime/emu/*.c)
+tool_src := $(wildcard gen/*.c measure/*.c runtime/reference/*.c)
+unit_src := $(wildcard tests/unit/*.c)
+user_src := $(wildcard tests/*.c scripts/*.c)
+fuzz_src := $(wildcard tests/fuzz/*.c)
+fake_src := $(wildcard tests/fake/*.c)
+embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
+
+lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
+tool_obj := $(tool_src:%.c=$(BUILD)/%.o) $(BUILD)/embed.o
+internal := $(filter-out $(BUILD)/gen/main.o,$(lib_obj) $(tool_obj))
+unit_bin := $(unit_src:%.c=$(BUILD)/%)
+user_bin := $(user_src:%.c=$(BUILD)/%)
+fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
+fake_lib := $(fake_src:%.c=$(BUILD)/%.so)
+c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src) $(fake_src)
+
+find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
+
+static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
+system_libs := -lm -ldl -lpthread
+
+.DELETE_ON_ERROR:
+$(if $(V),,.SILENT:)                # V=1 shows the commands
+.PHONY: all run test test-gpu nvrtc programs check lint format fuzz sanitize install clean FORCE
+
+all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
+
+run: all nvrtc
+	echo "$(BUILD)/tmagen specs/gemm_256x128.yaml"
+	$(BUILD)/tmagen specs/gemm_256x128.yaml
+
+test: all programs
+	BUILD=$(BUILD) NVRTC="$$(scripts/nvrtc.sh $(find_nvrtc))" tests/run_tests.sh $(unit_bin)
+
+nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
+	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
+
+test-gpu: all                       # every shipped spec, ragged and round shapes, on a GPU
+	$(BUILD)/tmagen verify --device cuda specs/*.yaml
+
+programs: $(unit_bin) $(user_bin) $(fake_lib)   # all that the tests run, besides all
+
+check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
+	$(BUILD)/tmagen check --out specs/*.yaml
+
+lint:                               # no finding of ours, no warning of either compiler
+	scripts/setup.sh lint
+	scripts/lint.sh
+	for cc in gcc clang; do \
+	    $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc WERROR=-Werror all programs || exit 1; done
+
+format:
+	scripts/setup.sh lint
+	git ls-files "*.[ch]" | xargs clang-format -i
+
+fuzz:
+	scripts/setup.sh fuzz
+	$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
+	    CFLAGS="$(SANITIZE) -fsanitize=fuzzer-no-link" $(fuzz_bin:$(BUILD)/%=$(BUILD)/fuzz/%)
+	scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+sanitize:                           # the whole suite under AddressSanitizer and UBSan
+	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
+	    CFLAGS="$(SANITIZE)" SANITIZED=1 test
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install $(BUILD)/tmagen $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/libtmagen.a $(DESTDIR)$(PREFIX)/lib
+	install $(BUILD)/libtmagen.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 runtime/tmagen.h $(DESTDIR)$(PREFIX)/include
+	printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: tmagen' 'Version: $(VERSION)' \
+	    'Description: Loads and launches kernels that tmagen generated' \
+	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -ltmagen' \
+	    'Libs.private: $(system_libs)' \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
+
+clean:
+	rm -rf $(BUILD)
+
+ifneq ($(filter-out clean lint format fuzz sanitize,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/setup.mk
+endif
+$(BUILD)/setup.mk: scripts/setup.sh
+	mkdir -p $(@D)
+	scripts/setup.sh build test
+	echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd)" >$@
+
+$(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
+	mkdir -p $(@D)
+	echo "cc     $<"
+	$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tmagen: $(lib_obj) $(tool_obj)
+	echo "link   $@"
+	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
+
+# The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays
+# visible: an application's own jansson cannot clash with ours, and -ltmagen is all it needs.
+$(BUILD)/libtmagen.o: $(lib_obj) $(BUILD)/jansson.a
+	$(CC) -r -nostdlib -o $@ $^ -Wl,-Bstatic -lmd
+	objcopy --wildcard --keep-global-symbol='tmagen_*' $@
+
+$(BUILD)/jansson.a:                 # runtime/bundle.c says why
+	mkdir -p $(@D)
+	objcopy --redefine-sym stdin=tmg_no_stream "$$($(CC) -print-file-name=libjansson.a)" $@
+
+$(BUILD)/libtmagen.a: $(BUILD)/libtmagen.o
+	echo "ar     $@"
+	rm -f $@ && ar rcs $@ $<
+
+$(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o
+	echo "link   $@"
+	$(CC) $(CFLAGS) -shared -Wl,-z,text -Wl,-soname,libtmagen.so -o $@ $< $(system_libs)
+
+# The list changes only when a file comes or goes, so that a removed template is noticed too.
+$(BUILD)/embed.list: FORCE
+	mkdir -p $(@D)
+	echo "$(embedded)" | cmp -s - $@ || echo "$(embedded)" >$@
+
+$(BUILD)/embed.S: scripts/embed.sh $(BUILD)/embed.list
+	echo "embed  templates gen/lua"
+	scripts/embed.sh $(embedded) >$@
+
+$(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
+	$(CC) -c -o $@ $<
+
+# Stand-ins for the driver and NVRTC, loaded by the tests as the real ones would be.
+$(BUILD)/tests/fake/%.so: $(BUILD)/tests/fake/%.o
+	$(CC) $(CFLAGS) -shared -o $@ $<
+
+# Unit tests see everything; tests/*.c and scripts/*.c are applications and see libtmagen alone.
+$(BUILD)/internal.a: $(internal)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
+	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) -lcmocka $(system_libs)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_libs) $(system_libs)
+
+$(user_bin:%=%.o): CPPFLAGS += -iquoteruntime
+$(user_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtmagen.a
+	$(CC) $(CFLAGS) -o $@ $^ $(system_libs)
+
+.SECONDARY:
+-include $(patsubst %.c,$(BUILD)/%.d,$(c_files))

@@ -1,0 +1,291 @@
+// Drives the stages for one spec: tree, Lua, prelude, and the result in memory.
+// The store and the wrappers are kept for the process, since many specs share them; each spec has a
+// Lua state of its own, so that none can change what another becomes.
+#include "gen/generate.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gen/file.h"
+#include "gen/ptx.h"
+#include "gen/script.h"
+#include "gen/version.h"
+
+// What lives for the process, for one templates folder.
+static struct {
+    char *templates_dir;
+    struct store *store;
+    struct ptx *ptx;
+} shared;
+
+static struct store *shared_store(const struct gen_options *options) {
+    const char *folder = options->templates_dir ? options->templates_dir : "";
+    if (shared.store && !strcmp(shared.templates_dir, folder)) return shared.store;
+    // The old store stays: lines of results that were handed out name its files.
+    ptx_free(shared.ptx);
+    free(shared.templates_dir);
+    shared.ptx = NULL;
+    shared.templates_dir = mem_copy(folder);
+    shared.store = store_new(folder);
+    return shared.store;
+}
+
+// One spec at work.
+struct run {
+    const struct gen_options *options;
+    struct diag *diag;
+    struct script *script;
+    struct arena arena;
+    struct gen_result *result;
+    size_t capacity;
+};
+
+static bool is_regular(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// [spec] where it is a path, else specs/SPEC.yaml; NULL, and an error is printed, where there is
+// neither. Reading a path finds out whether it is there.
+static char *find_spec(const char *spec) {
+    if (is_regular(spec) || strpbrk(spec, "/.")) return mem_copy(spec);
+    char *path = mem_format("specs/%s.yaml", spec);
+    if (is_regular(path)) return path;
+    bool exists = file_exists(spec);
+    if (!exists) diag_say("%s: there is no such file, and no %s", spec, path);
+    free(path);
+    return exists ? mem_copy(spec) : NULL;
+}
+
+static const char *base_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// The path as generated sources show it: "specs/X.yaml" in a folder of that name, else "X.yaml".
+// It must not depend on where tmagen was started.
+static char *shown_path(const char *path) {
+    char *real = realpath(path, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    bool in_specs = false;
+    if (slash && slash > real) {
+        *slash = 0;
+        in_specs = !strcmp(base_of(real), "specs");
+    }
+    free(real);
+    return mem_format("%s%s", in_specs ? "specs/" : "", base_of(path));
+}
+
+static char *stem_of(const char *path) {
+    const char *base = base_of(path), *dot = strrchr(base, '.');
+    return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+static void push_options(lua_State *L, const struct gen_options *options, const char *path) {
+    char *stem = stem_of(path), *shown = shown_path(path);
+    lua_newtable(L);
+    lua_pushstring(L, stem);
+    lua_setfield(L, -2, "stem");
+    lua_pushstring(L, shown);
+    lua_setfield(L, -2, "spec");
+    lua_pushboolean(L, options->explain);
+    lua_setfield(L, -2, "explain");
+    lua_pushboolean(L, options->strict);
+    lua_setfield(L, -2, "strict");
+    lua_newtable(L);
+    for (size_t i = 0; i < options->set_count; i++) {
+        lua_pushstring(L, options->sets[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "sets");
+    free(stem);
+    free(shown);
+}
+
+// Pushes a function of the module generate.
+static bool push_stage(struct run *run, const char *name) {
+    if (!script_require(run->script, "generate")) return false;
+    lua_State *L = script_lua(run->script);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    return true;
+}
+
+// generate.open: the number of points, 0 after errors
+static int open_spec(struct run *run, const struct spec_node *tree, const char *path) {
+    lua_State *L = script_lua(run->script);
+    if (!push_stage(run, "open")) return 0;
+    script_push_spec(L, tree);
+    push_options(L, run->options, path);
+    if (!script_call(run->script, 2, 1)) return 0;
+    int count = (int)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return diag_errors(run->diag) ? 0 : count;
+}
+
+static char *copy_field(lua_State *L, const char *name) {
+    lua_getfield(L, -1, name);
+    const char *text = lua_tostring(L, -1);
+    char *copy = text ? mem_copy(text) : NULL;
+    lua_pop(L, 1);
+    return copy;
+}
+
+static int integer_field(lua_State *L, const char *name, int absent) {
+    int type = lua_getfield(L, -1, name);
+    int value = type == LUA_TNUMBER ? (int)lua_tointeger(L, -1) : absent;
+    lua_pop(L, 1);
+    return value;
+}
+
+static void copy_resources(lua_State *L, struct gen_output *out) {
+    lua_getfield(L, -1, "resources");
+    out->resource_count = lua_rawlen(L, -1);
+    out->resources = mem_zero(out->resource_count * sizeof *out->resources);
+    for (size_t i = 0; i < out->resource_count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        lua_rawgeti(L, -1, 1);
+        lua_rawgeti(L, -2, 2);
+        out->resources[i].name = mem_copy(lua_tostring(L, -2));
+        out->resources[i].value = mem_copy(lua_tostring(L, -1));
+        lua_pop(L, 3);
+    }
+    lua_pop(L, 1);
+}
+
+static void add_header(struct text *source, const char *header) {
+    while (*header) {
+        size_t len = strcspn(header, "\n");
+        text_add(source, header, len);
+        text_end_line(source, (struct gen_line){0});
+        header += len + (header[len] == '\n');
+    }
+}
+
+// Header, wrappers and kernel as one source; from the variant on top of the stack.
+static void assemble(lua_State *L, struct gen_output *out) {
+    struct text source = {0};
+    lua_getfield(L, -1, "header");
+    add_header(&source, lua_tostring(L, -1));
+    lua_getfield(L, -2, "kernel");
+    struct text *kernel = template_text(L, -1);
+    ptx_prelude(shared.ptx, kernel, &source);
+    text_end_line(&source, (struct gen_line){0});
+    text_append(&source, kernel);
+    lua_pop(L, 2);
+    out->source = source.data;
+    out->source_len = source.len;
+    out->lines = source.lines;
+    out->line_count = source.line_count;
+}
+
+// Turns the variant on top of the stack into an output. All fields were set by generate.lua, and
+// what a family gave was held to be text or number there.
+static struct gen_output take_variant(lua_State *L) {
+    struct gen_output out = {.name = copy_field(L, "name"),
+                             .family = copy_field(L, "family"),
+                             .arch = copy_field(L, "arch"),
+                             .point = copy_field(L, "point"),
+                             .manifest = copy_field(L, "manifest"),
+                             .explain = copy_field(L, "explain"),
+                             .block_threads = integer_field(L, "threads", 0),
+                             .shared_memory = integer_field(L, "shared_memory", 0)};
+    lua_getfield(L, -1, "budget");
+    out.budget_registers = integer_field(L, "registers", 0);
+    out.budget_spill_bytes = integer_field(L, "spill_bytes", -1);
+    lua_pop(L, 1);
+    copy_resources(L, &out);
+    assemble(L, &out);
+    return out;
+}
+
+static void generate_point(struct run *run, int number) {
+    lua_State *L = script_lua(run->script);
+    if (!push_stage(run, "point")) return;
+    lua_pushinteger(L, number);
+    if (!script_call(run->script, 1, 1)) return;
+    if (lua_istable(L, -1)) {
+        if (!shared.ptx) shared.ptx = ptx_load(run->script);
+        if (shared.ptx)
+            MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity,
+                     take_variant(L));
+    }
+    lua_pop(L, 1);
+}
+
+static void generate_all(struct run *run, const char *path) {
+    struct spec_node *tree =
+        spec_read(&run->arena, run->diag, path, run->options->sets, run->options->set_count);
+    if (!tree) return;
+    int count = open_spec(run, tree, path);
+    for (int i = 1; i <= count && !diag_errors(run->diag); i++) generate_point(run, i);
+    if (count && !diag_errors(run->diag) && push_stage(run, "close"))
+        script_call(run->script, 0, 0);
+}
+
+int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {
+    *result = (struct gen_result){.spec = find_spec(spec)};
+    if (!result->spec) return 1;
+    struct run run = {.options = options, .diag = diag_new(), .result = result};
+    run.script = script_new(shared_store(options), run.diag);
+    script_set_subject(run.script, result->spec);
+    generate_all(&run, result->spec);
+    diag_print(run.diag, stderr);
+    int failed = diag_errors(run.diag) > 0;
+    script_free(run.script);
+    diag_free(run.diag);
+    arena_free(&run.arena);
+    if (failed) gen_result_free(result);
+    return failed;
+}
+
+static void free_output(struct gen_output *out) {
+    for (size_t i = 0; i < out->resource_count; i++) {
+        free(out->resources[i].name);
+        free(out->resources[i].value);
+    }
+    free(out->resources);
+    free(out->name);
+    free(out->family);
+    free(out->arch);
+    free(out->point);
+    free(out->source);
+    free(out->manifest);
+    free(out->explain);
+    free(out->lines);
+}
+
+void gen_result_free(struct gen_result *result) {
+    for (size_t i = 0; i < result->output_count; i++) free_output(&result->outputs[i]);
+    free(result->outputs);
+    free(result->spec);
+    *result = (struct gen_result){0};
+}
+
+bool gen_family_exists(const char *name, const struct gen_options *options) {
+    char **families = store_families(shared_store(options));
+    bool found = false;
+    for (size_t i = 0; families[i]; i++) found |= !strcmp(families[i], name);
+    store_list_free(families);
+    return found;
+}
+
+int gen_explain_family(const char *family, const struct gen_options *options) {
+    struct diag *diag = diag_new();
+    struct script *script = script_new(shared_store(options), diag);
+    lua_State *L = script_lua(script);
+    bool good = script_require(script, "explain");
+    if (good) {
+        lua_getfield(L, -1, "family");
+        lua_pushstring(L, family);
+        good = script_call(script, 1, 1);
+    }
+    if (good && lua_isstring(L, -1)) fputs(lua_tostring(L, -1), stdout);
+    diag_print(diag, stderr);
+    int failed = diag_errors(diag) > 0;
+    script_free(script);
+    diag_free(diag);
+    return failed;
+}

@@ -1,0 +1,121 @@
+// What the generator's Lua asks of C: errors with places, families, templates, near words.
+// The only door out of the sandbox; each function checks what it is given.
+#include <lauxlib.h>
+#include <string.h>
+
+#include "gen/script.h"
+#include "gen/suggest.h"
+#include "gen/version.h"
+
+static bool is_family_name(const char *name) {
+    return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")];
+}
+
+// The place that argument [index] stands for: a node of the spec, the path of a file, or nil.
+static struct diag_place place_argument(lua_State *L, int index) {
+    struct diag_place place = {0};
+    const char *why;
+    if (lua_istable(L, index)) {
+        lua_getfield(L, index, "node");
+        const struct spec_node *node = lua_touserdata(L, -1);
+        if (lua_islightuserdata(L, -1)) place = node->place;
+        lua_pop(L, 1);
+    } else if (lua_type(L, index) == LUA_TSTRING) {
+        place.file = store_find(script_store(script_of(L)), lua_tostring(L, index), &why).name;
+    }
+    return place;
+}
+
+// host.error(node, message, legal)
+static int host_error(lua_State *L) {
+    struct diag_place place = place_argument(L, 1);
+    diag_error(script_diag(script_of(L)), place, luaL_optstring(L, 3, NULL), "%s",
+               luaL_checkstring(L, 2));
+    return 0;
+}
+
+// host.note(node, message)
+static int host_note(lua_State *L) {
+    struct diag_place place = place_argument(L, 1);
+    diag_note(script_diag(script_of(L)), place, "%s", luaL_checkstring(L, 2));
+    return 0;
+}
+
+// host.stop() gives up, after errors were reported
+static int host_stop(lua_State *L) {
+    lua_pushliteral(L, SCRIPT_STOP);
+    return lua_error(L);
+}
+
+// host.nearest(word, words) -> the nearest of the words, or nil
+static int host_nearest(lua_State *L) {
+    struct suggest nearest = suggest_start(luaL_checkstring(L, 1));
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++, lua_pop(L, 1))
+        suggest_offer(&nearest, lua_tostring(L, -1));
+    lua_pushstring(L, nearest.best);
+    return 1;
+}
+
+// host.families() -> their names, sorted
+static int host_families(lua_State *L) {
+    char **names = store_families(script_store(script_of(L)));
+    lua_newtable(L);
+    for (lua_Integer i = 0; names[i]; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    store_list_free(names);
+    return 1;
+}
+
+// host.family(name) -> what templates/NAME/family.lua returns, or nil
+static int host_family(lua_State *L) {
+    const char *name = luaL_checkstring(L, 1);
+    if (!is_family_name(name)) return 0;
+    lua_pushvalue(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "family");
+    script_module(L, lua_pushfstring(L, "templates/%s/family.lua", name));
+    return 1;
+}
+
+// host.expand(path, environment) -> the text, to be handed to C
+static int host_expand(lua_State *L) {
+    luaL_checktype(L, 2, LUA_TTABLE);
+    template_run(L, luaL_checkstring(L, 1), 2);
+    return 1;
+}
+
+// host.environment(values) -> a strict table of the values and of what the sandbox offers
+static int host_environment(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_newtable(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, "environment");
+    for (int from = 3; from >= 1; from -= 2) {
+        for (lua_pushnil(L); lua_next(L, from);) {
+            lua_pushvalue(L, -2);
+            lua_insert(L, -2);
+            lua_rawset(L, 2);
+        }
+    }
+    lua_settop(L, 2);
+    sandbox_strict(L, 2);
+    return 1;
+}
+
+int host_open(lua_State *L) {
+    static const luaL_Reg functions[] = {{"error", host_error},
+                                         {"note", host_note},
+                                         {"nearest", host_nearest},
+                                         {"families", host_families},
+                                         {"family", host_family},
+                                         {"expand", host_expand},
+                                         {"environment", host_environment},
+                                         {"stop", host_stop},
+                                         {NULL, NULL}};
+    luaL_newlib(L, functions);
+    lua_pushliteral(L, TMAGEN_VERSION);
+    lua_setfield(L, -2, "version");
+    return 1;
+}

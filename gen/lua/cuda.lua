@@ -1,0 +1,31 @@
+-- cuda.lua: pieces of CUDA text that are lists: parameters and arguments, wrapped as a person would.
+-- Templates take the result by ${...} on a line of its own, which keeps the indentation.
+
+local cuda = {}
+
+local WIDTH = 100
+
+-- `head(item, item, ...)tail`, broken before an item that would pass column 100; items align behind the parenthesis.
+-- [indent]: columns that the template's own indentation takes.
+function cuda.list(head, items, tail, indent)
+    local lines = { head .. "(" }
+    local align = (" "):rep(#head + 1)
+    for i, item in ipairs(items) do
+        local text = item .. (i < #items and "," or ")" .. tail)
+        local line = lines[#lines]
+        local separator = (i == 1 or line == align) and "" or " "
+        if i > 1 and (indent or 0) + #line + #separator + #text > WIDTH then
+            lines[#lines + 1] = align .. text
+        else
+            lines[#lines] = line .. separator .. text
+        end
+    end
+    return table.concat(lines, "\n")
+end
+
+-- ` + value`, or nothing for zero
+function cuda.plus(value)
+    return value ~= 0 and " + " .. value or ""
+end
+
+return cuda

@@ -1,0 +1,113 @@
+-- Loads a family and holds its table to the form that all stages rely on.
+-- A mistake in a family is found here, by its author, and not as a crash in some user's spec.
+
+local host = require "host"
+local values = require "values"
+
+local family = {}
+
+-- Knobs that every family has, before and after its own.
+local BUDGETS = {
+    { "budget.registers", type = "int", min = 1, max = 255, unit = "a thread", optional = true,
+      doc = "most registers that the compiled kernel may use" },
+    { "budget.spill_bytes", type = "int", min = 0, max = 65536, unit = "bytes a thread", optional = true,
+      doc = "most bytes that the compiled kernel may spill" },
+    { "budget.shared_memory", type = "int", min = 0, max = 262144, unit = "bytes a CTA", optional = true,
+      doc = "most dynamic shared memory that the plan may use" },
+}
+
+-- Keys of a spec that are no knobs.
+family.RESERVED = { kernel = true, base = true, name = true }
+
+local function phase_knob(definition)
+    local numbers = {}
+    for number in pairs(definition.phases) do numbers[#numbers + 1] = number end
+    return { "phase", type = "int", values = numbers, default = definition.default_phase or numbers[#numbers],
+             doc = "rung of the ladder; sets the default of every knob below" }
+end
+
+local function arch_knob(definition)
+    return { "arch", type = "enum", values = definition.arch, doc = "GPU that the kernel is for" }
+end
+
+local function all_knobs(definition)
+    local knobs = { arch_knob(definition) }
+    if definition.phases then knobs[#knobs + 1] = phase_knob(definition) end
+    for _, knob in ipairs(definition.knobs) do knobs[#knobs + 1] = knob end
+    for _, knob in ipairs(BUDGETS) do knobs[#knobs + 1] = knob end
+    return knobs
+end
+
+-- The tables that look-ups by path need: knob by path, and the paths that lie above knobs.
+local function index(knobs, fault)
+    local by_path, groups = {}, {}
+    for number, knob in ipairs(knobs) do
+        local path = knob[1]
+        if type(path) ~= "string" then fault("knob " .. number .. " has no path") end
+        if by_path[path] or family.RESERVED[path] then fault(path .. ": is there already") end
+        by_path[path] = knob
+        for above in path:gmatch("()%.") do groups[path:sub(1, above - 1)] = true end
+    end
+    for path in pairs(groups) do
+        if by_path[path] then fault(path .. ": is a knob and holds knobs") end
+    end
+    return by_path, groups
+end
+
+local function check_knob(knob, fault)
+    local path = knob[1]
+    if not values.type_exists(knob.type) then fault(path .. ": has no known type") end
+    if knob.type == "enum" and not knob.values then fault(path .. ": an enum needs values") end
+    if knob.type == "list" and not knob.of then fault(path .. ": a list needs of") end
+    if type(knob.doc) ~= "string" then fault(path .. ": has no doc") end
+    if knob.default == nil and knob.type == "enum" then knob.default = knob.values[1] end
+    if knob.when and not knob.when_doc then fault(path .. ": when needs a when_doc") end
+    local default = knob.default
+    if default == nil or type(default) == "function" then return end
+    local message = values.check(knob, default)
+    if message then fault(path .. ": default " .. message) end
+end
+
+local function check_phases(definition, by_path, fault)
+    for number, phase in pairs(definition.phases or {}) do
+        if math.type(number) ~= "integer" then fault("phases are numbered") end
+        for path, value in pairs(phase.sets or {}) do
+            local knob = by_path[path]
+            local message = knob and values.check(knob, value) or (not knob and "is no knob")
+            if message then fault(string.format("phase %d: %s: %s", number, path, message)) end
+        end
+    end
+end
+
+local FIELDS = { "name", "doc", "arch", "template", "knobs", "plan", "env", "manifest" }
+
+local function check(definition, path)
+    local function fault(message)
+        host.error(path, message)
+        host.stop()
+    end
+    if type(definition) ~= "table" then fault("must return a table") end
+    for _, field in ipairs(FIELDS) do
+        if definition[field] == nil then fault(field .. " is missing") end
+    end
+    definition.checks = definition.checks or {}
+    local knobs = all_knobs(definition)
+    local by_path, groups = index(knobs, fault)
+    for _, knob in ipairs(knobs) do check_knob(knob, fault) end
+    check_phases(definition, by_path, fault)
+    return { definition = definition, name = definition.name, knobs = knobs, by_path = by_path, groups = groups,
+             checks = definition.checks, phases = definition.phases, path = path }
+end
+
+local loaded = {}
+
+-- The family [name], or nil where there is none.
+function family.load(name)
+    if loaded[name] then return loaded[name] end
+    local definition = host.family(name)
+    if definition == nil then return nil end
+    loaded[name] = check(definition, "templates/" .. name .. "/family.lua")
+    return loaded[name]
+end
+
+return family

@@ -1,0 +1,184 @@
+-- From a spec's tree to kernels: schema, plan, checks, template, manifest, in that order.
+-- C opens a spec, asks for its points one by one, each within limits of its own, and closes it.
+
+local host = require "host"
+local family = require "family"
+local schema = require "schema"
+local sweep = require "sweep"
+local values = require "values"
+local header = require "header"
+local json = require "json"
+local resources = require "resources"
+
+local generate = {}
+
+-- The spec at work: fam, tree, options {stem=, spec=, sets=, explain=, strict=}, name, axes, legal,
+-- first_errors.
+local open
+
+local function find_family(tree)
+    local node = schema.get(tree, "kernel")
+    local names = host.families()
+    local legal = values.list(names)
+    if not node then
+        host.error(tree, "kernel: is missing; it names the family", legal)
+        host.stop()
+    end
+    local name = node.kind == "scalar" and node.text or "?"
+    local fam = family.load(name)
+    if fam then return fam end
+    local nearest = host.nearest(name, names)
+    local hint = nearest and "; did you mean " .. nearest .. "?" or ""
+    host.error(node, "kernel: there is no family " .. name .. hint, legal)
+    host.stop()
+end
+
+-- The kernel's name: what name: says, else the spec's stem, as an identifier.
+local function base_name(tree, stem)
+    local node = schema.get(tree, "name")
+    if node and node.kind == "scalar" and node.text:match("^[%a_][%w_]*$") and #node.text <= 128 then return node.text end
+    if node then host.error(node, "name: must be an identifier", "letters, digits and _, at most 128") end
+    local name = stem:gsub("[^%w_]", "_")
+    return name:match("^%d") and "_" .. name or name
+end
+
+-- Opens a spec and returns the number of its points; 0 after errors.
+function generate.open(tree, options)
+    local fam = find_family(tree)
+    open = { fam = fam, tree = tree, options = options, legal = 0 }
+    open.name = base_name(tree, options.stem)
+    local shaped = schema.check_shape(fam, tree, host.error)
+    open.axes = sweep.axes(fam, tree)
+    local count = sweep.count(open.axes)
+    if sweep.check(open.axes) and shaped or count == 0 then return count end
+    schema.resolve(fam, tree, sweep.point(open.axes, 1), host.error)  -- what else is wrong
+    return 0
+end
+
+-- What the family's check calls: fail(path, message, legal).
+local function failer(settings, origins, report)
+    return function(path, message, legal)
+        local origin = path and origins[path]
+        if origin and origin.kind == "phase" then
+            message = string.format("%s (%s from phase %d)", message, values.show(schema.value(settings, path)), origin.phase)
+        elseif origin and origin.kind == "default" then
+            message = string.format("%s (%s by default)", message, values.show(schema.value(settings, path)))
+        end
+        report(schema.place(open.tree, path), message, legal)
+    end
+end
+
+local function check_budget(settings, plan, fail)
+    local budget, bytes = settings.budget.shared_memory, plan.smem_bytes or 0
+    if budget and bytes > budget then
+        fail("budget.shared_memory", string.format("the plan needs %d bytes", bytes), "at least " .. bytes)
+    end
+end
+
+-- What the family's function [name] returns, which must be a table.
+local function table_from(name, ...)
+    local result = open.fam.definition[name](...)
+    if type(result) == "table" then return result end
+    host.error(open.fam.path, name .. ": must return a table, not " .. type(result))
+    host.stop()
+end
+
+-- Settings and plan of a point; nil where any check reported an error.
+local function settle(picked, name, report)
+    local fam, failed = open.fam, false
+    local function reporting(...)
+        failed = true
+        report(...)
+    end
+    local settings, origins = schema.resolve(fam, open.tree, picked, reporting)
+    if failed then return nil end
+    settings.name = name
+    local plan = table_from("plan", settings)
+    local fail = failer(settings, origins, reporting)
+    for _, check in ipairs(fam.checks) do check.check(settings, plan, fail) end
+    check_budget(settings, plan, fail)
+    if not failed then return settings, plan, origins end
+end
+
+local function resolved_rows(fam, settings, origins)
+    local rows = {}
+    for _, knob in ipairs(fam.knobs) do
+        local value = schema.value(settings, knob[1])
+        local meant = not knob.when or knob.when(settings)
+        if value ~= nil and meant then
+            rows[#rows + 1] = { path = knob[1], value = value, origin = origins[knob[1]], knob = knob }
+        end
+    end
+    return rows
+end
+
+local function template_of(fam, settings)
+    local template = fam.definition.template
+    if type(template) == "function" then template = template(settings) end
+    return "templates/" .. fam.name .. "/" .. template
+end
+
+-- The family's manifest, with the budget of the spec.
+local function manifest(definition, settings, plan)
+    local document, budget = definition.manifest(settings, plan), {}
+    for _, name in ipairs { "registers", "spill_bytes" } do
+        budget[#budget + 1] = settings.budget[name] and { name, settings.budget[name] }
+    end
+    if type(document) == "table" and #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
+    return json.encode(document, open.fam.path)
+end
+
+local function build(v, settings, plan)
+    local definition = open.fam.definition
+    local environment = table_from("env", settings, plan)
+    if environment.name == nil then environment.name = v.name end
+    v.kernel = host.expand(v.template, host.environment(environment))
+    v.manifest = manifest(definition, settings, plan)
+    v.header = header.text(v)
+    v.resources = resources.rows(plan)
+    v.threads = resources.threads(plan)
+    v.shared_memory = plan.smem_bytes or 0
+    v.budget = settings.budget
+    if open.options.explain then v.explain = require("explain").spec(open.fam, v, settings, plan) end
+    return v
+end
+
+-- Takes the errors of a point of a sweep: the first shows why the point is left out.
+local function point_reporter(errors)
+    return function(node, message, legal) errors[#errors + 1] = { node, message, legal } end
+end
+
+local function skip(errors, text)
+    open.first_errors = open.first_errors or errors
+    if open.options.strict then
+        for _, e in ipairs(errors) do host.error(e[1], e[2] .. " (at " .. text .. ")", e[3]) end
+    else
+        host.note(errors[1][1], "left out " .. text .. ": " .. errors[1][2])
+    end
+end
+
+-- The kernel of point [number], or nil where that is illegal.
+function generate.point(number)
+    local picked, suffix, text = sweep.point(open.axes, number)
+    local swept, errors = #open.axes > 0, {}
+    local name = open.name .. suffix
+    local settings, plan, origins = settle(picked, name, swept and point_reporter(errors) or host.error)
+    if not settings then
+        if swept then skip(errors, text) end
+        return nil
+    end
+    open.legal = open.legal + 1
+    return build({
+        name = name, family = open.fam.name, arch = settings.arch, spec = open.options.spec, sets = open.options.sets,
+        point = text, template = template_of(open.fam, settings), resolved = resolved_rows(open.fam, settings, origins),
+    }, settings, plan)
+end
+
+-- Reports a sweep that has no legal point.
+function generate.close()
+    if open.legal > 0 or not open.first_errors or open.options.strict then return end
+    for _, e in ipairs(open.first_errors) do host.error(e[1], e[2], e[3]) end
+    host.error(open.axes[1].node, "no point of the sweep is legal")
+end
+
+return generate

@@ -1,0 +1,173 @@
+-- Holds a spec against a family's table of knobs and gives every knob its value and its origin.
+-- All errors are reported before it gives up, so a user corrects a spec once.
+
+local host = require "host"
+local values = require "values"
+local family = require "family"
+
+local schema = {}
+
+local function get(map, key)
+    for i, node in ipairs(map and map.kind == "map" and map.keys or {}) do
+        if node.text == key then return map.items[i], node end
+    end
+end
+schema.get = get
+
+-- The node at [path], or nil; then the deepest node that is on the way to it.
+local function find(tree, path)
+    local node, nearest = tree, nil
+    for word in path:gmatch("[^.]+") do
+        local key
+        node, key = get(node, word)
+        nearest = key or nearest
+        if not node then return nil, nearest end
+    end
+    return node, nearest
+end
+schema.find = find
+
+-- Where an error about [path] shows: its value, what is nearest above it, else phase or kernel.
+function schema.place(tree, path)
+    local node, nearest = find(tree, path or "")
+    if path and node and node.kind ~= "map" then return node end
+    return nearest or (get(tree, "phase")) or (get(tree, "kernel")) or tree
+end
+
+-- Words that could stand in the map at [prefix] ("" or "tile.").
+local function words_below(fam, prefix)
+    local words, seen = {}, {}
+    local function add(word)
+        if not seen[word] then words[#words + 1] = word end
+        seen[word] = true
+    end
+    if prefix == "" then
+        for word in pairs(family.RESERVED) do add(word) end
+    end
+    for _, knob in ipairs(fam.knobs) do
+        if knob[1]:sub(1, #prefix) == prefix then add(knob[1]:sub(#prefix + 1):match("^[^.]+")) end
+    end
+    return words
+end
+
+local function unknown_key(fam, prefix, key, report)
+    local words = words_below(fam, prefix)
+    local nearest = host.nearest(key.text, words)
+    local hint = nearest and "; did you mean " .. nearest .. "?" or ""
+    report(key, prefix .. key.text .. ": unknown key" .. hint, values.list(words))
+end
+
+-- Reports keys that no knob has, and maps where values are due or the other way round.
+local function check_shape(fam, map, prefix, report)
+    for i, key in ipairs(map.keys) do
+        local path, value = prefix .. key.text, map.items[i]
+        if fam.groups[path] and value.kind == "map" then
+            check_shape(fam, value, path .. ".", report)
+        elseif fam.groups[path] then
+            report(value, path .. ": must be a map", values.list(words_below(fam, path .. "."), "and"))
+        elseif fam.by_path[path] and value.kind == "map" then
+            report(value, path .. ": must not be a map", values.legal(fam.by_path[path]))
+        elseif not fam.by_path[path] and not (prefix == "" and family.RESERVED[path]) then
+            unknown_key(fam, prefix, key, report)
+        end
+    end
+end
+
+-- Returns false where anything was reported.
+function schema.check_shape(fam, tree, report)
+    local good = true
+    check_shape(fam, tree, "", function(...)
+        good = false
+        report(...)
+    end)
+    return good
+end
+
+-- Reports at [node] why its value is not legal. Returns the value where it is.
+function schema.read(knob, node, report)
+    local value = values.of_node(node)
+    local message, item = values.check(knob, value)
+    if not message then return value end
+    report(item and node.items[item] or node, knob[1] .. ": " .. message, values.legal(knob))
+end
+
+local function put(settings, path, value)
+    local at = settings
+    for word in path:gmatch("([^.]+)%.") do
+        at[word] = at[word] or {}
+        at = at[word]
+    end
+    at[path:match("[^.]+$")] = value
+end
+
+-- The value of the knob [path] in settings.
+function schema.value(settings, path)
+    for word in path:gmatch("[^.]+") do settings = settings and settings[word] end
+    return settings
+end
+
+-- The value that the ladder gives the knob up to [phase], and the rung that did.
+local function from_phase(fam, knob, phase)
+    for number = phase or -1, 0, -1 do
+        local rung = fam.phases[number]
+        local value = rung and rung.sets and rung.sets[knob[1]]
+        if value ~= nil then return value, { kind = "phase", phase = number } end
+    end
+end
+
+local function from_default(knob, settings, report)
+    local value = knob.default
+    if type(value) == "function" then value = value(settings) end
+    if value == nil then
+        if not knob.optional then report(nil, knob[1] .. ": must be given", values.legal(knob)) end
+        return nil, { kind = "unset" }
+    end
+    local message = values.check(knob, value)
+    if message then report(nil, knob[1] .. ": is not given, and by default " .. message, values.legal(knob)) end
+    return value, { kind = "default" }
+end
+
+local function from_node(knob, node, report)
+    local value = schema.read(knob, node, report)
+    return value, { kind = node.origin, file = node.file, line = node.line }
+end
+
+-- Reports knobs that the spec sets although they mean nothing with the others as they are.
+local function check_meaning(fam, settings, nodes, report)
+    for _, knob in ipairs(fam.knobs) do
+        local node = nodes[knob[1]]
+        if node and knob.when and not knob.when(settings) then
+            report(node, knob[1] .. ": has no meaning here", "where " .. knob.when_doc)
+        end
+    end
+end
+
+-- Resolves every knob: the spec, else the ladder, else the default, which may read the knobs before.
+-- [picked] has the nodes that stand for a sweep's lists, by path. report(node, message, legal) takes
+-- the errors. Returns the settings as nested tables, and the origin of each by path.
+function schema.resolve(fam, tree, picked, report)
+    local settings, origins, nodes, failed = {}, {}, {}, false
+    local function reporting(...)
+        failed = true
+        report(...)
+    end
+    for _, knob in ipairs(fam.knobs) do
+        local path, value, origin = knob[1], nil, nil
+        local node = picked[path] or find(tree, path)
+        nodes[path] = node
+        if node and node.kind ~= "map" then value, origin = from_node(knob, node, reporting) end
+        if value == nil and path ~= "phase" then value, origin = from_phase(fam, knob, settings.phase) end
+        if value == nil then
+            value, origin = from_default(knob, settings, function(_, message, legal)
+                reporting(schema.place(tree, path), message, legal)
+            end)
+        end
+        put(settings, path, value)
+        origins[path] = origin
+    end
+    settings.budget = settings.budget or {}
+    if not failed then check_meaning(fam, settings, nodes, report) end
+    return settings, origins
+end
+
+return schema

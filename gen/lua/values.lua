@@ -1,0 +1,187 @@
+-- The types of knobs: what each accepts, and how that is said in errors and documentation.
+-- One row a type; a value is what YAML means by a scalar, or an array of such.
+
+local values = {}
+
+local function list(items, last)
+    local words = {}
+    for i, item in ipairs(items) do words[i] = tostring(item) end
+    if #words < 2 then return words[1] or "nothing" end
+    return table.concat(words, ", ", 1, #words - 1) .. " " .. (last or "or") .. " " .. words[#words]
+end
+
+local function contains(items, value)
+    for _, item in ipairs(items) do
+        if item == value then return true end
+    end
+    return false
+end
+
+-- [value] as a spec would write it
+function values.show(value)
+    if type(value) ~= "table" then return tostring(value) end
+    local parts = {}
+    for i, item in ipairs(value) do parts[i] = values.show(item) end
+    return "[" .. table.concat(parts, ", ") .. "]"
+end
+
+local show = values.show
+
+-- [value] where it is at fault: a text that reads like another type is in quotes
+local function told(value)
+    local text = show(value)
+    if type(value) == "string" and (tonumber(value) or value == "true" or value == "false" or value == "") then
+        return '"' .. text .. '"'
+    end
+    return text
+end
+
+local function range(knob)
+    if not knob.max then return "at least " .. knob.min end
+    return knob.min and knob.min .. ".." .. knob.max or "at most " .. knob.max
+end
+
+local function not_in_range(knob, value)
+    return value .. " is not " .. (knob.min and knob.max and "in " or "") .. range(knob)
+end
+
+local function out_of_range(knob, value)
+    return (knob.min and value < knob.min) or (knob.max and value > knob.max)
+end
+
+local function check_int(knob, value)
+    if math.type(value) ~= "integer" then return told(value) .. " is no integer" end
+    if knob.values and not contains(knob.values, value) then
+        return value .. " is not " .. list(knob.values)
+    end
+    if out_of_range(knob, value) then return not_in_range(knob, value) end
+    local step = knob.step or 1
+    if (value - (knob.min or 0)) % step ~= 0 then
+        return not_in_range(knob, value) .. " in steps of " .. step
+    end
+end
+
+local function legal_int(knob)
+    local unit = knob.unit and " " .. knob.unit or ""
+    if knob.values then return list(knob.values) .. unit end
+    if not knob.min and not knob.max then return "an integer" .. unit end
+    local step = (knob.step or 1) > 1 and ", in steps of " .. knob.step or ""
+    return range(knob) .. unit .. step
+end
+
+-- every item of the array [value] by check(item); the message and the number of the first that fails
+local function check_items(value, check)
+    for i, item in ipairs(value) do
+        local message = check(item)
+        if message then return message, i end
+    end
+end
+
+local types = {
+    int = { check = check_int, legal = legal_int },
+    number = {
+        check = function(knob, value)
+            if not math.type(value) then return told(value) .. " is no number" end
+            if out_of_range(knob, value) then return not_in_range(knob, value) end
+        end,
+        legal = function(knob)
+            return (knob.min or knob.max) and range(knob) or "a number"
+        end,
+    },
+    bool = {
+        check = function(_, value)
+            if type(value) ~= "boolean" then return told(value) .. " is neither true nor false" end
+        end,
+        legal = function() return "true or false" end,
+    },
+    enum = {
+        check = function(knob, value)
+            if not contains(knob.values, value) then return told(value) .. " is not known" end
+        end,
+        legal = function(knob) return list(knob.values) end,
+    },
+    dim = {
+        check = function(knob, value)
+            if value == "dynamic" then return end
+            if math.type(value) ~= "integer" or value < 1 or value > 0x7fffffff then
+                return told(value) .. " is no dimension"
+            end
+            if value % (knob.step or 1) ~= 0 then
+                return value .. " is no multiple of " .. knob.step
+            end
+        end,
+        legal = function(knob)
+            if knob.step then return "dynamic or a multiple of " .. knob.step end
+            return "dynamic or a positive integer"
+        end,
+    },
+    list = {
+        is_list = true,
+        check = function(knob, value)
+            local seen = {}
+            return check_items(value, function(item)
+                if not contains(knob.of, item) then return told(item) .. " is not known" end
+                if seen[item] and not knob.repeats then return told(item) .. " is there twice" end
+                seen[item] = true
+            end)
+        end,
+        legal = function(knob) return "a list of " .. list(knob.of) end,
+    },
+    ints = {
+        is_list = true,
+        check = function(knob, value)
+            if knob.length and #value ~= knob.length then
+                return string.format("%d values where %d are due", #value, knob.length)
+            end
+            return check_items(value, function(item) return check_int(knob, item) end)
+        end,
+        legal = function(knob)
+            return "a list of " .. (knob.length and knob.length .. " times " or "") .. legal_int(knob)
+        end,
+    },
+    int_pairs = {
+        is_list = true,
+        of_lists = true,
+        check = function(knob, value)
+            return check_items(value, function(item)
+                if type(item) ~= "table" or #item ~= 2 then return told(item) .. " is no pair" end
+                return check_int(knob, item[1]) or check_int(knob, item[2])
+            end)
+        end,
+        legal = function(knob) return "a list of pairs [" .. legal_int(knob) .. "]" end,
+    },
+}
+
+function values.type_exists(name) return types[name] ~= nil end
+
+-- true where a list is the knob's own value; else a list is a sweep
+function values.is_list(knob) return types[knob.type].is_list or false end
+
+-- true where the list of the knob holds lists
+function values.of_lists(knob) return types[knob.type].of_lists or false end
+
+function values.legal(knob) return types[knob.type].legal(knob) end
+
+-- why [value] is not legal for the knob, and for lists the number of the item at fault; nil: it is
+function values.check(knob, value)
+    if value == nil then return "there is no value" end
+    if (type(value) == "table") ~= values.is_list(knob) then
+        return told(value) .. (values.is_list(knob) and " is no list" or " is a list")
+    end
+    return types[knob.type].check(knob, value)
+end
+
+-- the value that a node of the spec means; nil for null, and for a map
+function values.of_node(node)
+    if node.kind == "scalar" then return node.value end
+    if node.kind == "map" then return nil end
+    local value = {}
+    for i, item in ipairs(node.items) do
+        value[i] = values.of_node(item)
+        if value[i] == nil then value[i] = item.kind == "map" and "a map" or "null" end
+    end
+    return value
+end
+
+values.list = list
+return values

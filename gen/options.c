@@ -1,0 +1,46 @@
+// The command-line options that all generating commands share, as a child parser for argp.
+// One parser, so that --set means the same to gen, bench and verify.
+#include <argp.h>
+#include <stdlib.h>
+
+#include "gen/generate.h"
+#include "gen/memory.h"
+
+enum { KEY_TEMPLATES = 0x1000, KEY_SET, KEY_STRICT };
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0, "folder of generated files (default: out)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a knob, as in --set tile.m=128; a list sweeps", 0},
+    {"templates", KEY_TEMPLATES, "DIR", 0,
+     "folder of families, searched before those inside (default: $TMAGEN_TEMPLATES)", 0},
+    {"strict", KEY_STRICT, NULL, 0, "an illegal point of a sweep is an error", 0},
+    {0},
+};
+
+void gen_options_init(struct gen_options *o) {
+    *o = (struct gen_options){.out_dir = "out", .templates_dir = getenv("TMAGEN_TEMPLATES")};
+}
+
+void gen_options_free(struct gen_options *o) {
+    free(o->sets);
+    o->sets = NULL;
+    o->set_count = 0;
+}
+
+static void add_set(struct gen_options *o, char *set) {
+    o->sets = mem_resize(o->sets, (o->set_count + 1) * sizeof *o->sets);
+    o->sets[o->set_count++] = set;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct gen_options *o = state->input;
+    switch (key) {
+    case 'o': o->out_dir = argument; return 0;
+    case KEY_SET: add_set(o, argument); return 0;
+    case KEY_TEMPLATES: o->templates_dir = argument; return 0;
+    case KEY_STRICT: o->strict = true; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp gen_options_argp = {.options = options, .parser = parse};

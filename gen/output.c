@@ -1,0 +1,110 @@
+// Writes generated sources and manifests, all or nothing: first every file beside its place, then
+// every name. Names are compared before, since two specs may claim one.
+#include "gen/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/diag.h"
+#include "gen/file.h"
+#include "gen/memory.h"
+
+struct gen_result *output_generate(char *const *specs, size_t count,
+                                   const struct gen_options *options) {
+    struct gen_result *results = mem_zero((count + 1) * sizeof *results);
+    int failed = 0;
+    for (size_t i = 0; i < count; i++) failed |= gen_spec(specs[i], options, &results[i]);
+    if (!failed) return results;
+    output_free(results, count);
+    return NULL;
+}
+
+void output_free(struct gen_result *results, size_t count) {
+    for (size_t i = 0; results && i < count; i++) gen_result_free(&results[i]);
+    free(results);
+}
+
+char *output_path(const struct gen_output *out, const char *folder, const char *suffix) {
+    return mem_format("%s/%s.%s", folder, out->name, suffix);
+}
+
+struct claim {
+    const char *name, *spec;
+};
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct claim *)a)->name, ((const struct claim *)b)->name);
+}
+
+int output_check_names(const struct gen_result *results, size_t count) {
+    struct claim *claims = NULL;
+    size_t claimed = 0, capacity = 0;
+    int failed = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < results[i].output_count; j++)
+            MEM_PUSH(claims, claimed, capacity,
+                     ((struct claim){results[i].outputs[j].name, results[i].spec}));
+    if (claimed) qsort(claims, claimed, sizeof *claims, by_name);
+    for (size_t i = 1; i < claimed; i++) {
+        if (strcmp(claims[i - 1].name, claims[i].name) != 0) continue;
+        diag_say("%s and %s both make a kernel named %s", claims[i - 1].spec, claims[i].spec,
+                 claims[i].name);
+        failed = 1;
+    }
+    free(claims);
+    return failed;
+}
+
+// All files of a run, on their way to their names.
+struct batch {
+    struct file_pending *files;
+    size_t count, capacity;
+};
+
+static int prepare(struct batch *batch, const struct gen_output *out, const char *folder,
+                   const char *suffix, const char *text, size_t len) {
+    struct file_pending file;
+    char *path = output_path(out, folder, suffix);
+    const char *why = file_prepare(path, text, len, &file);
+    if (why)
+        diag_say("cannot write %s: %s", path, why);
+    else
+        MEM_PUSH(batch->files, batch->count, batch->capacity, file);
+    free(path);
+    return why != NULL;
+}
+
+static int prepare_all(struct batch *batch, const struct gen_result *result, const char *folder) {
+    int failed = 0;
+    for (size_t i = 0; i < result->output_count && !failed; i++) {
+        const struct gen_output *out = &result->outputs[i];
+        failed = prepare(batch, out, folder, "cu", out->source, out->source_len) ||
+                 prepare(batch, out, folder, "json", out->manifest, strlen(out->manifest));
+    }
+    return failed;
+}
+
+// Gives all files their names, or none where [failed]. Returns 1 where that fails.
+static int finish(struct batch *batch, int failed) {
+    for (size_t i = 0; i < batch->count; i++) {
+        if (failed) file_abandon(&batch->files[i]);
+        const char *why = file_commit(&batch->files[i]);
+        if (why) diag_say("cannot write the output: %s", why);
+        failed |= why != NULL;
+    }
+    free(batch->files);
+    return failed;
+}
+
+int output_write(const struct gen_result *results, size_t count, const char *folder) {
+    if (output_check_names(results, count)) return 1;
+    const char *why = file_make_folder(folder);
+    if (why) {
+        diag_say("cannot make the folder %s: %s", folder, why);
+        return 1;
+    }
+    struct batch batch = {0};
+    int failed = 0;
+    for (size_t i = 0; i < count && !failed; i++) failed = prepare_all(&batch, &results[i], folder);
+    return finish(&batch, failed);
+}

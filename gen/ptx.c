@@ -1,0 +1,319 @@
+// Splits templates/ptx into items, finds the identifiers each defines, and closes over their uses.
+// Text is enough for that: items are separated by blank lines and start in the first column.
+#include "gen/ptx.h"
+
+#include <ctype.h>
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HASH_SIZE = 4096 };
+
+struct item {
+    const char *begin, *end;        // without the blank lines around it
+    const struct gen_line *origin;  // of its lines
+    bool wanted, tight;             // tight: one line, which stands close to others of its kind
+    size_t file;
+};
+
+struct name {
+    const char *text;
+    size_t len;
+    size_t item;
+    struct name *next;
+};
+
+struct ptx {
+    struct text *files;
+    size_t file_count, file_capacity;
+    struct item *items;
+    size_t count, capacity;
+    struct name *names[HASH_SIZE];
+    struct arena arena;
+    struct item **todo;  // wanted, but not yet searched; as long as items
+    size_t todo_count;
+};
+
+struct word {
+    const char *text;
+    size_t len;
+};
+
+static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static bool word_is(struct word word, const char *text) {
+    return word.len == strlen(text) && !memcmp(word.text, text, word.len);
+}
+
+// Steps over a comment or a quoted text at [at]; returns [at] where there is none.
+static const char *skip_text(const char *at, const char *end) {
+    if (end - at > 1 && at[0] == '/' && (at[1] == '/' || at[1] == '*')) {
+        const char *stop = at[1] == '/' ? memchr(at, '\n', (size_t)(end - at))
+                                        : memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
+        return !stop ? end : at[1] == '/' ? stop : stop + 2;
+    }
+    if (*at != '"' && *at != '\'') return at;
+    const char *stop = at + 1;
+    for (; stop < end && *stop != *at && *stop != '\n'; stop++)
+        if (*stop == '\\') stop++;
+    return stop < end ? stop + 1 : end;
+}
+
+// The next identifier of CUDA code in [*at, end); len 0: there is none. *at moves past it.
+static struct word next_word(const char **at, const char *end) {
+    const char *p = *at;
+    while (p < end) {
+        const char *skipped = skip_text(p, end);
+        if (skipped > p) {
+            p = skipped;
+        } else if (!is_letter(*p)) {
+            p++;
+        } else {
+            const char *begin = p;
+            while (p < end && is_letter(*p)) p++;
+            if (isdigit((unsigned char)*begin)) continue;
+            *at = p;
+            return (struct word){.text = begin, .len = (size_t)(p - begin)};
+        }
+    }
+    *at = end;
+    return (struct word){.text = end};
+}
+
+static unsigned hash(struct word word) {
+    unsigned h = 2166136261u;
+    for (size_t i = 0; i < word.len; i++) h = (h ^ (unsigned char)word.text[i]) * 16777619u;
+    return h % HASH_SIZE;
+}
+
+static void define(struct ptx *ptx, struct word word) {
+    if (!word.len) return;
+    struct name *name = arena_alloc(&ptx->arena, sizeof *name);
+    unsigned h = hash(word);
+    *name = (struct name){
+        .text = word.text, .len = word.len, .item = ptx->count, .next = ptx->names[h]};
+    ptx->names[h] = name;
+}
+
+// The last identifier before the first of [stops] in [at, end), parentheses of alignas left out.
+static struct word last_before(const char *at, const char *end, const char *stops) {
+    struct word last = {.text = end};
+    for (;;) {
+        const char *before = at;
+        struct word word = next_word(&at, end);
+        for (const char *p = before; p < word.text; p++)
+            if (strchr(stops, *p) && last.len) return last;
+        if (!word.len) return last;
+        if (word_is(word, "alignas") || word_is(word, "__attribute__")) {
+            const char *close = memchr(at, ')', (size_t)(end - at));
+            at = close ? close + 1 : end;
+        } else {
+            last = word;
+        }
+    }
+}
+
+// Where the code behind "template <...>" begins.
+static const char *after_template(const char *at, const char *end) {
+    int open = 0;
+    for (; at < end; at++) {
+        open += *at == '<';
+        if (*at == '>' && --open == 0) return at + 1;
+    }
+    return end;
+}
+
+// Defines what a declaration that begins at [at] in the first column names.
+static void define_declaration(struct ptx *ptx, const char *at, const char *end) {
+    static const struct {
+        const char *first, *stops;  // the name is the last word before one of these
+    } forms[] = {
+        {"using", "="},       {"struct", "{:;"},       {"union", "{:;"},    {"enum", "{:;"},
+        {"constexpr", "=[{"}, {"__device__", "(=[;{"}, {"static", "(=[;{"}, {"inline", "(=[;{"},
+    };
+    struct word first = next_word(&at, end);
+    while (word_is(first, "template")) {
+        at = after_template(at, end);
+        first = next_word(&at, end);
+    }
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (word_is(first, forms[i].first))
+            return define(ptx, last_before(at, end, forms[i].stops));
+}
+
+// Defines what the declarations of an item name.
+static void define_all(struct ptx *ptx, const char *at, const char *end) {
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (is_letter(*at)) define_declaration(ptx, at, end);
+        at = newline ? newline + 1 : end;
+    }
+}
+
+static bool is_comment_only(const char *at, const char *end) {
+    while (at < end) {
+        const char *skipped = skip_text(at, end);
+        if (skipped == at && !isspace((unsigned char)*at)) return false;
+        at = skipped > at ? skipped : at + 1;
+    }
+    return true;
+}
+
+static void add_item(struct ptx *ptx, const char *begin, const char *end,
+                     const struct gen_line *origin) {
+    if (is_comment_only(begin, end)) return;
+    define_all(ptx, begin, end);
+    struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
+    item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;
+    MEM_PUSH(ptx->items, ptx->count, ptx->capacity, item);
+}
+
+// Where the item that begins at [at] ends: before a blank line after which a new one begins.
+static const char *item_end(const char *at, const char *end) {
+    for (; at < end; at++) {
+        if (at[0] != '\n' || (at + 1 < end && at[1] != '\n')) continue;
+        if (at + 2 >= end || (!isspace((unsigned char)at[2]) && at[2] != '}')) return at + 1;
+    }
+    return end;
+}
+
+static void split(struct ptx *ptx, const struct text *text) {
+    const char *at = text->data, *end = at + text->len;
+    const struct gen_line *origin = text->lines;
+    while (at < end) {
+        const char *stop = item_end(at, end);
+        add_item(ptx, at, stop, origin);
+        for (const char *p = at; p < stop; p++) origin += *p == '\n';
+        for (at = stop; at < end && *at == '\n'; at++) origin++;
+    }
+}
+
+// A file without directives as a text with origins.
+static struct text plain_text(struct store_file file) {
+    struct text text = {0};
+    const char *at = file.text, *end = file.text + file.len;
+    for (int line = 1; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        text_add(&text, at, (size_t)(stop - at));
+        text_end_line(&text, (struct gen_line){.file = file.name, .line = line});
+        at = newline ? newline + 1 : end;
+    }
+    text_trim(&text);
+    return text;
+}
+
+// expand(path): a file of loops, with nothing of a spec in its environment
+static int expand(lua_State *L) {
+    lua_getfield(L, LUA_REGISTRYINDEX, "environment");
+    template_run(L, lua_tostring(L, 1), -1);
+    return 1;
+}
+
+static bool expanded_text(struct script *s, const char *path, struct text *text) {
+    lua_State *L = script_lua(s);
+    lua_pushcfunction(L, expand);
+    lua_pushstring(L, path);
+    if (!script_call(s, 1, 1)) return false;
+    struct text *result = template_text(L, -1);
+    *text = *result;
+    *result = (struct text){0};
+    lua_pop(L, 1);
+    return true;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+static bool load_file(struct ptx *ptx, struct script *s, const char *path) {
+    const char *why;
+    struct text text = {0};
+    struct store_file file = store_find(script_store(s), path, &why);
+    if (!file.text) {
+        diag_error(script_diag(s), (struct diag_place){.file = path}, NULL, "cannot read it: %s",
+                   why ? why : "it is gone");
+        return false;
+    }
+    if (!ends_with(path, ".in"))
+        text = plain_text(file);
+    else if (!expanded_text(s, path, &text))
+        return false;
+    split(ptx, &text);  // the items point into the text's bytes, which stay
+    MEM_PUSH(ptx->files, ptx->file_count, ptx->file_capacity, text);
+    return true;
+}
+
+// types.cuh first, the others by name.
+struct ptx *ptx_load(struct script *s) {
+    static const char TYPES[] = "templates/ptx/types.cuh";
+    struct ptx *ptx = mem_zero(sizeof *ptx);
+    char **paths = store_list(script_store(s), "templates/ptx");
+    bool good = true;
+    for (size_t i = 0; paths[i]; i++)
+        if (!strcmp(paths[i], TYPES)) good &= load_file(ptx, s, paths[i]);
+    for (size_t i = 0; paths[i]; i++) {
+        bool item_file = ends_with(paths[i], ".cuh") || ends_with(paths[i], ".cuh.in");
+        if (item_file && strcmp(paths[i], TYPES) != 0) good &= load_file(ptx, s, paths[i]);
+    }
+    store_list_free(paths);
+    ptx->todo = mem_alloc(ptx->count * sizeof *ptx->todo);
+    if (good) return ptx;
+    ptx_free(ptx);
+    return NULL;
+}
+
+void ptx_free(struct ptx *ptx) {
+    if (!ptx) return;
+    for (size_t i = 0; i < ptx->file_count; i++) text_free(&ptx->files[i]);
+    free(ptx->files);
+    free(ptx->items);
+    free(ptx->todo);
+    arena_free(&ptx->arena);
+    free(ptx);
+}
+
+// Marks the items that define what [at, end) names, and puts them on the list.
+static void want(struct ptx *ptx, const char *at, const char *end) {
+    for (;;) {
+        struct word word = next_word(&at, end);
+        if (!word.len) return;
+        for (struct name *name = ptx->names[hash(word)]; name; name = name->next) {
+            struct item *item = &ptx->items[name->item];
+            if (item->wanted || name->len != word.len || memcmp(name->text, word.text, word.len))
+                continue;
+            item->wanted = true;
+            ptx->todo[ptx->todo_count++] = item;
+        }
+    }
+}
+
+static void append_item(const struct item *item, struct text *out) {
+    const struct gen_line *origin = item->origin;
+    for (const char *at = item->begin; at < item->end; origin++) {
+        const char *newline = memchr(at, '\n', (size_t)(item->end - at));
+        const char *stop = newline ? newline : item->end;
+        text_add(out, at, (size_t)(stop - at));
+        text_end_line(out, *origin);
+        at = newline ? newline + 1 : item->end;
+    }
+}
+
+void ptx_prelude(struct ptx *ptx, const struct text *kernel, struct text *out) {
+    const struct item *last = NULL;
+    for (size_t i = 0; i < ptx->count; i++) ptx->items[i].wanted = false;
+    if (kernel->len) want(ptx, kernel->data, kernel->data + kernel->len);
+    while (ptx->todo_count) {
+        const struct item *item = ptx->todo[--ptx->todo_count];
+        want(ptx, item->begin, item->end);
+    }
+    for (size_t i = 0; i < ptx->count; i++) {
+        const struct item *item = &ptx->items[i];
+        if (!item->wanted) continue;
+        bool close = last && last->tight && item->tight && last->file == item->file;
+        if (!close) text_end_line(out, (struct gen_line){0});
+        append_item(item, out);
+        last = item;
+    }
+}

@@ -1,0 +1,15 @@
+// The library of wrappers in templates/ptx, and what of it a kernel needs.
+// A source carries the wrappers that it names, and those they name, and nothing else.
+#pragma once
+#include "gen/script.h"
+#include "gen/text.h"
+
+struct ptx;
+
+// Reads templates/ptx of the script's store; NULL after an error, which is reported. It borrows the
+// store, and nothing else.
+struct ptx *ptx_load(struct script *);
+void ptx_free(struct ptx *);
+
+// Appends to [out] the items that [kernel] names, in the library's order.
+void ptx_prelude(struct ptx *, const struct text *kernel, struct text *out);

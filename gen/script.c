@@ -1,0 +1,279 @@
+// The Lua state: limits, modules, and errors that name the user's file and line.
+// Chunks are named "#N", the number of their file, since Lua shortens long names in its messages.
+#include "gen/script.h"
+
+#include <ctype.h>
+#include <lauxlib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "gen/utf8.h"
+
+enum { HOOK_STEPS = 10000, FRAMES_MAX = 4 };
+
+struct script {
+    lua_State *lua;
+    struct store *store;
+    struct diag *diag;
+    const char *subject;  // of errors without a place; or NULL
+    size_t memory;
+    long steps;
+    struct store_file *files;
+    size_t file_count, file_capacity;
+    struct diag_place frames[FRAMES_MAX];  // where the last error came from, innermost first
+    int frame_count;
+};
+
+static void *limited_alloc(void *context, void *old, size_t old_size, size_t size) {
+    struct script *s = context;
+    if (!old) old_size = 0;  // Lua passes a type there
+    if (size == 0) {
+        free(old);
+        s->memory -= old_size;
+        return NULL;
+    }
+    if (size > old_size && s->memory + (size - old_size) > SCRIPT_MEMORY_MAX) return NULL;
+    void *block = realloc(old, size);
+    if (block) s->memory += size - old_size;
+    return block;
+}
+
+void script_set_subject(struct script *s, const char *file) { s->subject = file; }
+
+struct script *script_of(lua_State *L) {
+    void *context;
+    lua_getallocf(L, &context);
+    return context;
+}
+
+lua_State *script_lua(struct script *s) { return s->lua; }
+struct diag *script_diag(struct script *s) {
+    return s->diag;
+}
+struct store *script_store(struct script *s) {
+    return s->store;
+}
+
+static void count_steps(lua_State *L, lua_Debug *unused) {
+    (void)unused;
+    struct script *s = script_of(L);
+    s->steps -= HOOK_STEPS;
+    if (s->steps >= 0) return;
+    luaL_where(L, 0);
+    lua_pushfstring(L, "the script runs too long: over %d steps", SCRIPT_STEPS_MAX);
+    lua_concat(L, 2);
+    lua_error(L);
+}
+
+// Opens the libraries; a function of its own, so that it can run out of memory in peace.
+static int open_all(lua_State *L) {
+    sandbox_open(L);
+    luaL_requiref(L, "host", host_open, 0);
+    lua_setfield(L, LUA_REGISTRYINDEX, "host");
+    return 0;
+}
+
+// Makes the module json a name that every file has.
+static void share_json(struct script *s) {
+    if (!script_require(s, "json")) return;
+    lua_getfield(s->lua, LUA_REGISTRYINDEX, "environment");
+    lua_insert(s->lua, -2);
+    lua_pushliteral(s->lua, "json");
+    lua_insert(s->lua, -2);
+    lua_rawset(s->lua, -3);
+    lua_pop(s->lua, 1);
+}
+
+struct script *script_new(struct store *store, struct diag *diag) {
+    struct script *s = mem_zero(sizeof *s);
+    s->store = store;
+    s->diag = diag;
+    s->lua = lua_newstate(limited_alloc, s);
+    if (!s->lua) mem_alloc(SIZE_MAX);
+    lua_gc(s->lua, LUA_GCINC, 400, 400, 0);
+    lua_sethook(s->lua, count_steps, LUA_MASKCOUNT, HOOK_STEPS);
+    lua_pushcfunction(s->lua, open_all);
+    if (script_call(s, 0, 0)) share_json(s);
+    return s;
+}
+
+void script_free(struct script *s) {
+    if (!s) return;
+    lua_close(s->lua);
+    free(s->files);
+    free(s);
+}
+
+void script_know_file(struct script *s, struct store_file file) {
+    for (size_t i = 0; i < s->file_count; i++)
+        if (!strcmp(s->files[i].name, file.name)) return;
+    MEM_PUSH(s->files, s->file_count, s->file_capacity, file);
+    diag_source(s->diag, file.name, file.text, file.len);
+}
+
+// Reads "#N:LINE:" at *at and steps over it; false where it is not there.
+static bool read_position(const struct script *s, const char **at, struct diag_place *place) {
+    char *end;
+    if (**at != '#' || !isdigit((unsigned char)(*at)[1])) return false;
+    unsigned long number = strtoul(*at + 1, &end, 10);
+    if (number >= s->file_count || *end != ':' || !isdigit((unsigned char)end[1])) return false;
+    *place = (struct diag_place){.file = s->files[number].name, .line = atoi(end + 1)};
+    for (end++; isdigit((unsigned char)*end);) end++;
+    if (*end != ':') return false;
+    *at = end + 1 + (end[1] == ' ');
+    return true;
+}
+
+const char *script_line(struct script *s, const char *file, int number, const char **end) {
+    size_t i = 0;
+    while (i < s->file_count && strcmp(s->files[i].name, file) != 0) i++;
+    if (i == s->file_count) return NULL;
+    const char *line = s->files[i].text, *stop = line + s->files[i].len;
+    for (int n = 1; n < number && line < stop; n++) {
+        const char *newline = memchr(line, '\n', (size_t)(stop - line));
+        line = newline ? newline + 1 : stop;
+    }
+    const char *newline = memchr(line, '\n', (size_t)(stop - line));
+    *end = newline ? newline : stop;
+    return line;
+}
+
+// The column of the word that the message quotes in the line, else of the line's first character.
+static int find_column(struct script *s, struct diag_place place, const char *message) {
+    const char *end, *line = script_line(s, place.file, place.line, &end);
+    if (!line) return 0;
+    const char *at = line, *quote = strchr(message, '\'');
+    size_t len = quote ? strcspn(quote + 1, "'") : 0;
+    const char *found =
+        len && line < end ? memmem(line, (size_t)(end - line), quote + 1, len) : NULL;
+    while (at < end && isspace((unsigned char)*at)) at++;
+    return (int)((found ? found : at) - line) + 1;
+}
+
+// Reports the error at the top of the stack.
+static void report(struct script *s) {
+    lua_State *L = s->lua;
+    const char *message = lua_tostring(L, -1);
+    struct diag_place place = {.file = s->subject};
+    if (message && !strcmp(message, SCRIPT_STOP) && diag_errors(s->diag)) return;
+    if (!message) message = "an error that is no text";
+    if (read_position(s, &message, &place)) place.column = find_column(s, place, message);
+    while (read_position(s, &message, &(struct diag_place){0})) continue;
+    diag_error(s->diag, place, NULL, "%s", message);
+    for (int i = 0; i < s->frame_count; i++) {
+        struct diag_place frame = s->frames[i];
+        if (frame.line != place.line || strcmp(frame.file, place.file ? place.file : "") != 0)
+            diag_note(s->diag, frame, "called from here");
+    }
+}
+
+// Message handler: remembers the lines of families and templates that led to the error.
+static int remember_frames(lua_State *L) {
+    struct script *s = script_of(L);
+    lua_Debug frame;
+    s->frame_count = 0;
+    for (int level = 1; s->frame_count < FRAMES_MAX && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (frame.source[0] != '=' || frame.source[1] != '#' || frame.currentline < 1) continue;
+        size_t number = strtoul(frame.source + 2, NULL, 10);
+        if (number >= s->file_count || !strncmp(s->files[number].name, "gen/lua/", 8)) continue;
+        s->frames[s->frame_count++] =
+            (struct diag_place){.file = s->files[number].name, .line = frame.currentline};
+    }
+    return 1;
+}
+
+// The end of a script that counts no steps, such as a pattern that tries for ever. Nothing is
+// written while scripts run, so ending here leaves nothing half done.
+static void out_of_time(int unused) {
+    (void)unused;
+    static const char message[] = "tmagen: error: a script of a family runs too long\n";
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(3);
+    _exit(1);
+}
+
+static void watch(int seconds) {
+    struct itimerval timer = {.it_value.tv_sec = seconds};
+    if (seconds) signal(SIGVTALRM, out_of_time);
+    setitimer(ITIMER_VIRTUAL, &timer, NULL);
+}
+
+bool script_call(struct script *s, int arguments, int results) {
+    lua_State *L = s->lua;
+    int base = lua_gettop(L) - arguments;
+    lua_pushcfunction(L, remember_frames);
+    lua_insert(L, base);
+    s->steps = SCRIPT_STEPS_MAX;
+    s->frame_count = 0;
+    watch(SCRIPT_SECONDS_MAX);
+    int status = lua_pcall(L, arguments, results, base);
+    watch(0);
+    if (status == LUA_ERRMEM)
+        diag_error(s->diag, (struct diag_place){.file = s->subject}, NULL,
+                   "a script needs more than %d MiB of memory", SCRIPT_MEMORY_MAX >> 20);
+    else if (status != LUA_OK)
+        report(s);
+    lua_remove(L, base);
+    if (status != LUA_OK) lua_settop(L, base - 1);
+    return status == LUA_OK;
+}
+
+void script_load(lua_State *L, const char *file, const char *chunk, size_t len) {
+    struct script *s = script_of(L);
+    char name[24];
+    size_t number = 0;
+    while (number < s->file_count && strcmp(s->files[number].name, file) != 0) number++;
+    snprintf(name, sizeof name, "=#%zu", number);
+    if (len && *chunk == *LUA_SIGNATURE) {
+        lua_pushfstring(L, "%s is no text", file);
+        lua_error(L);
+    }
+    if (luaL_loadbufferx(L, chunk, len, name, "t") != LUA_OK) lua_error(L);
+    lua_insert(L, -2);
+    lua_setupvalue(L, -2, 1);
+}
+
+// Pushes a table of the sandbox's names that neither grows nor answers for what is not there.
+static void push_environment(lua_State *L) { lua_getfield(L, LUA_REGISTRYINDEX, "environment"); }
+
+void script_module(lua_State *L, const char *path) {
+    struct script *s = script_of(L);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "modules");
+    if (lua_getfield(L, -1, path) == LUA_TNIL) {
+        const char *why;
+        struct store_file file = store_find(s->store, path, &why);
+        if (why) luaL_error(L, "cannot read %s: %s", path, why);
+        if (!file.text) {
+            lua_remove(L, -2);
+            return;
+        }
+        script_know_file(s, file);
+        lua_pop(L, 1);
+        lua_pushboolean(L, 0);  // while it runs
+        lua_setfield(L, -2, path);
+        push_environment(L);
+        script_load(L, file.name, file.text, file.len);
+        lua_call(L, 0, 1);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, path);
+    } else if (lua_isboolean(L, -1)) {
+        luaL_error(L, "module '%s' requires itself", path);
+    }
+    lua_remove(L, -2);
+}
+
+static int require_engine(lua_State *L) {
+    script_module(L, lua_tostring(L, 1));
+    if (lua_isnil(L, -1)) luaL_error(L, "no module '%s'", lua_tostring(L, 1));
+    return 1;
+}
+
+bool script_require(struct script *s, const char *name) {
+    lua_pushcfunction(s->lua, require_engine);
+    lua_pushfstring(s->lua, "gen/lua/%s.lua", name);
+    return script_call(s, 1, 1);
+}

@@ -1,0 +1,165 @@
+// Named files: the user's templates folder over the embedded ones.
+// What was read is kept, since errors quote it and many specs share it.
+#include "gen/store.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/embed.h"
+#include "gen/file.h"
+#include "gen/memory.h"
+
+enum { FILE_MAX = 4 << 20 };
+
+struct entry {
+    char *path, *name, *text;
+    size_t len;
+};
+
+struct store {
+    char *folder;  // or NULL
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+static const char TEMPLATES[] = "templates/";
+
+struct store *store_new(const char *templates_dir) {
+    struct store *s = mem_zero(sizeof *s);
+    if (!templates_dir || !*templates_dir) return s;
+    s->folder = mem_copy(templates_dir);
+    for (size_t n = strlen(s->folder); n > 1 && s->folder[n - 1] == '/'; n--) s->folder[n - 1] = 0;
+    return s;
+}
+
+void store_free(struct store *s) {
+    if (!s) return;
+    for (size_t i = 0; i < s->count; i++) {
+        free(s->entries[i].path);
+        free(s->entries[i].name);
+        free(s->entries[i].text);
+    }
+    free(s->entries);
+    free(s->folder);
+    free(s);
+}
+
+static struct store_file view(const struct entry *e) {
+    return (struct store_file){.name = e->name, .text = e->text, .len = e->len};
+}
+
+static struct store_file from_folder(struct store *s, const char *path, const char **why) {
+    size_t prefix = sizeof TEMPLATES - 1;
+    if (!s->folder || strncmp(path, TEMPLATES, prefix) != 0) return (struct store_file){0};
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->entries[i].path, path)) return view(&s->entries[i]);
+    char *name = mem_format("%s/%s", s->folder, path + prefix);
+    struct file_bytes bytes = file_read(name, FILE_MAX, why);
+    if (!bytes.data) {
+        if (!file_exists(name)) *why = NULL;
+        free(name);
+        return (struct store_file){0};
+    }
+    struct entry e = {.path = mem_copy(path), .name = name, .text = bytes.data, .len = bytes.len};
+    MEM_PUSH(s->entries, s->count, s->capacity, e);
+    return view(&s->entries[s->count - 1]);
+}
+
+static int by_path(const void *path, const void *file) {
+    return strcmp(path, ((const struct embed_file *)file)->path);
+}
+
+struct store_file store_find(struct store *s, const char *path, const char **why) {
+    *why = NULL;
+    struct store_file file = from_folder(s, path, why);
+    if (file.text || *why) return file;
+    const struct embed_file *found =
+        bsearch(path, embed_files, embed_files_count, sizeof *embed_files, by_path);
+    if (!found) return (struct store_file){0};
+    return (struct store_file){
+        .name = found->path, .text = found->begin, .len = (size_t)(found->end - found->begin)};
+}
+
+struct list {
+    char **items;
+    size_t count, capacity;
+};
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+// Sorts, drops what is there twice, and ends the list with NULL.
+static char **finish(struct list list) {
+    if (list.count) qsort(list.items, list.count, sizeof *list.items, by_name);
+    size_t kept = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        if (kept && !strcmp(list.items[kept - 1], list.items[i]))
+            free(list.items[i]);
+        else
+            list.items[kept++] = list.items[i];
+    }
+    list.count = kept;
+    MEM_PUSH(list.items, list.count, list.capacity, NULL);
+    return list.items;
+}
+
+// Adds what is in the user's folder [below] ("ptx" or ""), each as "templates/BELOW/NAME".
+static void list_folder(const struct store *s, const char *below, struct list *list) {
+    if (!s->folder) return;
+    char *name = mem_format("%s/%s", s->folder, below);
+    DIR *folder = opendir(name);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        size_t len = strlen(e->d_name);
+        if (e->d_name[0] == '.' || e->d_name[len - 1] == '~') continue;
+        char *path = mem_format("templates/%s%s%s", below, *below ? "/" : "", e->d_name);
+        MEM_PUSH(list->items, list->count, list->capacity, path);
+    }
+    if (folder) closedir(folder);
+    free(name);
+}
+
+char **store_list(const struct store *s, const char *folder) {
+    struct list list = {0};
+    size_t prefix = strlen(folder);
+    if (!strncmp(folder, TEMPLATES, sizeof TEMPLATES - 1))
+        list_folder(s, folder + sizeof TEMPLATES - 1, &list);
+    for (size_t i = 0; i < embed_files_count; i++) {
+        const char *path = embed_files[i].path;
+        if (strncmp(path, folder, prefix) != 0 || path[prefix] != '/') continue;
+        if (strchr(path + prefix + 1, '/')) continue;
+        MEM_PUSH(list.items, list.count, list.capacity, mem_copy(path));
+    }
+    return finish(list);
+}
+
+char **store_families(const struct store *s) {
+    struct list list = {0}, found = {0};
+    list_folder(s, "", &found);
+    for (size_t i = 0; i < found.count; i++) {
+        char *path =
+            mem_format("%s/%s/family.lua", s->folder, found.items[i] + sizeof TEMPLATES - 1);
+        if (file_exists(path))
+            MEM_PUSH(list.items, list.count, list.capacity,
+                     mem_copy(found.items[i] + sizeof TEMPLATES - 1));
+        free(path);
+        free(found.items[i]);
+    }
+    free(found.items);
+    for (size_t i = 0; i < embed_files_count; i++) {
+        const char *path = embed_files[i].path;
+        if (strncmp(path, TEMPLATES, sizeof TEMPLATES - 1) != 0) continue;
+        const char *name = path + sizeof TEMPLATES - 1, *slash = strchr(name, '/');
+        if (slash && !strcmp(slash, "/family.lua"))
+            MEM_PUSH(list.items, list.count, list.capacity,
+                     mem_copy_n(name, (size_t)(slash - name)));
+    }
+    return finish(list);
+}
+
+void store_list_free(char **list) {
+    for (size_t i = 0; list[i]; i++) free(list[i]);
+    free(list);
+}

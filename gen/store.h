@@ -1,0 +1,28 @@
+// Where templates and the generator's own Lua come from: a folder of the user's, then the program.
+// One look-up for both keeps families outside the tree equal to those inside.
+#pragma once
+#include <stddef.h>
+
+struct store;
+
+struct store_file {
+    const char *name;  // for messages: "templates/gemm/family.lua", or DIR/gemm/family.lua
+    const char *text;  // ends in NUL; NULL: there is no such file
+    size_t len;
+};
+
+// [templates_dir] is searched before the embedded templates; may be NULL.
+struct store *store_new(const char *templates_dir);
+void store_free(struct store *);
+
+// The file [path], "templates/..." or "gen/lua/...". It lives as long as the store. Where it exists
+// but cannot be read, text is NULL and *why says why; where it does not exist, *why is NULL.
+struct store_file store_find(struct store *, const char *path, const char **why);
+
+// The sorted paths of the files directly in [folder] ("templates/ptx"), of both places, each once.
+// Ends with NULL; free it with store_list_free.
+char **store_list(const struct store *, const char *folder);
+
+// The families: the folders below templates/ that hold a family.lua.
+char **store_families(const struct store *);
+void store_list_free(char **);

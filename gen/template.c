@@ -1,0 +1,230 @@
+// Runs a translated template: its text goes line by line into a struct text, with its origin.
+// The form of each line is fixed here: indentation of partials, of values over several lines, and
+// what counts as text.
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/expand.h"
+#include "gen/script.h"
+
+enum { INCLUDES_MAX = 16 };
+
+// A userdata, since a template may keep its functions longer than it runs.
+struct emitter {
+    struct text text;
+    bool finished;
+    const char *folder;  // of the template, "templates/gemm"; the user value keeps it
+    int indent;          // of the partial being expanded
+    int next_indent;     // of an include to come
+    int includes;        // that are open
+};
+
+// What all functions of a chunk have as upvalues.
+enum { UP_EMITTER = 1, UP_FILE, UP_ENVIRONMENT };
+
+static const char EMITTER[] = "text";
+
+static struct emitter *emitter_of(lua_State *L) {
+    struct emitter *e = lua_touserdata(L, lua_upvalueindex(UP_EMITTER));
+    if (e->finished) luaL_error(L, "the template has ended");
+    return e;
+}
+
+static int free_emitter(lua_State *L) {
+    text_free(&((struct emitter *)lua_touserdata(L, 1))->text);
+    return 0;
+}
+
+struct text *template_text(lua_State *L, int index) {
+    struct emitter *e = luaL_testudata(L, index, EMITTER);
+    return e ? &e->text : NULL;
+}
+
+static void add_spaces(struct text *out, int count) {
+    for (; count > 0; count--) text_add(out, " ", 1);
+}
+
+static size_t column(const struct text *out) {
+    size_t at = out->len;
+    while (at > 0 && out->data[at - 1] != '\n') at--;
+    return out->len - at;
+}
+
+// Adds text that may be of several lines; those after the first begin under the first.
+static void add_lines(struct text *out, const char *text, size_t len, struct gen_line origin) {
+    int indent = (int)column(out);
+    const char *end = text + len;
+    if (len && end[-1] == '\n') end--;
+    for (;;) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline : end;
+        text_add(out, text, (size_t)(stop - text));
+        if (!newline) return;
+        text_end_line(out, origin);
+        text = newline + 1;
+        if (text < end && *text != '\n') add_spaces(out, indent);
+    }
+}
+
+// The shortest text that reads back as [value]: 0.1 and not 0.10000000000000001.
+static int format_float(char *text, size_t size, double value) {
+    for (int digits = 15; digits < 17; digits++) {
+        int len = snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) return len;
+    }
+    return snprintf(text, size, "%.17g", value);
+}
+
+// Raises an error about the value at stack index [index], naming its expression.
+static void value_error(lua_State *L, int index, struct gen_line origin, const char *gives) {
+    const char *end, *stop = NULL;
+    const char *line = script_line(script_of(L), origin.file, origin.line, &end);
+    const char *value = line ? expand_value(line, end, index / 2 - 1, &stop) : NULL;
+    if (!value) luaL_error(L, "a value gives %s where text is due", gives);
+    lua_pushlstring(L, value, (size_t)(stop - value));
+    luaL_error(L, "'%s' gives %s where text is due", lua_tostring(L, -1), gives);
+}
+
+static void add_value(lua_State *L, struct text *out, int index, struct gen_line origin) {
+    char number[40];
+    size_t len = 0;
+    double value;
+    switch (lua_type(L, index)) {
+    case LUA_TNUMBER:
+        value = lua_tonumber(L, index);
+        if (lua_isinteger(L, index))
+            len = (size_t)snprintf(number, sizeof number, LUA_INTEGER_FMT, lua_tointeger(L, index));
+        else if (isfinite(value))
+            len = (size_t)format_float(number, sizeof number, value);
+        else
+            value_error(L, index, origin, lua_tostring(L, index));
+        text_add(out, number, len);
+        return;
+    case LUA_TSTRING: {
+        const char *text = lua_tolstring(L, index, &len);
+        add_lines(out, text, len, origin);
+        return;
+    }
+    default: value_error(L, index, origin, luaL_typename(L, index));
+    }
+}
+
+static bool is_blank(const char *text, size_t len) { return strspn(text, " ") == len; }
+
+// True where the line is one value alone, and that is the empty text: then there is no line.
+static bool is_empty_value(lua_State *L) {
+    size_t before, value, after;
+    if (lua_gettop(L) != 4 || lua_type(L, 3) != LUA_TSTRING) return false;
+    const char *first = lua_tolstring(L, 2, &before), *last = lua_tolstring(L, 4, &after);
+    lua_tolstring(L, 3, &value);
+    return value == 0 && is_blank(first, before) && is_blank(last, after);
+}
+
+// __text(line, text, value, text, ...)
+static int emit_line(lua_State *L) {
+    struct text *out = &emitter_of(L)->text;
+    struct gen_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
+                              .line = (int)lua_tointeger(L, 1)};
+    if (is_empty_value(L)) return 0;
+    if (out->len > TEXT_MAX) luaL_error(L, "the output is larger than %d MiB", TEXT_MAX >> 20);
+    add_spaces(out, emitter_of(L)->indent);
+    for (int i = 2; i <= lua_gettop(L); i++) {
+        size_t len;
+        const char *text = i % 2 ? NULL : lua_tolstring(L, i, &len);
+        if (text)
+            text_add(out, text, len);
+        else
+            add_value(L, out, i, origin);
+    }
+    text_end_line(out, origin);
+    return 0;
+}
+
+// __indent(spaces)
+static int set_indent(lua_State *L) {
+    emitter_of(L)->next_indent = (int)lua_tointeger(L, 1);
+    return 0;
+}
+
+static int include(lua_State *L);
+
+// Pushes the chunk of the template [path], or raises an error.
+static void push_chunk(lua_State *L, const char *path, int env, const char **file_name) {
+    struct script *s = script_of(L);
+    const char *why;
+    struct store_file file = store_find(script_store(s), path, &why);
+    if (why) luaL_error(L, "cannot read %s: %s", path, why);
+    if (!file.text) luaL_error(L, "there is no template '%s'", path);
+    *file_name = file.name;
+    script_know_file(s, file);
+    size_t errors = diag_errors(script_diag(s)), len;
+    char *chunk = expand_translate(script_diag(s), file.name, file.text, file.len, &len);
+    if (!chunk || diag_errors(script_diag(s)) > errors) {
+        free(chunk);
+        lua_pushliteral(L, SCRIPT_STOP);
+        lua_error(L);
+    }
+    char *copy = lua_newuserdatauv(L, len + 1, 0);  // freed by Lua if loading raises an error
+    memcpy(copy, chunk, len);
+    free(chunk);
+    lua_pushvalue(L, env);
+    script_load(L, file.name, copy, len);
+    lua_remove(L, -2);
+}
+
+// Runs the template [path] with the emitter and the environment at these stack indices.
+static void run(lua_State *L, const char *path, int emitter, int env) {
+    static const lua_CFunction arguments[] = {emit_line, set_indent, include};
+    const char *file;
+    push_chunk(L, path, env, &file);
+    for (int i = 0; i < 3; i++) {
+        lua_pushvalue(L, emitter);
+        lua_pushlightuserdata(L, (void *)file);
+        lua_pushvalue(L, env);
+        lua_pushcclosure(L, arguments[i], 3);
+    }
+    lua_call(L, 3, 0);
+}
+
+// include(name): the partial of the family's folder, at the indentation of the directive
+static int include(lua_State *L) {
+    struct emitter *e = emitter_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    if (strchr(name, '/')) return luaL_error(L, "'%s' must be a file of the family's folder", name);
+    if (e->includes == INCLUDES_MAX)
+        return luaL_error(L, "'%s': templates include each other without end", name);
+    int indent = e->indent;
+    e->indent += e->next_indent;
+    e->includes++;
+    run(L, lua_pushfstring(L, "%s/%s", e->folder, name), lua_upvalueindex(UP_EMITTER),
+        lua_upvalueindex(UP_ENVIRONMENT));
+    e->includes--;
+    e->indent = indent;
+    return 0;
+}
+
+void template_run(lua_State *L, const char *path, int env) {
+    env = lua_absindex(L, env);
+    struct emitter *e = lua_newuserdatauv(L, sizeof *e, 1);
+    *e = (struct emitter){0};
+    if (luaL_newmetatable(L, EMITTER)) {
+        lua_pushcfunction(L, free_emitter);
+        lua_setfield(L, -2, "__gc");
+        lua_pushboolean(L, 0);
+        lua_setfield(L, -2, "__metatable");
+    }
+    lua_setmetatable(L, -2);
+    const char *slash = strrchr(path, '/'), *why;
+    if (!store_find(script_store(script_of(L)), path, &why).text && !why) {
+        lua_pushfstring(L, "there is no template %s", path);
+        lua_error(L);
+    }
+    e->folder = lua_pushlstring(L, path, slash ? (size_t)(slash - path) : 0);
+    lua_setiuservalue(L, -2, 1);
+    run(L, path, lua_gettop(L), env);
+    e->finished = true;
+    text_trim(&e->text);
+}

@@ -1,0 +1,403 @@
+// For each shape: copies of the inputs, every contestant launched once and looked at, then the contest.
+// A kernel that disagrees with its peers about the result is not measured but reported.
+#include "measure/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/cublaslt.h"
+#include "measure/table.h"
+#include "measure/watchdog.h"
+#include "runtime/error.h"
+
+// One of our kernels and its arguments for each copy of the inputs.
+struct own {
+    tmagen_kernel *kernel;
+    int tensor_count;
+    tmagen_tensor *tensors;  // [sets][tensor_count]
+    tmagen_address workspace;
+    size_t workspace_bytes;
+};
+
+static tmagen_launch launch_of(const struct own *own, int set) {
+    return (tmagen_launch){
+        .tensors = own->tensors + (size_t)set * (size_t)own->tensor_count,
+        .tensor_count = (size_t)own->tensor_count,
+        .workspace = own->workspace,
+        .workspace_bytes = own->workspace_bytes,
+    };
+}
+
+static int launch_own(void *context, CUstream stream, int set) {
+    const struct own *own = context;
+    const tmagen_launch launch = launch_of(own, set);
+    return tmagen_kernel_launch(own->kernel, stream, &launch);
+}
+
+static int own_make(struct gpu *gpu, tmagen_kernel *kernel, const struct rotation *rotation,
+                    struct own *own) {
+    const unsigned count = rotation->problem.manifest->tensor_count;
+    *own = (struct own){.kernel = kernel, .tensor_count = (int)count};
+    own->tensors = calloc((size_t)rotation->sets * count, sizeof *own->tensors);
+    if (!own->tensors) return tmg_fail_memory();
+    for (int set = 0; set < rotation->sets; ++set) {
+        for (unsigned i = 0; i < count; ++i) {
+            const struct ref_tensor *from = &rotation->problem.tensors[i];
+            tmagen_tensor *to = &own->tensors[(size_t)set * count + i];
+            *to = (tmagen_tensor){.name = from->declared->name, .rank = from->rank};
+            to->data = rotation_address(rotation, set, i);
+            memcpy(to->dims, from->dims, sizeof to->dims);
+            memcpy(to->strides, from->strides, sizeof to->strides);
+        }
+    }
+    const tmagen_launch launch = launch_of(own, 0);
+    int status = tmagen_kernel_workspace(kernel, &launch, &own->workspace_bytes);
+    if (status == TMAGEN_OK && own->workspace_bytes) {
+        status = tmagen_memory_alloc(gpu->device, own->workspace_bytes, &own->workspace);
+    }
+    return status;
+}
+
+static void own_free(struct gpu *gpu, struct own *own) {
+    tmagen_memory_free(gpu->device, own->workspace);
+    free(own->tensors);
+}
+
+// ---- Do the contestants agree?
+
+enum {
+    COMPARED_MAX = 1 << 25
+};  // bytes of an output that are looked at, from its start and its end
+
+// The output as float, its first part and its last. NULL on failure.
+static float *download_output(struct gpu *gpu, const struct rotation *rotation, size_t *count) {
+    const struct ref_problem *problem = &rotation->problem;
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        const struct ref_tensor *tensor = &problem->tensors[i];
+        if (!tensor->declared->writes) continue;
+        const size_t bytes = tensor->bytes < COMPARED_MAX ? tensor->bytes : COMPARED_MAX;
+        const size_t half = tensor->bytes <= COMPARED_MAX ? bytes : bytes / 2;
+        const tmagen_address from = rotation_address(rotation, 0, i);
+        char *raw = malloc(bytes);
+        *count = bytes / num_types[tensor->dtype].bytes;
+        float *values = malloc(*count * sizeof *values);
+        int status = raw && values ? TMAGEN_OK : tmg_fail_memory();
+        if (status == TMAGEN_OK) status = tmagen_memory_download(gpu->device, raw, from, half);
+        if (status == TMAGEN_OK && half < bytes) {
+            status = tmagen_memory_download(gpu->device, raw + half,
+                                            from + tensor->bytes - (bytes - half), bytes - half);
+        }
+        if (status == TMAGEN_OK) num_decode(tensor->dtype, raw, values, *count);
+        if (status != TMAGEN_OK) free(values);
+        free(raw);
+        return status == TMAGEN_OK ? values : NULL;
+    }
+    return NULL;
+}
+
+// The distance of two results, relative to the size of the first; NaN if either holds a NaN.
+static double distance(const float *expected, const float *got, size_t count) {
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const double d = (double)got[i] - expected[i];
+        difference += d * d;
+        size += (double)expected[i] * expected[i];
+    }
+    return sqrt(difference / size);
+}
+
+// The result that others are compared with, and whose it is.
+struct expected {
+    float *values;
+    const char *name;
+};
+
+// Prepares the entry and compares its result with that of the first that was prepared.
+static int prepare(struct bench_session *session, const struct rotation *rotation,
+                   struct bench_entry *entry, struct expected *expected) {
+    struct gpu *gpu = &session->gpu;
+    double ms;
+    size_t count;
+    int status = rotation_poison(gpu, rotation);
+    if (status == TMAGEN_OK) {
+        status = contestant_prepare(gpu, &entry->contestant, rotation->sets, &ms);
+    }
+    float *got = status == TMAGEN_OK ? download_output(gpu, rotation, &count) : NULL;
+    if (!got) {
+        snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
+        entry->failed = status != TMAGEN_ERROR_ARGUMENT;
+        return status == TMAGEN_ERROR_DEVICE ? status : TMAGEN_OK;
+    }
+    const double apart = distance(expected->values ? expected->values : got, got, count);
+    if (!(apart < 0.02)) {
+        snprintf(entry->refused, sizeof entry->refused,
+                 isnan(apart) ? "WRONG: unwritten elements or NaN in the result; see tmagen verify"
+                              : "WRONG: result differs from %s by %.2g; see tmagen verify",
+                 expected->name, apart);
+        entry->failed = true;
+        gpu_graph_free(gpu, &entry->contestant.graph);
+    }
+    if (expected->values || entry->failed) {
+        free(got);
+    } else {
+        *expected = (struct expected){got, entry->contestant.name};
+    }
+    return TMAGEN_OK;
+}
+
+// ---- One shape
+
+// True where two manifests describe the same tensors, so that their kernels can share a rotation.
+static bool same_tensors(const struct ref_problem *a, const struct ref_problem *b) {
+    if (a->manifest->tensor_count != b->manifest->tensor_count) return false;
+    for (unsigned i = 0; i < a->manifest->tensor_count; ++i) {
+        const struct ref_tensor *x = &a->tensors[i], *y = &b->tensors[i];
+        if (strcmp(x->declared->name, y->declared->name) || x->dtype != y->dtype ||
+            x->rank != y->rank || memcmp(x->dims, y->dims, sizeof x->dims)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Lays out [given] for kernel [i]. A library error code, with the reason in tmagen_error_last().
+static int lay_out(struct bench_session *session, size_t i, const struct shape *given,
+                   struct ref_problem *problem) {
+    tmagen_kernel *kernel = session->kernels[i];
+    if (!kernel) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "not loaded");
+    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct reference *reference = ref_find(manifest);
+    if (!reference) return TMAGEN_ERROR_MANIFEST;
+    if (*given->dtype && strcmp(given->dtype, shape_dtype(manifest))) {
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "is for %s", shape_dtype(manifest));
+    }
+    int64_t dims[TMG_MAX_DIMS];
+    char error[200];
+    if (shape_dims(given, reference, manifest, dims, error, sizeof error)) {
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error);
+    }
+    return ref_problem_make(manifest, reference, dims, 0, problem);
+}
+
+// Enters all of our kernels; [problems] gets their layouts. Returns the first that takes the shape,
+// or -1.
+static int enter_kernels(struct bench_session *session, const struct shape *given,
+                         struct bench_shape *shape, struct ref_problem *problems) {
+    int first = -1;
+    for (size_t i = 0; i < session->plan->kernel_count; ++i) {
+        struct bench_entry *entry = &shape->entries[shape->entry_count++];
+        entry->role = i < session->plan->own_count ? BENCH_OWN : BENCH_OTHER;
+        snprintf(entry->contestant.name, sizeof entry->contestant.name, "%s",
+                 session->plan->kernels[i].name);
+        if (lay_out(session, i, given, &problems[i])) {
+            snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
+        } else if (first < 0) {
+            first = (int)i;
+        } else if (!same_tensors(&problems[first], &problems[i])) {
+            snprintf(entry->refused, sizeof entry->refused, "has other tensors than %s",
+                     session->plan->kernels[first].name);
+        }
+    }
+    return first;
+}
+
+static void describe_shape(const struct ref_problem *problem, struct bench_shape *shape) {
+    shape_format(problem->reference, problem->manifest, problem->dims, shape->text,
+                 sizeof shape->text);
+    shape->dtype = shape_dtype(problem->manifest);
+    shape->flops = ref_flops(problem);
+    shape->bytes = ref_bytes(problem);
+}
+
+// Prepares all entries, ours and the peers', and runs the contest. A library error code after which
+// the device is lost.
+static int measure(struct bench_session *session, const struct rotation *rotation,
+                   struct bench_shape *shape, struct own *owns) {
+    struct expected expected = {NULL, NULL};
+    int status = TMAGEN_OK;
+    // peers first: their result is what ours are compared with
+    for (int i = shape->entry_count - 1; i >= 0 && status == TMAGEN_OK; --i) {
+        struct bench_entry *entry = &shape->entries[i];
+        if (*entry->refused) continue;
+        if (entry->role == BENCH_OWN || entry->role == BENCH_OTHER) {
+            if (own_make(&session->gpu, session->kernels[i], rotation, &owns[i])) {
+                snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
+                continue;
+            }
+            entry->contestant.launch = launch_own;
+            entry->contestant.context = &owns[i];
+        }
+        progress("%s: %s", shape->text, entry->contestant.name);
+        status = prepare(session, rotation, entry, &expected);
+    }
+    free(expected.values);
+    struct contestant contestants[BENCH_ENTRIES_MAX];
+    for (int i = 0; i < shape->entry_count; ++i) contestants[i] = shape->entries[i].contestant;
+    shape->contest.contestants = contestants;
+    shape->contest.count = shape->entry_count;
+    shape->contest.sets = rotation->sets;
+    shape->contest.seconds = session->plan->seconds;
+    shape->contest.rounds = session->plan->rounds;
+    progress("%s: measuring", shape->text);
+    if (status == TMAGEN_OK) status = contest_run(&session->gpu, &shape->contest);
+    for (int i = 0; i < shape->entry_count; ++i) shape->entries[i].contestant = contestants[i];
+    return status;
+}
+
+static void free_shape(struct bench_session *session, struct bench_shape *shape, struct own *owns) {
+    for (int i = 0; i < shape->entry_count; ++i) {
+        contestant_free(&session->gpu, &shape->entries[i].contestant);
+        own_free(&session->gpu, &owns[i]);
+    }
+}
+
+// Measures one shape. Returns false after a failure of the device.
+static bool run_shape(struct bench_session *session, const struct shape *given,
+                      struct table *summary, int *failed) {
+    static struct bench_shape shape;
+    static struct ref_problem problems[BENCH_ENTRIES_MAX];
+    struct own owns[BENCH_ENTRIES_MAX] = {{0}};
+    struct rotation rotation = {0};
+    struct cublaslt_plan *cublaslt = NULL;
+    shape = (struct bench_shape){.sets = 0};
+    const int first = enter_kernels(session, given, &shape, problems);
+    if (first < 0) {
+        for (int i = 0; i < shape.entry_count; ++i) {
+            fprintf(stderr, "tmagen: note: %s: %s\n", shape.entries[i].contestant.name,
+                    shape.entries[i].refused);
+        }
+        return true;
+    }
+    describe_shape(&problems[first], &shape);
+    progress("%s: inputs", shape.text);
+    watchdog_step("%s: inputs", shape.text);
+    int status = rotation_make(&session->gpu, &session->source, &problems[first], &rotation);
+    shape.sets = rotation.sets;
+    if (status == TMAGEN_OK && session->cublaslt) {
+        progress("%s: cuBLASLt's algorithms", shape.text);
+        cublaslt = bench_add_cublaslt(session, &rotation, &shape);
+    }
+    if (status == TMAGEN_OK) status = measure(session, &rotation, &shape, owns);
+    progress("%s", "");
+    if (status != TMAGEN_OK) {
+        kernel_complain(shape.text);
+        *failed = 1;
+    }
+    for (int i = 0; i < shape.entry_count; ++i) *failed |= shape.entries[i].failed;
+    bench_print_shape(session, problems[first].reference, &shape);
+    bench_summary_add(summary, session, &shape);
+    free_shape(session, &shape, owns);
+    cublaslt_plan_free(cublaslt);
+    rotation_free(&session->gpu, &rotation);
+    return status != TMAGEN_ERROR_DEVICE;
+}
+
+// ---- The whole run
+
+double bench_floor_ms(const struct bench_roofs *roofs, const struct reference *reference,
+                      const struct bench_shape *shape) {
+    const double moving = roofs->copy_bytes > 0 ? shape->bytes / roofs->copy_bytes * 1e3 : 0;
+    const double computing =
+        reference->matrix && roofs->matrix_flops > 0 ? shape->flops / roofs->matrix_flops * 1e3 : 0;
+    return fmax(moving, computing);
+}
+
+static int load_all(struct bench_session *session) {
+    int failed = 0;
+    session->kernels = calloc(session->plan->kernel_count, sizeof(tmagen_kernel *));
+    for (size_t i = 0; session->kernels && i < session->plan->kernel_count; ++i) {
+        progress("loading %s", session->plan->kernels[i].name);
+        watchdog_step("%s: load", session->plan->kernels[i].name);
+        if (kernel_load(session->gpu.device, &session->plan->kernels[i], &session->kernels[i])) {
+            progress("%s", "");
+            kernel_complain(session->plan->kernels[i].name);
+            failed = 1;
+        }
+    }
+    progress("%s", "");
+    return failed;
+}
+
+static const struct tmg_manifest *some_manifest(const struct bench_session *session) {
+    for (size_t i = 0; session->kernels && i < session->plan->kernel_count; ++i) {
+        if (session->kernels[i]) return tmg_kernel_manifest(session->kernels[i]);
+    }
+    return NULL;
+}
+
+// True where some kernel is for the shape's element type.
+static bool wanted(const struct bench_session *session, const struct shape *shape) {
+    for (size_t i = 0; i < session->plan->kernel_count; ++i) {
+        if (!session->kernels[i]) continue;
+        const char *dtype = shape_dtype(tmg_kernel_manifest(session->kernels[i]));
+        if (!*shape->dtype || !strcmp(shape->dtype, dtype)) return true;
+    }
+    return false;
+}
+
+static int run_shapes(struct bench_session *session) {
+    int failed = load_all(session);
+    const struct tmg_manifest *manifest = some_manifest(session);
+    if (!manifest) return 1;
+    if (bench_measure_roofs(session, manifest)) {
+        kernel_complain("the roofs");
+        return 3;
+    }
+    bench_print_head(session);
+    struct table *summary = bench_summary_new(session);
+    bool alive = summary != NULL;
+    size_t skipped = 0;
+    for (size_t i = 0; alive && i < session->plan->shapes->count; ++i) {
+        const struct shape *shape = &session->plan->shapes->shapes[i];
+        if (wanted(session, shape)) {
+            alive = run_shape(session, shape, summary, &failed);
+        } else {
+            ++skipped;
+        }
+        fflush(stdout);
+    }
+    if (skipped) {
+        fprintf(stderr, "tmagen: note: left out %zu shapes of other element types\n", skipped);
+    }
+    if (!session->plan->json && summary) {
+        printf("\n");
+        table_print(summary, stdout);
+    }
+    table_free(summary);
+    return failed;
+}
+
+int bench_all(const struct bench_plan *plan) {
+    struct bench_session session = {.plan = plan, .source = {.seed = plan->seed}};
+    if (plan->kernel_count + 2 > BENCH_ENTRIES_MAX) {
+        fprintf(stderr, "tmagen: error: %zu kernels in one run; at most %d\n", plan->kernel_count,
+                BENCH_ENTRIES_MAX - 2);
+        return 1;
+    }
+    watchdog_start(plan->timeout);
+    int status = gpu_open(plan->device, &session.gpu);
+    if (status == TMAGEN_OK && plan->cublaslt) {
+        progress("loading cuBLASLt");
+        status = cublaslt_open(&session.gpu, &session.cublaslt);
+        progress("%s", "");
+    }
+    int code = 3;
+    if (status == TMAGEN_OK) {
+        code = run_shapes(&session);
+    } else {
+        kernel_complain("");
+    }
+    for (size_t i = 0; session.kernels && i < plan->kernel_count; ++i) {
+        tmagen_kernel_unload(session.kernels[i]);
+    }
+    free(session.kernels);
+    if (session.gpu.device) {
+        rotation_source_free(&session.gpu, &session.source);
+        cublaslt_close(session.cublaslt);
+        gpu_close(&session.gpu);
+    }
+    watchdog_stop();
+    return code;
+}

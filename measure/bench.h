@@ -1,0 +1,90 @@
+// The command `tmagen bench`, behind its arguments: kernels and their peers, shape by shape.
+// The only source of a performance figure, so everything that a figure depends on is measured here.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/contest.h"
+#include "measure/kernels.h"
+#include "measure/rotation.h"
+
+struct bench_plan {
+    const char *device;                 // "cuda" or "cuda:N"
+    const struct kernel_text *kernels;  // ours first, then those of --vs SPEC
+    size_t kernel_count, own_count;
+    bool cublaslt;  // --vs cublaslt
+    const struct shape_list *shapes;
+    double seconds;      // of measuring a shape
+    int rounds;          // 0: as many as fit into that
+    double roof_tflops;  // 0: cuBLASLt's best at 8192^3, where it is a peer
+    uint64_t seed;
+    int timeout;  // seconds that a step may take
+    bool json;
+};
+
+enum bench_role { BENCH_OWN, BENCH_OTHER, BENCH_FIRST, BENCH_BEST };  // the last two: cuBLASLt's
+
+// What takes part at one shape.
+struct bench_entry {
+    enum bench_role role;
+    struct contestant contestant;
+    char refused[300];  // why it could not be measured; "" where it was
+    bool failed;        // it should have been: a wrong result or a failed launch
+};
+
+enum { BENCH_ENTRIES_MAX = 66 };
+
+// One shape, measured.
+struct bench_shape {
+    char text[120];
+    const char *dtype;
+    double flops, bytes;
+    int sets;
+    struct contest contest;
+    struct bench_entry entries[BENCH_ENTRIES_MAX];
+    int entry_count;
+};
+
+// What holds for the whole run.
+struct bench_roofs {
+    double copy_bytes;    // a second, read and written, of a large device-to-device copy
+    double matrix_flops;  // a second; 0: not known
+    const char *matrix_source;
+};
+
+struct bench_session {
+    const struct bench_plan *plan;
+    struct gpu gpu;
+    tmagen_kernel **kernels;  // NULL where loading failed
+    struct cublaslt *cublaslt;
+    struct rotation_source source;
+    struct bench_roofs roofs;
+};
+
+// Returns an exit code: 0, 1 where a kernel failed, 3 where there is no GPU or peer.
+int bench_all(const struct bench_plan *plan);
+
+// The best possible time of a shape under the roofs, in ms; 0 where no roof is known.
+double bench_floor_ms(const struct bench_roofs *roofs, const struct reference *reference,
+                      const struct bench_shape *shape);
+
+// ---- bench_peer.c: the roofs, and cuBLASLt as a contestant
+
+// Measures the copy bandwidth and, with cuBLASLt, the matrix roof for problems such as [manifest]'s.
+int bench_measure_roofs(struct bench_session *session, const struct tmg_manifest *manifest);
+
+// Adds cuBLASLt's first and best algorithm for the rotation to [shape]; or why there is none. The
+// plan that they launch is returned, and belongs to the caller.
+struct cublaslt_plan *bench_add_cublaslt(struct bench_session *session,
+                                         const struct rotation *rotation,
+                                         struct bench_shape *shape);
+
+// ---- bench_print.c: what the user sees
+void bench_print_head(const struct bench_session *session);
+void bench_print_shape(const struct bench_session *session, const struct reference *reference,
+                       const struct bench_shape *shape);
+
+// The closing table, a row a shape: the best of our kernels against the peers.
+struct table *bench_summary_new(const struct bench_session *session);
+void bench_summary_add(struct table *summary, const struct bench_session *session,
+                       const struct bench_shape *shape);

@@ -1,0 +1,245 @@
+// What bench shows: a block for each shape as soon as it is measured, and a table at the end.
+// With --json the blocks are objects, one a line, that hold every figure the table is made of.
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/bench.h"
+#include "measure/cublaslt.h"
+#include "measure/table.h"
+
+static bool measured(const struct bench_entry *entry) { return entry->contestant.ms != NULL; }
+
+static bool is_peer(const struct bench_entry *entry) { return entry->role != BENCH_OWN; }
+
+static struct stats times(const struct bench_shape *shape, const struct bench_entry *entry) {
+    return stats_of(entry->contestant.ms, (size_t)shape->contest.done);
+}
+
+// How many times as fast as [peer] an entry is, round by round.
+static struct stats ratio(const struct bench_shape *shape, const struct bench_entry *entry,
+                          const struct bench_entry *peer) {
+    return stats_of_ratios(peer->contestant.ms, entry->contestant.ms, (size_t)shape->contest.done);
+}
+
+// The quickest of our own kernels, or NULL.
+static const struct bench_entry *best_own(const struct bench_shape *shape) {
+    const struct bench_entry *best = NULL;
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const struct bench_entry *entry = &shape->entries[i];
+        if (entry->role != BENCH_OWN || !measured(entry)) continue;
+        if (!best || times(shape, entry).median < times(shape, best).median) best = entry;
+    }
+    return best;
+}
+
+static const struct bench_entry *peer_of_role(const struct bench_shape *shape,
+                                              enum bench_role role) {
+    for (int i = 0; i < shape->entry_count; ++i) {
+        if (shape->entries[i].role == role && measured(&shape->entries[i])) {
+            return &shape->entries[i];
+        }
+    }
+    return NULL;
+}
+
+// ---- Text
+
+static void print_head_text(const struct bench_session *session) {
+    const tmagen_device_info *info = &session->gpu.info;
+    printf("%s, %d SMs, driver %d.%d%s%s\n", info->name, info->sms, info->driver_version / 1000,
+           info->driver_version % 1000 / 10, session->cublaslt ? ", " : "",
+           session->cublaslt ? cublaslt_name(session->cublaslt) : "");
+    printf("roofs of this run: copy %.2f TB/s", session->roofs.copy_bytes / 1e12);
+    if (session->roofs.matrix_flops > 0) {
+        printf(", matrix %.0f TFLOP/s (%s)", session->roofs.matrix_flops / 1e12,
+               session->roofs.matrix_source);
+    }
+    printf("\n");
+}
+
+static void put_entry(struct table *table, const struct bench_shape *shape,
+                      const struct bench_entry *entry, double floor_ms) {
+    const struct stats ms = times(shape, entry);
+    table_cell(table, entry == best_own(shape) ? "  *" : "");
+    table_cell(table, "%s", entry->contestant.name);
+    table_cell(table, "%.5g ms", ms.median);
+    table_cell(table, "+-%.2f%%", 100 * stats_spread(ms));
+    table_cell(table, "%.1f TFLOP/s", shape->flops / ms.median / 1e9);
+    table_cell(table, "%.2f TB/s", shape->bytes / ms.median / 1e9);
+    table_cell(table, "%.1f%% of roof", 100 * floor_ms / ms.median);
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const struct bench_entry *peer = &shape->entries[i];
+        if (!is_peer(peer) || !measured(peer)) continue;
+        const struct stats r = ratio(shape, entry, peer);
+        if (peer == entry) {
+            table_cell(table, "%s", "");
+        } else {
+            table_cell(table, "%.3f [%.3f, %.3f]", r.median, r.lower, r.upper);
+        }
+    }
+}
+
+static const char *short_name(const struct bench_entry *peer) {
+    return peer->role == BENCH_FIRST  ? "first"
+           : peer->role == BENCH_BEST ? "best"
+                                      : peer->contestant.name;
+}
+
+static void print_shape_text(const struct bench_session *session, const struct reference *reference,
+                             const struct bench_shape *shape) {
+    const double floor_ms = bench_floor_ms(&session->roofs, reference, shape);
+    const char *titles[8 + BENCH_ENTRIES_MAX] = {"  ", "", ">", ">", ">", ">", ">"};
+    char ratios[BENCH_ENTRIES_MAX][180];
+    int columns = 7;
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const struct bench_entry *peer = &shape->entries[i];
+        if (!is_peer(peer) || !measured(peer)) continue;
+        snprintf(ratios[i], sizeof ratios[i], ">x %s", short_name(peer));
+        titles[columns++] = ratios[i];
+    }
+    printf("\n%s %s  (%d input sets, %d rounds", shape->dtype, shape->text, shape->sets,
+           shape->contest.done);
+    if (shape->contest.clock_mhz) printf(", SM %d MHz", shape->contest.clock_mhz);
+    if (shape->contest.power_watts) printf(", %d W", shape->contest.power_watts);
+    printf(")\n");
+    struct table *table = table_new(titles);
+    for (int i = 0; table && i < shape->entry_count; ++i) {
+        const struct bench_entry *entry = &shape->entries[i];
+        if (measured(entry)) put_entry(table, shape, entry, floor_ms);
+    }
+    if (table) table_print(table, stdout);
+    table_free(table);
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const struct bench_entry *entry = &shape->entries[i];
+        if (*entry->refused) printf("  -  %s: %s\n", entry->contestant.name, entry->refused);
+    }
+}
+
+// ---- JSON
+
+static void print_line(json_t *object) {
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+    if (text) puts(text);
+    free(text);
+    json_decref(object);
+}
+
+static json_t *stats_json(struct stats stats) {
+    return json_pack("{sf sf sf sf sf}", "median", stats.median, "lower", stats.lower, "upper",
+                     stats.upper, "least", stats.least, "greatest", stats.greatest);
+}
+
+static json_t *entry_json(const struct bench_session *session, const struct reference *reference,
+                          const struct bench_shape *shape, const struct bench_entry *entry) {
+    static const char *const roles[] = {"own", "other", "cublaslt first", "cublaslt best"};
+    json_t *object =
+        json_pack("{ss ss}", "name", entry->contestant.name, "role", roles[entry->role]);
+    if (!measured(entry)) {
+        json_object_set_new(object, "refused", json_string(entry->refused));
+        json_object_set_new(object, "failed", json_boolean(entry->failed));
+        return object;
+    }
+    const struct stats ms = times(shape, entry);
+    const double floor_ms = bench_floor_ms(&session->roofs, reference, shape);
+    json_object_set_new(object, "ms", stats_json(ms));
+    json_object_set_new(object, "tflops", json_real(shape->flops / ms.median / 1e9));
+    json_object_set_new(object, "tbytes", json_real(shape->bytes / ms.median / 1e9));
+    json_object_set_new(object, "roof", json_real(floor_ms / ms.median));
+    json_t *ratios = json_object();
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const struct bench_entry *peer = &shape->entries[i];
+        if (!is_peer(peer) || !measured(peer) || peer == entry) continue;
+        json_object_set_new(ratios, peer->contestant.name, stats_json(ratio(shape, entry, peer)));
+    }
+    json_object_set_new(object, "times_as_fast_as", ratios);
+    return object;
+}
+
+static void print_shape_json(const struct bench_session *session, const struct reference *reference,
+                             const struct bench_shape *shape) {
+    json_t *entries = json_array();
+    for (int i = 0; i < shape->entry_count; ++i) {
+        json_array_append_new(entries, entry_json(session, reference, shape, &shape->entries[i]));
+    }
+    print_line(json_pack("{ss ss sf sf si si si si so}", "shape", shape->text, "dtype",
+                         shape->dtype, "flops", shape->flops, "bytes", shape->bytes, "sets",
+                         shape->sets, "rounds", shape->contest.done, "sm_mhz",
+                         shape->contest.clock_mhz, "watts", shape->contest.power_watts, "entries",
+                         entries));
+}
+
+static void print_head_json(const struct bench_session *session) {
+    const tmagen_device_info *info = &session->gpu.info;
+    print_line(json_pack("{ss si si ss sf sf}", "device", info->name, "sms", info->sms, "driver",
+                         info->driver_version, "peer",
+                         session->cublaslt ? cublaslt_name(session->cublaslt) : "",
+                         "copy_bytes_per_second", session->roofs.copy_bytes,
+                         "matrix_flops_per_second", session->roofs.matrix_flops));
+}
+
+// ---- Either
+
+void bench_print_head(const struct bench_session *session) {
+    if (session->plan->json) {
+        print_head_json(session);
+    } else {
+        print_head_text(session);
+    }
+}
+
+void bench_print_shape(const struct bench_session *session, const struct reference *reference,
+                       const struct bench_shape *shape) {
+    if (session->plan->json) {
+        print_shape_json(session, reference, shape);
+    } else {
+        print_shape_text(session, reference, shape);
+    }
+}
+
+struct table *bench_summary_new(const struct bench_session *session) {
+    static const char *const alone[] = {"shape", "best spec", ">ms", ">TFLOP/s", ">spread", NULL};
+    static const char *const with_peer[] = {"shape",   "best spec", ">ms",      ">TFLOP/s",
+                                            ">spread", ">peer ms",  ">best ms", ">x peer",
+                                            ">x best", NULL};
+    const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
+    return table_new(peers ? with_peer : alone);
+}
+
+static void put_peer(struct table *summary, const struct bench_entry *peer,
+                     const struct bench_shape *shape) {
+    table_cell(summary, peer ? "%.4g" : "-", peer ? times(shape, peer).median : 0);
+}
+
+static void put_ratio(struct table *summary, const struct bench_shape *shape,
+                      const struct bench_entry *own, const struct bench_entry *peer) {
+    table_cell(summary, peer ? "%.3f" : "-", peer ? ratio(shape, own, peer).median : 0);
+}
+
+void bench_summary_add(struct table *summary, const struct bench_session *session,
+                       const struct bench_shape *shape) {
+    const struct bench_entry *own = best_own(shape);
+    const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
+    table_cell(summary, "%s %s", shape->dtype, shape->text);
+    if (!own) {
+        table_cell(summary, "none");
+        table_end_row(summary);
+        return;
+    }
+    const struct stats ms = times(shape, own);
+    table_cell(summary, "%s", own->contestant.name);
+    table_cell(summary, "%.4g", ms.median);
+    table_cell(summary, "%.1f", shape->flops / ms.median / 1e9);
+    table_cell(summary, "+-%.2f%%", 100 * stats_spread(ms));
+    if (!peers) return;
+    const struct bench_entry *best = peer_of_role(shape, BENCH_BEST);
+    const struct bench_entry *first = peer_of_role(shape, BENCH_FIRST);
+    if (!first) first = best;
+    if (!best) first = best = peer_of_role(shape, BENCH_OTHER);
+    put_peer(summary, first, shape);
+    put_peer(summary, best, shape);
+    put_ratio(summary, shape, own, first);
+    put_ratio(summary, shape, own, best);
+}

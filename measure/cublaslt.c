@@ -1,0 +1,237 @@
+// D[m,n] = A[m,k] B[n,k]^T is, in cuBLASLt's column-major view, D^T[n,m] = B^T[n,k] A[k,m]:
+// its first matrix is our B, transposed, and its second is our A as it stands.
+#include "measure/cublaslt.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/cublaslt_api.h"
+#include "measure/library.h"
+#include "runtime/error.h"
+
+static const size_t workspace_bytes = (size_t)64 << 20;  // the library's own advice is 32 MiB
+
+struct cublaslt {
+    struct gpu *gpu;
+    void *file;
+    char name[1200];
+    cublasLtHandle_t handle;
+    tmagen_address workspace;
+    const char *(*status_name)(cublasStatus_t);
+#define FIELD(call, arguments) cublasStatus_t(*call) arguments;
+    CUBLASLT_CALLS(FIELD)
+#undef FIELD
+};
+
+struct cublaslt_plan {
+    struct cublaslt *library;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulHeuristicResult_t algos[CUBLASLT_ALGOS_MAX];
+    int algo_count;
+    bool bias;
+};
+
+static int check(const struct cublaslt *library, cublasStatus_t status, const char *what) {
+    if (status == 0) return TMAGEN_OK;
+    const char *name = library->status_name ? library->status_name(status) : "";
+    return tmg_fail(TMAGEN_ERROR_DEVICE, "%s: status %d %s", what, status, name);
+}
+
+// Fills the table of calls. Returns the first symbol that the library lacks, or NULL.
+static const char *fill_table(struct cublaslt *library) {
+    static const struct {
+        const char *symbol;
+        size_t offset;
+    } calls[] = {
+#define ROW(call, arguments) {#call, offsetof(struct cublaslt, call)},
+        CUBLASLT_CALLS(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
+        void *address = dlsym(library->file, calls[i].symbol);
+        if (!address) return calls[i].symbol;
+        memcpy((char *)library + calls[i].offset, &address, sizeof address);
+    }
+    void *name = dlsym(library->file, "cublasLtGetStatusName");
+    memcpy(&library->status_name, &name, sizeof name);
+    return NULL;
+}
+
+static void name_library(struct cublaslt *library, const char *path) {
+    size_t (*get_version)(void);
+    void *address = dlsym(library->file, "cublasLtGetVersion");
+    memcpy(&get_version, &address, sizeof address);
+    const size_t version =
+        address ? get_version() : 0;  // 130100 for 13.1.0; 12.x has the same form
+    snprintf(library->name, sizeof library->name, "cuBLASLt %zu.%zu.%zu (%s)", version / 10000,
+             version / 100 % 100, version % 100, path);
+}
+
+int cublaslt_open(struct gpu *gpu, struct cublaslt **result) {
+    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+    char path[1000], error[3000];
+    struct cublaslt *library = calloc(1, sizeof *library);
+    if (!library) return tmg_fail_memory();
+    library->gpu = gpu;
+    library->file = library_find("TMAGEN_CUBLASLT", names, path, sizeof path, error, sizeof error);
+    if (!library->file) {
+        free(library);
+        return tmg_fail(TMAGEN_ERROR_FILE,
+                        "no cuBLASLt: looked for libcublasLt.so.13 and .12 in %s; "
+                        "set TMAGEN_CUBLASLT to its path",
+                        error);
+    }
+    const char *missing = fill_table(library);
+    int status = TMAGEN_OK;
+    if (missing) status = tmg_fail(TMAGEN_ERROR_FILE, "%s has no %s", path, missing);
+    if (status == TMAGEN_OK) {
+        name_library(library, path);
+        status = check(library, library->cublasLtCreate(&library->handle), "cublasLtCreate");
+    }
+    if (status == TMAGEN_OK) {
+        status = tmagen_memory_alloc(gpu->device, workspace_bytes, &library->workspace);
+    }
+    if (status != TMAGEN_OK) {
+        cublaslt_close(library);
+        return status;
+    }
+    *result = library;
+    return TMAGEN_OK;
+}
+
+// The file stays loaded: unloading half a gigabyte of CUDA code at exit helps nobody.
+void cublaslt_close(struct cublaslt *library) {
+    if (!library) return;
+    tmagen_memory_free(library->gpu->device, library->workspace);
+    if (library->handle) library->cublasLtDestroy(library->handle);
+    free(library);
+}
+
+const char *cublaslt_name(const struct cublaslt *library) { return library->name; }
+
+// The library's name of an element type, or -1.
+static int data_type(enum num_type dtype) {
+    switch (dtype) {
+    case NUM_BF16: return CUDA_R_16BF;
+    case NUM_FP16: return CUDA_R_16F;
+    case NUM_FP32: return CUDA_R_32F;
+    case NUM_E4M3: return CUDA_R_8F_E4M3;
+    case NUM_E5M2: return CUDA_R_8F_E5M2;
+    default: return -1;
+    }
+}
+
+// A row-major matrix is a column-major one of its rows as columns.
+static int make_layout(struct cublaslt *library, const struct ref_tensor *tensor,
+                       cublasLtMatrixLayout_t *layout) {
+    const int type = data_type(tensor->dtype);
+    if (type < 0) {
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "cuBLASLt has no type %s",
+                        num_types[tensor->dtype].name);
+    }
+    return check(library,
+                 library->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)tensor->dims[1],
+                                                     (uint64_t)tensor->dims[0], tensor->strides[0]),
+                 "cublasLtMatrixLayoutCreate");
+}
+
+static int set_attribute(struct cublaslt_plan *plan, int attribute, const void *value,
+                         size_t bytes) {
+    return check(plan->library,
+                 plan->library->cublasLtMatmulDescSetAttribute(plan->desc, attribute, value, bytes),
+                 "cublasLtMatmulDescSetAttribute");
+}
+
+static int describe(struct cublaslt_plan *plan, const struct ref_tensor *bias) {
+    struct cublaslt *library = plan->library;
+    const int transposed = CUBLAS_OP_T, plain = CUBLAS_OP_N, epilogue = CUBLASLT_EPILOGUE_BIAS;
+    int status = check(
+        library, library->cublasLtMatmulDescCreate(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        "cublasLtMatmulDescCreate");
+    if (status) return status;
+    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+    if (status) return status;
+    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain);
+    if (status || !bias) return status;
+    const int type = data_type(bias->dtype);
+    plan->bias = true;
+    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    if (status) return status;
+    return set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type);
+}
+
+static int ask(struct cublaslt_plan *plan) {
+    struct cublaslt *library = plan->library;
+    cublasLtMatmulPreference_t preference;
+    int status = check(library, library->cublasLtMatmulPreferenceCreate(&preference),
+                       "cublasLtMatmulPreferenceCreate");
+    if (status) return status;
+    status = check(library,
+                   library->cublasLtMatmulPreferenceSetAttribute(
+                       preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
+                       sizeof workspace_bytes),
+                   "cublasLtMatmulPreferenceSetAttribute");
+    if (status == TMAGEN_OK) {
+        const cublasStatus_t answer = library->cublasLtMatmulAlgoGetHeuristic(
+            library->handle, plan->desc, plan->b, plan->a, plan->d, plan->d, preference,
+            CUBLASLT_ALGOS_MAX, plan->algos, &plan->algo_count);
+        if (answer || plan->algo_count < 1) {
+            status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "cuBLASLt offers nothing for this shape");
+        }
+    }
+    library->cublasLtMatmulPreferenceDestroy(preference);
+    return status;
+}
+
+int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *problem,
+                       struct cublaslt_plan **result) {
+    struct cublaslt_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return tmg_fail_memory();
+    plan->library = library;
+    int status = describe(plan, ref_tensor_find(problem, "bias"));
+    if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "a"), &plan->a);
+    if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "b"), &plan->b);
+    if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "d"), &plan->d);
+    if (status == TMAGEN_OK) status = ask(plan);
+    if (status != TMAGEN_OK) {
+        cublaslt_plan_free(plan);
+        return status;
+    }
+    *result = plan;
+    return TMAGEN_OK;
+}
+
+void cublaslt_plan_free(struct cublaslt_plan *plan) {
+    if (!plan) return;
+    struct cublaslt *library = plan->library;
+    if (plan->a) library->cublasLtMatrixLayoutDestroy(plan->a);
+    if (plan->b) library->cublasLtMatrixLayoutDestroy(plan->b);
+    if (plan->d) library->cublasLtMatrixLayoutDestroy(plan->d);
+    if (plan->desc) library->cublasLtMatmulDescDestroy(plan->desc);
+    free(plan);
+}
+
+int cublaslt_plan_algos(const struct cublaslt_plan *plan) { return plan->algo_count; }
+
+int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream, tmagen_address a,
+                    tmagen_address b, tmagen_address bias, tmagen_address d) {
+    struct cublaslt *library = plan->library;
+    const float one = 1, zero = 0;
+    const void *bias_pointer = (const void *)(uintptr_t)bias;
+    if (plan->bias) {
+        const int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias_pointer,
+                                         sizeof bias_pointer);
+        if (status) return status;
+    }
+    void *output = (void *)(uintptr_t)d;
+    return check(
+        library,
+        library->cublasLtMatmul(library->handle, plan->desc, &one, (const void *)(uintptr_t)b,
+                                plan->b, (const void *)(uintptr_t)a, plan->a, &zero, output,
+                                plan->d, output, plan->d, &plan->algos[algo].algo,
+                                (void *)(uintptr_t)library->workspace, workspace_bytes, stream),
+        "cublasLtMatmul");
+}

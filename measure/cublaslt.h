@@ -1,0 +1,31 @@
+// cuBLASLt as the peer of gemm: its first heuristic, and every other that it offers.
+// Found at run time; what is not there cannot be compared with, and the error lists where it was sought.
+#pragma once
+#include "measure/gpu.h"
+#include "runtime/reference/reference.h"
+
+enum { CUBLASLT_ALGOS_MAX = 32 };
+
+struct cublaslt;
+struct cublaslt_plan;
+
+// Loads the library: $TMAGEN_CUBLASLT, the loader's path, CUDA's folders, Python's wheels.
+// TMAGEN_ERROR_FILE, with the places in tmagen_error_last(), where there is none.
+int cublaslt_open(struct gpu *gpu, struct cublaslt **library);
+void cublaslt_close(struct cublaslt *library);
+
+// "cuBLASLt 13.1.0 (/path)".
+const char *cublaslt_name(const struct cublaslt *library);
+
+// Prepares gemm's [problem]: tensors a, b, d and, where there is one, bias. TMAGEN_ERROR_ARGUMENT
+// where the library offers nothing for it.
+int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *problem,
+                       struct cublaslt_plan **plan);
+void cublaslt_plan_free(struct cublaslt_plan *plan);
+
+// How many algorithms the library offers; number 0 is its first choice.
+int cublaslt_plan_algos(const struct cublaslt_plan *plan);
+
+// Launches with algorithm [algo]. [bias] is 0 where the problem has none.
+int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream, tmagen_address a,
+                    tmagen_address b, tmagen_address bias, tmagen_address d);

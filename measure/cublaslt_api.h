@@ -1,0 +1,66 @@
+// The part of cuBLASLt's binary interface that is used here, declared by hand as of version 12 and 13.
+// The library is a peer to measure against, never needed to build or to run.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/cuda_api.h"
+
+typedef int cublasStatus_t;  // 0 is success
+typedef struct cublasLtContext *cublasLtHandle_t;
+typedef struct cublasLtMatmulDesc *cublasLtMatmulDesc_t;
+typedef struct cublasLtMatrixLayout *cublasLtMatrixLayout_t;
+typedef struct cublasLtMatmulPreference *cublasLtMatmulPreference_t;
+
+typedef struct {
+    uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+
+typedef struct {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    cublasStatus_t state;
+    float wavesCount;
+    int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
+_Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 96, "as the library fills it");
+
+enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
+enum { CUBLAS_COMPUTE_32F = 68 };
+enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14, CUDA_R_8F_E4M3 = 28, CUDA_R_8F_E5M2 = 29 };
+enum { CUBLASLT_EPILOGUE_BIAS = 4 };
+enum {
+    CUBLASLT_MATMUL_DESC_TRANSA = 3,
+    CUBLASLT_MATMUL_DESC_TRANSB = 4,
+    CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
+    CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26
+};
+enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
+
+// X(function, arguments); all return cublasStatus_t.
+#define CUBLASLT_CALLS(X)                                                                        \
+    X(cublasLtCreate, (cublasLtHandle_t * handle))                                               \
+    X(cublasLtDestroy, (cublasLtHandle_t handle))                                                \
+    X(cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * desc, int compute_type, int scale_type)) \
+    X(cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t desc))                                    \
+    X(cublasLtMatmulDescSetAttribute,                                                            \
+      (cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t bytes))               \
+    X(cublasLtMatrixLayoutCreate, (cublasLtMatrixLayout_t * layout, int type, uint64_t rows,     \
+                                   uint64_t columns, int64_t leading_dimension))                 \
+    X(cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                              \
+    X(cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                 \
+    X(cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                  \
+    X(cublasLtMatmulPreferenceSetAttribute,                                                      \
+      (cublasLtMatmulPreference_t preference, int attribute, const void *value, size_t bytes))   \
+    X(cublasLtMatmulAlgoGetHeuristic,                                                            \
+      (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,             \
+       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,             \
+       cublasLtMatmulPreference_t preference, int requested,                                     \
+       cublasLtMatmulHeuristicResult_t *results, int *returned))                                 \
+    X(cublasLtMatmul,                                                                            \
+      (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,     \
+       cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,          \
+       const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,                \
+       cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo, void *workspace,       \
+       size_t workspace_bytes, CUstream stream))

@@ -1,0 +1,45 @@
+// NVML by dlopen, prototypes by hand; whatever fails, there is simply no reading.
+// The device's index is the driver's as long as CUDA_VISIBLE_DEVICES doesn't say otherwise.
+#include "measure/nvml.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+static struct {
+    int (*init)(void);
+    int (*device)(unsigned index, void **device);
+    int (*clock)(void *device, int type, unsigned *mhz);
+    int (*power)(void *device, unsigned *milliwatts);
+    void *first;
+} nvml;
+static bool ready;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool load_symbol(void *library, const char *name, void *function) {
+    void *address = dlsym(library, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+static void load(void) {
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    ready = load_symbol(library, "nvmlInit_v2", &nvml.init) &&
+            load_symbol(library, "nvmlDeviceGetHandleByIndex_v2", &nvml.device) &&
+            load_symbol(library, "nvmlDeviceGetClockInfo", &nvml.clock) &&
+            load_symbol(library, "nvmlDeviceGetPowerUsage", &nvml.power) && nvml.init() == 0 &&
+            nvml.device(0, &nvml.first) == 0;
+}
+
+bool nvml_sample(double *clock_mhz, double *watts) {
+    enum { CLOCK_SM = 1 };
+    unsigned mhz, milliwatts;
+    pthread_once(&once, load);
+    if (!ready || nvml.clock(nvml.first, CLOCK_SM, &mhz) || nvml.power(nvml.first, &milliwatts)) {
+        return false;
+    }
+    *clock_mhz = mhz;
+    *watts = milliwatts / 1000.0;
+    return true;
+}

@@ -1,0 +1,129 @@
+// Inputs are cut out of one random block at random places: the device copies faster than a host draws.
+// A family whose inputs are not simply random gets what its reference fills in, once for all copies.
+#include "measure/rotation.h"
+
+#include <stdlib.h>
+
+#include "runtime/error.h"
+#include "runtime/reference/random.h"
+
+enum { BLOCK = 1 << 27, PIECE = 1 << 26, SETS_MAX = 1024, ALIGNMENT = 1024 };
+
+static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+// Draws the block of [dtype] and brings it to the device.
+static int make_block(struct gpu *gpu, struct rotation_source *source, enum num_type dtype) {
+    if (source->blocks[dtype]) return TMAGEN_OK;
+    void *host = malloc(BLOCK);
+    if (!host || random_normal(dtype, host, BLOCK / num_types[dtype].bytes, 1, source->seed)) {
+        free(host);
+        return tmg_fail_memory();
+    }
+    int status = tmagen_memory_alloc(gpu->device, BLOCK, &source->blocks[dtype]);
+    if (status == TMAGEN_OK) {
+        status = tmagen_memory_upload(gpu->device, source->blocks[dtype], host, BLOCK);
+    }
+    if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);
+    free(host);
+    return status;
+}
+
+// Fills [bytes] at [to] from the block, piece by piece, each from another place.
+static int cut(struct gpu *gpu, tmagen_address block, tmagen_address to, size_t bytes,
+               uint64_t seed) {
+    for (size_t done = 0, piece = 0; done < bytes; done += PIECE, ++piece) {
+        const size_t rest = bytes - done, size = rest < PIECE ? rest : PIECE;
+        const int64_t places = (BLOCK - PIECE) / ALIGNMENT;
+        const size_t from = (size_t)random_below(seed, piece, places) * ALIGNMENT;
+        const int status = tmg_driver_check(
+            gpu->driver->cuMemcpyDtoDAsync(to + done, block + from, size, gpu->stream),
+            "cuMemcpyDtoDAsync");
+        if (status != TMAGEN_OK) return status;
+    }
+    return TMAGEN_OK;
+}
+
+static int fill_random(struct gpu *gpu, struct rotation_source *source, struct rotation *rotation) {
+    for (unsigned i = 0; i < rotation->problem.manifest->tensor_count; ++i) {
+        const struct ref_tensor *tensor = &rotation->problem.tensors[i];
+        if (!tensor->declared->reads) continue;
+        int status = make_block(gpu, source, tensor->dtype);
+        for (int set = 0; set < rotation->sets && status == TMAGEN_OK; ++set) {
+            const uint64_t seed = random_seed(source->seed, (uint64_t)set * TMG_MAX_TENSORS + i);
+            status = cut(gpu, source->blocks[tensor->dtype], rotation_address(rotation, set, i),
+                         tensor->bytes, seed);
+        }
+        if (status != TMAGEN_OK) return status;
+    }
+    return gpu_wait(gpu);
+}
+
+static int fill_by_reference(struct gpu *gpu, uint64_t seed, struct rotation *rotation) {
+    struct ref_problem *problem = &rotation->problem;
+    int status = ref_problem_fill(problem, seed);
+    for (int set = 0; set < rotation->sets && status == TMAGEN_OK; ++set) {
+        for (unsigned i = 0; i < problem->manifest->tensor_count && status == TMAGEN_OK; ++i) {
+            const struct ref_tensor *tensor = &problem->tensors[i];
+            if (!tensor->declared->reads) continue;
+            status = tmagen_memory_upload(gpu->device, rotation_address(rotation, set, i),
+                                          tensor->data, tensor->bytes);
+        }
+    }
+    ref_problem_free(problem);
+    return status;
+}
+
+int rotation_make(struct gpu *gpu, struct rotation_source *source,
+                  const struct ref_problem *problem, struct rotation *rotation) {
+    *rotation = (struct rotation){.problem = *problem};
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        rotation->offsets[i] = rotation->set_bytes;
+        rotation->set_bytes += round_up(problem->tensors[i].bytes);
+    }
+    size_t enough = (size_t)gpu->info.l2_bytes * 2;
+    if (enough < (size_t)256 << 20) enough = (size_t)256 << 20;
+    const size_t sets = enough / rotation->set_bytes + 1;
+    rotation->sets = sets < 2 ? 2 : sets > SETS_MAX ? SETS_MAX : (int)sets;
+    int status = tmagen_memory_alloc(gpu->device, rotation->set_bytes * (size_t)rotation->sets,
+                                     &rotation->memory);
+    if (status == TMAGEN_OK) status = rotation_poison(gpu, rotation);
+    if (status == TMAGEN_OK) {
+        status = problem->reference->fill ? fill_by_reference(gpu, source->seed, rotation)
+                                          : fill_random(gpu, source, rotation);
+    }
+    // an upload may end before its data has arrived, and the measuring stream does not wait for others
+    if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);
+    if (status != TMAGEN_OK) rotation_free(gpu, rotation);
+    return status;
+}
+
+void rotation_free(struct gpu *gpu, struct rotation *rotation) {
+    tmagen_memory_free(gpu->device, rotation->memory);
+    rotation->memory = 0;
+}
+
+void rotation_source_free(struct gpu *gpu, struct rotation_source *source) {
+    for (int i = 0; i < NUM_TYPES; ++i) {
+        tmagen_memory_free(gpu->device, source->blocks[i]);
+        source->blocks[i] = 0;
+    }
+}
+
+tmagen_address rotation_address(const struct rotation *rotation, int set, unsigned i) {
+    return rotation->memory + rotation->set_bytes * (size_t)set + rotation->offsets[i];
+}
+
+int rotation_poison(struct gpu *gpu, const struct rotation *rotation) {
+    for (int set = 0; set < rotation->sets; ++set) {
+        for (unsigned i = 0; i < rotation->problem.manifest->tensor_count; ++i) {
+            const struct ref_tensor *tensor = &rotation->problem.tensors[i];
+            if (!tensor->declared->writes || tensor->declared->reads) continue;
+            const int status =
+                tmg_driver_check(gpu->driver->cuMemsetD8Async(rotation_address(rotation, set, i),
+                                                              0xff, tensor->bytes, gpu->stream),
+                                 "cuMemsetD8Async");
+            if (status != TMAGEN_OK) return status;
+        }
+    }
+    return gpu_wait(gpu);
+}

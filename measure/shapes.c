@@ -1,0 +1,161 @@
+// Reading and writing shapes. Numbers are bounded here, so that products of a few cannot surprise.
+// Everything else about a shape, its multiples and fixed dims, is the manifest's to judge.
+#include "measure/shapes.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t number_max = INT64_C(1) << 40;
+
+// Reads a positive number at *at and moves past it. 0, or -1.
+static int read_number(const char **at, int64_t *number) {
+    if (!isdigit((unsigned char)**at)) return -1;
+    char *end;
+    errno = 0;
+    const long long value = strtoll(*at, &end, 10);
+    if (errno || value < 1 || value > number_max) return -1;
+    *at = end;
+    *number = value;
+    return 0;
+}
+
+static int append(struct shape_list *list, const struct shape *shape) {
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity ? 2 * list->capacity : 32;
+        void *grown = realloc(list->shapes, capacity * sizeof *list->shapes);
+        if (!grown) return -1;
+        list->shapes = grown;
+        list->capacity = capacity;
+    }
+    list->shapes[list->count++] = *shape;
+    return 0;
+}
+
+// Reads numbers with [separator] between them up to the end of [text]. 0, or -1.
+static int read_numbers(struct shape *shape, const char *text, char separator) {
+    for (;;) {
+        if (shape->count == SHAPE_MAX_NUMBERS) return -1;
+        if (read_number(&text, &shape->numbers[shape->count])) return -1;
+        ++shape->count;
+        if (!*text) return 0;
+        if (*text++ != separator) return -1;
+        while (separator == ' ' && *text == ' ') ++text;
+    }
+}
+
+int shapes_parse(struct shape_list *list, const char *text, char *error, size_t error_size) {
+    struct shape shape = {0};
+    if (read_numbers(&shape, text, 'x') == 0 && append(list, &shape) == 0) return 0;
+    snprintf(error, error_size,
+             "\"%.80s\" is no shape; a shape is positive numbers as 4096x4096x512", text);
+    return -1;
+}
+
+// Cuts a comment and the spaces around what is left; tabs become spaces.
+static char *trim(char *line) {
+    line[strcspn(line, "#\r\n")] = 0;
+    for (char *c = line; *c; ++c) {
+        if (*c == '\t') *c = ' ';
+    }
+    while (*line == ' ') ++line;
+    size_t len = strlen(line);
+    while (len && line[len - 1] == ' ') line[--len] = 0;
+    return line;
+}
+
+static int parse_line(char *line, struct shape *shape) {
+    if (!isdigit((unsigned char)*line)) {
+        const size_t word = strcspn(line, " ");
+        if (word >= sizeof shape->dtype || !line[word]) return -1;
+        memcpy(shape->dtype, line, word);
+        line += word;
+        while (*line == ' ') ++line;
+    }
+    return read_numbers(shape, line, ' ');
+}
+
+int shapes_read(struct shape_list *list, const char *path, char *error, size_t error_size) {
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    char buffer[512];
+    int status = 0;
+    for (int number = 1; status == 0 && fgets(buffer, sizeof buffer, file); ++number) {
+        char *line = trim(buffer);
+        if (!*line) continue;
+        struct shape shape = {.line = number};
+        if (parse_line(line, &shape) || append(list, &shape)) {
+            snprintf(error, error_size, "%s:%d: not a shape; a line is as: bf16 4096 4096 512",
+                     path, number);
+            status = -1;
+        }
+    }
+    fclose(file);
+    return status;
+}
+
+void shapes_free(struct shape_list *list) {
+    free(list->shapes);
+    *list = (struct shape_list){0};
+}
+
+// The position of [name] among the words of [names], or -1.
+static int word_index(const char *names, const char *name) {
+    const size_t len = strlen(name);
+    for (int i = 0; *names; ++i) {
+        const size_t word = strcspn(names, " ");
+        if (word == len && !strncmp(names, name, len)) return i;
+        names += word + (names[word] == ' ');
+    }
+    return -1;
+}
+
+static int word_count(const char *names) {
+    int count = *names != 0;
+    for (; *names; ++names) count += *names == ' ';
+    return count;
+}
+
+int shape_dims(const struct shape *shape, const struct reference *reference,
+               const struct tmg_manifest *manifest, int64_t *dims, char *error, size_t error_size) {
+    if (shape->count != word_count(reference->dims)) {
+        snprintf(error, error_size, "%s is written with %d numbers: %s", reference->name,
+                 word_count(reference->dims), reference->dims);
+        return -1;
+    }
+    for (unsigned i = 0; i < manifest->dim_count; ++i) {
+        const struct tmg_dim *dim = &manifest->dims[i];
+        const int at = word_index(reference->dims, dim->name);
+        dims[i] = at >= 0 ? shape->numbers[at] : dim->value >= 0 ? dim->value : 1;
+    }
+    return 0;
+}
+
+void shape_format(const struct reference *reference, const struct tmg_manifest *manifest,
+                  const int64_t *dims, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = 0;
+    for (const char *names = reference->dims; *names;) {
+        const size_t word = strcspn(names, " ");
+        char name[TMG_MAX_NAME];
+        snprintf(name, sizeof name, "%.*s", (int)word, names);
+        const int dim = tmg_manifest_dim(manifest, name);
+        const int more = snprintf(text + used, size - used, "%s%lld", used ? "x" : "",
+                                  dim >= 0 ? (long long)dims[dim] : 1);
+        if (more < 0 || (size_t)more >= size - used) return;
+        used += (size_t)more;
+        names += word + (names[word] == ' ');
+    }
+}
+
+const char *shape_dtype(const struct tmg_manifest *manifest) {
+    for (unsigned i = 0; i < manifest->tensor_count; ++i) {
+        if (manifest->tensors[i].reads) return tmg_dtypes[manifest->tensors[i].dtype].name;
+    }
+    return "";
+}

@@ -1,0 +1,42 @@
+// Shapes as people write them: 4096x4096x4096 on a command line, "bf16 4096 4096 4096" in a file.
+// The order of the numbers is that of the reference's dims; gemm's is m n k.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/reference/reference.h"
+
+enum { SHAPE_MAX_NUMBERS = 12 };
+
+struct shape {
+    char dtype[16];  // "": any
+    int64_t numbers[SHAPE_MAX_NUMBERS];
+    int count;
+    int line;  // of the file; 0 from the command line
+};
+
+struct shape_list {
+    struct shape *shapes;
+    size_t count, capacity;
+};
+
+// Appends the shape that [text] spells, numbers joined by 'x'. 0, or -1 with a sentence in [error].
+int shapes_parse(struct shape_list *, const char *text, char *error, size_t error_size);
+
+// Appends the lines of the file at [path]: a dtype and numbers, separated by spaces; '#' begins a
+// comment. 0, or -1 with a sentence that names file and line in [error].
+int shapes_read(struct shape_list *, const char *path, char *error, size_t error_size);
+
+void shapes_free(struct shape_list *);
+
+// The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are taken
+// from the manifest. 0, or -1 with the reason in [error].
+int shape_dims(const struct shape *, const struct reference *, const struct tmg_manifest *,
+               int64_t *dims, char *error, size_t error_size);
+
+// Writes the dims of a problem in the reference's order, joined by 'x'.
+void shape_format(const struct reference *, const struct tmg_manifest *, const int64_t *dims,
+                  char *text, size_t size);
+
+// The dtype by which shape files call a kernel: that of its first input tensor.
+const char *shape_dtype(const struct tmg_manifest *);

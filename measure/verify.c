@@ -1,0 +1,313 @@
+// One case: upload, then several runs, each on a freshly poisoned output; the first result is compared
+// with the reference, the others with the first, bit by bit. A result that moves is a race.
+#include "measure/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/watchdog.h"
+#include "runtime/error.h"
+#include "runtime/reference/random.h"
+
+enum { GUARD = 1 << 16 };  // bytes before and behind each tensor; a multiple of every alignment
+static const uint8_t input_poison = 0xff;  // NaN in every floating-point type
+
+struct buffer {
+    tmagen_address address;
+    size_t bytes;    // guards included
+    uint8_t *host;   // outputs: what came back, guards included
+    uint8_t *first;  // outputs: what came back from the first run
+};
+
+struct run {
+    tmagen_device *device;
+    tmagen_kernel *kernel;
+    const struct verify_case *what;
+    struct verify_result *result;
+    struct ref_problem problem;
+    struct buffer buffers[TMG_MAX_TENSORS];
+    struct buffer workspace;
+    size_t guard;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct run *run, const char *format, ...) {
+    char *report = run->result->report;
+    const size_t used = strlen(report), size = sizeof run->result->report;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(report + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static unsigned tensor_count(const struct run *run) { return run->problem.manifest->tensor_count; }
+
+static bool is_output(const struct run *run, unsigned i) {
+    return run->problem.tensors[i].declared->writes;
+}
+
+static int upload_inputs(struct run *run) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct ref_tensor *tensor = &run->problem.tensors[i];
+        struct buffer *buffer = &run->buffers[i];
+        buffer->bytes = tensor->bytes + 2 * run->guard;
+        int status = tmagen_memory_alloc(run->device, buffer->bytes, &buffer->address);
+        if (status) return status;
+        if (is_output(run, i)) {
+            buffer->host = malloc(buffer->bytes);
+            buffer->first = malloc(buffer->bytes);
+            if (!buffer->host || !buffer->first) return tmg_fail_memory();
+            continue;
+        }
+        status = tmagen_memory_fill(run->device, buffer->address, input_poison, buffer->bytes);
+        if (status) return status;
+        status = tmagen_memory_upload(run->device, buffer->address + run->guard, tensor->data,
+                                      tensor->bytes);
+        if (status) return status;
+    }
+    return TMAGEN_OK;
+}
+
+static void describe(const struct run *run, tmagen_tensor *tensors, tmagen_launch *launch) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct ref_tensor *tensor = &run->problem.tensors[i];
+        tensors[i] = (tmagen_tensor){.name = tensor->declared->name, .rank = tensor->rank};
+        tensors[i].data = run->buffers[i].address + run->guard;
+        memcpy(tensors[i].dims, tensor->dims, sizeof tensors[i].dims);
+        memcpy(tensors[i].strides, tensor->strides, sizeof tensors[i].strides);
+    }
+    *launch = (tmagen_launch){.tensors = tensors, .tensor_count = tensor_count(run)};
+    launch->workspace = run->workspace.address;
+    launch->workspace_bytes = run->workspace.bytes;
+}
+
+static int poison_outputs(struct run *run, uint8_t poison) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct buffer *buffer = &run->buffers[i];
+        if (!is_output(run, i)) continue;
+        const int status = tmagen_memory_fill(run->device, buffer->address, poison, buffer->bytes);
+        if (status) return status;
+    }
+    if (!run->workspace.bytes) return TMAGEN_OK;
+    return tmagen_memory_fill(run->device, run->workspace.address, input_poison,
+                              run->workspace.bytes);
+}
+
+static int download_outputs(struct run *run) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct buffer *buffer = &run->buffers[i];
+        if (!is_output(run, i)) continue;
+        const int status =
+            tmagen_memory_download(run->device, buffer->host, buffer->address, buffer->bytes);
+        if (status) return status;
+    }
+    return TMAGEN_OK;
+}
+
+static int launch_once(struct run *run, uint8_t poison) {
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_launch launch;
+    describe(run, tensors, &launch);
+    int status = poison_outputs(run, poison);
+    if (status == TMAGEN_OK) status = tmagen_kernel_launch(run->kernel, NULL, &launch);
+    if (status == TMAGEN_OK) status = tmagen_device_synchronize(run->device);
+    if (status == TMAGEN_OK) status = download_outputs(run);
+    return status;
+}
+
+// Looks for bytes that are not [poison] in [from..to) of an output's buffer. [what] names the place.
+static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, uint8_t poison,
+                         const char *what) {
+    const uint8_t *host = run->buffers[i].host;
+    for (size_t at = from; at < to; ++at) {
+        if (host[at] == poison) continue;
+        const long long offset = (long long)at - (long long)run->guard;
+        say(run, "%s: wrote outside the tensor: %s, byte %lld from its start, of %zu\n",
+            run->problem.tensors[i].declared->name, what, offset, run->problem.tensors[i].bytes);
+        return false;
+    }
+    return true;
+}
+
+// Nothing around the output was written, nor between its rows.
+static bool check_guards(struct run *run, unsigned i, uint8_t poison) {
+    const struct ref_tensor *tensor = &run->problem.tensors[i];
+    const size_t element = num_types[tensor->dtype].bytes, end = run->guard + tensor->bytes;
+    bool clean = check_poison(run, i, 0, run->guard, poison, "before it") &&
+                 check_poison(run, i, end, end + run->guard, poison, "behind it");
+    if (tensor->rank < 2) return clean;
+    const size_t used = (size_t)tensor->dims[tensor->rank - 1] * element;
+    const size_t row = (size_t)tensor->strides[tensor->rank - 2] * element;
+    for (size_t at = run->guard; clean && row > used && at < end; at += row) {
+        clean = check_poison(run, i, at + used, at + row, poison, "between two rows");
+    }
+    return clean;
+}
+
+static void explain(struct run *run, const struct comparison *comparison) {
+    static const char *const kinds[FINDING_KINDS] = {"never written", "not a number or infinite",
+                                                     "wrong"};
+    const long long count = comparison->output->count;
+    for (int kind = 0; kind < FINDING_KINDS; ++kind) {
+        if (!comparison->found[kind]) continue;
+        say(run, "%s: %lld of %lld elements %s\n", comparison->output->declared->name,
+            (long long)comparison->found[kind],
+            kind == FINDING_WRONG ? (long long)comparison->checked : count,
+            kind == FINDING_WRONG ? "computed by the reference are wrong" : kinds[kind]);
+    }
+    for (size_t i = 0; i < comparison->first_count; ++i) {
+        const struct finding *finding = &comparison->first[i];
+        char place[160];
+        pattern_locate(comparison->pattern, finding->linear, place, sizeof place);
+        if (finding->kind == FINDING_WRONG) {
+            say(run, "  %s is %.7g, should be %.7g +- %.2g\n", place, finding->got, finding->want,
+                finding->tolerance);
+        } else {
+            say(run, "  %s is %s\n", place, kinds[finding->kind]);
+        }
+    }
+    char pattern[1000];
+    pattern_describe(comparison->pattern, pattern, sizeof pattern);
+    say(run, "%s", pattern);
+}
+
+static int check_first(struct run *run, uint8_t poison) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        if (!is_output(run, i)) continue;
+        struct ref_tensor *tensor = &run->problem.tensors[i];
+        memcpy(tensor->data, run->buffers[i].host + run->guard, tensor->bytes);
+        struct comparison comparison;
+        if (compare(&run->problem, tensor, poison, run->what->seed, &comparison)) {
+            compare_free(&comparison);
+            return tmg_fail_memory();
+        }
+        run->result->elements += tensor->count;
+        run->result->checked += comparison.checked;
+        run->result->whole &= comparison.whole;
+        if (comparison.worst > run->result->worst) run->result->worst = comparison.worst;
+        if (!compare_passed(&comparison)) {
+            run->result->verdict = VERIFY_WRONG;
+            explain(run, &comparison);
+        }
+        if (!check_guards(run, i, poison)) run->result->verdict = VERIFY_WRONG;
+        compare_free(&comparison);
+        memcpy(run->buffers[i].first, run->buffers[i].host, run->buffers[i].bytes);
+    }
+    return TMAGEN_OK;
+}
+
+// Says which elements of output [i] differ between the first run and this one.
+static void explain_moved(struct run *run, unsigned i, int number) {
+    const struct ref_tensor *tensor = &run->problem.tensors[i];
+    const struct buffer *buffer = &run->buffers[i];
+    struct pattern *pattern = pattern_new(run->problem.manifest, tensor);
+    const size_t bytes = num_types[tensor->dtype].bytes;
+    int64_t moved = 0, index[TMAGEN_MAX_RANK];
+    for (int64_t linear = 0; linear < tensor->count; ++linear) {
+        ref_index(tensor, linear, index);
+        const size_t at = run->guard + (size_t)ref_offset(tensor, index) * bytes;
+        if (!memcmp(buffer->host + at, buffer->first + at, bytes)) continue;
+        ++moved;
+        if (pattern) pattern_add(pattern, index);
+    }
+    if (!moved) return;
+    char text[1000] = "\n";
+    if (pattern) pattern_describe(pattern, text, sizeof text);
+    say(run, "%s: %lld elements differ between run 1 and run %d on the same inputs: a race\n%s",
+        tensor->declared->name, (long long)moved, number, text);
+    run->result->verdict = VERIFY_WRONG;
+    pattern_free(pattern);
+}
+
+static void check_again(struct run *run, uint8_t poison, int number) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct ref_tensor *tensor = &run->problem.tensors[i];
+        const struct buffer *buffer = &run->buffers[i];
+        if (!is_output(run, i)) continue;
+        if (memcmp(buffer->host + run->guard, buffer->first + run->guard, tensor->bytes)) {
+            explain_moved(run, i, number);
+        }
+        if (!check_guards(run, i, poison)) run->result->verdict = VERIFY_WRONG;
+    }
+}
+
+// The inputs and their guards are as they were uploaded.
+static int check_inputs(struct run *run) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct ref_tensor *tensor = &run->problem.tensors[i];
+        if (is_output(run, i)) continue;
+        uint8_t *now = malloc(tensor->bytes);
+        if (!now) return tmg_fail_memory();
+        const int status = tmagen_memory_download(
+            run->device, now, run->buffers[i].address + run->guard, tensor->bytes);
+        if (status == TMAGEN_OK && memcmp(now, tensor->data, tensor->bytes)) {
+            say(run, "%s: the kernel wrote into this input\n", tensor->declared->name);
+            run->result->verdict = VERIFY_WRONG;
+        }
+        free(now);
+        if (status) return status;
+    }
+    return TMAGEN_OK;
+}
+
+static int make_workspace(struct run *run) {
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_launch launch;
+    describe(run, tensors, &launch);
+    int status = tmagen_kernel_workspace(run->kernel, &launch, &run->workspace.bytes);
+    if (status == TMAGEN_OK && run->workspace.bytes) {
+        status = tmagen_memory_alloc(run->device, run->workspace.bytes, &run->workspace.address);
+    }
+    return status;
+}
+
+static int run_all(struct run *run) {
+    const uint8_t poisons[] = {input_poison, 0xa5};
+    int status = ref_problem_fill(&run->problem, run->what->seed);
+    if (status == TMAGEN_OK) status = upload_inputs(run);
+    if (status == TMAGEN_OK) status = make_workspace(run);
+    for (int number = 1; status == TMAGEN_OK && number <= run->what->runs; ++number) {
+        const uint8_t poison = poisons[(number - 1) % 2];
+        watchdog_step("%s: launch %d", run->what->name, number);
+        status = launch_once(run, poison);
+        watchdog_step("%s: comparison", run->what->name);
+        if (status != TMAGEN_OK) break;
+        if (number == 1) status = check_first(run, poison);
+        if (number > 1) check_again(run, poison, number);
+        if (run->result->verdict == VERIFY_WRONG) break;
+    }
+    return status == TMAGEN_OK ? check_inputs(run) : status;
+}
+
+static void release(struct run *run) {
+    for (unsigned i = 0; run->problem.manifest && i < tensor_count(run); ++i) {
+        tmagen_memory_free(run->device, run->buffers[i].address);
+        free(run->buffers[i].host);
+        free(run->buffers[i].first);
+    }
+    tmagen_memory_free(run->device, run->workspace.address);
+    ref_problem_free(&run->problem);
+}
+
+void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct verify_case *what,
+                struct verify_result *result) {
+    *result = (struct verify_result){.verdict = VERIFY_OK, .whole = true};
+    struct run run = {.device = device, .kernel = kernel, .what = what, .result = result};
+    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct reference *reference = ref_find(manifest);
+    tmagen_device_info info;
+    int status = reference ? tmagen_device_get_info(device, &info) : TMAGEN_ERROR_MANIFEST;
+    if (status == TMAGEN_OK) {
+        // the emulator knows the bounds of every allocation itself, and guards would hide them
+        run.guard = strcmp(info.backend, "emu") ? GUARD : 0;
+        status = ref_problem_make(manifest, reference, what->dims, what->row_padding, &run.problem);
+    }
+    if (status == TMAGEN_OK) status = run_all(&run);
+    if (status != TMAGEN_OK) {
+        say(&run, "%s\n", tmagen_error_last());
+        const bool refused = status == TMAGEN_ERROR_ARGUMENT || status == TMAGEN_ERROR_MANIFEST;
+        result->verdict = refused ? VERIFY_REFUSED : VERIFY_BROKEN;
+    }
+    release(&run);
+}

@@ -1,0 +1,32 @@
+// Runs a kernel on fresh random inputs and finds out whether it computes what it should.
+// The output and what surrounds every tensor are poisoned, so silence is never taken for success.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/compare.h"
+#include "runtime/tmagen.h"
+
+enum verify_verdict { VERIFY_OK, VERIFY_WRONG, VERIFY_REFUSED, VERIFY_BROKEN };
+
+struct verify_case {
+    const char *name;     // of the kernel and shape, for messages
+    const int64_t *dims;  // in the manifest's order
+    int64_t row_padding;  // elements between rows of every tensor
+    uint64_t seed;
+    int runs;  // at least 2: more than one result is compared with the first
+};
+
+struct verify_result {
+    enum verify_verdict verdict;
+    int64_t elements;   // of all outputs
+    int64_t checked;    // by the reference
+    bool whole;         // nothing of the outputs was left out
+    double worst;       // largest error as a share of its tolerance
+    char report[4096];  // lines about what is wrong; "" when nothing is
+};
+
+// Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the device
+// or memory failed, and after such a failure a CUDA device does no more work in this process.
+void verify_run(tmagen_device *, tmagen_kernel *, const struct verify_case *,
+                struct verify_result *);

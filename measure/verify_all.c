@@ -1,0 +1,249 @@
+// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after its
+// death the parent knows which kernel was at fault and goes on with the next.
+#include "measure/verify_all.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure/table.h"
+#include "measure/verify.h"
+#include "measure/watchdog.h"
+#include "runtime/reference/random.h"
+
+enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
+
+// What parent and child share.
+struct ledger {
+    size_t next;  // the kernel that is being verified, or will be
+    int cases, wrong;
+};
+
+struct session {
+    const struct verify_plan *plan;
+    struct ledger *ledger;
+    tmagen_device *device;
+    bool emulated;
+};
+
+// One row of the table: a shape of a kernel.
+struct row {
+    const char *kernel;
+    char shape[120];
+    uint64_t seed;
+    const struct verify_result *result;
+};
+
+static const char *const verdicts[] = {"ok", "WRONG", "refused", "BROKEN"};
+
+static void print_json(const struct row *row) {
+    const struct verify_result *result = row->result;
+    json_t *line =
+        json_pack("{ss ss ss sI sI sb sf sI ss}", "kernel", row->kernel, "shape", row->shape,
+                  "verdict", verdicts[result->verdict], "elements", (json_int_t)result->elements,
+                  "computed", (json_int_t)result->checked, "whole", result->whole, "worst",
+                  result->worst, "seed", (json_int_t)row->seed, "report", result->report);
+    char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+    if (text) puts(text);
+    free(text);
+    json_decref(line);
+}
+
+static void print_text(const struct row *row, int width) {
+    const struct verify_result *result = row->result;
+    const char *how = !result->whole                        ? "samples"
+                      : result->checked == result->elements ? "all"
+                                                            : "samples, whole by Freivalds";
+    printf("%-*s  %-22s  %-7s", width, row->kernel, row->shape, verdicts[result->verdict]);
+    if (result->verdict == VERIFY_OK || result->verdict == VERIFY_WRONG) {
+        printf("  %11lld elements, %s; worst error %.2f of the tolerance",
+               (long long)result->elements, how, result->worst);
+    } else {
+        printf("  %.*s", (int)strcspn(result->report, "\n"), result->report);
+    }
+    putchar('\n');
+    if (result->verdict != VERIFY_WRONG) return;
+    for (const char *line = result->report; *line;) {
+        const int len = (int)strcspn(line, "\n");
+        printf("    %.*s\n", len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
+static int name_width(const struct verify_plan *plan) {
+    int width = 6;
+    for (size_t i = 0; i < plan->kernel_count; ++i) {
+        const int len = (int)strlen(plan->kernels[i].name);
+        if (len > width) width = len;
+    }
+    return width;
+}
+
+// Runs one shape and prints its row. Returns false after a failure of the device.
+static bool run_shape(struct session *session, tmagen_kernel *kernel,
+                      const struct kernel_text *text, const int64_t *dims, int64_t padding) {
+    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct verify_plan *plan = session->plan;
+    static struct verify_result result;
+    struct row row = {.kernel = text->name, .result = &result};
+    row.seed = plan->seed;
+    shape_format(ref_find(manifest), manifest, dims, row.shape, sizeof row.shape);
+    if (padding) strncat(row.shape, " padded", sizeof row.shape - strlen(row.shape) - 1);
+    char name[300];
+    snprintf(name, sizeof name, "%s %s", text->name, row.shape);
+    progress("%s", name);
+    const struct verify_case what = {name, dims, padding, plan->seed, plan->runs};
+    verify_run(session->device, kernel, &what, &result);
+    progress("%s", "");
+    if (plan->json) print_json(&row);
+    if (!plan->json) print_text(&row, name_width(plan));
+    fflush(stdout);
+    ++session->ledger->cases;
+    session->ledger->wrong += result.verdict == VERIFY_WRONG || result.verdict == VERIFY_BROKEN;
+    return result.verdict != VERIFY_BROKEN;
+}
+
+// The shapes that were asked for and are meant for this kernel's type.
+static bool run_given_shapes(struct session *session, tmagen_kernel *kernel,
+                             const struct kernel_text *text, const struct reference *reference) {
+    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct shape_list *list = session->plan->shapes;
+    for (size_t i = 0; i < list->count; ++i) {
+        const struct shape *shape = &list->shapes[i];
+        int64_t dims[TMG_MAX_DIMS];
+        char error[160];
+        if (*shape->dtype && strcmp(shape->dtype, shape_dtype(manifest))) continue;
+        if (shape_dims(shape, reference, manifest, dims, error, sizeof error)) {
+            fprintf(stderr, "tmagen: error: %s: %s\n", text->name, error);
+            ++session->ledger->wrong;
+            return true;
+        }
+        if (!run_shape(session, kernel, text, dims, 0)) return false;
+    }
+    return true;
+}
+
+// The reference's choice; one of them once more with gaps between the rows of every tensor.
+static bool run_own_shapes(struct session *session, tmagen_kernel *kernel,
+                           const struct kernel_text *text, const struct reference *reference) {
+    struct ref_shapes shapes = {0};
+    reference->shapes(tmg_kernel_manifest(kernel), session->emulated, &shapes);
+    bool alive = true;
+    for (size_t i = 0; alive && i < shapes.count; ++i) {
+        alive = run_shape(session, kernel, text, shapes.shapes[i], 0);
+        if (alive && i == shapes.count / 3) {
+            alive = run_shape(session, kernel, text, shapes.shapes[i], PADDING);
+        }
+    }
+    ref_shapes_free(&shapes);
+    return alive;
+}
+
+// Verifies one kernel. Returns false after a failure of the device.
+static bool run_kernel(struct session *session, const struct kernel_text *text) {
+    tmagen_kernel *kernel;
+    watchdog_step("%s: load", text->name);
+    const struct reference *reference = NULL;
+    int status = kernel_load(session->device, text, &kernel);
+    if (status == TMAGEN_OK) {
+        reference = ref_find(tmg_kernel_manifest(kernel));
+        if (!reference) tmagen_kernel_unload(kernel);
+    }
+    if (!reference) {
+        kernel_complain(text->name);
+        ++session->ledger->wrong;
+        return status != TMAGEN_ERROR_DEVICE;
+    }
+    const bool alive = session->plan->shapes->count
+                           ? run_given_shapes(session, kernel, text, reference)
+                           : run_own_shapes(session, kernel, text, reference);
+    if (alive) tmagen_kernel_unload(kernel);
+    return alive;
+}
+
+static int open_device(struct session *session) {
+    const char *wanted = session->plan->device;
+    int status = tmagen_device_open(wanted ? wanted : "cuda", &session->device);
+    if (!wanted && (status == TMAGEN_ERROR_NO_DRIVER || status == TMAGEN_ERROR_NO_DEVICE)) {
+        fprintf(stderr, "tmagen: note: %s; so the emulator runs the kernels\n",
+                tmagen_error_last());
+        status = tmagen_device_open("emu", &session->device);
+    }
+    tmagen_device_info info;
+    if (status == TMAGEN_OK) status = tmagen_device_get_info(session->device, &info);
+    if (status != TMAGEN_OK) return status;
+    session->emulated = !strcmp(info.backend, "emu");
+    return TMAGEN_OK;
+}
+
+// The child: verifies kernels from ledger->next on. Returns what the process ends with.
+static int work(struct session *session) {
+    const struct verify_plan *plan = session->plan;
+    if (open_device(session)) {
+        kernel_complain("");
+        return CHILD_NO_DEVICE;
+    }
+    watchdog_start(plan->timeout ? plan->timeout : session->emulated ? 1200 : 60);
+    while (session->ledger->next < plan->kernel_count) {
+        if (!run_kernel(session, &plan->kernels[session->ledger->next])) return CHILD_BROKEN;
+        ++session->ledger->next;
+    }
+    watchdog_stop();
+    tmagen_device_close(session->device);
+    return CHILD_DONE;
+}
+
+// Runs a child and waits for it. Returns 0 to go on, or an exit code.
+static int run_child(struct session *session) {
+    const struct verify_plan *plan = session->plan;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int code = work(session);
+        fflush(stdout);
+        _exit(code);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        perror("tmagen: error: fork");
+        return 3;
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_DONE) return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_NO_DEVICE) return 3;
+    struct ledger *ledger = session->ledger;
+    if (WIFSIGNALED(status)) {
+        fprintf(stderr, "tmagen: error: %s: verify died: %s\n", plan->kernels[ledger->next].name,
+                strsignal(WTERMSIG(status)));
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != CHILD_BROKEN) ++ledger->wrong;
+    ++ledger->next;  // the kernel at fault is counted; the others get a new process
+    return 0;
+}
+
+int verify_all(const struct verify_plan *plan) {
+    struct ledger *ledger =
+        mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (ledger == MAP_FAILED) {
+        perror("tmagen: error: mmap");
+        return 3;
+    }
+    struct session session = {.plan = plan, .ledger = ledger};
+    int code = 0;
+    while (code == 0 && ledger->next < plan->kernel_count) code = run_child(&session);
+    if (code == 0) {
+        if (!plan->json) {
+            printf("%d cases, %d wrong; seed %llu\n", ledger->cases, ledger->wrong,
+                   (unsigned long long)plan->seed);
+        }
+        if (!ledger->cases && !ledger->wrong) {
+            fputs("tmagen: error: no shape is for these kernels\n", stderr);
+        }
+        code = ledger->wrong || !ledger->cases;
+    }
+    munmap(ledger, sizeof *ledger);
+    return code;
+}

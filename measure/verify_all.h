@@ -1,0 +1,18 @@
+// The command `tmagen verify`, behind its arguments: all kernels, all shapes, one line each.
+// Each kernel runs in a process that a crash or a hang may end; the next one gets a new process.
+#pragma once
+#include "measure/kernels.h"
+
+struct verify_plan {
+    const char *device;  // "cuda", "cuda:1", "emu"; NULL: a GPU, else the emulator
+    const struct kernel_text *kernels;
+    size_t kernel_count;
+    const struct shape_list *shapes;  // empty: the reference's own choice
+    uint64_t seed;
+    int runs;
+    int timeout;  // seconds that a launch may take; 0: 60, on the emulator 1200
+    bool json;    // one object a line instead of the table
+};
+
+// Returns an exit code: 0, 1 where a kernel is wrong, 3 where there is no device to run on.
+int verify_all(const struct verify_plan *);

@@ -1,0 +1,63 @@
+// One thread that wakes a few times a second and looks at a deadline.
+// It ends the process by _exit: an orderly exit would wait for the kernel that hangs.
+#include "measure/watchdog.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool running;
+    int seconds;
+    time_t deadline;
+    char step[200];
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *look(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&watch.lock);
+    while (watch.running) {
+        const struct timespec until = {.tv_sec = watch.deadline};
+        pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
+        if (!watch.running || time(NULL) < watch.deadline) continue;
+        fprintf(stderr, "tmagen: error: %s: no end after %d s\n", watch.step, watch.seconds);
+        fflush(stdout);
+        _exit(3);
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return NULL;
+}
+
+void watchdog_start(int seconds) {
+    if (watch.running || seconds <= 0) return;
+    watch.seconds = seconds;
+    watch.deadline = time(NULL) + seconds;
+    snprintf(watch.step, sizeof watch.step, "start");
+    watch.running = true;
+    watch.running = pthread_create(&watch.thread, NULL, look, NULL) == 0;
+}
+
+void watchdog_step(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&watch.lock);
+    vsnprintf(watch.step, sizeof watch.step, format, arguments);
+    watch.deadline = time(NULL) + watch.seconds;
+    pthread_mutex_unlock(&watch.lock);
+    va_end(arguments);
+}
+
+void watchdog_stop(void) {
+    if (!watch.running) return;
+    pthread_mutex_lock(&watch.lock);
+    watch.running = false;
+    pthread_cond_signal(&watch.changed);
+    pthread_mutex_unlock(&watch.lock);
+    pthread_join(watch.thread, NULL);
+}

@@ -1,0 +1,12 @@
+// Ends the process when a step takes too long: a hung kernel cannot be stopped in any other way.
+// So that no command ever hangs without saying what it waited for.
+#pragma once
+
+// Watches from now on: unless watchdog_step() or watchdog_stop() is called within [seconds], prints
+// "tmagen: error: STEP: no end after N s" to stderr and exits with 3.
+void watchdog_start(int seconds);
+
+// Names the step that begins now and restarts the clock.
+void watchdog_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void watchdog_stop(void);

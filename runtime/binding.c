@@ -1,0 +1,271 @@
+// Checks a launch's tensors and dims and derives those that were not given.
+// All rules are here, so that a kernel never runs on shapes that it was not generated for.
+#include "runtime/binding.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/error.h"
+
+enum { UNKNOWN = -1 };
+
+int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims) {
+    return extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);
+}
+
+int tmg_find_tensor(const struct tmg_manifest *manifest, const char *name, size_t hint) {
+    if (!name) return -1;
+    if (hint < manifest->tensor_count && !strcmp(manifest->tensors[hint].name, name))
+        return (int)hint;
+    return tmg_manifest_tensor(manifest, name);
+}
+
+int tmg_find_dim(const struct tmg_manifest *manifest, const char *name, size_t hint) {
+    if (!name) return -1;
+    if (hint < manifest->dim_count && !strcmp(manifest->dims[hint].name, name)) return (int)hint;
+    return tmg_manifest_dim(manifest, name);
+}
+
+static int fail(const struct tmg_manifest *manifest, const char *what, const char *name,
+                const char *rule) {
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s '%s': %s", manifest->name, what,
+                    name ? name : "(null)", rule);
+}
+
+// ---- Dims
+
+static int set_dim(struct tmg_binding *binding, int index, int64_t value, const char *where) {
+    const struct tmg_dim *dim = &binding->manifest->dims[index];
+    if (binding->dims[index] == value) return TMAGEN_OK;
+    const char *name = binding->manifest->name;
+    if (binding->dims[index] != UNKNOWN)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: dim '%s' is %" PRId64 ", but %" PRId64 " by %s%s", name, dim->name,
+                        binding->dims[index], value, where,
+                        dim->value > 0 ? " (the kernel is generated for the first)" : "");
+    if (value < 0 || value > TMG_MAX_EXTENT)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: dim '%s' is %" PRId64 "; legal: 0 to %d", name,
+                        dim->name, value, TMG_MAX_EXTENT);
+    if (value % dim->multiple_of)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: dim '%s' is %" PRId64 "; legal: multiples of %" PRId64, name,
+                        dim->name, value, dim->multiple_of);
+    binding->dims[index] = value;
+    return TMAGEN_OK;
+}
+
+static int take_dims(struct tmg_binding *binding, const tmagen_launch *launch) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    for (unsigned i = 0; i < manifest->dim_count; ++i) binding->dims[i] = manifest->dims[i].value;
+    for (size_t i = 0; i < launch->dim_count; ++i) {
+        int index = tmg_find_dim(manifest, launch->dims[i].name, i);
+        if (index < 0)
+            return fail(manifest, "dim", launch->dims[i].name, "the kernel has none of that name");
+        int status = set_dim(binding, index, launch->dims[i].value, "the launch's dims");
+        if (status) return status;
+    }
+    return TMAGEN_OK;
+}
+
+// What the tensor's dimension [axis], of the size [size], says of the dim that it is made from.
+static int take_extent(struct tmg_binding *binding, const struct tmg_tensor *tensor, int axis,
+                       int64_t size) {
+    const struct tmg_extent *extent = &tensor->dims[axis];
+    if (extent->dim < 0 || (size - extent->plus) % extent->times)
+        return TMAGEN_OK;  // checked later
+    char where[TMG_MAX_NAME + 32] = "tensor '";
+    strcat(strcat(where, tensor->name), "'");
+    return set_dim(binding, extent->dim, (size - extent->plus) / extent->times, where);
+}
+
+static int check_dims_known(const struct tmg_binding *binding) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    for (unsigned i = 0; i < manifest->dim_count; ++i)
+        if (binding->dims[i] == UNKNOWN)
+            return fail(manifest, "dim", manifest->dims[i].name,
+                        "is neither among the launch's dims nor follows from a tensor's");
+    return TMAGEN_OK;
+}
+
+// ---- Tensors
+
+// Finds each manifest tensor's argument.
+static int match_tensors(const struct tmg_manifest *manifest, const tmagen_launch *launch,
+                         const tmagen_tensor *given[TMG_MAX_TENSORS]) {
+    memset(given, 0, sizeof(*given) * TMG_MAX_TENSORS);
+    for (size_t i = 0; i < launch->tensor_count; ++i) {
+        const tmagen_tensor *tensor = &launch->tensors[i];
+        int index = tmg_find_tensor(manifest, tensor->name, i);
+        if (index < 0)
+            return fail(manifest, "tensor", tensor->name, "the kernel has none of that name");
+        if (given[index]) return fail(manifest, "tensor", tensor->name, "is given twice");
+        given[index] = tensor;
+    }
+    for (unsigned i = 0; i < manifest->tensor_count; ++i)
+        if (!given[i]) return fail(manifest, "tensor", manifest->tensors[i].name, "is missing");
+    return TMAGEN_OK;
+}
+
+static int check_rank(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                      const tmagen_tensor *given) {
+    if (given->rank == 0 || given->rank == tensor->rank) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                    "%s: tensor '%s': rank %d; legal: %d, or 0 for the manifest's", manifest->name,
+                    tensor->name, given->rank, tensor->rank);
+}
+
+static int fail_size(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor, int axis,
+                     int64_t size, int64_t least, int64_t most) {
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                    "%s: tensor '%s': dimension %d is %" PRId64 "; legal: %" PRId64 " to %" PRId64,
+                    manifest->name, tensor->name, axis, size, least, most);
+}
+
+static int take_tensor_dims(struct tmg_binding *binding, const struct tmg_tensor *tensor,
+                            const tmagen_tensor *given) {
+    int status = check_rank(binding->manifest, tensor, given);
+    for (int axis = 0; axis < given->rank && !status; ++axis) {
+        int64_t size = given->dims[axis];
+        int legal = size >= 0 && size <= TMG_MAX_EXTENT;
+        status = legal ? take_extent(binding, tensor, axis, size)
+                       : fail_size(binding->manifest, tensor, axis, size, 0, TMG_MAX_EXTENT);
+    }
+    return status;
+}
+
+static int check_sizes(struct tmg_binding *binding, const struct tmg_tensor *tensor,
+                       const tmagen_tensor *given, struct tmg_bound_tensor *bound) {
+    for (int axis = 0; axis < tensor->rank; ++axis) {
+        int64_t size = tmg_extent_value(&tensor->dims[axis], binding->dims);
+        if (given->rank && given->dims[axis] != size)
+            return fail_size(binding->manifest, tensor, axis, given->dims[axis], size, size);
+        if (size < 0 || size > TMG_MAX_EXTENT)
+            return fail_size(binding->manifest, tensor, axis, size, 0, TMG_MAX_EXTENT);
+        bound->dims[axis] = size;
+        if (size == 0) binding->empty = 1;
+    }
+    return TMAGEN_OK;
+}
+
+// The strides of a tensor without gaps.
+static int contiguous_strides(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                              struct tmg_bound_tensor *bound) {
+    int64_t stride = 1;
+    for (int axis = tensor->rank - 1; axis >= 0; --axis) {
+        bound->strides[axis] = stride;
+        if (stride > INT64_MAX / 16 / bound->dims[axis])
+            return fail(manifest, "tensor", tensor->name, "has more bytes than an address space");
+        stride *= bound->dims[axis];
+    }
+    return TMAGEN_OK;
+}
+
+static int has_strides(const struct tmg_tensor *tensor, const tmagen_tensor *given) {
+    for (int axis = 0; axis < tensor->rank; ++axis)
+        if (given->strides[axis]) return 1;
+    return 0;
+}
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// The stride over [axis], which has more than one element or is the kernel's to step over.
+static int check_stride(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                        int axis, struct tmg_bound_tensor *bound) {
+    int64_t element = tmg_dtypes[tensor->dtype].bytes, *stride = &bound->strides[axis];
+    int64_t multiple = tensor->stride_bytes_multiple /
+                       greatest_common_divisor(tensor->stride_bytes_multiple, element);
+    if (bound->dims[axis] == 1) {  // never stepped over: any legal value will do
+        if (*stride <= 0 || *stride > (INT64_C(1) << 39) / element) *stride = multiple;
+        *stride = (*stride + multiple - 1) / multiple * multiple;
+        return TMAGEN_OK;
+    }
+    int64_t least = tensor->writes ? bound->dims[tensor->rank - 1] : 1;
+    if (*stride < least || *stride >= (INT64_C(1) << 40) / element)
+        return tmg_fail(
+            TMAGEN_ERROR_ARGUMENT,
+            "%s: tensor '%s': stride %d is %" PRId64 " elements; legal: %" PRId64 " to %" PRId64,
+            manifest->name, tensor->name, axis, *stride, least, (INT64_C(1) << 40) / element - 1);
+    if (*stride % multiple)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: tensor '%s': stride %d is %" PRId64 " elements, %" PRId64
+                        " bytes; legal: multiples of %" PRId64 " bytes",
+                        manifest->name, tensor->name, axis, *stride, *stride * element,
+                        tensor->stride_bytes_multiple);
+    return TMAGEN_OK;
+}
+
+static int bind_strides(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                        const tmagen_tensor *given, struct tmg_bound_tensor *bound) {
+    int status = contiguous_strides(manifest, tensor, bound), last = tensor->rank - 1;
+    if (has_strides(tensor, given))
+        memcpy(bound->strides, given->strides, sizeof(int64_t) * (size_t)tensor->rank);
+    if (!status && bound->strides[last] != 1 && bound->dims[last] > 1)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: tensor '%s': stride %d is %" PRId64 "; legal: 1", manifest->name,
+                        tensor->name, last, bound->strides[last]);
+    bound->strides[last] = 1;
+    for (int axis = 0; axis < last && !status; ++axis)
+        status = check_stride(manifest, tensor, axis, bound);
+    return status;
+}
+
+// The bytes from the first to behind the last element, or -1 where that is no number of bytes.
+static int64_t span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound) {
+    int64_t last = 0, term;
+    for (int axis = 0; axis < tensor->rank; ++axis)
+        if (__builtin_mul_overflow(bound->dims[axis] - 1, bound->strides[axis], &term) ||
+            __builtin_add_overflow(last, term, &last))
+            return -1;
+    if (__builtin_mul_overflow(last + 1, (int64_t)tmg_dtypes[tensor->dtype].bytes, &term))
+        return -1;
+    return term;
+}
+
+static int check_address(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                         const struct tmg_bound_tensor *bound) {
+    if (!bound->data) return fail(manifest, "tensor", tensor->name, "its address is 0");
+    if (bound->data % (uint64_t)tensor->alignment)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: tensor '%s': the address 0x%" PRIx64 " is no multiple of %" PRId64
+                        " bytes",
+                        manifest->name, tensor->name, bound->data, tensor->alignment);
+    int64_t bytes = span_bytes(tensor, bound);
+    if (bytes < 0 || bound->data > UINT64_MAX - (uint64_t)bytes)
+        return fail(manifest, "tensor", tensor->name, "ends beyond the address space");
+    return TMAGEN_OK;
+}
+
+static int bind_tensor(struct tmg_binding *binding, unsigned index, const tmagen_tensor *given) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    const struct tmg_tensor *tensor = &manifest->tensors[index];
+    struct tmg_bound_tensor *bound = &binding->tensors[index];
+    bound->data = given->data;
+    int status = bind_strides(manifest, tensor, given, bound);
+    return status ? status : check_address(manifest, tensor, bound);
+}
+
+int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
+             struct tmg_binding *binding) {
+    const tmagen_tensor *given[TMG_MAX_TENSORS];
+    memset(binding, 0, sizeof *binding);
+    binding->manifest = manifest;
+    int status = match_tensors(manifest, launch, given);
+    if (!status) status = take_dims(binding, launch);
+    for (unsigned i = 0; i < manifest->tensor_count && !status; ++i)
+        status = take_tensor_dims(binding, &manifest->tensors[i], given[i]);
+    if (!status) status = check_dims_known(binding);
+    for (unsigned i = 0; i < manifest->tensor_count && !status; ++i)
+        status = check_sizes(binding, &manifest->tensors[i], given[i], &binding->tensors[i]);
+    for (unsigned i = 0; i < manifest->dim_count && !status; ++i)
+        binding->empty |= !binding->dims[i];
+    for (unsigned i = 0; i < manifest->tensor_count && !status && !binding->empty; ++i)
+        status = bind_tensor(binding, i, given[i]);
+    return status;
+}

@@ -1,0 +1,32 @@
+// A launch's arguments held against the manifest: every size known, every rule checked.
+#pragma once
+
+#include "runtime/manifest.h"
+
+enum { TMG_MAX_EXTENT = INT32_MAX };
+
+struct tmg_bound_tensor {
+    tmagen_address data;
+    int64_t dims[TMAGEN_MAX_RANK];     // outermost first
+    int64_t strides[TMAGEN_MAX_RANK];  // in elements; the last is 1
+};
+
+struct tmg_binding {
+    const struct tmg_manifest *manifest;
+    int64_t dims[TMG_MAX_DIMS];
+    struct tmg_bound_tensor tensors[TMG_MAX_TENSORS];
+    int empty;  // some size is 0: there is nothing to do
+};
+
+// Resolves [launch] into [binding]; workspace and scalars are not looked at. TMAGEN_ERROR_ARGUMENT
+// with the tensor or dim and the rule that it breaks.
+int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
+             struct tmg_binding *binding);
+
+// The size that [extent] has; at most 2^62 in magnitude.
+int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims);
+
+// The index of the manifest's tensor or dim called [name], looked at first at [hint], where it is
+// when the caller keeps the manifest's order; -1 for none. Names are not copied or hashed.
+int tmg_find_tensor(const struct tmg_manifest *manifest, const char *name, size_t hint);
+int tmg_find_dim(const struct tmg_manifest *manifest, const char *name, size_t hint);

@@ -1,0 +1,193 @@
+// The cache's folder, and looking entries up in it.
+// Everything is opened relative to one checked folder and without following links.
+#include "runtime/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/error.h"
+
+enum { LARGEST_FILE = 1 << 29, TOUCH_SECONDS = 60 };
+
+// Where the cache is: the first of these whose variable is set.
+static const struct {
+    const char *variable, *folder;
+} homes[] = {{"TMAGEN_CACHE", ""}, {"XDG_CACHE_HOME", "/tmagen"}, {"HOME", "/.cache/tmagen"}};
+
+int tmg_cache_path(const char *directory, char path[TMG_CACHE_PATH]) {
+    const char *folder = "";
+    for (size_t i = 0; i < sizeof homes / sizeof *homes && !directory; ++i) {
+        directory = getenv(homes[i].variable);
+        if (directory && (!*directory || (i > 0 && *directory != '/'))) directory = NULL;
+        folder = homes[i].folder;
+    }
+    if (!directory)
+        return tmg_fail(TMAGEN_ERROR_FILE,
+                        "no cache directory: none of TMAGEN_CACHE, XDG_CACHE_HOME and HOME is set");
+    if (snprintf(path, TMG_CACHE_PATH, "%s%s", directory, folder) >= TMG_CACHE_PATH)
+        return tmg_fail(TMAGEN_ERROR_FILE, "the cache directory's path is too long");
+    return TMAGEN_OK;
+}
+
+// Makes the folder [path] and its parents, all private.
+static void make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    mkdir(path, 0700);
+}
+
+// Files of root are as trustworthy as the system; those of other users are not.
+static int trusted(const struct stat *about) {
+    return (about->st_uid == geteuid() || about->st_uid == 0) &&
+           !(about->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int tmg_cache_open(const char *directory, int create, struct tmg_cache *cache) {
+    int status = tmg_cache_path(directory, cache->path);
+    if (status) return status;
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    cache->folder = open(cache->path, flags);
+    if (cache->folder < 0 && errno == ENOENT && create) {
+        make_folders(cache->path);
+        cache->folder = open(cache->path, flags);
+    }
+    if (cache->folder < 0)
+        return tmg_fail(TMAGEN_ERROR_FILE, "cache directory %s: %s", cache->path,
+                        errno == ELOOP || errno == ENOTDIR ? "not a folder of its own"
+                                                           : strerror(errno));
+    struct stat about;
+    if (fstat(cache->folder, &about) || !trusted(&about)) {
+        tmg_cache_close(cache);
+        return tmg_fail(TMAGEN_ERROR_FILE,
+                        "cache directory %s: belongs to another user, or others may write to it",
+                        cache->path);
+    }
+    return TMAGEN_OK;
+}
+
+void tmg_cache_close(struct tmg_cache *cache) {
+    if (cache->folder >= 0) close(cache->folder);
+    cache->folder = -1;
+}
+
+int tmg_cache_is_key(const char *name) {
+    return strspn(name, "0123456789abcdef") == TMAGEN_KEY_CHARS - 1 && !name[TMAGEN_KEY_CHARS - 1];
+}
+
+int tmg_cache_open_file(const struct tmg_cache *cache, const char *name, uint64_t *bytes,
+                        const char **fault) {
+    int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat about;
+    *fault = NULL;
+    if (file < 0)
+        *fault = errno == ENOENT ? "there is no such entry" : "it cannot be opened";
+    else if (fstat(file, &about))
+        *fault = "it cannot be opened";
+    else if (!S_ISREG(about.st_mode))
+        *fault = "it is no plain file";
+    else if (!trusted(&about))
+        *fault = "it is another user's, or others may write to it";
+    else if (about.st_size > LARGEST_FILE)
+        *fault = "it is too large";
+    if (!*fault) {
+        *bytes = (uint64_t)about.st_size;
+        return file;
+    }
+    if (file >= 0) close(file);
+    return -1;
+}
+
+int tmg_cache_read(int file, void *data, size_t bytes) {
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = pread(file, (char *)data + done, bytes - done, (off_t)done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return 0;
+        done += (size_t)got;
+    }
+    return 1;
+}
+
+// Marks the entry as used now, seldom enough to cost nothing.
+static void touch(int file) {
+    struct stat about;
+    if (!fstat(file, &about) && time(NULL) - about.st_mtime > TOUCH_SECONDS) futimens(file, NULL);
+}
+
+// Loads the file [key], which must hold exactly [request]. Returns NULL, or the fault.
+static const char *load_key(const struct tmg_cache *cache, const char *key,
+                            const struct tmg_request *request, struct tmg_stored *stored) {
+    uint64_t bytes = 0;
+    const char *fault;
+    int file = tmg_cache_open_file(cache, key, &bytes, &fault);
+    if (file < 0) return fault;
+    uint8_t *block = malloc(bytes ? bytes : 1);
+    if (!block)
+        fault = "out of memory";
+    else if (!tmg_cache_read(file, block, bytes))
+        fault = "it cannot be read";
+    else
+        fault = tmg_entry_parse(block, bytes, &stored->entry);
+    if (!fault && !tmg_entry_matches(&stored->entry, request)) fault = "it is another kernel's";
+    char own[TMAGEN_KEY_CHARS];
+    if (!fault) {  // the request is known to match: only the compiler's part is left to check
+        tmg_compiler_key(stored->entry.compiler, own);
+        if (strcmp(own, key + TMG_REQUEST_HEX)) fault = "it is another compiler's";
+    }
+    if (!fault) {
+        touch(file);
+        stored->block = block;
+        memcpy(stored->key, key, TMAGEN_KEY_CHARS);
+        block = NULL;
+    }
+    free(block);
+    close(file);
+    return fault;
+}
+
+// Finds the latest used entry whose key starts as [key]; writes the whole key.
+static int find_any_compiler(const struct tmg_cache *cache, char key[TMAGEN_KEY_CHARS]) {
+    int copy = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    if (!list) {
+        if (copy >= 0) close(copy);
+        return 0;
+    }
+    struct timespec latest = {0, 0};
+    int found = 0;
+    for (struct dirent *item; (item = readdir(list));) {
+        struct stat about;
+        if (!tmg_cache_is_key(item->d_name) || memcmp(item->d_name, key, TMG_REQUEST_HEX)) continue;
+        if (fstatat(cache->folder, item->d_name, &about, AT_SYMLINK_NOFOLLOW)) continue;
+        struct timespec used = about.st_mtim;
+        if (found && (used.tv_sec < latest.tv_sec ||
+                      (used.tv_sec == latest.tv_sec && used.tv_nsec <= latest.tv_nsec)))
+            continue;
+        latest = used;
+        found = 1;
+        memcpy(key, item->d_name, TMAGEN_KEY_CHARS);
+    }
+    closedir(list);
+    return found;
+}
+
+const char *tmg_cache_load(const struct tmg_cache *cache, const struct tmg_request *request,
+                           const char *compiler, int any_compiler, struct tmg_stored *stored) {
+    char key[TMAGEN_KEY_CHARS];
+    const char *fault = "there is no such entry";
+    tmg_request_key(request, compiler, key);
+    if (compiler) fault = load_key(cache, key, request, stored);
+    if (fault && any_compiler && find_any_compiler(cache, key))
+        fault = load_key(cache, key, request, stored);
+    return fault;
+}

@@ -1,0 +1,283 @@
+// From CUDA source to cubin or PTX, through the cache.
+// On a hit NVRTC is neither loaded nor needed; on a miss one process compiles and the others wait.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/cache.h"
+#include "runtime/error.h"
+#include "runtime/nvrtc.h"
+#include "runtime/request.h"
+#include "runtime/resources.h"
+
+enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
+
+// Options that only make the compiler talk; a release may not know the later ones. NVRTC's own
+// cache would swallow the report; releases that do not know the option have no such cache.
+static const char *const reporting[] = {"--ptxas-options=-v", "--no-cache"};
+enum { REPORTING = sizeof reporting / sizeof *reporting };
+
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+// What one call of tmagen_compile() works on.
+struct job {
+    struct tmg_request_text text;
+    struct tmg_request *request;
+    const struct tmg_nvrtc_place *place;  // NULL: no NVRTC
+    tmagen_mode mode;
+    const char *cache_dir;
+    tmagen_code *code;
+};
+
+// ---- Compiling
+
+// The options as NVRTC wants them: the job's, and the first [talk] of those that make it talk.
+// [texts] is a copy of the job's, to be cut into words.
+static int list_options(char *texts, int talk, const char *list[MAX_OPTIONS]) {
+    int count = 0;
+    for (char *next, *word = strtok_r(texts, " ", &next); word; word = strtok_r(NULL, " ", &next))
+        list[count++] = word;
+    for (int i = 0; i < talk; ++i) list[count++] = reporting[i];
+    return count;
+}
+
+static nvrtcResult run_compiler(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
+                                const struct job *job, int talk) {
+    char texts[sizeof job->text.options];
+    const char *list[MAX_OPTIONS];
+    memcpy(texts, job->text.options, sizeof texts);
+    int count = list_options(texts, talk, list);
+    return nvrtc->nvrtcCompileProgram(program, count, list);
+}
+
+// The log, zero-terminated, without our made-up folder; the caller frees it. NULL when there is
+// none.
+static char *read_log(const struct tmg_nvrtc *nvrtc, nvrtcProgram program) {
+    size_t bytes = 0;
+    if (nvrtc->nvrtcGetProgramLogSize(program, &bytes)) bytes = 0;
+    char *log = calloc(bytes + 1, 1);
+    if (!log || (bytes && nvrtc->nvrtcGetProgramLog(program, log))) return log;
+    size_t length = strlen(tmg_source_folder);
+    for (char *at = log; (at = strstr(at, tmg_source_folder));)
+        memmove(at, at + length, strlen(at + length) + 1);
+    return log;
+}
+
+static int fail_compile(const struct job *job, nvrtcResult result, const char *log) {
+    if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION)
+        return tmg_fail(TMAGEN_ERROR_COMPILE, "%s does not compile for %s:\n%.*s",
+                        job->request->name, job->request->arch, LOG_SHOWN, log ? log : "");
+    return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC failed with error %d: %.*s",
+                    job->request->name, result, LOG_SHOWN, log ? log : "");
+}
+
+// Takes the result out of [program]; the caller frees *output.
+static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program, const struct job *job,
+                       char **output, size_t *bytes) {
+    int ptx = !strcmp(job->request->kind, "ptx");
+    nvrtcResult result =
+        ptx ? nvrtc->nvrtcGetPTXSize(program, bytes) : nvrtc->nvrtcGetCUBINSize(program, bytes);
+    *output = NULL;
+    if (!result && *bytes && !(*output = malloc(*bytes + 1))) return tmg_fail_memory();
+    if (!result && *bytes)
+        result =
+            ptx ? nvrtc->nvrtcGetPTX(program, *output) : nvrtc->nvrtcGetCUBIN(program, *output);
+    if (result || !*bytes) {
+        free(*output);
+        return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC gave no %s for %s", job->request->name,
+                        job->request->kind, job->request->arch);
+    }
+    (*output)[*bytes] = 0;
+    if (ptx) *bytes = strlen(*output);  // NVRTC counts the zero
+    return TMAGEN_OK;
+}
+
+// What a compile leaves; both texts are the caller's to free.
+struct product {
+    char *output, *log;
+    size_t bytes;
+    struct tmg_entry_info info;
+};
+
+static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
+                           const struct job *job, struct product *product) {
+    nvrtcResult result = NVRTC_ERROR_INVALID_OPTION;
+    for (int talk = REPORTING; talk >= 0 && result == NVRTC_ERROR_INVALID_OPTION; --talk)
+        result = run_compiler(nvrtc, program, job, talk);
+    product->log = read_log(nvrtc, program);
+    if (!product->log) return tmg_fail_memory();
+    int status = result ? fail_compile(job, result, product->log)
+                        : read_output(nvrtc, program, job, &product->output, &product->bytes);
+    if (status) free(product->log);
+    return status;
+}
+
+static int compile(const struct job *job, struct product *product) {
+    const struct tmg_nvrtc *nvrtc = tmg_nvrtc();
+    if (!nvrtc) return TMAGEN_ERROR_NO_COMPILER;
+    double start = now_ms();
+    char name[256];
+    snprintf(name, sizeof name, "%s%s", tmg_source_folder, job->request->name);
+    char *source = strndup(job->request->source, job->request->source_bytes);
+    if (!source) return tmg_fail_memory();
+    nvrtcProgram program = NULL;
+    nvrtcResult result = nvrtc->nvrtcCreateProgram(&program, source, name, 0, NULL, NULL);
+    int status =
+        result ? fail_compile(job, result, NULL) : compile_program(nvrtc, program, job, product);
+    if (!result) nvrtc->nvrtcDestroyProgram(&program);
+    free(source);
+    if (status) return status;
+    memset(&product->info, 0, sizeof product->info);
+    tmg_resources_parse(product->log, &product->info.resources);
+    tmg_resources_strip(product->log);
+    product->info.compile_us = (int64_t)((now_ms() - start) * 1e3);
+    const char *hex = strchr(job->place->id, ' ');
+    snprintf(product->info.compiler, sizeof product->info.compiler, "nvrtc %d.%d %.12s",
+             nvrtc->major, nvrtc->minor, hex ? hex + 1 : "");
+    return TMAGEN_OK;
+}
+
+// ---- Giving the result
+
+static void give_info(const struct tmg_entry_info *info, tmagen_code *code) {
+    code->resources = info->resources;
+    code->compile_ms = (double)info->compile_us / 1e3;
+    memcpy(code->compiler, info->compiler, sizeof code->compiler);
+}
+
+static void give_stored(struct tmg_stored *stored, tmagen_code *code) {
+    code->owner = stored->block;
+    code->data = stored->entry.code;
+    code->bytes = stored->entry.code_bytes;
+    code->log = stored->entry.log;
+    code->hit = 1;
+    memcpy(code->key, stored->key, sizeof code->key);
+    give_info(&stored->entry.info, code);
+}
+
+// Code and log in one block, so that one free() returns both.
+static int give_product(struct product *product, tmagen_code *code) {
+    size_t log_bytes = strlen(product->log) + 1;
+    char *block = realloc(product->output, product->bytes + 1 + log_bytes);
+    if (!block) return tmg_fail_memory();
+    product->output = block;
+    memcpy(block + product->bytes + 1, product->log, log_bytes);
+    code->owner = block;
+    code->data = block;
+    code->bytes = product->bytes;
+    code->log = block + product->bytes + 1;
+    code->hit = 0;
+    give_info(&product->info, code);
+    product->output = NULL;
+    return TMAGEN_OK;
+}
+
+static void store(const struct tmg_cache *cache, const struct job *job,
+                  const struct product *product) {
+    struct tmg_entry entry = {.request = *job->request,
+                              .compiler = job->place->id,
+                              .info = product->info,
+                              .log = product->log,
+                              .code = product->output,
+                              .code_bytes = product->bytes};
+    if (tmg_cache_store(cache, &entry))
+        tmg_warn("%s", tmagen_error_last());
+    else
+        tmg_cache_trim(cache);
+}
+
+// Compiles, stores in [cache] if there is one, and gives the result.
+static int compile_and_store(const struct tmg_cache *cache, struct job *job) {
+    struct product product = {0};
+    int status = compile(job, &product);
+    if (status) return status;
+    if (cache) store(cache, job, &product);
+    tmg_request_key(job->request, job->place->id, job->code->key);
+    status = give_product(&product, job->code);
+    free(product.output);
+    free(product.log);
+    return status;
+}
+
+static int fail_miss(const struct tmg_cache *cache, const struct job *job, const char *fault) {
+    char key[TMAGEN_KEY_CHARS];
+    tmg_request_key(job->request, job->place ? job->place->id : NULL, key);
+    return tmg_fail(TMAGEN_ERROR_MISS, "%s: not in the cache %s (key %.16s...): %s",
+                    job->request->name, cache->path, key, fault);
+}
+
+static int compile_cached(const struct tmg_cache *cache, struct job *job) {
+    const char *compiler = job->place ? job->place->id : NULL;
+    int any = !compiler || job->mode == TMAGEN_FAIL_ON_MISS;
+    struct tmg_stored stored;
+    const char *fault = tmg_cache_load(cache, job->request, compiler, any, &stored);
+    if (!fault) return give_stored(&stored, job->code), TMAGEN_OK;
+    if (job->mode == TMAGEN_FAIL_ON_MISS) return fail_miss(cache, job, fault);
+    if (!compiler) {
+        tmg_nvrtc_find();
+        return tmg_fail_within(TMAGEN_ERROR_NO_COMPILER,
+                               "%s is not in the cache %s, and cannot be compiled",
+                               job->request->name, cache->path);
+    }
+    tmg_request_key(job->request, compiler, job->code->key);
+    int lock = tmg_cache_lock(cache, job->code->key), status = TMAGEN_OK;
+    fault = lock < 0 ? fault : tmg_cache_load(cache, job->request, compiler, 0, &stored);
+    if (fault)
+        status = compile_and_store(cache, job);
+    else
+        give_stored(&stored, job->code);
+    tmg_cache_unlock(cache, job->code->key, lock);
+    return status;
+}
+
+// Opens the cache and goes through it. Without a cache the kernel is compiled all the same.
+static int compile_job(struct job *job) {
+    struct tmg_cache cache;
+    int cached = job->mode != TMAGEN_NO_CACHE;
+    if (cached && tmg_cache_open(job->cache_dir, job->mode != TMAGEN_FAIL_ON_MISS, &cache)) {
+        if (job->mode == TMAGEN_FAIL_ON_MISS)
+            return tmg_fail_within(TMAGEN_ERROR_MISS, "%s: not in the cache", job->request->name);
+        tmg_warn("%s", tmagen_error_last());
+        cached = 0;
+    }
+    if (!cached) return compile_and_store(NULL, job);
+    int status = compile_cached(&cache, job);
+    tmg_cache_close(&cache);
+    return status;
+}
+
+int tmagen_compile(const char *source, size_t bytes, const tmagen_compile_options *options,
+                   tmagen_code *code) {
+    double start = now_ms();
+    tmagen_code result = {0};
+    struct job job = {.request = &job.text.request, .code = &result};
+    tmg_warnings_clear();
+    int status = code ? tmg_request_describe(source, bytes, options, &job.text)
+                      : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the code");
+    if (status) return status;
+    job.mode = options->mode;
+    job.cache_dir = options->cache_dir;
+    job.place = tmg_nvrtc_find();
+    if ((status = compile_job(&job))) return status;
+    result.elapsed_ms = now_ms() - start;
+    *code = result;
+    return TMAGEN_OK;
+}
+
+void tmagen_code_free(tmagen_code *code) {
+    free(code->owner);
+    *code = (tmagen_code){0};
+}
+
+int tmagen_compiler_describe(char *text, size_t size) {
+    const struct tmg_nvrtc_place *place = tmg_nvrtc_find();
+    const struct tmg_nvrtc *nvrtc = place ? tmg_nvrtc() : NULL;
+    if (!nvrtc) return TMAGEN_ERROR_NO_COMPILER;
+    snprintf(text, size, "nvrtc %d.%d, %s, %s", nvrtc->major, nvrtc->minor, place->id, place->path);
+    return TMAGEN_OK;
+}

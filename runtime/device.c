@@ -1,0 +1,83 @@
+// Devices by name, and the public functions that only pass on to the device's backend.
+#include "runtime/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+
+// The emulator may be left out of a build; then its name is unknown.
+#pragma weak tmg_emu_backend
+static const struct tmg_backend *const backends[] = {&tmg_cuda_backend, &tmg_emu_backend};
+
+// Finds the backend that [name] begins with, and the ordinal after its ':', 0 without one.
+static const struct tmg_backend *find_backend(const char *name, int *ordinal) {
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; ++i) {
+        size_t length = backends[i] ? strlen(backends[i]->name) : 0;
+        if (!length || strncmp(name, backends[i]->name, length)) continue;
+        const char *rest = name + length;
+        char *end = NULL;
+        long number = *rest == ':' ? strtol(rest + 1, &end, 10) : 0;
+        if (*rest && (*rest != ':' || end == rest + 1 || *end || number < 0 || number > 1023))
+            continue;
+        *ordinal = (int)number;
+        return backends[i];
+    }
+    return NULL;
+}
+
+int tmagen_device_open(const char *name, tmagen_device **device) {
+    int ordinal = 0;
+    if (!name || !device) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device's name is missing");
+    const struct tmg_backend *backend = find_backend(name, &ordinal);
+    if (!backend)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "no device is called '%.64s'; legal: cuda, cuda:N%s",
+                        name, backends[1] ? ", emu" : "");
+    tmagen_device *opened = calloc(1, sizeof *opened);
+    if (!opened) return tmg_fail_memory();
+    opened->backend = backend;
+    int status = backend->open(ordinal, &opened->state, &opened->info);
+    opened->info.backend = backend->name;
+    if (status)
+        free(opened);
+    else
+        *device = opened;
+    return status;
+}
+
+void tmagen_device_close(tmagen_device *device) {
+    if (!device) return;
+    device->backend->close(device->state);
+    free(device);
+}
+
+int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info) {
+    *info = device->info;
+    return TMAGEN_OK;
+}
+
+int tmagen_device_synchronize(tmagen_device *device) {
+    return device->backend->synchronize(device->state);
+}
+
+int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address) {
+    if (bytes) return device->backend->alloc(device->state, bytes, address);
+    *address = 0;
+    return TMAGEN_OK;
+}
+
+void tmagen_memory_free(tmagen_device *device, tmagen_address address) {
+    if (address) device->backend->free(device->state, address);
+}
+
+int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from, size_t bytes) {
+    return bytes ? device->backend->upload(device->state, to, from, bytes) : TMAGEN_OK;
+}
+
+int tmagen_memory_download(tmagen_device *device, void *to, tmagen_address from, size_t bytes) {
+    return bytes ? device->backend->download(device->state, to, from, bytes) : TMAGEN_OK;
+}
+
+int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {
+    return bytes ? device->backend->fill(device->state, to, byte, bytes) : TMAGEN_OK;
+}

@@ -1,0 +1,197 @@
+// Loading a kernel: manifest, source, code from the cache or the compiler, module on the device.
+#include "runtime/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/error.h"
+#include "runtime/file.h"
+#include "runtime/prepare.h"
+
+enum { MAX_SOURCE = 64 << 20, MAX_PATH = 4096 };
+
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+// What one load works on.
+struct loading {
+    tmagen_device *device;
+    const tmagen_load_options *options;
+    char path[MAX_PATH];  // of the manifest
+    tmagen_kernel *kernel;
+    char *source;
+    size_t source_bytes;
+    tmagen_code code;
+};
+
+// A name that ends in .json is a path; others are looked up in the options' directory.
+static int find_manifest(const char *name, struct loading *load) {
+    size_t length = strlen(name);
+    const char *folder = load->options->directory;
+    if (!folder || !*folder) folder = getenv("TMAGEN_KERNELS");
+    if (!folder || !*folder) folder = "out";
+    int is_path = length > 5 && !strcmp(name + length - 5, ".json");
+    int needed = is_path ? snprintf(load->path, MAX_PATH, "%s", name)
+                         : snprintf(load->path, MAX_PATH, "%s/%s.json", folder, name);
+    if (needed < MAX_PATH) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the manifest's path is too long");
+}
+
+static int read_manifest(const char *name, struct loading *load) {
+    const char *text = load->options->manifest_text;
+    struct tmg_manifest **manifest = &load->kernel->manifest;
+    if (text) return tmg_manifest_parse(text, strlen(text), name, manifest);
+    int status = find_manifest(name, load);
+    return status ? status : tmg_manifest_read(load->path, manifest);
+}
+
+// The source: given, or the manifest's file, which lies beside it.
+static int read_source(struct loading *load) {
+    const char *text = load->options->source_text;
+    const char *file = load->kernel->manifest->source;
+    if (text || load->options->manifest_text) {
+        load->source = text ? strdup(text) : NULL;
+        load->source_bytes = text ? strlen(text) : 0;
+        if (!text)
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                            "a manifest in memory needs its source there too");
+        return load->source ? TMAGEN_OK : tmg_fail_memory();
+    }
+    char path[MAX_PATH + TMG_MAX_NAME];
+    const char *slash = strrchr(load->path, '/');
+    int folder = slash ? (int)(slash - load->path + 1) : 0;
+    snprintf(path, sizeof path, "%.*s%s", folder, load->path, file);
+    return tmg_file_read(path, MAX_SOURCE, &load->source, &load->source_bytes);
+}
+
+// sm_90a runs on sm_90 and nowhere else; sm_90 runs on every sm_9x that is not older.
+static int check_arch(const struct loading *load) {
+    const char *needed = load->kernel->manifest->arch, *has = load->device->info.arch;
+    size_t digits = strcspn(needed, "af");
+    if (load->device->backend->kind == TMAGEN_PTX)
+        return TMAGEN_OK;  // the emulator checks instructions
+    int exact = needed[digits] == 'a';
+    int matches = exact
+                      ? strlen(has) == digits && !strncmp(needed, has, digits)
+                      : digits == strlen(has) && digits > 1 && !strncmp(needed, has, digits - 1) &&
+                            needed[digits - 1] <= has[digits - 1];
+    if (matches) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_NO_DEVICE, "%s is a kernel for %s; this device, %s, is %s",
+                    load->kernel->manifest->name, needed, load->device->info.name, has);
+}
+
+static int get_code(struct loading *load) {
+    const struct tmg_manifest *manifest = load->kernel->manifest;
+    tmagen_compile_options options = {.kind = load->device->backend->kind,
+                                      .mode = load->options->mode,
+                                      .arch = manifest->arch,
+                                      .name = manifest->source,
+                                      .cache_dir = load->options->cache_dir};
+    return tmagen_compile(load->source, load->source_bytes, &options, &load->code);
+}
+
+static void fill_info(const struct loading *load, const struct tmg_module_info *module) {
+    tmagen_kernel *kernel = load->kernel;
+    const struct tmg_manifest *manifest = kernel->manifest;
+    tmagen_kernel_info *info = &kernel->info;
+    info->name = manifest->name;
+    info->resources = load->code.resources;
+    if (module->registers >= 0) info->resources.registers = module->registers;
+    if (module->local_bytes >= 0) info->resources.stack_bytes = module->local_bytes;
+    if (module->shared_bytes >= 0) info->resources.shared_bytes = module->shared_bytes;
+    info->block_threads = (int)(manifest->block[0] * manifest->block[1] * manifest->block[2]);
+    info->cluster_blocks =
+        (int)(manifest->cluster[0] * manifest->cluster[1] * manifest->cluster[2]);
+    info->dynamic_shared_bytes = (int)manifest->shared_memory;
+    info->blocks_per_sm = module->blocks_per_sm;
+    memcpy(info->key, load->code.key, sizeof info->key);
+    memcpy(info->compiler, load->code.compiler, sizeof info->compiler);
+    info->hit = load->code.hit;
+    info->compile_ms = load->code.hit ? 0 : load->code.compile_ms;
+}
+
+// Loads the code as a module of the device.
+static int load_module(struct loading *load, struct tmg_module_info *info) {
+    tmagen_kernel *kernel = load->kernel;
+    const struct tmg_manifest *manifest = kernel->manifest;
+    size_t param_bytes[TMG_MAX_PARAMS];
+    for (unsigned i = 0; i < manifest->param_count; ++i)
+        param_bytes[i] = tmg_param_bytes(&manifest->params[i]);
+    const struct tmg_backend *backend = load->device->backend;
+    char *text = backend->kind == TMAGEN_PTX ? json_dumps(manifest->document, JSON_COMPACT) : NULL;
+    struct tmg_module_source source = {.code = load->code.data,
+                                       .bytes = load->code.bytes,
+                                       .entry = manifest->entry,
+                                       .param_bytes = param_bytes,
+                                       .param_count = manifest->param_count,
+                                       .dynamic_shared_bytes = manifest->shared_memory,
+                                       .manifest = text,
+                                       .source = load->source};
+    memcpy(source.block, manifest->block, sizeof source.block);
+    memcpy(source.cluster, manifest->cluster, sizeof source.cluster);
+    int status = backend->module_load(load->device->state, &source, &kernel->module, info);
+    free(text);
+    return status;
+}
+
+static int load_kernel(const char *name, struct loading *load) {
+    double start = now_ms();
+    int status = read_manifest(name, load);
+    if (!status) status = check_arch(load);
+    if (!status) status = read_source(load);
+    if (!status) status = get_code(load);
+    if (!status) status = tmg_prepare_layout(load->kernel);
+    double loaded = now_ms();
+    struct tmg_module_info info = {-1, -1, -1, 0, 0};
+    if (!status) status = load_module(load, &info);
+    if (status) return status;
+    load->kernel->capacity = (struct tmg_capacity){load->device->info.sms, info.resident_blocks};
+    fill_info(load, &info);
+    load->kernel->info.module_ms = now_ms() - loaded;
+    load->kernel->info.load_ms = loaded - start - load->kernel->info.compile_ms;
+    return TMAGEN_OK;
+}
+
+int tmagen_kernel_load(tmagen_device *device, const char *name, const tmagen_load_options *options,
+                       tmagen_kernel **kernel) {
+    static const tmagen_load_options defaults;
+    if (!device || !name || !*name || !kernel)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the kernel's name is missing");
+    struct loading load = {.device = device, .options = options ? options : &defaults};
+    load.kernel = calloc(1, sizeof *load.kernel);
+    if (!load.kernel) return tmg_fail_memory();
+    load.kernel->device = device;
+    int status = load_kernel(name, &load);
+    free(load.source);
+    tmagen_code_free(&load.code);
+    if (status)
+        tmagen_kernel_unload(load.kernel);
+    else
+        *kernel = load.kernel;
+    return status;
+}
+
+void tmagen_kernel_unload(tmagen_kernel *kernel) {
+    if (!kernel) return;
+    if (kernel->module)
+        kernel->device->backend->module_unload(kernel->device->state, kernel->module);
+    tmg_prepared_free(&kernel->prepared);
+    tmg_manifest_free(kernel->manifest);
+    free(kernel);
+}
+
+int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info) {
+    if (!kernel || !info)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the result is missing");
+    *info = kernel->info;
+    return TMAGEN_OK;
+}
+
+const struct tmg_manifest *tmg_kernel_manifest(const tmagen_kernel *kernel) {
+    return kernel->manifest;
+}

@@ -1,0 +1,51 @@
+// SHA-256 digests and the key of a compile, by libmd.
+#include "runtime/key.h"
+
+#include <string.h>
+
+void tmg_key_begin(struct tmg_key *key) { SHA256Init(&key->context); }
+
+void tmg_key_add(struct tmg_key *key, const void *part, size_t bytes) {
+    uint64_t length = bytes;
+    SHA256Update(&key->context, (const uint8_t *)&length, sizeof length);
+    SHA256Update(&key->context, part, bytes);
+}
+
+void tmg_key_end(struct tmg_key *key, uint8_t digest[TMG_DIGEST_BYTES]) {
+    SHA256Final(digest, &key->context);
+}
+
+static void write_hex(char *text, const uint8_t *bytes, size_t digits) {
+    static const char hex[] = "0123456789abcdef";
+    for (size_t i = 0; i < digits; ++i) text[i] = hex[bytes[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    text[digits] = 0;
+}
+
+static void add_text(struct tmg_key *key, const char *text) {
+    tmg_key_add(key, text, strlen(text));
+}
+
+void tmg_request_key(const struct tmg_request *request, const char *compiler, char *text) {
+    uint8_t digest[TMG_DIGEST_BYTES];
+    struct tmg_key key;
+    tmg_key_begin(&key);
+    add_text(&key, "tmagen request 1");
+    add_text(&key, request->kind);
+    add_text(&key, request->arch);
+    add_text(&key, request->name);
+    add_text(&key, request->options);
+    tmg_key_add(&key, request->source, request->source_bytes);
+    tmg_key_end(&key, digest);
+    write_hex(text, digest, TMG_REQUEST_HEX);
+    if (compiler) tmg_compiler_key(compiler, text + TMG_REQUEST_HEX);
+}
+
+void tmg_compiler_key(const char *compiler, char *text) {
+    uint8_t digest[TMG_DIGEST_BYTES];
+    struct tmg_key key;
+    tmg_key_begin(&key);
+    add_text(&key, "tmagen compiler 1");
+    add_text(&key, compiler);
+    tmg_key_end(&key, digest);
+    write_hex(text, digest, TMG_COMPILER_HEX);
+}

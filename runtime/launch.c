@@ -1,0 +1,122 @@
+// Launches a kernel: arguments to a key, the key to prepared parameters, those to the device.
+// The first launch with given arguments checks and encodes them (prepare.c); later ones find the
+// result by comparing words, without a lock or an allocation.
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/prepare.h"
+
+static int key_tensors(const struct tmg_manifest *manifest, const tmagen_launch *launch,
+                       uint64_t *key) {
+    if (launch->tensor_count != manifest->tensor_count) return 0;
+    for (size_t i = 0; i < launch->tensor_count; ++i) {
+        const tmagen_tensor *tensor = &launch->tensors[i];
+        int index = tmg_find_tensor(manifest, tensor->name, i);
+        uint64_t *words = key + (size_t)index * TMG_TENSOR_KEY_WORDS;
+        if (index < 0 || words[1]) return 0;  // none of that name, or given twice
+        words[0] = tensor->data;
+        words[1] = (uint64_t)tensor->rank + 1;
+        for (int axis = 0; axis < manifest->tensors[index].rank; ++axis) {
+            words[2 + axis] = tensor->rank ? (uint64_t)tensor->dims[axis] : 0;
+            words[2 + TMAGEN_MAX_RANK + axis] = (uint64_t)tensor->strides[axis];
+        }
+    }
+    return 1;
+}
+
+// A word for each dim: its value and one more, 0 where it is not given.
+static int key_dims(const struct tmg_manifest *manifest, const tmagen_launch *launch,
+                    uint64_t *key) {
+    for (size_t i = 0; i < launch->dim_count; ++i) {
+        int index = tmg_find_dim(manifest, launch->dims[i].name, i);
+        if (index < 0 || key[index] || launch->dims[i].value < 0) return 0;
+        key[index] = (uint64_t)launch->dims[i].value + 1;
+    }
+    return 1;
+}
+
+// A word for each parameter: a scalar's bits and one more, 0 where it is not given.
+static int key_scalars(const struct tmg_manifest *manifest, const tmagen_launch *launch,
+                       uint64_t *key) {
+    for (size_t i = 0; i < launch->scalar_count; ++i) {
+        double value = launch->scalars[i].value;
+        int index = tmg_find_scalar(manifest, launch->scalars[i].name);
+        if (index < 0 || key[index] || value != value) return 0;
+        memcpy(&key[index], &value, sizeof value);
+        ++key[index];
+    }
+    return 1;
+}
+
+// Writes all that distinguishes [launch] to [key]. Returns 0 for arguments that only prepare.c can
+// judge.
+static int make_key(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *key) {
+    const struct tmg_manifest *manifest = kernel->manifest;
+    uint64_t *dims = key + (size_t)manifest->tensor_count * TMG_TENSOR_KEY_WORDS;
+    uint64_t *scalars = dims + manifest->dim_count, *workspace = scalars + manifest->param_count;
+    memset(key, 0, kernel->prepared.key_words * sizeof *key);
+    workspace[0] = launch->workspace;
+    workspace[1] = launch->workspace_bytes;
+    return key_tensors(manifest, launch, key) && key_dims(manifest, launch, dims) &&
+           key_scalars(manifest, launch, scalars);
+}
+
+// Takes the prepared launch from the table, else prepares it and puts it there.
+static int obtain(tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words) {
+    uint64_t key[TMG_MAX_KEY_WORDS], hash = 0;
+    int keyed = make_key(kernel, launch, key);
+    if (keyed) {
+        hash = tmg_hash_words(key, kernel->prepared.key_words);
+        if (tmg_prepared_find(&kernel->prepared, hash, key, words)) return TMAGEN_OK;
+    }
+    int status = tmg_prepare(kernel, launch, words);
+    if (!status && keyed) tmg_prepared_put(&kernel->prepared, hash, key, words);
+    return status;
+}
+
+static int clear_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, void *stream,
+                           uint64_t bytes) {
+    const tmagen_device *device = kernel->device;
+    return device->backend->clear_async(device->state, launch->workspace, bytes, stream);
+}
+
+static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch,
+                 uint64_t *words) {
+    const struct tmg_manifest *manifest = kernel->manifest;
+    const uint64_t *head = words + kernel->head_word;
+    struct tmg_launch_config config = {
+        .grid = {(unsigned)head[0], (unsigned)(head[0] >> 32), (unsigned)head[1]},
+        .dynamic_shared_bytes = manifest->shared_memory,
+        .flags = launch->flags};
+    memcpy(config.block, manifest->block, sizeof config.block);
+    memcpy(config.cluster, manifest->cluster, sizeof config.cluster);
+    void *params[TMG_MAX_PARAMS + 1];
+    for (unsigned i = 0; i < manifest->param_count; ++i) params[i] = words + kernel->param_word[i];
+    int status = head[2] ? clear_workspace(kernel, launch, stream, head[2]) : TMAGEN_OK;
+    if (status) return status;
+    return kernel->device->backend->launch(kernel->device->state, kernel->module, &config, stream,
+                                           params);
+}
+
+int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch) {
+    _Alignas(128) uint64_t words[TMG_MAX_VALUE_WORDS];
+    if (!kernel || !launch)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the launch is missing");
+    if (launch->flags & ~(unsigned)TMAGEN_LAUNCH_OVERLAP)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: flags 0x%x; legal: 0 or TMAGEN_LAUNCH_OVERLAP",
+                        kernel->manifest->name, launch->flags);
+    int status = obtain(kernel, launch, words);
+    if (status || !words[kernel->head_word]) return status;  // a grid of 0 blocks: nothing to do
+    return start(kernel, stream, launch, words);
+}
+
+int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, size_t *bytes) {
+    struct tmg_binding binding;
+    int64_t needed = 0;
+    if (!kernel || !launch || !bytes)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel, the launch or the result is missing");
+    int status = tmg_bind(kernel->manifest, launch, &binding);
+    if (!status && !binding.empty) status = tmg_workspace_bytes(&binding, &needed);
+    if (!status) *bytes = (size_t)needed;
+    return status;
+}

@@ -1,0 +1,249 @@
+// The table of references, and how a problem is laid out from a manifest and the values of its dims.
+// Everything here is the same for all families; what differs is behind the rows.
+#include "runtime/reference/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/reference/numbers.h"
+#include "runtime/reference/random.h"
+
+extern const struct reference reference_gemm;
+
+const struct reference *const references[] = {&reference_gemm, NULL};
+
+static const struct reference *find_name(const char *name) {
+    for (size_t i = 0; references[i]; ++i) {
+        if (!strcmp(references[i]->name, name)) return references[i];
+    }
+    return NULL;
+}
+
+const struct reference *ref_find(const struct tmg_manifest *manifest) {
+    const char *name = json_string_value(json_object_get(manifest->reference, "name"));
+    if (!name) {
+        tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: the manifest names no reference to compare with",
+                 manifest->name);
+        return NULL;
+    }
+    const struct reference *reference = find_name(name);
+    if (!reference) {
+        char known[256] = "";
+        for (size_t i = 0; references[i]; ++i) {
+            strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+            strncat(known, references[i]->name, sizeof known - strlen(known) - 1);
+        }
+        tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: there is no reference \"%s\"; there are: %s",
+                 manifest->name, name, known);
+        return NULL;
+    }
+    const bool accepted = !reference->accepts || reference->accepts(manifest) == TMAGEN_OK;
+    return accepted ? reference : NULL;
+}
+
+static int check_dims(const struct tmg_manifest *manifest, const int64_t *dims) {
+    for (unsigned i = 0; i < manifest->dim_count; ++i) {
+        const struct tmg_dim *dim = &manifest->dims[i];
+        if (dim->value >= 0 && dims[i] != dim->value) {
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s = %lld, but the kernel is for %lld",
+                            dim->name, (long long)dims[i], (long long)dim->value);
+        }
+        if (dims[i] < 1) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is not positive", dim->name);
+        if (dim->multiple_of > 1 && dims[i] % dim->multiple_of) {
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s = %lld is not a multiple of %lld", dim->name,
+                            (long long)dims[i], (long long)dim->multiple_of);
+        }
+    }
+    return TMAGEN_OK;
+}
+
+static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_padding) {
+    const struct tmg_tensor *declared = tensor->declared;
+    const int dtype = num_find(tmg_dtypes[declared->dtype].name);
+    if (dtype < 0) {
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: no reference knows the element type %s",
+                        declared->name, tmg_dtypes[declared->dtype].name);
+    }
+    tensor->dtype = (enum num_type)dtype;
+    tensor->rank = declared->rank;
+    tensor->count = 1;
+    int64_t stride = 1;
+    for (int axis = tensor->rank - 1; axis >= 0; --axis) {
+        const struct tmg_extent *extent = &declared->dims[axis];
+        int64_t size = extent->plus;
+        if (extent->dim >= 0) {
+            int64_t product;
+            if (__builtin_mul_overflow(extent->times, dims[extent->dim], &product) ||
+                __builtin_add_overflow(product, extent->plus, &size)) {
+                return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is too large", declared->name);
+            }
+        }
+        if (size < 1) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is empty", declared->name);
+        tensor->dims[axis] = size;
+        tensor->strides[axis] = stride;
+        if (axis == tensor->rank - 1 && tensor->rank > 1) size += row_padding;
+        if (__builtin_mul_overflow(stride, size, &stride) || stride > INT64_MAX / 16) {
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is too large", declared->name);
+        }
+        tensor->count *= tensor->dims[axis];
+    }
+    tensor->bytes = (size_t)stride * num_types[tensor->dtype].bytes;
+    return TMAGEN_OK;
+}
+
+int ref_problem_make(const struct tmg_manifest *manifest, const struct reference *reference,
+                     const int64_t *dims, int64_t row_padding, struct ref_problem *problem) {
+    *problem = (struct ref_problem){.manifest = manifest, .reference = reference};
+    int status = check_dims(manifest, dims);
+    memcpy(problem->dims, dims, manifest->dim_count * sizeof *dims);
+    for (unsigned i = 0; status == TMAGEN_OK && i < manifest->tensor_count; ++i) {
+        problem->tensors[i].declared = &manifest->tensors[i];
+        status = lay_out(&problem->tensors[i], dims, row_padding);
+    }
+    return status;
+}
+
+static int fill_tensor(const struct ref_problem *problem, struct ref_tensor *tensor,
+                       uint64_t seed) {
+    if (problem->reference->fill) return problem->reference->fill(problem, tensor, seed);
+    const size_t count = tensor->bytes / num_types[tensor->dtype].bytes;
+    return random_normal(tensor->dtype, tensor->data, count, 1, seed);
+}
+
+static void poison_gaps(struct ref_tensor *tensor) {
+    const size_t bytes = num_types[tensor->dtype].bytes;
+    const size_t used = (size_t)tensor->dims[tensor->rank - 1] * bytes;
+    const size_t row = tensor->rank > 1 ? (size_t)tensor->strides[tensor->rank - 2] * bytes : used;
+    for (size_t at = 0; row > used && at < tensor->bytes; at += row) {
+        memset((char *)tensor->data + at + used, 0xff, row - used);
+    }
+}
+
+int ref_problem_fill(struct ref_problem *problem, uint64_t seed) {
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        struct ref_tensor *tensor = &problem->tensors[i];
+        tensor->data = malloc(tensor->bytes);
+        if (!tensor->data) return tmg_fail_memory();
+        if (!tensor->declared->reads) continue;
+        if (fill_tensor(problem, tensor, random_seed(seed, i))) return tmg_fail_memory();
+        poison_gaps(tensor);
+    }
+    return TMAGEN_OK;
+}
+
+void ref_problem_free(struct ref_problem *problem) {
+    for (unsigned i = 0; problem->manifest && i < problem->manifest->tensor_count; ++i) {
+        free(problem->tensors[i].data);
+        problem->tensors[i].data = NULL;
+    }
+}
+
+const struct ref_tensor *ref_tensor_find(const struct ref_problem *problem, const char *name) {
+    const int i = tmg_manifest_tensor(problem->manifest, name);
+    return i < 0 ? NULL : &problem->tensors[i];
+}
+
+int64_t ref_dim(const struct ref_problem *problem, const char *name, int64_t otherwise) {
+    const int i = tmg_manifest_dim(problem->manifest, name);
+    return i < 0 ? otherwise : problem->dims[i];
+}
+
+int64_t ref_offset(const struct ref_tensor *tensor, const int64_t *index) {
+    int64_t offset = 0;
+    for (int axis = 0; axis < tensor->rank; ++axis) offset += index[axis] * tensor->strides[axis];
+    return offset;
+}
+
+void ref_index(const struct ref_tensor *tensor, int64_t linear, int64_t *index) {
+    for (int axis = tensor->rank - 1; axis >= 0; --axis) {
+        index[axis] = linear % tensor->dims[axis];
+        linear /= tensor->dims[axis];
+    }
+}
+
+double ref_read(const struct ref_tensor *tensor, const int64_t *index) {
+    const size_t bytes = num_types[tensor->dtype].bytes;
+    return num_value(tensor->dtype,
+                     (const char *)tensor->data + (size_t)ref_offset(tensor, index) * bytes);
+}
+
+double ref_flops(const struct ref_problem *problem) {
+    return problem->reference->flops ? problem->reference->flops(problem) : 0;
+}
+
+double ref_bytes(const struct ref_problem *problem) {
+    if (problem->reference->bytes) return problem->reference->bytes(problem);
+    double bytes = 0;
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        const struct ref_tensor *tensor = &problem->tensors[i];
+        const int passes = (tensor->declared->reads != 0) + (tensor->declared->writes != 0);
+        bytes += (double)passes * (double)tensor->count * num_types[tensor->dtype].bytes;
+    }
+    return bytes;
+}
+
+int64_t ref_tile(const struct tmg_manifest *manifest, const char *dim, int64_t otherwise) {
+    const int wanted = tmg_manifest_dim(manifest, dim);
+    for (unsigned i = 0; i < manifest->grid.tile_count; ++i) {
+        const struct tmg_tile *tile = &manifest->grid.tiles[i];
+        if (wanted >= 0 && tile->extent.dim == wanted && tile->extent.times == 1) return tile->by;
+    }
+    return otherwise;
+}
+
+// The value of dim [i] in a shape whose values follow [names]; 1 where the name is not listed.
+static int64_t named_value(const struct tmg_dim *dim, const char *names, const int64_t *values) {
+    const size_t len = strlen(dim->name);
+    for (size_t i = 0; *names; ++i) {
+        const size_t word = strcspn(names, " ");
+        if (word == len && !strncmp(names, dim->name, len)) return values[i];
+        names += word + (names[word] == ' ');
+    }
+    return 1;
+}
+
+void ref_shapes_add(struct ref_shapes *shapes, const struct tmg_manifest *manifest,
+                    const char *names, const int64_t *values) {
+    int64_t shape[TMG_MAX_DIMS] = {0};
+    for (unsigned i = 0; i < manifest->dim_count; ++i) {
+        const struct tmg_dim *dim = &manifest->dims[i];
+        const int64_t multiple = dim->multiple_of > 1 ? dim->multiple_of : 1;
+        const int64_t value = named_value(dim, names, values);
+        shape[i] = dim->value >= 0 ? dim->value : (value + multiple - 1) / multiple * multiple;
+    }
+    for (size_t i = 0; i < shapes->count; ++i) {
+        if (!memcmp(shapes->shapes[i], shape, sizeof shape)) return;
+    }
+    if (shapes->count == shapes->capacity) {
+        const size_t capacity = shapes->capacity ? 2 * shapes->capacity : 16;
+        void *grown = realloc(shapes->shapes, capacity * sizeof *shapes->shapes);
+        if (!grown) return;
+        shapes->shapes = grown;
+        shapes->capacity = capacity;
+    }
+    memcpy(shapes->shapes[shapes->count++], shape, sizeof shape);
+}
+
+void ref_shapes_free(struct ref_shapes *shapes) {
+    free(shapes->shapes);
+    *shapes = (struct ref_shapes){0};
+}
+
+void ref_spans_add(struct ref_spans *spans, struct ref_span span) {
+    ++spans->total;
+    if (spans->count == REF_SPANS_MAX) return;
+    if (spans->count == spans->capacity) {
+        const size_t capacity = spans->capacity ? 2 * spans->capacity : 64;
+        void *grown = realloc(spans->spans, capacity * sizeof *spans->spans);
+        if (!grown) return;
+        spans->spans = grown;
+        spans->capacity = capacity;
+    }
+    spans->spans[spans->count++] = span;
+}
+
+void ref_spans_free(struct ref_spans *spans) {
+    free(spans->spans);
+    *spans = (struct ref_spans){0};
+}

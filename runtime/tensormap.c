@@ -1,0 +1,89 @@
+// Turns a bound tensor and a box into a tensor map.
+// The driver only says "invalid value", so its rules (cuTensorMapEncodeTiled's documentation) are
+// checked here first, where they can be named.
+#include "runtime/tensormap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/error.h"
+
+// The driver wants the innermost dimension first, and strides in bytes of all but the innermost.
+static void fill_args(const struct tmg_tensor *tensor, const struct tmg_param *param,
+                      const struct tmg_bound_tensor *bound, struct tmg_tensor_map_args *args) {
+    const struct tmg_dtype *dtype = &tmg_dtypes[tensor->dtype];
+    *args = (struct tmg_tensor_map_args){.type = dtype->tensor_map_type,
+                                         .interleave = param->interleave,
+                                         .swizzle = param->swizzle,
+                                         .l2_promotion = param->l2_promotion,
+                                         .fill = param->fill,
+                                         .rank = (uint32_t)tensor->rank,
+                                         .address = bound->data};
+    for (int i = 0; i < tensor->rank; ++i) {
+        int axis = tensor->rank - 1 - i;
+        args->dims[i] = (uint64_t)bound->dims[axis];
+        args->box[i] = param->box[axis];
+        args->element_strides[i] = param->element_strides[axis];
+        if (i > 0) args->strides[i - 1] = (uint64_t)bound->strides[axis] * dtype->bytes;
+    }
+}
+
+// The first rule that [args] break, or NULL. Box, swizzle and element strides were checked with the
+// manifest.
+static const char *broken_rule(const struct tmg_tensor_map_args *args) {
+    if (args->address % 16) return "its address must be a multiple of 16 bytes";
+    for (uint32_t i = 0; i < args->rank; ++i)
+        if (args->dims[i] < 1 || args->dims[i] > UINT64_C(1) << 32)
+            return "its dimensions must be 1 to 2^32";
+    for (uint32_t i = 0; i + 1 < args->rank; ++i) {
+        if (args->strides[i] % 16) return "its strides must be multiples of 16 bytes";
+        if (args->strides[i] >= UINT64_C(1) << 40)
+            return "its strides must be less than 2^40 bytes";
+    }
+    return NULL;
+}
+
+// Appends "; LABEL a,b,c" to [text], as far as it fits.
+static void append(char *text, size_t size, const char *label, const uint64_t *list,
+                   uint32_t count) {
+    char item[24];
+    strncat(text, "; ", size - strlen(text) - 1);
+    strncat(text, label, size - strlen(text) - 1);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(item, sizeof item, "%s%" PRIu64, i ? "," : " ", list[i]);
+        strncat(text, item, size - strlen(text) - 1);
+    }
+}
+
+static void print_args(const struct tmg_tensor_map_args *args, char *text, size_t size) {
+    uint64_t box[TMAGEN_MAX_RANK], steps[TMAGEN_MAX_RANK];
+    for (uint32_t i = 0; i < args->rank; ++i) {
+        box[i] = args->box[i];
+        steps[i] = args->element_strides[i];
+    }
+    snprintf(text, size, "address 0x%" PRIx64 ", type %d, swizzle %d, l2 promotion %d, fill %d",
+             args->address, args->type, args->swizzle, args->l2_promotion, args->fill);
+    append(text, size, "innermost first: dims", args->dims, args->rank);
+    append(text, size, "strides in bytes", args->strides, args->rank - 1);
+    append(text, size, "box", box, args->rank);
+    append(text, size, "element strides", steps, args->rank);
+}
+
+int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest *manifest,
+                          const struct tmg_param *param, const struct tmg_bound_tensor *bound,
+                          struct tmg_tensor_map *map) {
+    const struct tmg_tensor *tensor = &manifest->tensors[param->index];
+    struct tmg_tensor_map_args args;
+    fill_args(tensor, param, bound, &args);
+    const char *rule = broken_rule(&args);
+    if (rule)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: tensor '%s': %s", manifest->name, tensor->name,
+                        rule);
+    int status = device->backend->tensor_map(device->state, &args, map);
+    if (!status) return TMAGEN_OK;
+    char text[768];
+    print_args(&args, text, sizeof text);
+    return tmg_fail_within(status, "%s: tensor '%s': no tensor map from %s", manifest->name,
+                           tensor->name, text);
+}

@@ -1,0 +1,12 @@
+// Tensor maps: what TMA needs to know of a tensor, encoded by the device.
+#pragma once
+
+#include "runtime/binding.h"
+#include "runtime/device.h"
+
+// Encodes [param], a tensor map of [manifest], for its tensor as [bound]. TMAGEN_ERROR_ARGUMENT
+// names the tensor and the rule that it breaks; what the device itself refuses is reported with all
+// arguments.
+int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest *manifest,
+                          const struct tmg_param *param, const struct tmg_bound_tensor *bound,
+                          struct tmg_tensor_map *map);

@@ -1,0 +1,285 @@
+/* libtmagen: load and launch the kernels that tmagen generates. The whole public interface.
+ * It needs no CUDA header: driver and compiler are found at run time, errors are values, nothing is
+ * printed. */
+#ifndef TMAGEN_H
+#define TMAGEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TMAGEN_API __attribute__((visibility("default")))
+#else
+#define TMAGEN_API
+#endif
+
+/* The library's version, as "0.1.0". */
+TMAGEN_API const char *tmagen_version(void);
+
+enum {
+    TMAGEN_MAX_RANK = 5,  /* dimensions of a tensor; the limit of the hardware's tensor maps */
+    TMAGEN_KEY_CHARS = 65 /* a key in hexadecimal and its zero */
+};
+
+/* ---- Errors ------------------------------------------------------------------------------------
+ * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
+ * sentence in the thread's tmagen_error_last(). Out-parameters are untouched on failure. */
+enum {
+    TMAGEN_OK = 0,
+    TMAGEN_ERROR_ARGUMENT = -1,    /* the caller's argument breaks a rule that the message names */
+    TMAGEN_ERROR_MEMORY = -2,      /* host or device memory is exhausted */
+    TMAGEN_ERROR_NO_DRIVER = -3,   /* no CUDA driver, or one that is too old */
+    TMAGEN_ERROR_NO_DEVICE = -4,   /* no such device, or one of another architecture */
+    TMAGEN_ERROR_NO_COMPILER = -5, /* NVRTC is needed and was not found */
+    TMAGEN_ERROR_COMPILE = -6,     /* NVRTC refused the source; the message holds its log */
+    TMAGEN_ERROR_MISS = -7,        /* not in the cache, and compiling was forbidden */
+    TMAGEN_ERROR_MANIFEST = -8,    /* the manifest is not one that this library can trust */
+    TMAGEN_ERROR_FILE = -9,        /* a file could not be read or written */
+    TMAGEN_ERROR_DEVICE = -10      /* the driver or the emulator reported a failure */
+};
+
+/* The message of this thread's latest failed call; "" when none failed. Valid until the next call
+ * of the library in this thread. */
+TMAGEN_API const char *tmagen_error_last(void);
+
+/* A short name of [code], as "no compiler". Never NULL. */
+TMAGEN_API const char *tmagen_error_name(int code);
+
+/* What went less than well in this thread's latest load or compile although it succeeded (a cache
+ * directory that cannot be written, say); "" when nothing did. The library never prints: callers
+ * do. */
+TMAGEN_API const char *tmagen_warning_last(void);
+
+/* ---- Devices ------------------------------------------------------------------------------------
+ */
+typedef struct tmagen_device tmagen_device;
+typedef uint64_t tmagen_address; /* an address in a device's memory */
+
+typedef struct tmagen_device_info {
+    const char *backend; /* "cuda" or "emu"; static */
+    char name[128];      /* "NVIDIA H200" */
+    char arch[16];       /* "sm_90" */
+    int sms;             /* streaming multiprocessors */
+    int clock_khz;       /* highest SM clock */
+    int memory_clock_khz, memory_bus_bits;
+    int shared_memory_per_block; /* bytes, with opt-in */
+    int shared_memory_per_sm;
+    int driver_version; /* 13000 for 13.0; 0 where there is no driver */
+    int64_t l2_bytes;
+    int64_t memory_bytes;
+} tmagen_device_info;
+
+/* Opens [name]: "cuda" or "cuda:N" (the driver's device N), or "emu" (kernels run on this CPU).
+ * On "cuda" the device's primary context is retained, which any other CUDA user of the process
+ * shares. */
+TMAGEN_API int tmagen_device_open(const char *name, tmagen_device **device);
+
+/* Closes [device], which may be NULL. Its kernels must have been unloaded. */
+TMAGEN_API void tmagen_device_close(tmagen_device *device);
+
+TMAGEN_API int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info);
+
+/* Blocks until all work of the device's context is done; reports failures of earlier launches. */
+TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
+
+/* Device memory, for programs that have no allocator of their own. Copies and fills are synchronous
+ * to the caller. [bytes] may be 0: then nothing is allocated, and *address is 0. */
+TMAGEN_API int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address);
+TMAGEN_API void tmagen_memory_free(tmagen_device *device, tmagen_address address);
+TMAGEN_API int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from,
+                                    size_t bytes);
+TMAGEN_API int tmagen_memory_download(tmagen_device *device, void *to, tmagen_address from,
+                                      size_t bytes);
+TMAGEN_API int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte,
+                                  size_t bytes);
+
+/* ---- Compiling, through the cache ---------------------------------------------------------------
+ */
+typedef enum tmagen_mode {
+    TMAGEN_COMPILE_ON_MISS = 0,
+    TMAGEN_FAIL_ON_MISS = 1, /* for production: TMAGEN_ERROR_MISS instead of a compile */
+    TMAGEN_NO_CACHE = 2      /* compile always, neither read nor write the cache */
+} tmagen_mode;
+
+typedef enum tmagen_kind {
+    TMAGEN_CUBIN = 0, /* machine code, for the driver */
+    TMAGEN_PTX = 1    /* text, for the emulator and for reading */
+} tmagen_kind;
+
+typedef struct tmagen_compile_options {
+    tmagen_kind kind;
+    tmagen_mode mode;
+    const char *arch; /* "sm_90a" */
+    const char *name; /* the source's file name in messages and line information; no folder */
+    const char
+        *cache_dir; /* NULL: $TMAGEN_CACHE, else $XDG_CACHE_HOME/tmagen, else ~/.cache/tmagen */
+} tmagen_compile_options;
+
+/* What the compiler said of a kernel. -1 where it did not say. */
+typedef struct tmagen_resources {
+    int registers;   /* per thread */
+    int stack_bytes; /* local memory per thread, spills included */
+    int spill_store_bytes, spill_load_bytes;
+    int shared_bytes; /* static shared memory */
+    int barriers;     /* named barriers used */
+} tmagen_resources;
+
+typedef struct tmagen_code {
+    const void *data; /* cubin, or PTX text; PTX ends in a zero that is not counted */
+    size_t bytes;
+    tmagen_resources resources; /* of the source's largest entry */
+    const char *log;            /* the compiler's warnings, a line each; "" for none */
+    char key[TMAGEN_KEY_CHARS];
+    char compiler[64]; /* "nvrtc 13.0 65be0db342ad" */
+    int hit;           /* 1: from the cache */
+    double compile_ms; /* what the compile took, whenever it was done */
+    double elapsed_ms; /* what this call took */
+    void *owner;       /* private: what data and log point into */
+} tmagen_code;
+
+/* Compiles [source] ([bytes] long), or takes the result from the cache. Needs no device, and on a
+ * hit no NVRTC: where none is installed, an entry made by any NVRTC for this source serves.
+ * tmagen_code_free() returns what [code] holds. */
+TMAGEN_API int tmagen_compile(const char *source, size_t bytes,
+                              const tmagen_compile_options *options, tmagen_code *code);
+TMAGEN_API void tmagen_code_free(tmagen_code *code);
+
+/* Where NVRTC was found and which it is: [text] gets one line. Fails with the list of places. */
+TMAGEN_API int tmagen_compiler_describe(char *text, size_t size);
+
+/* ---- Kernels ------------------------------------------------------------------------------------
+ */
+typedef struct tmagen_kernel tmagen_kernel;
+
+typedef struct tmagen_load_options {
+    tmagen_mode mode;
+    const char *directory; /* where names are looked up; NULL: $TMAGEN_KERNELS, else "out" */
+    const char *cache_dir; /* as in tmagen_compile_options */
+    const char
+        *manifest_text;      /* not NULL: the manifest itself; the name is then only for messages */
+    const char *source_text; /* not NULL: the CUDA source itself, else the manifest's source file */
+} tmagen_load_options;
+
+/* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as
+ * DIRECTORY/NAME.json. [options] may be NULL. The kernel belongs to the caller, and [device] must
+ * outlive it. */
+TMAGEN_API int tmagen_kernel_load(tmagen_device *device, const char *name,
+                                  const tmagen_load_options *options, tmagen_kernel **kernel);
+TMAGEN_API void tmagen_kernel_unload(tmagen_kernel *kernel);
+
+typedef struct tmagen_kernel_info {
+    const char *name; /* lives as long as the kernel */
+    tmagen_resources resources;
+    int block_threads, cluster_blocks;
+    int dynamic_shared_bytes;
+    int blocks_per_sm; /* resident at once; 0 where the device cannot say */
+    char key[TMAGEN_KEY_CHARS];
+    char compiler[64];
+    int hit;
+    double compile_ms; /* 0 on a hit */
+    double load_ms;    /* manifest, key and cache, without compile and without the driver */
+    double module_ms;  /* the driver's own module load */
+} tmagen_kernel_info;
+
+TMAGEN_API int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info);
+
+/* ---- Launching ----------------------------------------------------------------------------------
+ */
+typedef struct tmagen_tensor {
+    const char *name;                 /* as in the manifest */
+    tmagen_address data;              /* may be 0 only when the tensor has no element */
+    int rank;                         /* 0: the manifest's dims, from the launch's [dims] */
+    int64_t dims[TMAGEN_MAX_RANK];    /* outermost first */
+    int64_t strides[TMAGEN_MAX_RANK]; /* in elements; all 0: contiguous. The last must be 1 */
+} tmagen_tensor;
+
+typedef struct tmagen_dim {
+    const char *name;
+    int64_t value; /* 0 is legal, and then the launch does nothing, successfully */
+} tmagen_dim;
+
+typedef struct tmagen_scalar {
+    const char *name;
+    double value;
+} tmagen_scalar;
+
+enum {
+    TMAGEN_LAUNCH_OVERLAP = 1 /* may start while the stream's previous kernel drains (programmatic
+                                 dependent launch); only for kernels that wait by griddepcontrol */
+};
+
+/* Every dynamic dim of the manifest must follow from a tensor's dims or be named in [dims]. */
+typedef struct tmagen_launch {
+    const tmagen_tensor *tensors;
+    size_t tensor_count;
+    const tmagen_dim *dims;
+    size_t dim_count;
+    const tmagen_scalar *scalars; /* those not named take the manifest's default */
+    size_t scalar_count;
+    tmagen_address workspace;
+    size_t workspace_bytes;
+    unsigned flags; /* TMAGEN_LAUNCH_* */
+} tmagen_launch;
+
+/* Launches [kernel] on [stream] (a CUstream or cudaStream_t; NULL: the default stream), with
+ * tensors by name. Safe from any thread; capturable in a CUDA graph. The first launch with given
+ * addresses and shapes checks them and encodes the tensor maps; later ones neither allocate nor
+ * lock. */
+TMAGEN_API int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream,
+                                    const tmagen_launch *launch);
+
+/* The bytes of workspace that [launch] (whose own workspace is ignored) needs; 0 for most kernels.
+ */
+TMAGEN_API int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch,
+                                       size_t *bytes);
+
+/* ---- The cache's own care
+ * ------------------------------------------------------------------------ [directory] is as
+ * tmagen_compile_options.cache_dir. */
+typedef struct tmagen_cache_entry {
+    char key[TMAGEN_KEY_CHARS];
+    tmagen_kind kind;
+    char name[128], arch[32], compiler[64];
+    tmagen_resources resources;
+    int64_t bytes;     /* of the file */
+    int64_t last_used; /* seconds since the epoch */
+    const char *fault; /* NULL, or why the entry is unusable; such an entry is a miss */
+} tmagen_cache_entry;
+
+/* Calls [visit] for each entry, the latest used first, until it returns non-zero, which is
+ * returned. With [verify] every digest is recomputed, else only headers are read. */
+TMAGEN_API int tmagen_cache_list(const char *directory, int verify,
+                                 int (*visit)(const tmagen_cache_entry *entry, void *context),
+                                 void *context);
+
+typedef struct tmagen_cache_stats {
+    char directory[4096];
+    int64_t entries, bytes, limit;  /* [limit]: $TMAGEN_CACHE_LIMIT in MiB, else 1 GiB; in bytes */
+    int64_t stale_files;            /* temporaries and locks that no process holds */
+    int64_t removed, removed_bytes; /* by the call */
+} tmagen_cache_stats;
+
+TMAGEN_API int tmagen_cache_stat(const char *directory, tmagen_cache_stats *stats);
+
+/* Removes the least recently used entries until at most [limit] bytes are left (negative: the
+ * configured limit), and what killed processes left behind. tmagen_cache_clear() removes all. */
+TMAGEN_API int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *stats);
+TMAGEN_API int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats);
+
+/* Removes what fails verification. */
+TMAGEN_API int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats);
+
+/* Explains in [text] whether compiling [source] with [options] would hit, and if not, which part of
+ * the key differs from the nearest entry, with the first differing line of the source. */
+TMAGEN_API int tmagen_cache_why(const char *source, size_t bytes,
+                                const tmagen_compile_options *options, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Writes an assembler file: the bytes of the given files and the table embed_files of gen/embed.h.
+# Assembler, because .incbin takes any bytes of any size at once, where a C array costs minutes.
+#
+# usage: scripts/embed.sh FILE... > embed.S     paths as seen from the folder of the assembler's run
+set -eu
+
+for path in "$@"; do
+    case $path in
+    *[!A-Za-z0-9_./-]*)
+        echo "embed: $path: only letters, digits and _ . / - may stand in such a name" >&2
+        exit 1
+        ;;
+    esac
+done
+
+echo '    .section .rodata'
+number=0
+for path in "$@"; do
+    printf '.Lpath_%d:\n    .asciz "%s"\n' $number "$path"
+    printf '.Lbegin_%d:\n    .incbin "%s"\n.Lend_%d:\n    .byte 0\n' $number "$path" $number
+    number=$((number + 1))
+done
+
+echo '    .section .data.rel.ro, "aw"'
+echo '    .globl embed_files, embed_files_count'
+echo '    .balign 8'
+echo 'embed_files:'
+for row in $(seq 0 $((number - 1))); do
+    echo "    .quad .Lpath_$row, .Lbegin_$row, .Lend_$row"
+done
+echo 'embed_files_count:'
+echo "    .quad $number"
+echo '    .section .note.GNU-stack, "", %progbits'

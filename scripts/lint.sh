@@ -1,0 +1,26 @@
+#!/bin/sh
+# What a reader may rely on in every file: one format, sound shell, 100 columns, 600 lines.
+# The format itself stands in .clang-format alone; for warnings the Makefile asks both compilers.
+#
+# usage: scripts/lint.sh      prints every finding; exit 1 if there was any
+set -u
+bad=0
+finding() {
+    echo "lint: $*"
+    bad=1
+}
+
+# files PATTERN... - those of git's, and those that are new and not ignored.
+files() { git ls-files --cached --others --exclude-standard -- "$@" ':!out/*'; }
+
+files '*.[ch]' | xargs clang-format --dry-run -Werror || finding "format: make format mends it"
+if command -v shellcheck >/dev/null; then
+    files '*.sh' .ci/run | xargs shellcheck || finding "shellcheck"
+fi
+files '*.[ch]' '*.sh' .ci/run Makefile | xargs awk '
+    length > 100 { print FILENAME ":" FNR ": " length " columns"; bad = 1 }
+    END { exit bad }' || finding "over 100 columns"
+files '*.[ch]' '*.lua' '*.in' '*.cuh' '*.sh' | xargs awk '
+    FNR == 601 { print FILENAME ": over 600 lines"; bad = 1 }
+    END { exit bad }' || finding "over 600 lines"
+exit $bad

@@ -1,0 +1,116 @@
+-- gemm: D[M,N] = A[M,K] B[N,K]^T on Hopper, A and B K-major, fp32 sums. The knobs, the ladder and its legality.
+-- The knob table is the one source of validation, defaults, `tmagen explain gemm` and the error messages.
+
+local plan = require "plan"
+local manifest = require "manifest"
+local checks = require "checks"
+
+local input_types = { "bf16", "fp16" }
+local output_types = { "bf16", "fp16", "fp32" }
+
+local knobs = {
+    { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
+    { "problem.b", type = "enum", values = input_types, default = function(s) return s.problem.a end,
+      doc = "element type of B; wgmma wants that of A" },
+    { "problem.d", type = "enum", values = output_types, default = function(s) return s.problem.a end,
+      doc = "element type of D and of the bias" },
+    { "problem.m", type = "dim", default = "dynamic", doc = "rows of A and D, any number" },
+    { "problem.n", type = "dim", default = "dynamic",
+      doc = "rows of B, columns of D: a multiple of 16 bytes of D with store: tma, else of 2 elements" },
+    { "problem.k", type = "dim", default = "dynamic", doc = "columns of A and B, a multiple of 8" },
+    { "math", type = "enum", values = { "fma", "wgmma" }, default = "wgmma",
+      doc = "fma: one thread an element; wgmma: warpgroups on the tensor cores, operands by TMA" },
+    { "tile.m", type = "int", values = { 16, 32, 64, 128, 192, 256 }, default = 128, unit = "rows",
+      doc = "rows of D that one CTA computes at a time" },
+    { "tile.n", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "columns",
+      doc = "columns of D that one CTA computes at a time; the N of wgmma" },
+    { "tile.k", type = "int", values = { 16, 32, 64, 128 }, default = 64, unit = "columns",
+      doc = "columns of A and B in one stage" },
+    { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",
+      doc = "depth of the ring between the producer and the consumers" },
+    { "mma_in_flight", type = "int", values = { 0, 1 }, default = function(s) return s.stages > 1 and 1 or 0 end,
+      doc = "k steps whose wgmma may still run while the next are issued; 1 releases a stage one step late" },
+    { "schedule", type = "enum", values = { "cooperative", "pingpong" }, default = "cooperative",
+      doc = "cooperative: the consumer warpgroups share a tile; pingpong: two alternate whole tiles, "
+          .. "one multiplying while the other stores" },
+    { "grid", type = "enum", values = { "tiles", "persistent" }, default = "tiles",
+      doc = "tiles: a CTA a tile; persistent: a CTA an SM that walks the tiles" },
+    { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
+      doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
+    { "raster.group", type = "int", min = 1, max = 64, default = 8, unit = "tiles",
+      doc = "tiles (clusters, where there are any) that a group spans" },
+    { "cluster.m", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
+      doc = "CTAs below each other that share, by multicast, the tile of B" },
+    { "cluster.n", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
+      doc = "CTAs beside each other that share, by multicast, the tile of A" },
+    { "warps.producer.count", type = "int", values = { 0, 4 }, default = 0, unit = "warps",
+      doc = "warps that issue TMA loads; 0: the consumers issue their own" },
+    { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
+      when = function(s) return s.warps.producer.count > 0 end, when_doc = "there are producer warps",
+      doc = "registers that the producer keeps (setmaxnreg)" },
+    { "warps.consumer.count", type = "int", values = { 4, 8, 12 }, default = 4, unit = "warps",
+      doc = "warps that multiply and store, in warpgroups of 4" },
+    { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
+      when = function(s) return s.warps.producer.count > 0 end, when_doc = "there are producer warps",
+      doc = "registers that a consumer takes (setmaxnreg)" },
+    { "swizzle_bits.a", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+      doc = "span of A's swizzle in shared memory: 7 = 128 bytes, 6 = 64, 5 = 32, 0 = none" },
+    { "swizzle_bits.b", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+      doc = "the same for B" },
+    { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      doc = "the same for D's staging buffers" },
+    { "epilogue.store", type = "enum", values = { "direct", "tma" }, default = "direct",
+      doc = "direct: pairs from registers; tma: stmatrix into swizzled staging, bulk store drained late" },
+    { "epilogue.tile.m", type = "int", values = { 64, 128 }, default = 64, unit = "rows",
+      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      doc = "rows of a staging buffer" },
+    { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = 64, unit = "columns",
+      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      doc = "columns of a staging buffer" },
+    { "epilogue.buffers", type = "int", min = 1, max = 4, default = 2, unit = "buffers",
+      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      doc = "staging buffers of a warpgroup, written in turn" },
+    { "epilogue.ops", type = "list", of = { "bias" }, default = {},
+      doc = "applied in fp32 before rounding; bias: adds bias[n]" },
+}
+
+local phases = {
+    [0] = { title = "naive", doc = "one thread computes one element in fp32",
+            sets = { ["math"] = "fma", ["tile.m"] = 16, ["tile.n"] = 16 } },
+    [1] = { title = "TMA and wgmma", doc = "one warpgroup loads one stage by TMA and multiplies it, in turns",
+            sets = { ["math"] = "wgmma", ["tile.m"] = 128, ["tile.n"] = 128, ["tile.k"] = 64, ["stages"] = 1 } },
+    [2] = { title = "ring", doc = "a producer warp fills a ring of stages ahead of the consumers; setmaxnreg",
+            sets = { ["stages"] = 4, ["warps.producer.count"] = 4, ["warps.producer.registers"] = 40,
+                     ["warps.consumer.registers"] = 232 } },
+    [3] = { title = "two consumers", doc = "two consumer warpgroups share a tile of twice the width",
+            sets = { ["warps.consumer.count"] = 8, ["tile.n"] = 256 } },
+    [4] = { title = "persistent", doc = "one CTA an SM walks the tiles in an order that the L2 likes",
+            sets = { ["grid"] = "persistent", ["raster.along"] = "m", ["raster.group"] = 8 } },
+    [5] = { title = "clusters", doc = "two CTAs share the tile of B by multicast",
+            sets = { ["cluster.m"] = 2, ["raster.group"] = 4 } },
+    [6] = { title = "TMA store", doc = "stmatrix into swizzled staging, TMA store drained under the next tile",
+            sets = { ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7, ["epilogue.tile.m"] = 64,
+                     ["epilogue.tile.n"] = 64, ["epilogue.buffers"] = 2 } },
+    [7] = { title = "ping-pong", doc = "two warpgroups alternate tiles: one multiplies while the other stores",
+            sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6, ["raster.group"] = 8 } },
+}
+
+return {
+    name = "gemm",
+    doc = "D[M,N] = A[M,K] B[N,K]^T (+ bias[N]), A and B K-major, fp32 sums, on sm_90a",
+    template = function(s)
+        if s.math == "fma" then
+            return "naive.cu.in"
+        end
+        return s.warps.producer.count == 0 and "single.cu.in" or "pipelined.cu.in"
+    end,
+    arch = { "sm_90a" },
+    knobs = knobs,
+    phases = phases,
+    default_phase = 6,
+    checks = checks,
+    plan = plan.plan,
+    env = plan.env,
+    manifest = manifest,
+}

@@ -1,0 +1,101 @@
+-- manifest.lua: what the runtime must know of a gemm kernel: tensors, parameters, grid, barriers.
+-- The only thing that the runtime ever reads of it; version 1 of the manifest.
+
+local bytes_of = { bf16 = 2, fp16 = 2, fp32 = 4 }
+
+local function dims(s)
+    local n_multiple = s.epilogue.store == "tma" and 16 // bytes_of[s.problem.d] or 2
+    local multiples = { m = 1, n = s.math == "fma" and 1 or n_multiple, k = s.math == "fma" and 1 or 8 }
+    local list = {}
+    for i, name in ipairs { "m", "n", "k" } do
+        local fields = { { "name", name } }
+        if multiples[name] > 1 then
+            fields[#fields + 1] = { "multiple_of", multiples[name] }
+        end
+        if s.problem[name] ~= "dynamic" then
+            fields[#fields + 1] = { "value", s.problem[name] }
+        end
+        list[i] = json.object(fields)
+    end
+    return json.array(list)
+end
+
+-- [alignment] of the pointer and [stride] between rows, in bytes: 16 where TMA reads or writes the tensor
+local function tensor(name, dtype, dim_names, access, alignment, stride)
+    return json.object { { "name", name }, { "dtype", dtype }, { "dims", json.array(dim_names) },
+        { "access", access }, { "alignment", alignment }, { "stride_bytes_multiple", stride } }
+end
+
+local function tensors(s, p)
+    local d_bytes = bytes_of[s.problem.d]
+    local input = s.math == "fma" and 2 or 16
+    local output = s.math == "fma" and d_bytes or p.store and 16 or 2 * d_bytes
+    local list = {
+        tensor("a", s.problem.a, { "m", "k" }, "read", input, input),
+        tensor("b", s.problem.b, { "n", "k" }, "read", input, input),
+    }
+    if p.bias then
+        list[#list + 1] = tensor("bias", s.problem.d, { "n" }, "read", d_bytes, d_bytes)
+    end
+    list[#list + 1] = tensor("d", s.problem.d, { "m", "n" }, "write", output, output)
+    return json.array(list)
+end
+
+local function grid(s)
+    if s.grid == "persistent" then
+        return json.object { { "rule", "persistent" }, { "tiles", json.array {
+            json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
+            json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } } } },
+            { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
+    end
+    return json.object { { "rule", "tiles" }, { "tiles", json.array {
+        json.object { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } },
+        json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } } } } }
+end
+
+local function parameters(p)
+    local list = {}
+    for i, parameter in ipairs(p.parameters) do
+        local row, fields = parameter.row, {}
+        for _, key in ipairs { "kind", "tensor", "dim", "axis", "type", "swizzle_bytes" } do
+            if row[key] ~= nil then
+                fields[#fields + 1] = { key, row[key] }
+            end
+        end
+        if row.box then
+            fields[#fields + 1] = { "box", json.array(row.box) }
+        end
+        list[i] = json.object(fields)
+    end
+    return json.array(list)
+end
+
+local function barriers(p)
+    local list = {}
+    for i, barrier in ipairs(p.barriers) do
+        list[i] = json.object { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
+            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
+    end
+    return json.array(list)
+end
+
+local function roles(p)
+    local list = {}
+    for i, role in ipairs(p.roles) do
+        list[i] = json.object { { "name", role.name }, { "first_warp", role.first_warp }, { "warps", role.warps } }
+    end
+    return json.array(list)
+end
+
+return function(s, p)
+    return json.object {
+        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "gemm" }, { "entry", s.name }, { "arch", s.arch },
+        { "source", s.name .. ".cu" },
+        { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
+        { "shared_memory", p.smem_bytes },
+        { "dims", dims(s) }, { "tensors", tensors(s, p) }, { "grid", grid(s) }, { "params", parameters(p) },
+        { "workspace", json.object { { "rule", "none" } } },
+        { "barriers", barriers(p) }, { "roles", roles(p) },
+        { "reference", json.object { { "name", "gemm" }, { "ops", json.array(s.epilogue.ops) } } },
+    }
+end

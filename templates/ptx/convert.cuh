@@ -1,0 +1,55 @@
+// convert.cuh: fp32 to and from the 16-bit floats, and their way into shared memory.
+// Packed pairs hold the lower-addressed element in the low half.
+
+// (low, high) rounded to nearest even
+__device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
+    uint32_t packed;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
+__device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
+    uint32_t packed;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
+__device__ __forceinline__ float to_float(bf16 value) {
+    return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+}
+
+__device__ __forceinline__ float to_float(fp16 value) {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+    return result;
+}
+
+__device__ __forceinline__ float to_float(float value) {
+    return value;
+}
+
+// four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
+__device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
+                                            uint32_t m3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
+                 "r"(m1), "r"(m2), "r"(m3)
+                 : "memory");
+}
+
+__device__ __forceinline__ void stmatrix_x2(uint32_t address, uint32_t m0, uint32_t m1) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0), "r"(m1)
+                 : "memory");
+}
+
+// two floats to [address], 8-byte aligned
+__device__ __forceinline__ void st_shared_v2(uint32_t address, float x, float y) {
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+
+__device__ __forceinline__ bf16 to_bf16(float value) {
+    return {static_cast<uint16_t>(cvt_rn_bf16x2(value, 0))};
+}
+
+__device__ __forceinline__ fp16 to_fp16(float value) {
+    return {static_cast<uint16_t>(cvt_rn_f16x2(value, 0))};
+}

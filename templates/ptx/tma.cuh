@@ -1,0 +1,45 @@
+// tma.cuh: tensor copies between global and shared memory (cp.async.bulk.tensor, PTX ISA 9.7.9.27).
+// One thread issues a whole box; coordinates are in elements, innermost first, and may lie outside the tensor.
+
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
+__device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
+                                            uint64_t *barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3}], [%4];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier))
+        : "memory");
+}
+
+// the same into every CTA of the cluster whose bit is set in [ctas], at the same place, on its own barrier
+__device__ __forceinline__ void tma_load_2d_multicast(void *destination, const TensorMap *map, int x, int y,
+                                                      uint64_t *barrier, uint16_t ctas) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier)), "h"(ctas)
+        : "memory");
+}
+
+// [source] -> box at ([x], [y]); what lies outside the tensor is not written; joins the thread's bulk group
+__device__ __forceinline__ void tma_store_2d(const TensorMap *map, int x, int y, const void *source) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x),
+        "r"(y), "r"(smem_address(source))
+        : "memory");
+}
+
+__device__ __forceinline__ void cp_async_bulk_commit_group() {
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// until at most [PENDING] of this thread's bulk groups still read shared memory
+template <int PENDING>
+__device__ __forceinline__ void cp_async_bulk_wait_group_read() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}

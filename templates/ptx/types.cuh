@@ -1,0 +1,27 @@
+// types.cuh: the fixed-width integers, 16-bit floats and opaque TMA descriptor that kernels name.
+// Generated sources include no header, so that what is reviewed is exactly what is compiled.
+
+using uint8_t = unsigned char;
+
+using uint16_t = unsigned short;
+
+using uint32_t = unsigned int;
+
+using uint64_t = unsigned long;
+
+using int64_t = long;
+
+// bfloat16 as bits; arithmetic happens in fp32
+struct bf16 {
+    uint16_t bits;
+};
+
+// IEEE binary16 as bits; arithmetic happens in fp32
+struct fp16 {
+    uint16_t bits;
+};
+
+// a CUtensorMap: 128 opaque bytes, 64-byte aligned, passed as a __grid_constant__ (PTX ISA 5.5.8)
+struct alignas(64) TensorMap {
+    uint8_t opaque[128];
+};

@@ -1,0 +1,78 @@
+-- manifest.lua: what the runtime must know of a resample kernel: tensors, parameters, grid, barriers.
+-- The only thing that the runtime ever reads of it; version 1 of the manifest. Tensors have no gaps.
+
+local function dims(s)
+    local list = {}
+    for i, name in ipairs { "b", "s", "t", "d" } do
+        local fields = { { "name", name } }
+        if s.problem[name] ~= "dynamic" then
+            fields[2] = { "value", s.problem[name] }
+        end
+        list[i] = json.object(fields)
+    end
+    return json.array(list)
+end
+
+local function tensor(name, dtype, dim_names, access, alignment, stride)
+    return json.object { { "name", name }, { "dtype", dtype }, { "dims", json.array(dim_names) },
+        { "access", access }, { "alignment", alignment }, { "stride_bytes_multiple", stride } }
+end
+
+-- A kernel for any d looks at the alignment itself, and takes elements one by one where it is too small.
+local function tensors(s, p)
+    local dtype = s.problem.dtype
+    local alignment = p.scalar_path and p.bytes or p.vector_bytes
+    return json.array {
+        tensor("source", dtype, { "b", "s", "d" }, "read", alignment, p.bytes),
+        tensor("source_times", "fp32", { "b", "s" }, "read", 4, 4),
+        tensor("target_times", "fp32", { "b", "t" }, "read", 4, 4),
+        tensor("out", dtype, { "b", "t", "d" }, "write", alignment, p.bytes),
+    }
+end
+
+local function grid(s, p)
+    local tiles = {}
+    for i, factor in ipairs(p.grid) do
+        tiles[i] = json.object { { "dim", factor[1] }, { "by", factor[2] } }
+    end
+    local fields = { { "rule", p.persistent and "persistent" or "tiles" }, { "tiles", json.array(tiles) } }
+    if p.persistent then
+        fields[3] = { "blocks_per_sm", s.blocks_per_sm }
+    end
+    return json.object(fields)
+end
+
+local function parameters(p)
+    local list = {}
+    for i, parameter in ipairs(p.parameters) do
+        local fields = {}
+        for _, key in ipairs { "kind", "tensor", "dim", "type" } do
+            fields[#fields + 1] = parameter.row[key] and { key, parameter.row[key] }
+        end
+        list[i] = json.object(fields)
+    end
+    return json.array(list)
+end
+
+local function barriers(p)
+    local list = {}
+    for i, barrier in ipairs(p.barriers) do
+        list[i] = json.object { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
+            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
+    end
+    return json.array(list)
+end
+
+return function(s, p)
+    return json.object {
+        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "resample" }, { "entry", s.name }, { "arch", s.arch },
+        { "source", s.name .. ".cu" },
+        { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
+        { "shared_memory", p.smem_bytes },
+        { "dims", dims(s) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
+        { "workspace", json.object { { "rule", "none" } } },
+        { "barriers", barriers(p) },
+        { "roles", json.array { json.object { { "name", "all" }, { "first_warp", 0 }, { "warps", p.warps } } } },
+        { "reference", json.object { { "name", "resample" } } },
+    }
+end

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Hundreds of processes killed while they compile and store: no entry ever loads wrongly.
+# Most at a random moment, some as soon as they write, which is too short a time to be hit by chance.
+set -u
+export TMAGEN_NVRTC=$BUILD/tests/fake/nvrtc.so FAKE_NVRTC_MS=2 FAKE_NVRTC_BYTES=4000000
+random_kills=250 aimed_kills=50
+RANDOM=1
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+build() { "$TMAGEN" -o "$TMPDIR/out" gemm_256x128; }
+
+# random_moment - waits for any part of what a whole run takes.
+random_moment() { sleep "$(printf '0.%06d' $((RANDOM * duration / 32768)))"; }
+
+# when_it_writes PROCESS - waits for a temporary, or for the process to end without one.
+when_it_writes() {
+    local new
+    while kill -0 "$1" 2>/dev/null; do
+        for new in "$TMAGEN_CACHE"/.new-"$1"-*; do [ ! -e "$new" ] || return; done
+    done
+}
+
+# kill_one WAIT - starts a process that has to compile, waits, kills it, and looks at what is left.
+kill_one() {
+    local process
+    rm -f "$TMAGEN_CACHE/$key"
+    "$TMAGEN" -o "$TMPDIR/out" gemm_256x128 >/dev/null 2>&1 &   # not build: that would be a shell's
+    process=$!
+    "$1" $process
+    kill -KILL $process 2>/dev/null && killed=$((killed + 1))
+    wait $process 2>/dev/null
+    [ -e "$TMAGEN_CACHE/$key" ] || return
+    stored=$((stored + 1))
+    "$TMAGEN" cache verify >"$TMPDIR/verified" || fail "a killed process left: $(cat "$TMPDIR/verified")"
+}
+
+key=$(build | sed -n 's/^  key *//p')
+[ -s "$TMAGEN_CACHE/$key" ] || fail "there is no entry to begin with"
+rm "$TMAGEN_CACHE/$key"
+start=${EPOCHREALTIME/./}
+build >/dev/null
+duration=$((${EPOCHREALTIME/./} - start))
+
+killed=0 stored=0
+for _ in $(seq $random_kills); do kill_one random_moment; done
+for _ in $(seq $aimed_kills); do kill_one when_it_writes; done
+left=$(find "$TMAGEN_CACHE" -name '.new*' | wc -l)
+echo "$killed killed, $stored had stored their entry, $left left a temporary"
+[ $killed -ge $((random_kills / 2)) ] || fail "too few were killed to mean anything"
+[ "$left" -gt 0 ] || fail "none was killed while it wrote"
+
+build >/dev/null || fail "the next process does not work"
+"$TMAGEN" cache verify >/dev/null || fail "the cache does not verify"
+sleep 3                                 # what may just be being made is left alone
+"$TMAGEN" cache gc >/dev/null
+[ -z "$(find "$TMAGEN_CACHE" -name '*.lock' -o -name '.new*')" ] || fail "gc leaves what the killed left"
+build | grep -q 'cache *hit' || fail "gc removed the entry"

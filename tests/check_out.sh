@@ -1,0 +1,33 @@
+#!/bin/sh
+# `tmagen check --out` must see each way in which out/ is stale: drift, a missing file, an orphan.
+# Run on a copy, in a folder of its own, so that the real out/ stays as it is.
+set -u
+bad=0
+cp -r specs "$TMPDIR/specs"
+cd "$TMPDIR" || exit 1
+spec=$(find specs -name 'gemm*.yaml' | sort | head -n 1)
+stem=$(basename "$spec" .yaml)
+"$TMAGEN" gen -o out specs/*.yaml || exit 1
+
+# fresh CODE WHAT - check --out must exit with CODE.
+fresh() {
+    "$TMAGEN" check --out specs/*.yaml >said 2>&1
+    code=$?
+    [ $code = "$1" ] || { echo "$2: exit code $code, not $1"; cat said; bad=1; }
+}
+
+fresh 0 "as generated"
+cp "out/$stem.cu" kept
+echo '// drift' >>"out/$stem.cu"
+fresh 1 "a changed source"
+rm "out/$stem.cu"
+fresh 1 "a missing source"
+cp kept "out/$stem.cu"
+cp kept out/orphan.cu
+fresh 1 "an orphan"
+rm out/orphan.cu
+mv "out/$stem.json" kept
+fresh 1 "a missing manifest"
+mv kept "out/$stem.json"
+fresh 0 "as it was again"
+exit $bad

@@ -1,0 +1,184 @@
+// A stand-in for libcuda.so.1 with a clock: launches take a known time, and nothing is computed.
+// With it `tmagen bench` runs from end to end without a GPU, and its figures are known beforehand.
+//   FAKE_LAUNCH_US=N   what a kernel launch takes (20); a copy moves 4 TB/s, read and written
+//   FAKE_LAUNCH=WORD   a launch that fails: hang, crash, or error
+//   FAKE_BYTE=N        what every byte of device memory reads as (0x3c: a finite number)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cuda_api.h"
+
+#define FAKE __attribute__((visibility("default"))) CUresult
+
+struct CUgraph_st {
+    double us;
+    size_t launches;
+};
+struct CUevent_st {
+    double us;
+};
+
+static double now_us;                 // of the device
+static struct CUgraph_st *capturing;  // the graph that the stream records, or NULL
+static CUcontext current;
+static int primary_context, stream, module_image;
+
+static double setting(const char *name, double fallback) {
+    const char *text = getenv(name);
+    return text && *text ? strtod(text, NULL) : fallback;
+}
+
+// Work of [us] microseconds on the stream; the stand-in for cuBLASLt calls it too.
+__attribute__((visibility("default"))) void fake_work(double us) {
+    if (capturing) capturing->us += us;
+    if (!capturing) now_us += us;
+}
+
+FAKE cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
+FAKE cuDriverGetVersion(int *version) { return *version = 13000, CUDA_SUCCESS; }
+FAKE cuGetErrorName(CUresult code, const char **text) {
+    return *text = code ? "CUDA_ERROR_FAKE" : "CUDA_SUCCESS", CUDA_SUCCESS;
+}
+FAKE cuGetErrorString(CUresult code, const char **text) { return cuGetErrorName(code, text); }
+FAKE cuDeviceGetCount(int *count) { return *count = 1, CUDA_SUCCESS; }
+FAKE cuDeviceGet(CUdevice *device, int ordinal) { return *device = ordinal, CUDA_SUCCESS; }
+
+FAKE cuDeviceGetName(char *name, int size, CUdevice device) {
+    snprintf(name, (size_t)size, "Fake H200 %d", device);
+    return CUDA_SUCCESS;
+}
+
+FAKE cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
+    (void)device;
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 60 << 20; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 227 << 10; break;
+    default: *value = 0;
+    }
+    return CUDA_SUCCESS;
+}
+
+FAKE cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
+    return *bytes = (size_t)140 << 30, device;
+}
+FAKE cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+    return *context = (CUcontext)(void *)&primary_context, device;
+}
+FAKE cuDevicePrimaryCtxRelease_v2(CUdevice device) { return device; }
+FAKE cuCtxGetCurrent(CUcontext *context) { return *context = current, CUDA_SUCCESS; }
+FAKE cuCtxSetCurrent(CUcontext context) { return current = context, CUDA_SUCCESS; }
+FAKE cuCtxSynchronize(void) { return CUDA_SUCCESS; }
+FAKE cuMemGetInfo_v2(size_t *free, size_t *total) {
+    return *free = *total = (size_t)140 << 30, CUDA_SUCCESS;
+}
+
+FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+    static CUdeviceptr next = 1 << 20;
+    *address = next;
+    next += (bytes + (1 << 20)) >> 20 << 20;
+    return CUDA_SUCCESS;
+}
+
+FAKE cuMemFree_v2(CUdeviceptr address) { return (void)address, CUDA_SUCCESS; }
+FAKE cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+    return (void)to, (void)from, (void)bytes, CUDA_SUCCESS;
+}
+FAKE cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
+    memset(to, (int)setting("FAKE_BYTE", 0x3c), bytes);
+    return (void)from, CUDA_SUCCESS;
+}
+FAKE cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream on) {
+    fake_work(2.0 * (double)bytes / 4e6);
+    return (void)to, (void)from, (void)on, CUDA_SUCCESS;
+}
+FAKE cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
+    return (void)to, (void)value, (void)count, CUDA_SUCCESS;
+}
+FAKE cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream on) {
+    return (void)on, cuMemsetD8_v2(to, value, count);
+}
+FAKE cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream on) {
+    return (void)value, (void)on, cuMemsetD8_v2(to, 0, count);
+}
+
+FAKE cuModuleLoadData(CUmodule *module, const void *image) {
+    return *module = (CUmodule)(void *)&module_image,
+           image ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+}
+FAKE cuModuleUnload(CUmodule module) { return (void)module, CUDA_SUCCESS; }
+FAKE cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+    return *function = (CUfunction)(void *)module, name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+FAKE cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
+    return *value = 0, (void)attribute, (void)function, CUDA_SUCCESS;
+}
+FAKE cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+    return (void)function, (void)attribute, (void)value, CUDA_SUCCESS;
+}
+FAKE cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+                                                 size_t dynamic_shared) {
+    return *blocks = 1, (void)function, (void)threads, (void)dynamic_shared, CUDA_SUCCESS;
+}
+FAKE cuTensorMapEncodeTiled(CUtensorMap *map) { return memset(map, 0, sizeof *map), CUDA_SUCCESS; }
+
+FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
+                      void **extra) {
+    const char *how = getenv("FAKE_LAUNCH");
+    if (how && !strcmp(how, "hang")) pause();
+    if (how && !strcmp(how, "crash")) abort();
+    if (how && !strcmp(how, "error")) return 700;  // CUDA_ERROR_ILLEGAL_ADDRESS
+    fake_work(setting("FAKE_LAUNCH_US", 20));
+    if (capturing) ++capturing->launches;
+    return (void)config, (void)function, (void)params, (void)extra, CUDA_SUCCESS;
+}
+
+FAKE cuStreamCreate(CUstream *created, unsigned flags) {
+    return *created = (CUstream)(void *)&stream, (void)flags, CUDA_SUCCESS;
+}
+FAKE cuStreamDestroy_v2(CUstream on) { return (void)on, CUDA_SUCCESS; }
+FAKE cuStreamSynchronize(CUstream on) { return (void)on, CUDA_SUCCESS; }
+
+FAKE cuStreamBeginCapture_v2(CUstream on, int mode) {
+    if (capturing) return CUDA_ERROR_INVALID_VALUE;
+    capturing = calloc(1, sizeof *capturing);
+    return (void)on, (void)mode, CUDA_SUCCESS;
+}
+FAKE cuStreamEndCapture(CUstream on, CUgraph *graph) {
+    *graph = capturing;
+    capturing = NULL;
+    return (void)on, *graph ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+FAKE cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+    return *exec = (CUgraphExec)(void *)graph, (void)flags, CUDA_SUCCESS;
+}
+FAKE cuGraphUpload(CUgraphExec exec, CUstream on) { return (void)exec, (void)on, CUDA_SUCCESS; }
+FAKE cuGraphLaunch(CUgraphExec exec, CUstream on) {
+    fake_work(((CUgraph)(void *)exec)->us);
+    return (void)on, CUDA_SUCCESS;
+}
+FAKE cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+    if (nodes && *count) nodes[0] = (CUgraphNode)(void *)graph;
+    return *count = graph->launches, CUDA_SUCCESS;
+}
+FAKE cuGraphKernelNodeGetParams_v2(CUgraphNode node, void *params) {
+    return memset(params, 0, 72), node ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+FAKE cuGraphExecDestroy(CUgraphExec exec) { return (void)exec, CUDA_SUCCESS; }
+FAKE cuGraphDestroy(CUgraph graph) { return free(graph), CUDA_SUCCESS; }
+
+FAKE cuEventCreate(CUevent *event, unsigned flags) {
+    return *event = calloc(1, sizeof **event), (void)flags, CUDA_SUCCESS;
+}
+FAKE cuEventDestroy_v2(CUevent event) { return free(event), CUDA_SUCCESS; }
+FAKE cuEventRecord(CUevent event, CUstream on) {
+    return event->us = now_us, (void)on, CUDA_SUCCESS;
+}
+FAKE cuEventQuery(CUevent event) { return (void)event, CUDA_SUCCESS; }
+FAKE cuEventSynchronize(CUevent event) { return (void)event, CUDA_SUCCESS; }
+FAKE cuEventElapsedTime(float *ms, CUevent start, CUevent end) {
+    return *ms = (float)((end->us - start->us) / 1000), CUDA_SUCCESS;
+}

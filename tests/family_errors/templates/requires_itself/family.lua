@@ -1,0 +1,2 @@
+local again = require "again"
+return again

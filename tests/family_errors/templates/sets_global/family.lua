@@ -1,0 +1,2 @@
+knobs = {}
+return { knobs = knobs }

@@ -1,0 +1,1 @@
+return { name = undefined_name }

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Runs every test there is, two at a time: unit binaries (cmocka), case folders, tests/*.sh.
+# A test's cache and temporary files are its own, so that no order matters and nothing of the user's
+# is touched.
+#
+# usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
+#   NVRTC is the libnvrtc.so to use where the library would not find one by itself; or empty.
+#   ONLY=PATTERN runs the tests whose path matches.
+#   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
+#   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
+#   and SANITIZED in a sanitizer build.
+#   The last line is 'N passed, N failed'; exit 1 if any failed.
+set -u
+export BUILD=${BUILD:-build}
+cd "$(dirname "$0")/.." || exit 1
+BUILD=$(realpath "$BUILD")
+[ -z "${NVRTC:-}" ] || export TMAGEN_NVRTC=$NVRTC
+export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
+
+# verdict NAME PASSED FAILED SKIPPED - one line for the person, one row for the sum.
+verdict() {
+    local word=ok skipped=
+    [ "$4" = 0 ] || [ "$2" != 0 ] || word=SKIP
+    [ "$3" = 0 ] || word=FAIL
+    echo "$2 $3 $4" >"$LOGS/$1.count"
+    printf '%-4s %s' "$word" "$1"
+    [ "$4" = 0 ] || skipped=", $4 skipped"
+    [ "$(($2 + $3 + $4))" -le 1 ] || printf ' (%d of %d%s)' "$2" $(($2 + $3 + $4)) "$skipped"
+    [ $word != SKIP ] || printf ': %s' "$(tail -n 1 "$LOGS/$1.log")"
+    echo
+    [ $word != FAIL ] || sed 's/^/     | /' "$LOGS/$1.log" | tail -n 40
+}
+
+# summary WORD LOG - the count in cmocka's closing line of that word.
+# Version 1.1.7 puts the group's name before it.
+summary() {
+    sed -nE "s/^\[ *$1 *\] (.*: )?([0-9]+) test\(s\).*/\2/p" "$2" | tail -n 1 | grep . || echo 0
+}
+
+# unit BINARY LOG - counts as cmocka does; a crash, or no test at all, is one failure more.
+unit() {
+    timeout 600 "$1" >"$2" 2>&1 </dev/null
+    local status=$? passed failed
+    passed=$(grep -c '^\[       OK \]' "$2")
+    failed=$(summary FAILED "$2")
+    if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+        echo "exit code $status" >>"$2"
+        failed=1
+    elif [ $((passed + failed)) = 0 ]; then
+        echo "ran no test" >>"$2"
+        failed=1
+    fi
+    echo "$passed $failed $(summary SKIPPED "$2")"
+}
+
+# script LOG COMMAND... - one test by its exit code.
+script() {
+    local log=$1
+    shift
+    timeout 600 "$@" >"$log" 2>&1 </dev/null
+    case $? in
+    0) echo 1 0 0 ;;
+    77) echo 0 0 1 ;;
+    124) echo "ran longer than 600 s" >>"$log"; echo 0 1 0 ;;
+    *) echo 0 1 0 ;;
+    esac
+}
+
+run_one() {
+    local test=$1 name counts
+    name=$(sed 's|.*tests/||; s|/*$||; s|/|.|g' <<<"$test")
+    export TMPDIR=$BUILD/tmp/$name
+    export TMAGEN_CACHE=$TMPDIR/cache
+    mkdir -p "$TMPDIR"
+    case $test in
+    */) counts=$(script "$LOGS/$name.log" tests/run_cases.sh "$test") ;;
+    *.sh) counts=$(script "$LOGS/$name.log" "$test") ;;
+    *) counts=$(unit "$test" "$LOGS/$name.log") ;;
+    esac
+    # shellcheck disable=SC2086
+    verdict "$name" $counts
+    chmod -R u+rwx "$TMPDIR" 2>/dev/null
+    rm -rf "$TMPDIR"
+}
+export -f verdict summary unit script run_one
+
+rm -rf "$LOGS" "$BUILD/tmp"
+mkdir -p "$LOGS"
+# shellcheck disable=SC2016
+{
+    printf '%s\n' "$@"
+    find tests -mindepth 2 -maxdepth 2 -name spec.yaml -printf '%h/\n' | sort
+    find tests -maxdepth 1 -name '*.sh' ! -name 'run_*' | sort
+} | grep . | grep -e "${ONLY:-.}" |
+    xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
+
+awk '{ passed += $1; failed += $2; skipped += $3 }
+    END { printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
+          exit failed > 0 || passed == 0 }' "$LOGS"/*.count /dev/null

@@ -1,0 +1,224 @@
+// Manifests: what a good one becomes, and for every rule one that breaks it and the words it gets.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cuda_api.h"
+#include "runtime/manifest.h"
+
+static const char good[] =
+    "{\"tmagen_manifest\": 1, \"name\": \"k\", \"family\": \"gemm\", \"entry\": \"k\","
+    " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [384, 1, 1], \"cluster\": [2, 1, 1],"
+    " \"shared_memory\": 230400, \"budget\": {\"registers\": 168, \"spill_bytes\": 0},"
+    " \"dims\": [{\"name\": \"m\"}, {\"name\": \"n\", \"multiple_of\": 8},"
+    "            {\"name\": \"k\", \"value\": 4096}],"
+    " \"tensors\": ["
+    "  {\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"], \"access\": \"read\","
+    "   \"alignment\": 16, \"stride_bytes_multiple\": 16},"
+    "  {\"name\": \"pad\", \"dtype\": \"fp32\", \"dims\": [{\"dim\": \"n\", \"times\": 2, "
+    "\"plus\": 1}, 4],"
+    "   \"access\": \"read_write\"},"
+    "  {\"name\": \"d\", \"dtype\": \"fp16\", \"dims\": [\"m\", \"n\"], \"access\": \"write\"}],"
+    " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
+    "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]},"
+    " \"params\": ["
+    "  {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [128, 64], \"swizzle_bytes\": 128},"
+    "  {\"kind\": \"pointer\", \"tensor\": \"d\"},"
+    "  {\"kind\": \"stride\", \"tensor\": \"d\", \"axis\": 0, \"type\": \"i64\"},"
+    "  {\"kind\": \"dim\", \"dim\": \"m\", \"type\": \"i32\"},"
+    "  {\"kind\": \"tiles\", \"index\": 1, \"type\": \"u32\"},"
+    "  {\"kind\": \"scalar\", \"name\": \"alpha\", \"type\": \"f32\", \"default\": 1.5},"
+    "  {\"kind\": \"workspace\"}],"
+    " \"workspace\": {\"rule\": \"bytes\", \"bytes\": 1024, \"zeroed\": true},"
+    " \"barriers\": [], \"roles\": [], \"reference\": {\"name\": \"gemm\"}}";
+
+static void test_good(void **state) {
+    (void)state;
+    struct tmg_manifest *it = NULL;
+    assert_int_equal(tmg_manifest_parse(good, strlen(good), "good", &it), TMAGEN_OK);
+    assert_string_equal(it->entry, "k");
+    assert_int_equal(it->block[0], 384);
+    assert_int_equal(it->shared_memory, 230400);
+    assert_int_equal(it->budget_registers, 168);
+    assert_int_equal(it->budget_spill_bytes, 0);
+    assert_int_equal(it->dims[0].value, -1);
+    assert_int_equal(it->dims[1].multiple_of, 8);
+    assert_int_equal(it->dims[2].value, 4096);
+    assert_int_equal(tmg_manifest_tensor(it, "d"), 2);
+    assert_int_equal(tmg_manifest_dim(it, "none"), -1);
+    const struct tmg_tensor *pad = &it->tensors[1];
+    assert_int_equal(pad->rank, 2);
+    assert_true(pad->reads && pad->writes);
+    assert_int_equal(pad->dims[0].times, 2);
+    assert_int_equal(pad->dims[0].plus, 1);
+    assert_int_equal(pad->dims[1].dim, -1);
+    assert_int_equal(pad->dims[1].plus, 4);
+    assert_int_equal(pad->alignment, 4);
+    assert_string_equal(tmg_dtypes[pad->dtype].name, "fp32");
+    assert_false(it->tensors[2].reads);
+    assert_int_equal(it->grid.tiles[1].axis, 1);
+    assert_int_equal(it->params[0].swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
+    assert_int_equal(it->params[0].l2_promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+    assert_int_equal(it->params[0].element_strides[1], 1);
+    assert_int_equal(it->params[4].index, 1);
+    assert_true(it->params[5].has_default && it->params[5].value == 1.5);
+    assert_true(it->workspace.zeroed);
+    assert_non_null(it->reference);
+    tmg_manifest_free(it);
+    tmg_manifest_free(NULL);
+}
+
+// Each row replaces a piece of the good one; the message must hold the words.
+static const struct {
+    const char *from, *to, *words;
+} bad[] = {
+    {"{\"tmagen", "[{\"tmagen", "bad:1"},
+    {"\"tmagen_manifest\": 1", "\"tmagen_manifest\": 2",
+     "tmagen_manifest is 2; this library knows version 1"},
+    {"\"tmagen_manifest\": 1,", "", "tmagen_manifest is missing"},
+    {"\"tmagen_manifest\": 1", "\"tmagen_manifest\": \"1\"", "tmagen_manifest is no integer"},
+    {"\"family\"", "\"famly\"", "has the unknown member 'famly'; legal: tmagen_manifest name"},
+    {"\"name\": \"k\",", "\"name\": \"k\", \"name\": \"l\",", "duplicate"},
+    {"\"source\": \"k.cu\"", "\"source\": \"../k.cu\"",
+     "source is no name; legal: 1 to 127 letters"},
+    {"\"source\": \"k.cu\"", "\"source\": \"..\"", "source is no name"},
+    {"[384, 1, 1]", "[384, 1]", "block has 2 items; legal: 3"},
+    {"[384, 1, 1]", "[384, 4, 1]", "block has the product 1536; legal: at most 1024"},
+    {"[384, 1, 1]", "[0, 1, 1]", "block[0] is 0; legal: 1 to 1024"},
+    {"[384, 1, 1]", "[384.0, 1, 1]", "block[0] is no integer"},
+    {"[2, 1, 1]", "[17, 1, 1]", "cluster[0] is 17; legal: 1 to 16"},
+    {"230400", "300000", "shared_memory is 300000; legal: 0 to 262144"},
+    {"230400", "99999999999999999999", "bad:1"},
+    {"\"spill_bytes\": 0", "\"spills\": 0", "budget has the unknown member 'spills'"},
+    {"{\"name\": \"m\"}", "{\"name\": \"n\"}", "dims[1] repeats the name 'n'"},
+    {"\"multiple_of\": 8", "\"multiple_of\": 0",
+     "dims[1].multiple_of is 0; legal: 1 to 2147483647"},
+    {"\"value\": 4096", "\"value\": 4096, \"multiple_of\": 3",
+     "dims[2] has a value that is no multiple"},
+    {"\"bf16\"", "\"bf17\"", "tensors[0].dtype is 'bf17'; legal: bf16, fp16"},
+    {"\"dims\": [\"m\", \"k\"]", "\"dims\": []", "tensors[0].dims has 0 items; legal: 1 to 5"},
+    {"\"dims\": [\"m\", \"k\"]", "\"dims\": \"m\"", "tensors[0].dims is no array"},
+    {"[\"m\", \"k\"]", "[\"m\", \"q\"]", "tensors[0].dims[1] names no dim of the manifest: 'q'"},
+    {"[\"m\", \"k\"]", "[\"m\", 0]", "tensors[0].dims[1] is 0; legal: 1 to"},
+    {"[\"m\", \"k\"]", "[\"m\", null]", "tensors[0].dims[1] is no integer"},
+    {"\"times\": 2", "\"times\": 0", "tensors[1].dims[0].times is 0"},
+    {"\"read\"", "\"r\"", "tensors[0].access is 'r'; legal: read, write, read_write"},
+    {"\"alignment\": 16", "\"alignment\": 8", "params[0] is of tensor 'a', whose alignment is 8"},
+    {"\"stride_bytes_multiple\": 16", "\"stride_bytes_multiple\": 2",
+     "params[0] is of tensor 'a', whose strides are multiples of 2 bytes; legal: of 16"},
+    {"\"name\": \"pad\"", "\"name\": \"a\"", "tensors[1] repeats the name 'a'"},
+    {"\"rule\": \"tiles\"", "\"rule\": \"persistent\"", "grid.tiles[1] has an axis"},
+    {"\"rule\": \"tiles\"", "\"rule\": \"all\"", "grid.rule is 'all'; legal: tiles, persistent"},
+    {"\"by\": 128", "\"by\": 0", "grid.tiles[0].by is 0"},
+    {"\"axis\": 1", "\"axis\": 3", "grid.tiles[1].axis is 3; legal: 0 to 2"},
+    {"\"box\": [128, 64]", "\"box\": [128]", "params[0].box has 1 items; legal: 2"},
+    {"\"box\": [128, 64]", "\"box\": [257, 64]", "params[0].box[0] is 257; legal: 1 to 256"},
+    {"\"box\": [128, 64]", "\"box\": [128, 128]",
+     "params[0] has an inner box of 256 bytes; legal: at most"},
+    {"\"box\": [128, 64]", "\"box\": [128, 60]",
+     "params[0] has an inner box of 120 bytes; legal: a multiple"},
+    {"\"swizzle_bytes\": 128", "\"swizzle_bytes\": 96",
+     "params[0].swizzle_bytes is 96; legal: 0, 32, 64, 128"},
+    {"\"tensor\": \"d\"}", "\"tensor\": \"e\"}",
+     "params[1].tensor names no tensor of the manifest: 'e'"},
+    {"\"axis\": 0, \"type\"", "\"axis\": 2, \"type\"", "params[2].axis is 2; legal: 0 to 1"},
+    {"\"type\": \"i64\"", "\"type\": \"f32\"",
+     "params[2].type is 'f32'; legal: i32, u32, i64, u64"},
+    {"\"type\": \"i64\"", "\"type\": \"i16\"", "params[2].type is 'i16'"},
+    {"\"dim\": \"m\", \"type\"", "\"dim\": \"z\", \"type\"", "params[3].dim names no dim"},
+    {"\"index\": 1", "\"index\": 2", "params[4].index is 2; legal: 0 to 1"},
+    {"1.5", "\"x\"", "params[5].default is no number"},
+    {"{\"kind\": \"workspace\"}", "{\"kind\": \"texture\"}",
+     "params[6].kind is 'texture'; legal: tensor_map"},
+    {"{\"kind\": \"workspace\"}", "{\"kind\": \"workspace\", \"x\": 1}",
+     "params[6] has the unknown member 'x'"},
+    {"{\"kind\": \"workspace\"}", "7", "params[6]"},
+    {"\"rule\": \"bytes\", \"bytes\": 1024, ", "\"rule\": \"none\", ",
+     "params[6] is the workspace, of which"},
+    {"\"bytes\": 1024", "\"bytes\": 0", "workspace.bytes is 0"},
+    {"\"zeroed\": true", "\"zeroed\": 1", "workspace.zeroed is neither true nor false"},
+    {"\"rule\": \"tiles\"", "\"rule\": 5", "grid.rule is no text; legal: tiles"},
+};
+
+static int parse_spoilt(const char *from, const char *to) {
+    static char text[sizeof good + 512];
+    const char *at = strstr(good, from);
+    if (!at) fail_msg("'%s' is not in the good manifest", from);
+    sprintf(text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    struct tmg_manifest *it = NULL;
+    int status = tmg_manifest_parse(text, strlen(text), "bad", &it);
+    tmg_manifest_free(it);
+    return status;
+}
+
+static void test_bad(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        int status = parse_spoilt(bad[i].from, bad[i].to);
+        if (status != TMAGEN_ERROR_MANIFEST) fail_msg("taken for good: %s", bad[i].words);
+        if (!strstr(tmagen_error_last(), bad[i].words))
+            fail_msg("said '%s', not '%s'", tmagen_error_last(), bad[i].words);
+    }
+}
+
+// Cut short at every byte, and with pieces of itself copied elsewhere: never a crash.
+static void test_mutilated(void **state) {
+    (void)state;
+    static char text[sizeof good];
+    struct tmg_manifest *it;
+    size_t length = strlen(good);
+    for (size_t cut = 0; cut < length; ++cut)
+        assert_int_equal(tmg_manifest_parse(good, cut, "cut", &it), TMAGEN_ERROR_MANIFEST);
+    srand(1);
+    for (int round = 0; round < 20000; ++round) {
+        memcpy(text, good, sizeof good);
+        for (int edits = rand() % 4 + 1; edits > 0; --edits) {
+            size_t bytes = (size_t)rand() % 12 + 1;
+            memmove(text + (size_t)rand() % (length - bytes),
+                    good + (size_t)rand() % (length - bytes), bytes);
+        }
+        it = NULL;
+        tmg_manifest_parse(text, length, "mutilated", &it);
+        tmg_manifest_free(it);
+    }
+}
+
+static void test_many(void **state) {
+    (void)state;
+    static char text[1 << 17];
+    struct tmg_manifest *it;
+    char *at =
+        text + sprintf(text,
+                       "{\"tmagen_manifest\": 1, \"name\": \"k\", \"family\": \"f\", \"entry\": "
+                       "\"k\", \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"dims\": [");
+    for (int i = 0; i < 33; ++i) at += sprintf(at, "%s{\"name\": \"d%d\"}", i ? "," : "", i);
+    strcpy(at, "]}");
+    assert_int_equal(tmg_manifest_parse(text, strlen(text), "many", &it), TMAGEN_ERROR_MANIFEST);
+    assert_non_null(strstr(tmagen_error_last(), "dims has 33 items; legal: 0 to 32"));
+    memset(text, '[', sizeof text - 1);
+    assert_int_equal(tmg_manifest_parse(text, sizeof text - 1, "deep", &it), TMAGEN_ERROR_MANIFEST);
+}
+
+static void test_no_file(void **state) {
+    (void)state;
+    struct tmg_manifest *it;
+    assert_int_equal(tmg_manifest_read("/nonexistent/k.json", &it), TMAGEN_ERROR_FILE);
+    assert_non_null(strstr(tmagen_error_last(), "/nonexistent/k.json: No such file"));
+    assert_int_equal(tmg_manifest_read("/dev/zero", &it), TMAGEN_ERROR_FILE);
+    assert_int_equal(tmg_manifest_read("/", &it), TMAGEN_ERROR_FILE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),      cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_mutilated), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
