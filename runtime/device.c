@@ -1,6 +1,7 @@
 // Devices by name, and the public functions that only pass on to the device's backend.
 #include "runtime/device.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const struct tmg_backend *find_backend(const char *name, int *ordinal) {
         const char *rest = name + length;
         char *end = NULL;
         long number = *rest == ':' ? strtol(rest + 1, &end, 10) : 0;
-        if (*rest && (*rest != ':' || end == rest + 1 || *end || number < 0 || number > 1023))
+        if (*rest && (*rest != ':' || end == rest + 1 || *end || number < 0 || number > INT_MAX))
             continue;
         *ordinal = (int)number;
         return backends[i];
@@ -29,8 +30,8 @@ int tmagen_device_open(const char *name, tmagen_device **device) {
     if (!name || !device) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device's name is missing");
     const struct tmg_backend *backend = find_backend(name, &ordinal);
     if (!backend)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "no device is called '%.64s'; legal: cuda, cuda:N, emu, emu:N",
-                        name);
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "no device is called '%.64s'; legal: cuda, cuda:N, emu, emu:N", name);
     tmagen_device *opened = calloc(1, sizeof *opened);
     if (!opened) return tmg_fail_memory();
     opened->backend = backend;

@@ -30,8 +30,8 @@ struct tmg_module_source {
     size_t param_count;
     unsigned block[3], cluster[3];
     unsigned dynamic_shared_bytes;
-    const char *manifest;  // JSON text: names of barriers and roles, for reports
-    const char *source;    // CUDA text, or NULL
+    const char *manifest;             // JSON text: names of barriers and roles, for reports
+    const char *source;               // CUDA text, or NULL
     const tmagen_source_line *lines;  // of the source; these outlive the module
     size_t line_count;
 };

@@ -264,7 +264,7 @@ static char *join_reports(const struct emu_result *result, uint64_t seed) {
         const struct emu_report *report = &result->reports[i];
         fputs(report->text ? report->text : "out of memory\n", out);
         if (report->count > 1) fprintf(out, "  %u times at this line\n", report->count);
-        fprintf(out, "  seed %llu\n\n", (unsigned long long)seed);
+        fprintf(out, "  in the order of seed %llu\n\n", (unsigned long long)seed);
     }
     if (!fclose(out)) return text;
     free(text);

@@ -175,7 +175,7 @@ typedef struct tmagen_load_options {
         *manifest_text;      /* not NULL: the manifest itself; the name is then only for messages */
     const char *source_text; /* not NULL: the CUDA source itself, else the manifest's source file */
     const tmagen_source_line
-        *lines;        /* NULL, or of each line of the source, for the emulator's reports; not
+        *lines; /* NULL, or of each line of the source, for the emulator's reports; not
                           copied: they must outlive the kernel */
     size_t line_count;
 } tmagen_load_options;
