@@ -68,7 +68,7 @@ static void own_free(struct gpu *gpu, struct own *own) {
 // ---- Do the contestants agree?
 
 enum {
-    COMPARED_MAX = 1 << 25
+    COMPARED_MAX = 1 << 22
 };  // bytes of an output that are looked at, from its start and its end
 
 // The output as float, its first part and its last. NULL on failure.
