@@ -4,6 +4,7 @@
 set -u
 export TMAGEN_NVRTC=$BUILD/tests/fake/nvrtc.so FAKE_NVRTC_MS=2 FAKE_NVRTC_BYTES=4000000
 random_kills=250 aimed_kills=50
+[ -z "${SANITIZED:-}" ] || random_kills=40 aimed_kills=10
 RANDOM=1
 
 fail() {
