@@ -5,10 +5,11 @@ local smem = require "smem"
 
 local function vector_divides(s, p, fail)
     if s.vector * p.bytes > 16 then
-        fail("vector", ("vector: %d elements of %s are more than the 16 bytes of an access"):format(s.vector, s.problem.dtype),
-            "up to " .. 16 // p.bytes)
+        fail("vector", ("vector: %d elements of %s are more than the 16 bytes of an access"):format(s.vector,
+            s.problem.dtype), "up to " .. 16 // p.bytes)
     elseif s.problem.d ~= "dynamic" and s.problem.d % s.vector ~= 0 then
-        fail("vector", ("vector: %d does not divide problem.d = %d"):format(s.vector, s.problem.d), "a divisor of problem.d")
+        fail("vector", ("vector: %d does not divide problem.d = %d"):format(s.vector, s.problem.d),
+            "a divisor of problem.d")
     end
     if s.mapping == "element" and s.vector > 1 then
         fail("vector", "vector: with mapping element a thread has one element", "1")

@@ -226,18 +226,13 @@ local function index_env(s, p, env)
     env.wide_index = s.problem.d == "dynamic" or widest * s.problem.d >= 1 << 30
     env.index = env.wide_index and "int64_t" or "int"
     env.total = env.wide_index and "static_cast<int64_t>(count) * vectors" or "count * vectors"
-    function env.wide(expression)
-        local form = env.wide_index and "static_cast<int64_t>(%s)" or expression:find("^[%w_.]+$") and "%s"
-            or expression:find("^min%b()$") and "%s" or "(%s)"
-        return form:format(expression)
-    end
 end
 
 local function writer_env(s, p, env)
     local input, output = "const " .. env.type .. " *", env.type .. " *"
     if s.mapping == "warp" then
-        env.write_row, env.call = writer(s, "write_row", { input .. "from", input .. "to", "float weight", output .. "out" },
-            { "d" })
+        env.write_row, env.call = writer(s, "write_row", { input .. "from", input .. "to", "float weight",
+            output .. "out" }, { "d" })
     elseif s.mapping == "lanes" then
         env.write_rows, env.call = writer(s, "write_rows", { input .. "rows", "Position position", "int count",
             output .. "out" }, { "s", "d" })
@@ -255,9 +250,10 @@ function plan.env(s, p)
     local env = {
         name = s.name, threads = s.threads, vector = s.vector, unroll = s.unroll, stages = s.stages, window = s.window,
         targets_per_warp = s.targets_per_warp, blocks_per_sm = s.blocks_per_sm, store_buffers = s.store_buffers,
-        mapping = s.mapping, load = s.load or "ldg", reuse = s.reuse, streaming = s.store_hint == "streaming", targets = p.targets, warps = p.warps,
-        persistent = p.persistent, times = p.times, scalar_path = p.scalar_path, bulk_load = p.bulk_load,
-        bulk_store = p.bulk_store, window_bytes = p.window_bytes, whole_batch = p.whole_batch, smem_bytes = p.smem_bytes,
+        mapping = s.mapping, load = s.load or "ldg", reuse = s.reuse, streaming = s.store_hint == "streaming",
+        targets = p.targets, warps = p.warps, persistent = p.persistent, times = p.times,
+        scalar_path = p.scalar_path, bulk_load = p.bulk_load, bulk_store = p.bulk_store,
+        window_bytes = p.window_bytes, whole_batch = p.whole_batch, smem_bytes = p.smem_bytes,
         times_may_exceed = s.problem.s == "dynamic",
     }
     env.type, env.element_bytes = cuda_types[s.problem.dtype], p.bytes
@@ -267,6 +263,7 @@ function plan.env(s, p)
     env.dims_fixed = fixed_dims(s, p)
     env.kernel_signature = kernel_signature(s, p)
     env.store = store(s)
+    env.window_limit = p.scalar_path and "window" or "WINDOW"
     env.shared_times = s.mapping == "tile" and "smem.times" or "shared_times"
     index_env(s, p, env)
     writer_env(s, p, env)
