@@ -116,7 +116,7 @@ static bool run_given_shapes(struct session *session, tmagen_kernel *kernel,
         const struct shape *shape = &list->shapes[i];
         int64_t dims[TMG_MAX_DIMS];
         char error[160];
-        if (*shape->dtype && strcmp(shape->dtype, shape_dtype(manifest))) continue;
+        if (!shape_is_for(shape, manifest)) continue;
         if (shape_dims(shape, reference, manifest, dims, error, sizeof error)) {
             fprintf(stderr, "tmagen: error: %s: %s\n", text->name, error);
             ++session->ledger->wrong;
