@@ -68,7 +68,7 @@ static void own_free(struct gpu *gpu, struct own *own) {
 // ---- Do the contestants agree?
 
 enum {
-    COMPARED_MAX = 1 << 25
+    COMPARED_MAX = 1 << 22
 };  // bytes of an output that are looked at, from its start and its end
 
 // The output as float, its first part and its last. NULL on failure.
@@ -170,7 +170,7 @@ static int lay_out(struct bench_session *session, size_t i, const struct shape *
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
     const struct reference *reference = ref_find(manifest);
     if (!reference) return TMAGEN_ERROR_MANIFEST;
-    if (*given->dtype && strcmp(given->dtype, shape_dtype(manifest))) {
+    if (!shape_is_for(given, manifest)) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "is for %s", shape_dtype(manifest));
     }
     int64_t dims[TMG_MAX_DIMS];
@@ -329,9 +329,8 @@ static const struct tmg_manifest *some_manifest(const struct bench_session *sess
 // True where some kernel is for the shape's element type.
 static bool wanted(const struct bench_session *session, const struct shape *shape) {
     for (size_t i = 0; i < session->plan->kernel_count; ++i) {
-        if (!session->kernels[i]) continue;
-        const char *dtype = shape_dtype(tmg_kernel_manifest(session->kernels[i]));
-        if (!*shape->dtype || !strcmp(shape->dtype, dtype)) return true;
+        tmagen_kernel *kernel = session->kernels[i];
+        if (kernel && shape_is_for(shape, tmg_kernel_manifest(kernel))) return true;
     }
     return false;
 }

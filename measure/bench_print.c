@@ -102,6 +102,22 @@ static void put_entry(struct table *table, const struct bench_shape *shape,
     }
 }
 
+// Who was not measured, once for each reason.
+static void print_refused(const struct bench_shape *shape) {
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const char *reason = shape->entries[i].refused;
+        bool said = !*reason;
+        for (int j = 0; j < i; ++j) said |= !strcmp(shape->entries[j].refused, reason);
+        if (said) continue;
+        printf("  -  %s:", reason);
+        for (int j = i; j < shape->entry_count; ++j) {
+            if (strcmp(shape->entries[j].refused, reason)) continue;
+            printf("%s %s", j > i ? "," : "", shape->entries[j].contestant.name);
+        }
+        printf("\n");
+    }
+}
+
 static const char *short_name(const struct bench_entry *peer) {
     return peer->role == BENCH_FIRST  ? "first"
            : peer->role == BENCH_BEST ? "best"
@@ -131,10 +147,7 @@ static void print_shape_text(const struct bench_session *session, const struct b
     }
     if (table) table_print(table, stdout);
     table_free(table);
-    for (int i = 0; i < shape->entry_count; ++i) {
-        const struct bench_entry *entry = &shape->entries[i];
-        if (*entry->refused) printf("  -  %s: %s\n", entry->contestant.name, entry->refused);
-    }
+    print_refused(shape);
 }
 
 // ---- JSON
@@ -219,10 +232,11 @@ void bench_print_shape(const struct bench_session *session, const struct bench_s
 }
 
 struct table *bench_summary_new(const struct bench_session *session) {
-    static const char *const alone[] = {"shape", "best spec", ">ms", ">TFLOP/s", ">spread", NULL};
-    static const char *const with_peer[] = {"shape",   "best spec", ">ms",      ">TFLOP/s",
-                                            ">spread", ">peer ms",  ">best ms", ">x peer",
-                                            ">x best", NULL};
+    static const char *const alone[] = {"shape", "best spec", ">ms",     ">TFLOP/s",
+                                        ">TB/s", ">of roof",  ">spread", NULL};
+    static const char *const with_peer[] = {"shape",    "best spec", ">ms",     ">TFLOP/s",
+                                            ">TB/s",    ">of roof",  ">spread", ">first ms",
+                                            ">best ms", ">x first",  ">x best", NULL};
     const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
     return table_new(peers ? with_peer : alone);
 }
@@ -250,7 +264,10 @@ void bench_summary_add(struct table *summary, const struct bench_session *sessio
     const struct stats ms = bench_times(shape, own);
     table_cell(summary, "%s", own->contestant.name);
     table_cell(summary, "%.4g", ms.median);
+    const struct bench_floor floor = bench_floor_of(session, shape);
     table_cell(summary, "%.1f", shape->flops / ms.median / 1e9);
+    table_cell(summary, "%.2f", shape->bytes / ms.median / 1e9);
+    table_cell(summary, "%.1f%% %s", 100 * floor.ms / ms.median, floor.roof);
     table_cell(summary, "+-%.2f%%", 100 * stats_spread(ms));
     if (!peers) return;
     const struct bench_entry *best = peer_of_role(shape, BENCH_BEST);

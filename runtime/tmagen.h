@@ -1,6 +1,5 @@
 /* libtmagen: load and launch the kernels that tmagen generates. The whole public interface.
- * It needs no CUDA header: driver and compiler are found at run time, errors are values, nothing is
- * printed. */
+ * It needs no CUDA header: driver and compiler are found at run time. Errors are values. */
 #ifndef TMAGEN_H
 #define TMAGEN_H
 
@@ -25,7 +24,7 @@ enum {
     TMAGEN_KEY_CHARS = 65 /* a key in hexadecimal and its zero */
 };
 
-/* ---- Errors ------------------------------------------------------------------------------------
+/* ---- Errors ----
  * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
  * sentence in the thread's tmagen_error_last(). Out-parameters are untouched on failure. */
 enum {
@@ -54,8 +53,7 @@ TMAGEN_API const char *tmagen_error_name(int code);
  * do. */
 TMAGEN_API const char *tmagen_warning_last(void);
 
-/* ---- Devices ------------------------------------------------------------------------------------
- */
+/* ---- Devices ---- */
 typedef struct tmagen_device tmagen_device;
 typedef uint64_t tmagen_address; /* an address in a device's memory */
 
@@ -92,8 +90,9 @@ TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
  * empty; its message is the beginning of this. Valid until the device's next launch. */
 TMAGEN_API const char *tmagen_device_reports(tmagen_device *device);
 
-/* Device memory, for programs that have no allocator of their own. Copies and fills are synchronous
- * to the caller. [bytes] may be 0: then nothing is allocated, and *address is 0. */
+/* Device memory, for programs that have no allocator of their own. Copies and fills are done when
+ * they return, but do not wait for launches on streams. [bytes] may be 0: then nothing is
+ * allocated, and *address is 0. */
 TMAGEN_API int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address);
 TMAGEN_API void tmagen_memory_free(tmagen_device *device, tmagen_address address);
 TMAGEN_API int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from,
@@ -103,8 +102,7 @@ TMAGEN_API int tmagen_memory_download(tmagen_device *device, void *to, tmagen_ad
 TMAGEN_API int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte,
                                   size_t bytes);
 
-/* ---- Compiling, through the cache ---------------------------------------------------------------
- */
+/* ---- Compiling, through the cache ---- */
 typedef enum tmagen_mode {
     TMAGEN_COMPILE_ON_MISS = 0,
     TMAGEN_FAIL_ON_MISS = 1, /* for production: TMAGEN_ERROR_MISS instead of a compile */
@@ -121,8 +119,8 @@ typedef struct tmagen_compile_options {
     tmagen_mode mode;
     const char *arch; /* "sm_90a" */
     const char *name; /* the source's file name in messages and line information; no folder */
-    const char
-        *cache_dir; /* NULL: $TMAGEN_CACHE, else $XDG_CACHE_HOME/tmagen, else ~/.cache/tmagen */
+    /* NULL: $TMAGEN_CACHE, else $XDG_CACHE_HOME/tmagen, else ~/.cache/tmagen */
+    const char *cache_dir;
 } tmagen_compile_options;
 
 /* What the compiler said of a kernel. -1 where it did not say. */
@@ -148,7 +146,8 @@ typedef struct tmagen_code {
 } tmagen_code;
 
 /* Compiles [source] ([bytes] long), or takes the result from the cache. Needs no device, and on a
- * hit no NVRTC: where none is installed, an entry made by any NVRTC for this source serves.
+ * hit no NVRTC: where none is installed, or compiling is forbidden, an entry made by any NVRTC for
+ * this source serves if there is none by the installed one.
  * tmagen_code_free() returns what [code] holds. */
 TMAGEN_API int tmagen_compile(const char *source, size_t bytes,
                               const tmagen_compile_options *options, tmagen_code *code);
@@ -157,8 +156,7 @@ TMAGEN_API void tmagen_code_free(tmagen_code *code);
 /* Where NVRTC was found and which it is: [text] gets one line. Fails with the list of places. */
 TMAGEN_API int tmagen_compiler_describe(char *text, size_t size);
 
-/* ---- Kernels ------------------------------------------------------------------------------------
- */
+/* ---- Kernels ---- */
 typedef struct tmagen_kernel tmagen_kernel;
 
 /* Where a line of a generated source comes from; [file] is NULL where it comes from nowhere. */
@@ -171,12 +169,12 @@ typedef struct tmagen_load_options {
     tmagen_mode mode;
     const char *directory; /* where names are looked up; NULL: $TMAGEN_KERNELS, else "out" */
     const char *cache_dir; /* as in tmagen_compile_options */
-    const char
-        *manifest_text;      /* not NULL: the manifest itself; the name is then only for messages */
-    const char *source_text; /* not NULL: the CUDA source itself, else the manifest's source file */
-    const tmagen_source_line
-        *lines; /* NULL, or of each line of the source, for the emulator's reports; not
-                          copied: they must outlive the kernel */
+    /* Not NULL: manifest and source themselves; the name is then only for messages. */
+    const char *manifest_text;
+    const char *source_text;
+    /* NULL, or where each line of the source comes from, for the emulator's reports. Not copied:
+     * they must outlive the kernel. */
+    const tmagen_source_line *lines;
     size_t line_count;
 } tmagen_load_options;
 
@@ -203,8 +201,7 @@ typedef struct tmagen_kernel_info {
 
 TMAGEN_API int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info);
 
-/* ---- Launching ----------------------------------------------------------------------------------
- */
+/* ---- Launching ---- */
 typedef struct tmagen_tensor {
     const char *name;                 /* as in the manifest */
     tmagen_address data;              /* may be 0 only when the tensor has no element */
@@ -248,14 +245,12 @@ typedef struct tmagen_launch {
 TMAGEN_API int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream,
                                     const tmagen_launch *launch);
 
-/* The bytes of workspace that [launch] (whose own workspace is ignored) needs; 0 for most kernels.
- */
+/* The bytes of workspace that [launch] needs, whose own workspace is ignored. Mostly 0. */
 TMAGEN_API int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch,
                                        size_t *bytes);
 
-/* ---- The cache's own care
- * ------------------------------------------------------------------------ [directory] is as
- * tmagen_compile_options.cache_dir. */
+/* ---- The cache's own care ----
+ * [directory] is as tmagen_compile_options.cache_dir. */
 typedef struct tmagen_cache_entry {
     char key[TMAGEN_KEY_CHARS];
     tmagen_kind kind;

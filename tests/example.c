@@ -1,4 +1,4 @@
-// A complete program on libtmagen and libc: D = A * B^T in bf16, by a kernel that is loaded by its name.
+// A complete program on libtmagen and libc: D = A * B^T in bf16, by a kernel found by its name.
 // Usage: example [DEVICE [KERNEL [M N K]]], as in: example cuda gemm_256x128 1000 512 256
 #include <math.h>
 #include <stdio.h>

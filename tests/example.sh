@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The example program: without a driver, a kernel or a fitting GPU it says so in one sentence and fails.
+# The example program: without a driver, a kernel or a GPU it says so in one sentence and fails.
 # Its result is right where there is a GPU: make test-gpu sees to that.
 set -u
 example=$BUILD/tests/example
