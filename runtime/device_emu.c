@@ -2,6 +2,7 @@
 // Launches run to their end at once; the first report of one is its error, in full.
 #include <jansson.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,22 @@ static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
     return tmg_fail(TMAGEN_ERROR_DEVICE, "tensor map: %s", error.text);
 }
 
+// All reports of a launch as one message; it is cut where the error's buffer ends.
+static int fail_with(const struct emu_result *result, uint64_t seed) {
+    enum { TEXT = 8000 };
+    char *text = malloc(TEXT);
+    size_t used = 0;
+    if (!text) return tmg_fail_memory();
+    text[0] = '\0';
+    for (size_t i = 0; i < result->report_count && used < TEXT; ++i)
+        used += (size_t)snprintf(text + used, TEXT - used, "%s%s", i ? "\n" : "",
+                                 result->reports[i].text ? result->reports[i].text : "");
+    int status =
+        tmg_fail(TMAGEN_ERROR_DEVICE, "emulator, seed %llu: %s", (unsigned long long)seed, text);
+    free(text);
+    return status;
+}
+
 static int emu_launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
                       void **params) {
     struct emu_state *emu = state;
@@ -229,10 +246,7 @@ static int emu_launch(void *state, void *module, const struct tmg_launch_config 
     int status = emu_launch_run(emu->memory, &launch, &result, &error);
     pthread_mutex_unlock(&emu->lock);
     if (status) return tmg_fail(TMAGEN_ERROR_DEVICE, "emulator: %s", error.text);
-    if (result.report_count)
-        status = tmg_fail(TMAGEN_ERROR_DEVICE, "emulator, seed %llu: %s%s",
-                          (unsigned long long)launch.seed, result.reports[0].text,
-                          result.report_count > 1 ? "(and more)" : "");
+    if (result.report_count) status = fail_with(&result, launch.seed);
     emu_result_free(&result);
     return status;
 }

@@ -85,21 +85,32 @@ static const char *file_name(const struct emu_machine *machine, unsigned number)
     return "source";
 }
 
+/* The kernel's own line: that of the outermost call into what was inlined. */
+static const struct ptx_loc *outermost(const struct ptx_loc *loc)
+{
+    for (int depth = 0; loc->parent != NULL && depth < 64; depth++)
+        loc = loc->parent;
+    return loc;
+}
+
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn, char *text, size_t size)
 {
     const struct emu_launch *launch = machine->launch;
+    char inside[32] = "";
 
-    if (insn == NULL) {
-        snprintf(text, size, "no instruction");
-    } else if (insn->source_line == 0) {
-        snprintf(text, size, "PTX line %u", insn->line);
-    } else if (insn->source_line <= launch->line_count && launch->lines[insn->source_line - 1].file != NULL) {
-        const struct emu_source_line *line = &launch->lines[insn->source_line - 1];
-        snprintf(text, size, "%s:%u (%s:%u, PTX line %u)", line->file, line->line,
-                 file_name(machine, insn->file), insn->source_line, insn->line);
-    } else {
-        snprintf(text, size, "%s:%u (PTX line %u)", file_name(machine, insn->file), insn->source_line, insn->line);
+    if (insn == NULL || insn->loc == NULL) {
+        snprintf(text, size, "PTX line %u", insn ? insn->line : 0);
+        return text;
     }
+    const struct ptx_loc *loc = outermost(insn->loc);
+    if (loc != insn->loc)
+        snprintf(inside, sizeof inside, ", within line %u", insn->loc->line);
+    const char *file = file_name(machine, loc->file);
+    if (loc->line <= launch->line_count && loc->line && launch->lines[loc->line - 1].file != NULL)
+        snprintf(text, size, "%s:%u (%s:%u%s, PTX line %u)", launch->lines[loc->line - 1].file,
+                 launch->lines[loc->line - 1].line, file, loc->line, inside, insn->line);
+    else
+        snprintf(text, size, "%s:%u%s (PTX line %u)", file, loc->line, inside, insn->line);
     return text;
 }
 
@@ -165,8 +176,8 @@ static struct emu_report *new_report(struct emu_machine *machine, enum emu_class
     report->count = 1;
     if (insn != NULL) {
         report->ptx_line = insn->line;
-        report->source_line = insn->source_line;
-        report->source = insn->source_line ? file_name(machine, insn->file) : NULL;
+        report->source_line = insn->loc ? outermost(insn->loc)->line : 0;
+        report->source = insn->loc ? file_name(machine, insn->loc->file) : NULL;
     }
     return report;
 }
