@@ -93,24 +93,35 @@ static const struct ptx_loc *outermost(const struct ptx_loc *loc)
     return loc;
 }
 
+/* ", in 258, in 151": the lines of inlined functions below the kernel's own, outermost first. */
+static void put_chain(const struct ptx_loc *loc, const struct ptx_loc *outer, char *text, size_t size)
+{
+    size_t used;
+
+    if (loc == outer || loc == NULL)
+        return;
+    put_chain(loc->parent, outer, text, size);
+    used = strlen(text);
+    snprintf(text + used, size - used, ", in %u", loc->line);
+}
+
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn, char *text, size_t size)
 {
     const struct emu_launch *launch = machine->launch;
-    char inside[32] = "";
+    char chain[160] = "";
 
     if (insn == NULL || insn->loc == NULL) {
         snprintf(text, size, "PTX line %u", insn ? insn->line : 0);
         return text;
     }
     const struct ptx_loc *loc = outermost(insn->loc);
-    if (loc != insn->loc)
-        snprintf(inside, sizeof inside, ", within line %u", insn->loc->line);
+    put_chain(insn->loc, loc, chain, sizeof chain);
     const char *file = file_name(machine, loc->file);
     if (loc->line <= launch->line_count && loc->line && launch->lines[loc->line - 1].file != NULL)
-        snprintf(text, size, "%s:%u (%s:%u%s, PTX line %u)", launch->lines[loc->line - 1].file,
-                 launch->lines[loc->line - 1].line, file, loc->line, inside, insn->line);
+        snprintf(text, size, "%s:%u (%s:%u%s; PTX line %u)", launch->lines[loc->line - 1].file,
+                 launch->lines[loc->line - 1].line, file, loc->line, chain, insn->line);
     else
-        snprintf(text, size, "%s:%u%s (PTX line %u)", file, loc->line, inside, insn->line);
+        snprintf(text, size, "%s:%u%s (PTX line %u)", file, loc->line, chain, insn->line);
     return text;
 }
 

@@ -73,14 +73,24 @@ static const char *source_line(const char *source, long number, size_t *length) 
     return source;
 }
 
-// Does the report at [text], up to [end], name a line of the source that contains [at]?
+static int line_has(long number, const struct arguments *arguments) {
+    size_t length;
+    char copy[400];
+    const char *line = source_line(arguments->source, number, &length);
+    snprintf(copy, sizeof copy, "%.*s", (int)(length < 399 ? length : 399), line ? line : "");
+    return strstr(copy, arguments->at) != NULL;
+}
+
+// Does the report at [text], up to [end], name a line of the source that contains [at]? A place
+// reads "x.cu:365, in 258, in 151": the kernel's line, then those of what was inlined.
 static int names_line(const char *text, const char *end, const struct arguments *arguments) {
-    for (; text < end && (text = strstr(text, ".cu:")) && text < end; text += 4) {
-        size_t length;
-        const char *line = source_line(arguments->source, atol(text + 4), &length);
-        char copy[400];
-        snprintf(copy, sizeof copy, "%.*s", (int)(length < 399 ? length : 399), line ? line : "");
-        if (strstr(copy, arguments->at)) return 1;
+    while ((text = strstr(text, ".cu:")) && text < end) {
+        char *rest;
+        long number = strtol(text + 4, &rest, 10);
+        int hit = line_has(number, arguments);
+        while (!strncmp(rest, ", in ", 5)) hit |= line_has(strtol(rest + 5, &rest, 10), arguments);
+        if (hit) return 1;
+        text = rest;
     }
     return 0;
 }
@@ -113,7 +123,7 @@ static int run_seeds(tmagen_device *device, tmagen_kernel *kernel, const tmagen_
                                                 : reported > 0;
     printf("%s: reported as expected under %d of %d seeds, otherwise under %d\n",
            good ? "ok" : "FAILED", reported, arguments->seeds, wrong);
-    if (!good && shown) printf("%s\n", shown);
+    if (!good && shown) printf("%.1500s\n", shown);
     free((void *)shown);
     return good ? 0 : 1;
 }
