@@ -52,7 +52,8 @@ test: all programs
 nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
 	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
-test-gpu: all                       # every shipped spec, ragged and round shapes, on a GPU
+test-gpu: all programs              # every shipped spec, ragged and round shapes, on a GPU
+	$(BUILD)/tests/example cuda
 	$(BUILD)/tmagen verify --device cuda specs/*.yaml
 
 programs: $(unit_bin) $(user_bin) $(fake_lib)   # all that the tests run, besides all

@@ -28,7 +28,8 @@ enum {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda or cuda:N (default: cuda)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
-    {"shape", KEY_SHAPE, "MxNxK", 0, "one shape; may be repeated (default: 4096x4096x4096)", 0},
+    {"shape", KEY_SHAPE, "MxNxK", 0,
+     "one shape; may be repeated (default: one that is typical of the family)", 0},
     {"vs", KEY_VS, "PEER", 0,
      "cublaslt (its first heuristic and the best of all it offers), or another spec; may be "
      "repeated",
@@ -116,10 +117,6 @@ static int run(struct arguments *a, const struct gen_result *own, const struct g
     if (peer_count) memcpy(kernels + plan->own_count, others, peer_count * sizeof *kernels);
     plan->kernels = kernels;
     plan->shapes = &a->shapes;
-    char error[100];
-    if (!a->shapes.count && !a->overhead) {
-        shapes_parse(&a->shapes, "4096x4096x4096", error, sizeof error);
-    }
     const int code = a->overhead ? overhead_all(plan) : bench_all(plan);
     free(others);
     free(kernels);

@@ -89,7 +89,8 @@ static void directive(struct translator *t, int spaces, const char *at, const ch
         if (word.kind == LUA_TOKEN_BROKEN)
             fail(t, word.begin, "a string or comment does not end on this line", NULL);
         depth += block_change(&word);
-        if (depth < lowest || lua_token_is(&word, "else")) lowest = depth;
+        int level = depth - lua_token_is(&word, "else");  // it stands where its if does
+        if (level < lowest) lowest = level;
         includes |= lua_token_is(&word, "include");
     }
     if (includes) {

@@ -150,18 +150,8 @@ static void define_all(struct ptx *ptx, const char *at, const char *end) {
     }
 }
 
-static bool is_comment_only(const char *at, const char *end) {
-    while (at < end) {
-        const char *skipped = skip_text(at, end);
-        if (skipped == at && !isspace((unsigned char)*at)) return false;
-        at = skipped > at ? skipped : at + 1;
-    }
-    return true;
-}
-
 static void add_item(struct ptx *ptx, const char *begin, const char *end,
                      const struct gen_line *origin) {
-    if (is_comment_only(begin, end)) return;
     define_all(ptx, begin, end);
     struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
     item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;

@@ -68,7 +68,7 @@ static void own_free(struct gpu *gpu, struct own *own) {
 // ---- Do the contestants agree?
 
 enum {
-    COMPARED_MAX = 1 << 25
+    COMPARED_MAX = 1 << 22
 };  // bytes of an output that are looked at, from its start and its end
 
 // The output as float, its first part and its last. NULL on failure.
@@ -207,8 +207,10 @@ static void describe_shape(const struct ref_problem *problem, struct bench_shape
     shape_format(problem->reference, problem->manifest, problem->dims, shape->text,
                  sizeof shape->text);
     shape->dtype = shape_dtype(problem->manifest);
+    shape->reference = problem->reference;
     shape->flops = ref_flops(problem);
     shape->bytes = ref_bytes(problem);
+    shape->l1_bytes = problem->reference->l1_bytes ? problem->reference->l1_bytes(problem) : 0;
 }
 
 // Prepares all entries, ours and the peers', and runs the contest. A library error code after which
@@ -286,8 +288,13 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
         *failed = 1;
     }
     for (int i = 0; i < shape.entry_count; ++i) *failed |= shape.entries[i].failed;
-    bench_print_shape(session, problems[first].reference, &shape);
-    bench_summary_add(summary, session, &shape);
+    ++session->measured;
+    if (session->plan->visit) {
+        session->plan->visit(session->plan->context, session, &shape);
+    } else {
+        bench_print_shape(session, &shape);
+        bench_summary_add(summary, session, &shape);
+    }
     free_shape(session, &shape, owns);
     cublaslt_plan_free(cublaslt);
     rotation_free(&session->gpu, &rotation);
@@ -295,14 +302,6 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
 }
 
 // ---- The whole run
-
-double bench_floor_ms(const struct bench_roofs *roofs, const struct reference *reference,
-                      const struct bench_shape *shape) {
-    const double moving = roofs->copy_bytes > 0 ? shape->bytes / roofs->copy_bytes * 1e3 : 0;
-    const double computing =
-        reference->matrix && roofs->matrix_flops > 0 ? shape->flops / roofs->matrix_flops * 1e3 : 0;
-    return fmax(moving, computing);
-}
 
 static int load_all(struct bench_session *session) {
     int failed = 0;
@@ -337,6 +336,41 @@ static bool wanted(const struct bench_session *session, const struct shape *shap
     return false;
 }
 
+// Measures all shapes of [list]. Sets *failed where a kernel failed.
+static void run_list(struct bench_session *session, const struct shape_list *list,
+                     struct table *summary, int *failed) {
+    size_t skipped = 0;
+    for (size_t i = 0; i < list->count; ++i) {
+        const struct shape *shape = &list->shapes[i];
+        if (!wanted(session, shape)) {
+            ++skipped;
+        } else if (!run_shape(session, shape, summary, failed)) {
+            break;
+        }
+        fflush(stdout);
+    }
+    if (skipped) {
+        fprintf(stderr, "tmagen: note: left out %zu shapes of other element types\n", skipped);
+    }
+    if (!session->measured) {
+        fputs("tmagen: error: no shape is for these kernels\n", stderr);
+        *failed = 1;
+    }
+}
+
+// The shapes that were asked for, or the typical one in [typical].
+static const struct shape_list *shapes_of(const struct bench_session *session,
+                                          const struct tmg_manifest *manifest,
+                                          struct shape_list *typical) {
+    const struct reference *reference = ref_find(manifest);
+    char error[200];
+    if (session->plan->shapes->count) return session->plan->shapes;
+    if (reference && reference->typical) {
+        shapes_parse(typical, reference->typical, error, sizeof error);
+    }
+    return typical;
+}
+
 static int run_shapes(struct bench_session *session) {
     int failed = load_all(session);
     const struct tmg_manifest *manifest = some_manifest(session);
@@ -345,26 +379,16 @@ static int run_shapes(struct bench_session *session) {
         kernel_complain("the roofs");
         return 3;
     }
-    bench_print_head(session);
+    const bool print = !session->plan->visit;
     struct table *summary = bench_summary_new(session);
-    bool alive = summary != NULL;
-    size_t skipped = 0;
-    for (size_t i = 0; alive && i < session->plan->shapes->count; ++i) {
-        const struct shape *shape = &session->plan->shapes->shapes[i];
-        if (wanted(session, shape)) {
-            alive = run_shape(session, shape, summary, &failed);
-        } else {
-            ++skipped;
-        }
-        fflush(stdout);
-    }
-    if (skipped) {
-        fprintf(stderr, "tmagen: note: left out %zu shapes of other element types\n", skipped);
-    }
-    if (!session->plan->json && summary) {
+    struct shape_list typical = {0};
+    if (print) bench_print_head(session);
+    if (summary) run_list(session, shapes_of(session, manifest, &typical), summary, &failed);
+    if (print && summary && !session->plan->json) {
         printf("\n");
         table_print(summary, stdout);
     }
+    shapes_free(&typical);
     table_free(summary);
     return failed;
 }

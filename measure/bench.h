@@ -8,18 +8,24 @@
 #include "measure/kernels.h"
 #include "measure/rotation.h"
 
+struct bench_session;
+struct bench_shape;
+
 struct bench_plan {
     const char *device;                 // "cuda" or "cuda:N"
     const struct kernel_text *kernels;  // ours first, then those of --vs SPEC
     size_t kernel_count, own_count;
-    bool cublaslt;  // --vs cublaslt
-    const struct shape_list *shapes;
-    double seconds;      // of measuring a shape
-    int rounds;          // 0: as many as fit into that
-    double roof_tflops;  // 0: cuBLASLt's best at 8192^3, where it is a peer
+    bool cublaslt;                    // --vs cublaslt
+    const struct shape_list *shapes;  // empty: the typical shape of the kernels' reference
+    double seconds;                   // of measuring a shape
+    int rounds;                       // 0: as many as fit into that
+    double roof_tflops;               // 0: cuBLASLt's best at 8192^3, where it is a peer
     uint64_t seed;
     int timeout;  // seconds that a step may take
     bool json;
+    // Where not NULL: gets every measured shape instead of the terminal.
+    void (*visit)(void *context, const struct bench_session *, const struct bench_shape *);
+    void *context;
 };
 
 enum bench_role { BENCH_OWN, BENCH_OTHER, BENCH_FIRST, BENCH_BEST };  // the last two: cuBLASLt's
@@ -38,7 +44,8 @@ enum { BENCH_ENTRIES_MAX = 66 };
 struct bench_shape {
     char text[120];
     const char *dtype;
-    double flops, bytes;
+    const struct reference *reference;
+    double flops, bytes, l1_bytes;
     int sets;
     struct contest contest;
     struct bench_entry entries[BENCH_ENTRIES_MAX];
@@ -59,14 +66,29 @@ struct bench_session {
     struct cublaslt *cublaslt;
     struct rotation_source source;
     struct bench_roofs roofs;
+    int measured;  // shapes so far
 };
 
 // Returns an exit code: 0, 1 where a kernel failed, 3 where there is no GPU or peer.
 int bench_all(const struct bench_plan *plan);
 
-// The best possible time of a shape under the roofs, in ms; 0 where no roof is known.
-double bench_floor_ms(const struct bench_roofs *roofs, const struct reference *reference,
-                      const struct bench_shape *shape);
+// The best possible time of a shape and the roof that sets it: "copy", "matrix", "L1".
+struct bench_floor {
+    double ms;
+    const char *roof;
+};
+struct bench_floor bench_floor_of(const struct bench_session *session,
+                                  const struct bench_shape *shape);
+
+// The times of an entry in ms, and how many times as fast as [peer] it is, round by round. Only of
+// entries that were measured: bench_measured().
+bool bench_measured(const struct bench_entry *entry);
+struct stats bench_times(const struct bench_shape *shape, const struct bench_entry *entry);
+struct stats bench_ratio(const struct bench_shape *shape, const struct bench_entry *entry,
+                         const struct bench_entry *peer);
+
+// The quickest of our own kernels, or NULL.
+const struct bench_entry *bench_best(const struct bench_shape *shape);
 
 // ---- bench_peer.c: the roofs, and cuBLASLt as a contestant
 
@@ -81,8 +103,7 @@ struct cublaslt_plan *bench_add_cublaslt(struct bench_session *session,
 
 // ---- bench_print.c: what the user sees
 void bench_print_head(const struct bench_session *session);
-void bench_print_shape(const struct bench_session *session, const struct reference *reference,
-                       const struct bench_shape *shape);
+void bench_print_shape(const struct bench_session *session, const struct bench_shape *shape);
 
 // The closing table, a row a shape: the best of our kernels against the peers.
 struct table *bench_summary_new(const struct bench_session *session);

@@ -10,35 +10,55 @@
 #include "measure/cublaslt.h"
 #include "measure/table.h"
 
-static bool measured(const struct bench_entry *entry) { return entry->contestant.ms != NULL; }
+bool bench_measured(const struct bench_entry *entry) { return entry->contestant.ms != NULL; }
 
 static bool is_peer(const struct bench_entry *entry) { return entry->role != BENCH_OWN; }
 
-static struct stats times(const struct bench_shape *shape, const struct bench_entry *entry) {
+struct stats bench_times(const struct bench_shape *shape, const struct bench_entry *entry) {
     return stats_of(entry->contestant.ms, (size_t)shape->contest.done);
 }
 
-// How many times as fast as [peer] an entry is, round by round.
-static struct stats ratio(const struct bench_shape *shape, const struct bench_entry *entry,
-                          const struct bench_entry *peer) {
+struct stats bench_ratio(const struct bench_shape *shape, const struct bench_entry *entry,
+                         const struct bench_entry *peer) {
     return stats_of_ratios(peer->contestant.ms, entry->contestant.ms, (size_t)shape->contest.done);
 }
 
-// The quickest of our own kernels, or NULL.
-static const struct bench_entry *best_own(const struct bench_shape *shape) {
+const struct bench_entry *bench_best(const struct bench_shape *shape) {
     const struct bench_entry *best = NULL;
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *entry = &shape->entries[i];
-        if (entry->role != BENCH_OWN || !measured(entry)) continue;
-        if (!best || times(shape, entry).median < times(shape, best).median) best = entry;
+        if (entry->role != BENCH_OWN || !bench_measured(entry)) continue;
+        if (!best || bench_times(shape, entry).median < bench_times(shape, best).median) {
+            best = entry;
+        }
     }
     return best;
+}
+
+struct bench_floor bench_floor_of(const struct bench_session *session,
+                                  const struct bench_shape *shape) {
+    const struct bench_roofs *roofs = &session->roofs;
+    const tmagen_device_info *info = &session->gpu.info;
+    const double l1_rate = 128.0 * info->sms * info->clock_khz * 1e3;  // bytes a second
+    const struct bench_floor floors[] = {
+        {roofs->copy_bytes > 0 ? shape->bytes / roofs->copy_bytes * 1e3 : 0, "copy"},
+        {shape->reference->matrix && roofs->matrix_flops > 0
+             ? shape->flops / roofs->matrix_flops * 1e3
+             : 0,
+         "matrix"},
+        {l1_rate > 0 ? shape->l1_bytes / l1_rate * 1e3 : 0, "L1"},
+    };
+    struct bench_floor highest = floors[0];
+    for (size_t i = 1; i < sizeof floors / sizeof *floors; ++i) {
+        if (floors[i].ms > highest.ms) highest = floors[i];
+    }
+    return highest;
 }
 
 static const struct bench_entry *peer_of_role(const struct bench_shape *shape,
                                               enum bench_role role) {
     for (int i = 0; i < shape->entry_count; ++i) {
-        if (shape->entries[i].role == role && measured(&shape->entries[i])) {
+        if (shape->entries[i].role == role && bench_measured(&shape->entries[i])) {
             return &shape->entries[i];
         }
     }
@@ -61,24 +81,40 @@ static void print_head_text(const struct bench_session *session) {
 }
 
 static void put_entry(struct table *table, const struct bench_shape *shape,
-                      const struct bench_entry *entry, double floor_ms) {
-    const struct stats ms = times(shape, entry);
-    table_cell(table, entry == best_own(shape) ? "  *" : "");
+                      const struct bench_entry *entry, struct bench_floor floor) {
+    const struct stats ms = bench_times(shape, entry);
+    table_cell(table, entry == bench_best(shape) ? "  *" : "");
     table_cell(table, "%s", entry->contestant.name);
     table_cell(table, "%.5g ms", ms.median);
     table_cell(table, "+-%.2f%%", 100 * stats_spread(ms));
     table_cell(table, "%.1f TFLOP/s", shape->flops / ms.median / 1e9);
     table_cell(table, "%.2f TB/s", shape->bytes / ms.median / 1e9);
-    table_cell(table, "%.1f%% of roof", 100 * floor_ms / ms.median);
+    table_cell(table, "%.1f%% of %s", 100 * floor.ms / ms.median, floor.roof);
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *peer = &shape->entries[i];
-        if (!is_peer(peer) || !measured(peer)) continue;
-        const struct stats r = ratio(shape, entry, peer);
+        if (!is_peer(peer) || !bench_measured(peer)) continue;
+        const struct stats r = bench_ratio(shape, entry, peer);
         if (peer == entry) {
             table_cell(table, "%s", "");
         } else {
             table_cell(table, "%.3f [%.3f, %.3f]", r.median, r.lower, r.upper);
         }
+    }
+}
+
+// Who was not measured, once for each reason.
+static void print_refused(const struct bench_shape *shape) {
+    for (int i = 0; i < shape->entry_count; ++i) {
+        const char *reason = shape->entries[i].refused;
+        bool said = !*reason;
+        for (int j = 0; j < i; ++j) said |= !strcmp(shape->entries[j].refused, reason);
+        if (said) continue;
+        printf("  -  %s:", reason);
+        for (int j = i; j < shape->entry_count; ++j) {
+            if (strcmp(shape->entries[j].refused, reason)) continue;
+            printf("%s %s", j > i ? "," : "", shape->entries[j].contestant.name);
+        }
+        printf("\n");
     }
 }
 
@@ -88,15 +124,14 @@ static const char *short_name(const struct bench_entry *peer) {
                                       : peer->contestant.name;
 }
 
-static void print_shape_text(const struct bench_session *session, const struct reference *reference,
-                             const struct bench_shape *shape) {
-    const double floor_ms = bench_floor_ms(&session->roofs, reference, shape);
+static void print_shape_text(const struct bench_session *session, const struct bench_shape *shape) {
+    const struct bench_floor floor = bench_floor_of(session, shape);
     const char *titles[8 + BENCH_ENTRIES_MAX] = {"  ", "", ">", ">", ">", ">", ">"};
     char ratios[BENCH_ENTRIES_MAX][180];
     int columns = 7;
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *peer = &shape->entries[i];
-        if (!is_peer(peer) || !measured(peer)) continue;
+        if (!is_peer(peer) || !bench_measured(peer)) continue;
         snprintf(ratios[i], sizeof ratios[i], ">x %s", short_name(peer));
         titles[columns++] = ratios[i];
     }
@@ -108,14 +143,11 @@ static void print_shape_text(const struct bench_session *session, const struct r
     struct table *table = table_new(titles);
     for (int i = 0; table && i < shape->entry_count; ++i) {
         const struct bench_entry *entry = &shape->entries[i];
-        if (measured(entry)) put_entry(table, shape, entry, floor_ms);
+        if (bench_measured(entry)) put_entry(table, shape, entry, floor);
     }
     if (table) table_print(table, stdout);
     table_free(table);
-    for (int i = 0; i < shape->entry_count; ++i) {
-        const struct bench_entry *entry = &shape->entries[i];
-        if (*entry->refused) printf("  -  %s: %s\n", entry->contestant.name, entry->refused);
-    }
+    print_refused(shape);
 }
 
 // ---- JSON
@@ -132,37 +164,38 @@ static json_t *stats_json(struct stats stats) {
                      stats.upper, "least", stats.least, "greatest", stats.greatest);
 }
 
-static json_t *entry_json(const struct bench_session *session, const struct reference *reference,
-                          const struct bench_shape *shape, const struct bench_entry *entry) {
+static json_t *entry_json(const struct bench_session *session, const struct bench_shape *shape,
+                          const struct bench_entry *entry) {
     static const char *const roles[] = {"own", "other", "cublaslt first", "cublaslt best"};
     json_t *object =
         json_pack("{ss ss}", "name", entry->contestant.name, "role", roles[entry->role]);
-    if (!measured(entry)) {
+    if (!bench_measured(entry)) {
         json_object_set_new(object, "refused", json_string(entry->refused));
         json_object_set_new(object, "failed", json_boolean(entry->failed));
         return object;
     }
-    const struct stats ms = times(shape, entry);
-    const double floor_ms = bench_floor_ms(&session->roofs, reference, shape);
+    const struct stats ms = bench_times(shape, entry);
+    const struct bench_floor floor = bench_floor_of(session, shape);
     json_object_set_new(object, "ms", stats_json(ms));
     json_object_set_new(object, "tflops", json_real(shape->flops / ms.median / 1e9));
     json_object_set_new(object, "tbytes", json_real(shape->bytes / ms.median / 1e9));
-    json_object_set_new(object, "roof", json_real(floor_ms / ms.median));
+    json_object_set_new(object, "roof", json_string(floor.roof));
+    json_object_set_new(object, "roof_share", json_real(floor.ms / ms.median));
     json_t *ratios = json_object();
     for (int i = 0; i < shape->entry_count; ++i) {
         const struct bench_entry *peer = &shape->entries[i];
-        if (!is_peer(peer) || !measured(peer) || peer == entry) continue;
-        json_object_set_new(ratios, peer->contestant.name, stats_json(ratio(shape, entry, peer)));
+        if (!is_peer(peer) || !bench_measured(peer) || peer == entry) continue;
+        json_object_set_new(ratios, peer->contestant.name,
+                            stats_json(bench_ratio(shape, entry, peer)));
     }
     json_object_set_new(object, "times_as_fast_as", ratios);
     return object;
 }
 
-static void print_shape_json(const struct bench_session *session, const struct reference *reference,
-                             const struct bench_shape *shape) {
+static void print_shape_json(const struct bench_session *session, const struct bench_shape *shape) {
     json_t *entries = json_array();
     for (int i = 0; i < shape->entry_count; ++i) {
-        json_array_append_new(entries, entry_json(session, reference, shape, &shape->entries[i]));
+        json_array_append_new(entries, entry_json(session, shape, &shape->entries[i]));
     }
     print_line(json_pack("{ss ss sf sf si si si si so}", "shape", shape->text, "dtype",
                          shape->dtype, "flops", shape->flops, "bytes", shape->bytes, "sets",
@@ -190,37 +223,37 @@ void bench_print_head(const struct bench_session *session) {
     }
 }
 
-void bench_print_shape(const struct bench_session *session, const struct reference *reference,
-                       const struct bench_shape *shape) {
+void bench_print_shape(const struct bench_session *session, const struct bench_shape *shape) {
     if (session->plan->json) {
-        print_shape_json(session, reference, shape);
+        print_shape_json(session, shape);
     } else {
-        print_shape_text(session, reference, shape);
+        print_shape_text(session, shape);
     }
 }
 
 struct table *bench_summary_new(const struct bench_session *session) {
-    static const char *const alone[] = {"shape", "best spec", ">ms", ">TFLOP/s", ">spread", NULL};
-    static const char *const with_peer[] = {"shape",   "best spec", ">ms",      ">TFLOP/s",
-                                            ">spread", ">peer ms",  ">best ms", ">x peer",
-                                            ">x best", NULL};
+    static const char *const alone[] = {"shape", "best spec", ">ms",     ">TFLOP/s",
+                                        ">TB/s", ">of roof",  ">spread", NULL};
+    static const char *const with_peer[] = {"shape",    "best spec", ">ms",     ">TFLOP/s",
+                                            ">TB/s",    ">of roof",  ">spread", ">first ms",
+                                            ">best ms", ">x first",  ">x best", NULL};
     const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
     return table_new(peers ? with_peer : alone);
 }
 
 static void put_peer(struct table *summary, const struct bench_entry *peer,
                      const struct bench_shape *shape) {
-    table_cell(summary, peer ? "%.4g" : "-", peer ? times(shape, peer).median : 0);
+    table_cell(summary, peer ? "%.4g" : "-", peer ? bench_times(shape, peer).median : 0);
 }
 
 static void put_ratio(struct table *summary, const struct bench_shape *shape,
                       const struct bench_entry *own, const struct bench_entry *peer) {
-    table_cell(summary, peer ? "%.3f" : "-", peer ? ratio(shape, own, peer).median : 0);
+    table_cell(summary, peer ? "%.3f" : "-", peer ? bench_ratio(shape, own, peer).median : 0);
 }
 
 void bench_summary_add(struct table *summary, const struct bench_session *session,
                        const struct bench_shape *shape) {
-    const struct bench_entry *own = best_own(shape);
+    const struct bench_entry *own = bench_best(shape);
     const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
     table_cell(summary, "%s %s", shape->dtype, shape->text);
     if (!own) {
@@ -228,10 +261,13 @@ void bench_summary_add(struct table *summary, const struct bench_session *sessio
         table_end_row(summary);
         return;
     }
-    const struct stats ms = times(shape, own);
+    const struct stats ms = bench_times(shape, own);
     table_cell(summary, "%s", own->contestant.name);
     table_cell(summary, "%.4g", ms.median);
+    const struct bench_floor floor = bench_floor_of(session, shape);
     table_cell(summary, "%.1f", shape->flops / ms.median / 1e9);
+    table_cell(summary, "%.2f", shape->bytes / ms.median / 1e9);
+    table_cell(summary, "%.1f%% %s", 100 * floor.ms / ms.median, floor.roof);
     table_cell(summary, "+-%.2f%%", 100 * stats_spread(ms));
     if (!peers) return;
     const struct bench_entry *best = peer_of_role(shape, BENCH_BEST);

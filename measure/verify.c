@@ -211,12 +211,13 @@ static void explain_moved(struct run *run, unsigned i, int number) {
         ++moved;
         if (pattern) pattern_add(pattern, index);
     }
-    if (!moved) return;
     char text[1000] = "\n";
     if (pattern) pattern_describe(pattern, text, sizeof text);
-    say(run, "%s: %lld elements differ between run 1 and run %d on the same inputs: a race\n%s",
-        tensor->declared->name, (long long)moved, number, text);
-    run->result->verdict = VERIFY_WRONG;
+    if (moved) {
+        say(run, "%s: %lld elements differ between run 1 and run %d on the same inputs: a race\n%s",
+            tensor->declared->name, (long long)moved, number, text);
+        run->result->verdict = VERIFY_WRONG;
+    }
     pattern_free(pattern);
 }
 

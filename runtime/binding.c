@@ -216,6 +216,31 @@ static int bind_strides(const struct tmg_manifest *manifest, const struct tmg_te
     return status;
 }
 
+// Whether the kernel learns the strides of tensor [index], so that there may be gaps.
+static int knows_strides(const struct tmg_manifest *manifest, unsigned index) {
+    for (unsigned i = 0; i < manifest->param_count; ++i) {
+        const struct tmg_param *param = &manifest->params[i];
+        if (param->index == (int)index &&
+            (param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP))
+            return 1;
+    }
+    return 0;
+}
+
+static int check_gaps(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                      const struct tmg_bound_tensor *bound) {
+    struct tmg_bound_tensor without = *bound;
+    int status = contiguous_strides(manifest, tensor, &without);
+    for (int axis = 0; axis < tensor->rank && !status; ++axis)
+        if (bound->dims[axis] > 1 && bound->strides[axis] != without.strides[axis])
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                            "%s: tensor '%s': stride %d is %" PRId64
+                            " elements, but the kernel takes no strides of it; legal: %" PRId64,
+                            manifest->name, tensor->name, axis, bound->strides[axis],
+                            without.strides[axis]);
+    return status;
+}
+
 // The bytes from the first to behind the last element, or -1 where that is no number of bytes.
 static int64_t span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound) {
     int64_t last = 0, term;
@@ -248,6 +273,7 @@ static int bind_tensor(struct tmg_binding *binding, unsigned index, const tmagen
     struct tmg_bound_tensor *bound = &binding->tensors[index];
     bound->data = given->data;
     int status = bind_strides(manifest, tensor, given, bound);
+    if (!status && !knows_strides(manifest, index)) status = check_gaps(manifest, tensor, bound);
     return status ? status : check_address(manifest, tensor, bound);
 }
 

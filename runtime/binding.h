@@ -1,4 +1,5 @@
 // A launch's arguments held against the manifest: every size known, every rule checked.
+// What comes after (grid, tensor maps, values) can rely on it and checks nothing twice.
 #pragma once
 
 #include "runtime/manifest.h"

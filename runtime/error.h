@@ -1,4 +1,5 @@
-// The thread's last error and warning. One place, so that every message has one form and one bound.
+// The thread's last error and warning.
+// One place, so that every message has one form and one bound, and nobody has to free it.
 #pragma once
 
 #include "runtime/tmagen.h"

@@ -1,4 +1,5 @@
 // Reading a whole file.
+// No mapping: a file that is cut short meanwhile would then kill the process.
 #include "runtime/file.h"
 
 #include <errno.h>

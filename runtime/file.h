@@ -1,4 +1,5 @@
-// Reading a whole file that is not trusted to be small, or a file at all.
+// Reading a whole file.
+// It is not trusted to be small, or to be a plain file at all.
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // How many blocks a launch has, and how much workspace: the manifest's rules, evaluated.
+// The rules are a small fixed vocabulary and not a language, so they are a few functions.
 #pragma once
 
 #include "runtime/binding.h"

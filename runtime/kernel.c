@@ -1,4 +1,5 @@
 // Loading a kernel: manifest, source, code from the cache or the compiler, module on the device.
+// The steps are in one place and in this order, so that the first thing wrong is what is reported.
 #include "runtime/kernel.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // A loaded kernel: its manifest, its module on a device, and the layout of its launches.
+// All of it is fixed when it is loaded but the table of prepared launches, which guards itself.
 #pragma once
 
 #include "runtime/device.h"

@@ -1,4 +1,5 @@
 // SHA-256 digests and the key of a compile, by libmd.
+// Every part goes in after its length, so that no two requests run together to the same bytes.
 #include "runtime/key.h"
 
 #include <string.h>

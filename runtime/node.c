@@ -1,4 +1,5 @@
 // Checked reading of a JSON document.
+// Only the first error is kept: a manifest is generated, so the others follow from it.
 #include "runtime/node.h"
 
 #include <math.h>

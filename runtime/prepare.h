@@ -1,4 +1,5 @@
 // From a launch's arguments to the words that the device is launched with.
+// Words and not pointers, so that they can be kept in a table and copied out of it.
 #pragma once
 
 #include "runtime/kernel.h"

@@ -1,4 +1,5 @@
 // The table of prepared launches.
+// Two places a key, and no removal: what is overwritten is prepared again at its next launch.
 #include "runtime/prepared.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // Reads ptxas's verbose report and separates it from the warnings.
+// Its words are a table, so that a release that changes one is one row.
 #include "runtime/resources.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // Tensor maps: what TMA needs to know of a tensor, encoded by the device.
+// The runtime never looks inside one: the driver's and the emulator's differ.
 #pragma once
 
 #include "runtime/binding.h"

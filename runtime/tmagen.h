@@ -1,6 +1,5 @@
 /* libtmagen: load and launch the kernels that tmagen generates. The whole public interface.
- * It needs no CUDA header: driver and compiler are found at run time, errors are values, nothing is
- * printed. */
+ * It needs no CUDA header: driver and compiler are found at run time. Errors are values. */
 #ifndef TMAGEN_H
 #define TMAGEN_H
 
@@ -25,7 +24,7 @@ enum {
     TMAGEN_KEY_CHARS = 65 /* a key in hexadecimal and its zero */
 };
 
-/* ---- Errors ------------------------------------------------------------------------------------
+/* ---- Errors ----
  * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
  * sentence in the thread's tmagen_error_last(). Out-parameters are untouched on failure. */
 enum {
@@ -54,8 +53,7 @@ TMAGEN_API const char *tmagen_error_name(int code);
  * do. */
 TMAGEN_API const char *tmagen_warning_last(void);
 
-/* ---- Devices ------------------------------------------------------------------------------------
- */
+/* ---- Devices ---- */
 typedef struct tmagen_device tmagen_device;
 typedef uint64_t tmagen_address; /* an address in a device's memory */
 
@@ -97,8 +95,7 @@ TMAGEN_API int tmagen_memory_download(tmagen_device *device, void *to, tmagen_ad
 TMAGEN_API int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte,
                                   size_t bytes);
 
-/* ---- Compiling, through the cache ---------------------------------------------------------------
- */
+/* ---- Compiling, through the cache ---- */
 typedef enum tmagen_mode {
     TMAGEN_COMPILE_ON_MISS = 0,
     TMAGEN_FAIL_ON_MISS = 1, /* for production: TMAGEN_ERROR_MISS instead of a compile */
@@ -115,8 +112,8 @@ typedef struct tmagen_compile_options {
     tmagen_mode mode;
     const char *arch; /* "sm_90a" */
     const char *name; /* the source's file name in messages and line information; no folder */
-    const char
-        *cache_dir; /* NULL: $TMAGEN_CACHE, else $XDG_CACHE_HOME/tmagen, else ~/.cache/tmagen */
+    /* NULL: $TMAGEN_CACHE, else $XDG_CACHE_HOME/tmagen, else ~/.cache/tmagen */
+    const char *cache_dir;
 } tmagen_compile_options;
 
 /* What the compiler said of a kernel. -1 where it did not say. */
@@ -142,7 +139,8 @@ typedef struct tmagen_code {
 } tmagen_code;
 
 /* Compiles [source] ([bytes] long), or takes the result from the cache. Needs no device, and on a
- * hit no NVRTC: where none is installed, an entry made by any NVRTC for this source serves.
+ * hit no NVRTC: where none is installed, or compiling is forbidden, an entry made by any NVRTC for
+ * this source serves if there is none by the installed one.
  * tmagen_code_free() returns what [code] holds. */
 TMAGEN_API int tmagen_compile(const char *source, size_t bytes,
                               const tmagen_compile_options *options, tmagen_code *code);
@@ -151,17 +149,16 @@ TMAGEN_API void tmagen_code_free(tmagen_code *code);
 /* Where NVRTC was found and which it is: [text] gets one line. Fails with the list of places. */
 TMAGEN_API int tmagen_compiler_describe(char *text, size_t size);
 
-/* ---- Kernels ------------------------------------------------------------------------------------
- */
+/* ---- Kernels ---- */
 typedef struct tmagen_kernel tmagen_kernel;
 
 typedef struct tmagen_load_options {
     tmagen_mode mode;
     const char *directory; /* where names are looked up; NULL: $TMAGEN_KERNELS, else "out" */
     const char *cache_dir; /* as in tmagen_compile_options */
-    const char
-        *manifest_text;      /* not NULL: the manifest itself; the name is then only for messages */
-    const char *source_text; /* not NULL: the CUDA source itself, else the manifest's source file */
+    /* Not NULL: manifest and source themselves; the name is then only for messages. */
+    const char *manifest_text;
+    const char *source_text;
 } tmagen_load_options;
 
 /* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as
@@ -187,8 +184,7 @@ typedef struct tmagen_kernel_info {
 
 TMAGEN_API int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info);
 
-/* ---- Launching ----------------------------------------------------------------------------------
- */
+/* ---- Launching ---- */
 typedef struct tmagen_tensor {
     const char *name;                 /* as in the manifest */
     tmagen_address data;              /* may be 0 only when the tensor has no element */
@@ -232,14 +228,12 @@ typedef struct tmagen_launch {
 TMAGEN_API int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream,
                                     const tmagen_launch *launch);
 
-/* The bytes of workspace that [launch] (whose own workspace is ignored) needs; 0 for most kernels.
- */
+/* The bytes of workspace that [launch] needs, whose own workspace is ignored. Mostly 0. */
 TMAGEN_API int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch,
                                        size_t *bytes);
 
-/* ---- The cache's own care
- * ------------------------------------------------------------------------ [directory] is as
- * tmagen_compile_options.cache_dir. */
+/* ---- The cache's own care ----
+ * [directory] is as tmagen_compile_options.cache_dir. */
 typedef struct tmagen_cache_entry {
     char key[TMAGEN_KEY_CHARS];
     tmagen_kind kind;

@@ -8,7 +8,7 @@ fail() {
     exit 1
 }
 
-# expect STATUS PATTERN ARGUMENTS... - tmagen cache ARGUMENTS exits so and prints a line like PATTERN.
+# expect STATUS PATTERN ARGUMENTS... - what tmagen cache ARGUMENTS must exit with and print.
 expect() {
     local status=$1 pattern=$2 said
     shift 2

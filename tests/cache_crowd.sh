@@ -26,9 +26,11 @@ compiles() { wc -l <"$FAKE_NVRTC_LOG"; }
 run_crowd $crowd
 [ "$(compiles)" = 1 ] || fail "$(compiles) of $crowd processes compiled"
 [ "$(grep -h '^  key' "$TMPDIR"/said.* | sort -u | wc -l)" = 1 ] || fail "they have different keys"
-[ "$(grep -l 'cache *hit' "$TMPDIR"/said.* | wc -l)" = $((crowd - 1)) ] || fail "not all others were hits"
+hits=$(grep -l 'cache *hit' "$TMPDIR"/said.* | wc -l)
+[ "$hits" = $((crowd - 1)) ] || fail "only $hits of the others were hits"
 "$TMAGEN" cache verify | grep -q '^0 unusable' || fail "an entry is unusable"
-[ -z "$(find "$TMAGEN_CACHE" -name '*.lock' -o -name '.new*')" ] || fail "locks or temporaries are left"
+left=$(find "$TMAGEN_CACHE" -name '*.lock' -o -name '.new*')
+[ -z "$left" ] || fail "left behind: $left"
 
 key=$(sed -n 's/^  key *//p' "$TMPDIR/said.1")
 "$TMAGEN" cache clear >/dev/null

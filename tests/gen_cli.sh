@@ -67,7 +67,7 @@ exits 1 'a folder for a file' "$TMAGEN" gen -o "$work/blocked" "$work/a.yaml"; s
 (
     trap '' XFSZ
     ulimit -f 1
-    "$TMAGEN" gen -o "$work/full" specs/gemm_phase1.yaml >"$work/said" 2>&1
+    "$TMAGEN" gen -o "$work/full" "$work/a.yaml" specs/gemm_phase1.yaml >"$work/said" 2>&1
 )
 [ $? = 1 ] || complain "a full disk was not noticed"
 says "cannot write"

@@ -113,6 +113,7 @@ const struct reference reference_gemm = {
     .name = "gemm",
     .doc = "D[m,n] = A[m,k] B[n,k]^T + bias[n], accumulated in fp32",
     .dims = "m n k",
+    .typical = "4096x4096x4096",
     .peer = "cublaslt",
     .accepts = accepts,
     .shapes = shapes,

@@ -9,9 +9,9 @@
 #include "runtime/reference/numbers.h"
 #include "runtime/reference/random.h"
 
-extern const struct reference reference_gemm;
+extern const struct reference reference_gemm, reference_resample;
 
-const struct reference *const references[] = {&reference_gemm, NULL};
+const struct reference *const references[] = {&reference_gemm, &reference_resample, NULL};
 
 static const struct reference *find_name(const char *name) {
     for (size_t i = 0; references[i]; ++i) {

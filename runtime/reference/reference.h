@@ -53,10 +53,11 @@ struct ref_shapes {
 };
 
 struct reference {
-    const char *name;  // in the manifest
-    const char *doc;   // what is computed, in one line
-    const char *dims;  // names in the order in which people write shapes: "m n k"
-    const char *peer;  // of bench: "cublaslt", or NULL
+    const char *name;     // in the manifest
+    const char *doc;      // what is computed, in one line
+    const char *dims;     // names in the order in which people write shapes: "m n k"
+    const char *typical;  // the shape that bench takes where none is given: "4096x4096x4096"
+    const char *peer;     // of bench: "cublaslt", or NULL
 
     // Whether the row covers what the manifest says, such as its epilogue; NULL: it does. Returns
     // TMAGEN_OK, or an error with tmagen_error_last() set.
@@ -88,6 +89,10 @@ struct reference {
 
     // Bytes that must move through device memory. NULL: every tensor once.
     double (*bytes)(const struct ref_problem *);
+
+    // Bytes that must pass the L1 of the SMs, which move 128 a clock each: what may bind a gather.
+    // NULL: not counted.
+    double (*l1_bytes)(const struct ref_problem *);
 };
 
 // All rows, ended by NULL.

@@ -5,10 +5,11 @@ local smem = require "smem"
 
 local function vector_divides(s, p, fail)
     if s.vector * p.bytes > 16 then
-        fail("vector", ("vector: %d elements of %s are more than the 16 bytes of an access"):format(s.vector, s.problem.dtype),
-            "up to " .. 16 // p.bytes)
+        fail("vector", ("vector: %d elements of %s are more than the 16 bytes of an access"):format(s.vector,
+            s.problem.dtype), "up to " .. 16 // p.bytes)
     elseif s.problem.d ~= "dynamic" and s.problem.d % s.vector ~= 0 then
-        fail("vector", ("vector: %d does not divide problem.d = %d"):format(s.vector, s.problem.d), "a divisor of problem.d")
+        fail("vector", ("vector: %d does not divide problem.d = %d"):format(s.vector, s.problem.d),
+            "a divisor of problem.d")
     end
     if s.mapping == "element" and s.vector > 1 then
         fail("vector", "vector: with mapping element a thread has one element", "1")
@@ -30,13 +31,17 @@ end
 local function copies_are_aligned(s, p, fail)
     local row = s.problem.d ~= "dynamic" and s.problem.d * p.bytes
     if p.bulk_load and (p.vector_bytes < 16 or row and row % 16 ~= 0) then
-        fail("load", "load: tma_bulk copies rows of whole 16 bytes only", "ldg, or cp_async from 4 bytes a vector")
+        fail("load", "load: tma_bulk copies whole 16 bytes only: rows and vectors must be made of such",
+            "ldg; or cp_async, where vectors have 4 bytes or more")
     end
     if s.mapping == "tile" and s.load == "cp_async" and p.vector_bytes < 4 then
         fail("load", ("load: cp_async copies 4, 8 or 16 bytes, a vector has %d"):format(p.vector_bytes), "ldg")
     end
+    if p.bulk_store and s.load == "cp_async" then
+        fail("store", "store: bulk with load: cp_async is not written: a ring for each of both", "direct")
+    end
     if p.bulk_store and p.vector_bytes < 16 then
-        fail("store", "store: bulk copies rows of whole 16 bytes only", "direct")
+        fail("store", "store: bulk copies whole 16 bytes only: vectors must have as many", "direct")
     end
 end
 

@@ -1,12 +1,14 @@
 -- manifest.lua: what the runtime must know of a resample kernel: tensors, parameters, grid, barriers.
 -- The only thing that the runtime ever reads of it; version 1 of the manifest. Tensors have no gaps.
 
-local function dims(s)
+local function dims(s, p)
     local list = {}
     for i, name in ipairs { "b", "s", "t", "d" } do
         local fields = { { "name", name } }
         if s.problem[name] ~= "dynamic" then
             fields[2] = { "value", s.problem[name] }
+        elseif name == "d" and s.vector > 1 and not p.scalar_path then
+            fields[2] = { "multiple_of", s.vector }
         end
         list[i] = json.object(fields)
     end
@@ -69,7 +71,7 @@ return function(s, p)
         { "source", s.name .. ".cu" },
         { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
         { "shared_memory", p.smem_bytes },
-        { "dims", dims(s) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
+        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
         { "workspace", json.object { { "rule", "none" } } },
         { "barriers", barriers(p) },
         { "roles", json.array { json.object { { "name", "all" }, { "first_warp", 0 }, { "warps", p.warps } } } },

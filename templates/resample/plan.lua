@@ -35,9 +35,15 @@ local function batch_bytes(s)
     return row_bytes(s) and s.problem.s ~= "dynamic" and s.problem.s * row_bytes(s) or nil
 end
 
--- default of `window`: a batch where its size is known and blocks_per_sm of them fit, else an equal share
+local function staging_bytes(s)
+    return s.mapping == "tile" and s.store == "bulk" and s.threads * s.store_buffers * s.unroll * s.vector
+        * element_bytes[s.problem.dtype] or 0
+end
+
+-- default of `window`: a batch where its size is known, but no more than lets blocks_per_sm CTAs share an SM
 function plan.default_window(s)
-    local share = 208 // s.blocks_per_sm - s.threads // 32 * s.targets_per_warp * 8 // 1024 - s.cached_times * 4 // 1024
+    local others = s.threads // 32 * s.targets_per_warp * 8 + s.cached_times * 4 + staging_bytes(s)
+    local share = 220 // s.blocks_per_sm - (others + 1023) // 1024 - 1
     local batch = batch_bytes(s) and (batch_bytes(s) + 1023) // 1024 or share
     return math.max(math.min(batch, share), 1)
 end
@@ -68,7 +74,7 @@ local function tile_members(s, p)
         add("ring", s.stages * 2 * s.threads * p.vector_bytes, 16, "vectors on their way, a thread's own")
     end
     if p.bulk_store then
-        add("staging", p.warps * s.store_buffers * s.unroll * 32 * p.vector_bytes, 128, "output on its way")
+        add("staging", staging_bytes(s), 128, "output on its way")
     end
     add("positions", p.targets * 8, 8, "row and weight of each target")
     if p.times > 0 then
@@ -150,7 +156,8 @@ function plan.plan(s)
     p.window_bytes = p.bulk_load and s.window * 1024 or 0
     p.whole_batch = p.bulk_load and whole_batch(s, p)
     -- whether a kernel for any d carries a loop for the d that its vectors do not divide
-    p.scalar_path = s.problem.d == "dynamic" and s.vector > 1
+    p.scalar_path = s.problem.d == "dynamic" and s.vector > 1 and not p.bulk_store
+        and not (s.mapping == "tile" and s.load == "cp_async")
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.barriers = p.bulk_load and { { name = "full", offset = p.smem[#p.smem].offset, count = 1, arrivals = 1, bytes = 0,
         who = "thread 0", doc = "the rows have landed" } } or {}
@@ -213,11 +220,19 @@ local function store(s)
     end
 end
 
+-- Offsets in vectors: 32 bits where the fixed dimensions show that they suffice.
+local function index_env(s, p, env)
+    local widest = math.max(p.targets or 0, s.problem.s ~= "dynamic" and s.problem.s or math.huge)
+    env.wide_index = s.problem.d == "dynamic" or widest * s.problem.d >= 1 << 30
+    env.index = env.wide_index and "int64_t" or "int"
+    env.total = env.wide_index and "static_cast<int64_t>(count) * vectors" or "count * vectors"
+end
+
 local function writer_env(s, p, env)
     local input, output = "const " .. env.type .. " *", env.type .. " *"
     if s.mapping == "warp" then
-        env.write_row, env.call = writer(s, "write_row", { input .. "from", input .. "to", "float weight", output .. "out" },
-            { "d" })
+        env.write_row, env.call = writer(s, "write_row", { input .. "from", input .. "to", "float weight",
+            output .. "out" }, { "d" })
     elseif s.mapping == "lanes" then
         env.write_rows, env.call = writer(s, "write_rows", { input .. "rows", "Position position", "int count",
             output .. "out" }, { "s", "d" })
@@ -235,9 +250,10 @@ function plan.env(s, p)
     local env = {
         name = s.name, threads = s.threads, vector = s.vector, unroll = s.unroll, stages = s.stages, window = s.window,
         targets_per_warp = s.targets_per_warp, blocks_per_sm = s.blocks_per_sm, store_buffers = s.store_buffers,
-        mapping = s.mapping, load = s.load or "ldg", reuse = s.reuse, streaming = s.store_hint == "streaming", targets = p.targets, warps = p.warps,
-        persistent = p.persistent, times = p.times, scalar_path = p.scalar_path, bulk_load = p.bulk_load,
-        bulk_store = p.bulk_store, window_bytes = p.window_bytes, whole_batch = p.whole_batch, smem_bytes = p.smem_bytes,
+        mapping = s.mapping, load = s.load or "ldg", reuse = s.reuse, streaming = s.store_hint == "streaming",
+        targets = p.targets, warps = p.warps, persistent = p.persistent, times = p.times,
+        scalar_path = p.scalar_path, bulk_load = p.bulk_load, bulk_store = p.bulk_store,
+        window_bytes = p.window_bytes, whole_batch = p.whole_batch, smem_bytes = p.smem_bytes,
         times_may_exceed = s.problem.s == "dynamic",
     }
     env.type, env.element_bytes = cuda_types[s.problem.dtype], p.bytes
@@ -247,7 +263,9 @@ function plan.env(s, p)
     env.dims_fixed = fixed_dims(s, p)
     env.kernel_signature = kernel_signature(s, p)
     env.store = store(s)
+    env.window_limit = p.scalar_path and "window" or "WINDOW"
     env.shared_times = s.mapping == "tile" and "smem.times" or "shared_times"
+    index_env(s, p, env)
     writer_env(s, p, env)
     return env
 end

@@ -1,4 +1,5 @@
 // What the tests of the cache share: a cache folder of their own, and compiling by a stand-in.
+// A fresh folder a test, so that none depends on what another left.
 #pragma once
 
 #include <setjmp.h>

@@ -1,5 +1,7 @@
 // The cache through tmagen_compile(): hits, misses, other compilers, its care, and why something
 // missed.
+#include <pthread.h>
+
 #include "tests/unit/cache_fixture.h"
 
 static void test_second_time_is_a_hit(void **state) {
@@ -68,6 +70,28 @@ static void test_an_older_nvrtc_knows_fewer_options(void **state) {
     assert_int_equal(code.resources.registers, 40);
     tmagen_code_free(&code);
     unsetenv("FAKE_NVRTC_OLD");
+}
+
+static void *compile_in_thread(void *argument) {
+    tmagen_code code;
+    int status = compile("source", 0, &code);
+    if (!status) tmagen_code_free(&code);
+    *(int *)argument = status;
+    return NULL;
+}
+
+static void test_threads_compile_once(void **state) {
+    (void)state;
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    int results[THREADS];
+    setenv("FAKE_NVRTC_MS", "50", 1);
+    for (int i = 0; i < THREADS; ++i)
+        pthread_create(&threads[i], NULL, compile_in_thread, &results[i]);
+    for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
+    unsetenv("FAKE_NVRTC_MS");
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(results[i], TMAGEN_OK);
+    assert_int_equal(compiles(), 1);
 }
 
 static void test_fail_on_miss(void **state) {
@@ -301,6 +325,7 @@ int main(void) {
         TEST(test_warnings_of_the_compiler_are_kept),
         TEST(test_errors_are_not_kept),
         TEST(test_an_older_nvrtc_knows_fewer_options),
+        TEST(test_threads_compile_once),
         TEST(test_fail_on_miss),
         TEST(test_no_cache_is_neither_read_nor_written),
         TEST(test_bad_options),

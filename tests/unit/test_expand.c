@@ -61,6 +61,9 @@ static void test_blocks_shift_text(void **state) {
 static void test_include_knows_its_place(void **state) {
     (void)state;
     translates("    $ include(\"a\")", CHUNK "__indent(4)  include(\"a\")\n");
+    translates("    $ if a then include(\"b\")\n    $ else include(\"c\")\n    $ end",
+               CHUNK "__indent(4)  if a then include(\"b\")\n"
+                     "__indent(4)  else include(\"c\")\n end\n");
     translates("$ if a then\n        $ include(\"b\")\n$ end",
                CHUNK " if a then\n__indent(4)  include(\"b\")\n end\n");
 }

@@ -62,6 +62,7 @@ static void test_near_words(void **state) {
     assert_string_equal(nearest("stage"), "stages");
     assert_string_equal(nearest("tiles"), "tile");
     assert_string_equal(nearest("clutser"), "cluster");
+    assert_string_equal(nearest("tiel"), "tile");  // a swap is one mistake
     assert_string_equal(nearest("regs"), "none");
     assert_string_equal(nearest("q"), "none");
     assert_string_equal(nearest("completely"), "none");

@@ -106,6 +106,7 @@ static void test_own_keys_win_over_merged(void **state) {
     (void)state;
     struct parsed p = parse("a: &a {x: 1, y: 1}\nb: &b {x: 2, z: 2}\nc: {x: 3, <<: [*b, *a]}\n");
     struct spec_node *c = spec_get(p.top, "c");
+    assert_int_equal(c->count, 3);
     assert_string_equal(spec_get(c, "x")->text, "3");
     assert_string_equal(spec_get(c, "y")->text, "1");
     assert_string_equal(spec_get(c, "z")->text, "2");
@@ -117,6 +118,20 @@ static void test_every_error_of_one_run(void **state) {
     struct parsed p = parse("a: 1\na: 2\nb: {c: 1, c: 2}\n");
     assert_null(p.top);
     assert_int_equal(diag_errors(p.diag), 2);
+    done(&p);
+}
+
+static void test_column_of_bad_bytes(void **state) {
+    (void)state;
+    struct parsed p = parse("a: 1\n\xc3\xa4: \xff\n");
+    char *printed = NULL;
+    size_t len;
+    FILE *out = open_memstream(&printed, &len);
+    assert_null(p.top);
+    diag_print(p.diag, out);
+    fclose(out);
+    assert_memory_equal(printed, "t:2:4: error:", 13);
+    free(printed);
     done(&p);
 }
 
@@ -178,6 +193,7 @@ int main(void) {
         cmocka_unit_test(test_aliases_share),
         cmocka_unit_test(test_own_keys_win_over_merged),
         cmocka_unit_test(test_every_error_of_one_run),
+        cmocka_unit_test(test_column_of_bad_bytes),
         cmocka_unit_test(test_start_shifts_places),
         cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_chain_of_aliases),

@@ -1,0 +1,223 @@
+// Grids, workspace and tensor maps by hand-made manifests, on a device that is a table of
+// functions. The numbers are worked out in the rows, so that a rule's meaning can be read here.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "runtime/cuda_api.h"
+#include "runtime/error.h"
+#include "runtime/grid.h"
+#include "runtime/tensormap.h"
+
+#define TILES(...) .rule = TMG_GRID_TILES, .blocks_per_sm = 1, .blocks_per_tile = 1, __VA_ARGS__
+#define PERSISTENT(...) \
+    .rule = TMG_GRID_PERSISTENT, .blocks_per_sm = 1, .blocks_per_tile = 1, __VA_ARGS__
+#define BY(dim_, by_, axis_) \
+    { .extent = {.dim = dim_, .times = 1}, .by = by_, .axis = axis_ }
+
+static const struct {
+    const char *what;
+    int64_t dims[2];
+    unsigned cluster[3];
+    struct tmg_grid grid;
+    struct tmg_capacity capacity;
+    unsigned expected[3];  // 0: refused
+} grids[] = {
+    {"ragged tiles",
+     {257, 128},
+     {1, 1, 1},
+     {TILES(.tile_count = 2, .tiles = {BY(1, 128, 0), BY(0, 256, 1)})},
+     {132, 0},
+     {1, 2, 1}},
+    {"both on x",
+     {257, 129},
+     {1, 1, 1},
+     {TILES(.tile_count = 2, .tiles = {BY(1, 128, 0), BY(0, 256, 0)})},
+     {132, 0},
+     {4, 1, 1}},
+    {"whole clusters",
+     {257, 1},
+     {2, 2, 1},
+     {TILES(.tile_count = 2, .tiles = {BY(0, 100, 0), BY(1, 1, 1)})},
+     {132, 0},
+     {4, 2, 1}},
+    {"y has 65535 at most",
+     {65536, 1},
+     {1, 1, 1},
+     {TILES(.tile_count = 1, .tiles = {BY(0, 1, 1)})},
+     {132, 0},
+     {0}},
+    {"x has 2^31 - 1",
+     {INT32_MAX, 1},
+     {1, 1, 1},
+     {TILES(.tile_count = 1, .tiles = {BY(0, 1, 0)})},
+     {132, 0},
+     {INT32_MAX, 1, 1}},
+    {"not more",
+     {INT32_MAX, 2},
+     {1, 1, 1},
+     {TILES(.tile_count = 2, .tiles = {BY(0, 1, 0), BY(1, 1, 0)})},
+     {132, 0},
+     {0}},
+    {"few tiles",
+     {256, 128},
+     {1, 1, 1},
+     {PERSISTENT(.tile_count = 1, .tiles = {BY(0, 64, 0)})},
+     {132, 0},
+     {4, 1, 1}},
+    {"all SMs",
+     {100000, 1},
+     {1, 1, 1},
+     {PERSISTENT(.tile_count = 1, .tiles = {BY(0, 64, 0)})},
+     {132, 0},
+     {132, 1, 1}},
+    {"in whole clusters",
+     {100000, 1},
+     {4, 1, 1},
+     {PERSISTENT(.tile_count = 1, .tiles = {BY(0, 64, 0)})},
+     {134, 0},
+     {132, 1, 1}},
+    {"as many as fit",
+     {100000, 1},
+     {4, 1, 1},
+     {PERSISTENT(.tile_count = 1, .tiles = {BY(0, 64, 0)})},
+     {132, 120},
+     {120, 1, 1}},
+    {"at most",
+     {100000, 1},
+     {2, 1, 1},
+     {PERSISTENT(.tile_count = 1, .max_blocks = 7, .tiles = {BY(0, 64, 0)})},
+     {132, 0},
+     {6, 1, 1}},
+    {"a cluster on a small device",
+     {100000, 1},
+     {8, 1, 1},
+     {PERSISTENT(.tile_count = 1, .tiles = {BY(0, 64, 0)})},
+     {4, 0},
+     {8, 1, 1}},
+};
+
+static void test_grids(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; ++i) {
+        struct tmg_manifest manifest = {.name = "k", .grid = grids[i].grid};
+        struct tmg_binding binding = {.manifest = &manifest};
+        unsigned size[3] = {0, 0, 0};
+        memcpy(manifest.cluster, grids[i].cluster, sizeof manifest.cluster);
+        memcpy(binding.dims, grids[i].dims, sizeof grids[i].dims);
+        int status = tmg_grid_size(&binding, &grids[i].capacity, size);
+        int refused = status == TMAGEN_ERROR_ARGUMENT;
+        if (refused != !grids[i].expected[0]) fail_msg("%s: status %d", grids[i].what, status);
+        if (!refused && memcmp(size, grids[i].expected, sizeof size))
+            fail_msg("%s: %u %u %u", grids[i].what, size[0], size[1], size[2]);
+    }
+}
+
+static void test_extents_and_workspace(void **state) {
+    (void)state;
+    struct tmg_manifest manifest = {
+        .name = "k",
+        .cluster = {1, 1, 1},
+        .grid = {TILES(.tile_count = 2, .tiles = {{{0, 2, 1}, 4, 0}, BY(1, 10, 2)})},
+        .workspace = {.rule = TMG_WORKSPACE_PER_TILE, .bytes = 100}};
+    struct tmg_binding binding = {.manifest = &manifest, .dims = {10, 30}};
+    int64_t bytes;
+    assert_int_equal(tmg_tile_count(&binding, 0), 6);  // 2 x 10 + 1, by 4
+    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_OK);
+    assert_int_equal(bytes, 6 * 3 * 100);
+    manifest.workspace.rule = TMG_WORKSPACE_BYTES;
+    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_OK);
+    assert_int_equal(bytes, 100);
+    manifest.workspace.rule = TMG_WORKSPACE_NONE;
+    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_OK);
+    assert_int_equal(bytes, 0);
+    manifest.workspace = (struct tmg_workspace){TMG_WORKSPACE_PER_TILE, INT64_MAX / 2, 0};
+    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_ERROR_ARGUMENT);
+    manifest.grid.tiles[0].extent.plus = -100;  // less than nothing is nothing
+    assert_int_equal(tmg_tile_count(&binding, 0), 0);
+}
+
+// ---- Tensor maps
+
+static struct tmg_tensor_map_args seen;
+static int answer;
+
+static int record_map(void *state, const struct tmg_tensor_map_args *args,
+                      struct tmg_tensor_map *map) {
+    (void)state, (void)map;
+    seen = *args;
+    return answer ? tmg_fail(answer, "no") : TMAGEN_OK;
+}
+
+static const struct tmg_backend recorder = {.name = "recorder", .tensor_map = record_map};
+static const tmagen_device device = {.backend = &recorder};
+
+// A tensor [b, h, s, d] of fp32 whose s and h are swapped in memory.
+static struct tmg_manifest swapped = {
+    .name = "k",
+    .tensors = {{.name = "q", .dtype = 2, .rank = 4}},
+    .params = {{.kind = TMG_PARAM_TENSOR_MAP,
+                .box = {1, 1, 64, 32},
+                .element_strides = {1, 1, 2, 1},
+                .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                .fill = 1}}};
+
+static void test_driver_order_is_innermost_first(void **state) {
+    (void)state;
+    struct tmg_tensor_map map;
+    const struct tmg_bound_tensor bound = {
+        .data = 0x1000, .dims = {2, 8, 100, 32}, .strides = {25600, 32, 256, 1}};
+    answer = 0;
+    assert_int_equal(tmg_tensor_map_encode(&device, &swapped, &swapped.params[0], &bound, &map), 0);
+    const struct tmg_tensor_map_args expected = {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                                 .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                                                 .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                                 .fill = 1,
+                                                 .rank = 4,
+                                                 .address = 0x1000,
+                                                 .dims = {32, 100, 8, 2},
+                                                 .strides = {1024, 128, 102400},
+                                                 .box = {32, 64, 1, 1},
+                                                 .element_strides = {1, 2, 1, 1}};
+    assert_memory_equal(&seen, &expected, sizeof seen);
+}
+
+static const struct {
+    struct tmg_bound_tensor bound;
+    const char *words;
+} wrong[] = {
+    {{0x1008, {2, 8, 100, 32}, {25600, 32, 256, 1}},
+     "tensor 'q': its address must be a multiple of 16"},
+    {{0x1000, {2, 8, 0, 32}, {25600, 32, 256, 1}}, "tensor 'q': its dimensions must be 1 to 2^32"},
+    {{0x1000, {2, 8, 100, 32}, {25600, 33, 256, 1}},
+     "tensor 'q': its strides must be multiples of 16"},
+    {{0x1000, {2, 8, 100, 32}, {(int64_t)1 << 38, 32, 256, 1}},
+     "tensor 'q': its strides must be less"},
+};
+
+static void test_illegal_maps(void **state) {
+    (void)state;
+    struct tmg_tensor_map map;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        int status =
+            tmg_tensor_map_encode(&device, &swapped, &swapped.params[0], &wrong[i].bound, &map);
+        assert_int_equal(status, TMAGEN_ERROR_ARGUMENT);
+        if (!strstr(tmagen_error_last(), wrong[i].words))
+            fail_msg("said '%s'", tmagen_error_last());
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grids),
+        cmocka_unit_test(test_extents_and_workspace),
+        cmocka_unit_test(test_driver_order_is_innermost_first),
+        cmocka_unit_test(test_illegal_maps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
