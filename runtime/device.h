@@ -5,7 +5,7 @@
 #include "runtime/tmagen.h"
 
 // A tensor map's 128 opaque bytes, whoever encodes them.
-struct tmg_tensor_map_bytes {
+struct tmg_tensor_map {
     _Alignas(128) uint64_t opaque[16];
 };
 
@@ -67,7 +67,7 @@ struct tmg_backend {
                        struct tmg_module_info *info);
     void (*module_unload)(void *state, void *module);
     int (*tensor_map)(void *state, const struct tmg_tensor_map_args *args,
-                      struct tmg_tensor_map_bytes *map);
+                      struct tmg_tensor_map *map);
     int (*clear_async)(void *state, tmagen_address to, size_t bytes, void *stream);  // zeros
     // [params] points to each parameter's value, as cuLaunchKernelEx takes them.
     int (*launch)(void *state, void *module, const struct tmg_launch_config *config, void *stream,

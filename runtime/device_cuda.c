@@ -312,7 +312,7 @@ static void cuda_module_unload(void *state, void *module) {
 // ---- Launching
 
 static int cuda_tensor_map(void *state, const struct tmg_tensor_map_args *args,
-                           struct tmg_tensor_map_bytes *map) {
+                           struct tmg_tensor_map *map) {
     struct cuda_state *cuda = state;
     CUresult result = cuda->driver->cuTensorMapEncodeTiled(
         (CUtensorMap *)map, args->type, args->rank, (void *)(uintptr_t)args->address, args->dims,

@@ -8,7 +8,6 @@
 
 #include "runtime/device.h"
 #include "runtime/emu/emu.h"
-#include "runtime/emu/model_tensormap.h"
 #include "runtime/error.h"
 
 // Few SMs, so that small problems already give each CTA of a persistent grid several tiles.
@@ -129,15 +128,14 @@ static int emu_clear_async(void *state, tmagen_address to, size_t bytes, void *s
 }
 
 static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
-                          struct tmg_tensor_map_bytes *map) {
+                          struct tmg_tensor_map *map) {
     (void)state;
-    char why[TMG_TENSOR_WHY];
-    if (!tmg_tensor_map_encode_tiled(map, args->type, args->rank, args->address, args->dims,
-                                     args->strides, args->box, args->element_strides,
-                                     args->interleave, args->swizzle, args->l2_promotion,
-                                     args->fill, why))
+    struct emu_error error;
+    if (!emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims,
+                               args->strides, args->box, args->element_strides, args->interleave,
+                               args->swizzle, args->l2_promotion, args->fill, &error))
         return TMAGEN_OK;
-    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", why);
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error.text);
 }
 
 // ---- Modules

@@ -27,7 +27,7 @@ static const struct {
 };
 
 size_t tmg_param_bytes(const struct tmg_param *param) {
-    if (param->kind == TMG_PARAM_TENSOR_MAP) return sizeof(struct tmg_tensor_map_bytes);
+    if (param->kind == TMG_PARAM_TENSOR_MAP) return sizeof(struct tmg_tensor_map);
     if (param->kind == TMG_PARAM_POINTER || param->kind == TMG_PARAM_WORKSPACE) return 8;
     return types[param->type].bytes;
 }
@@ -71,7 +71,7 @@ static int write_integer(const struct preparation *work, const struct tmg_param 
 
 static int write_tensor_map(const struct preparation *work, const struct tmg_param *param,
                             uint64_t *words) {
-    struct tmg_tensor_map_bytes map;
+    struct tmg_tensor_map map;
     int status = tmg_tensor_map_encode(work->kernel->device, work->kernel->manifest, param,
                                        &work->binding.tensors[param->index], &map);
     if (!status) memcpy(words, &map, sizeof map);

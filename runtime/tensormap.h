@@ -10,4 +10,4 @@
 // arguments.
 int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest *manifest,
                           const struct tmg_param *param, const struct tmg_bound_tensor *bound,
-                          struct tmg_tensor_map_bytes *map);
+                          struct tmg_tensor_map *map);

@@ -4,8 +4,11 @@
 
 #include <string.h>
 
-/* The graph over instructions of one function; node n is pc - first. The exit is node [count]. */
+/* The graph over instructions of one function; node n is pc - first. The exit is node [count].
+   [no_early_exits] leaves out guarded branches to a return: lanes that end there meet nobody, and the
+   others should meet as if those had never been. */
 struct graph {
+    bool no_early_exits;
     uint32_t first, count;
     uint32_t *successors;      /* pool */
     uint32_t *start;           /* of node's successors in the pool, count + 1 entries */
@@ -22,6 +25,11 @@ static bool ends(const struct emu_insn *insn, const char *form)
            (insn->row->form[length] == '\0' || strchr(".{", insn->row->form[length]) != NULL);
 }
 
+static bool leaves(const struct emu_insn *insn)
+{
+    return ends(insn, "ret") || ends(insn, "exit");
+}
+
 /* Successors of [pc], at most [MOST] except for branch tables; returns their number. */
 static uint32_t successors(const struct emu_module *module, const struct graph *graph, uint32_t node,
                            uint32_t *out)
@@ -35,18 +43,17 @@ static uint32_t successors(const struct emu_module *module, const struct graph *
         for (uint32_t i = 0; i < insn->op[list]; i++)
             out[count++] = insn->op[list + 1 + i] - graph->first;
     } else if (ends(insn, "bra")) {
-        out[count++] = insn->target - graph->first;
+        if (always || !graph->no_early_exits || !leaves(&module->code[insn->target]))
+            out[count++] = insn->target - graph->first;
         if (!always)
             out[count++] = node + 1;
-    } else if (ends(insn, "ret") || ends(insn, "exit")) {
+    } else if (leaves(insn)) {
         bool trapped = node > 0 && ends(&module->code[graph->first + node - 1], "trap");
         if (!trapped)
             out[count++] = graph->count;
         if (!always)
             out[count++] = node + 1;
-    } else if (!ends(insn, "trap") || !always) {
-        out[count++] = node + 1;
-    } else {
+    } else { /* a trap too, as if one could go on: it must not keep others from meeting */
         out[count++] = node + 1;
     }
     return count;
@@ -149,21 +156,36 @@ static void dominate(struct graph *graph, uint32_t reached)
     }
 }
 
+static void find_dominators(struct emu_arena *arena, const struct emu_module *module, struct graph *graph)
+{
+    uint32_t n = graph->count + 1;
+
+    build(arena, module, graph);
+    graph->order = emu_arena_alloc(arena, n * sizeof(uint32_t));
+    graph->number = emu_arena_alloc(arena, n * sizeof(uint32_t));
+    graph->idom = emu_arena_alloc(arena, n * sizeof(uint32_t));
+    dominate(graph, number_nodes(arena, graph));
+}
+
+/* Nodes that end only in early exits are known to the whole graph alone. A return is no place to meet:
+   lanes leave as they come. */
 void emu_find_joins(struct emu_decoder *decoder)
 {
     struct emu_module *module = decoder->module;
     struct emu_arena *arena = &module->tree.arena;
-    struct graph graph = {.first = decoder->function->first_pc,
+    struct graph whole = {.first = decoder->function->first_pc,
                           .count = decoder->function->end_pc - decoder->function->first_pc};
-    uint32_t n = graph.count + 1;
+    struct graph cut = whole;
 
-    build(arena, module, &graph);
-    graph.order = emu_arena_alloc(arena, n * sizeof(uint32_t));
-    graph.number = emu_arena_alloc(arena, n * sizeof(uint32_t));
-    graph.idom = emu_arena_alloc(arena, n * sizeof(uint32_t));
-    dominate(&graph, number_nodes(arena, &graph));
-    for (uint32_t i = 0; i < graph.count; i++)
-        if (graph.start[i + 1] - graph.start[i] > 1 && graph.number[i] != UINT32_MAX &&
-            graph.idom[i] != graph.count)
-            module->code[graph.first + i].join = graph.first + graph.idom[i];
+    cut.no_early_exits = true;
+    find_dominators(arena, module, &whole);
+    find_dominators(arena, module, &cut);
+    for (uint32_t i = 0; i < whole.count; i++) {
+        const struct graph *graph = cut.number[i] != UINT32_MAX ? &cut : &whole;
+        uint32_t join = graph->idom[i];
+        if (whole.start[i + 1] - whole.start[i] < 2 || graph->number[i] == UINT32_MAX ||
+            join == graph->count || leaves(&module->code[whole.first + join]))
+            continue;
+        module->code[whole.first + i].join = whole.first + join;
+    }
 }

@@ -81,8 +81,7 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
 
     *insn = (struct emu_insn){
         .line = statement->line,
-        .source_line = statement->source_line,
-        .file = (uint16_t)statement->file,
+        .loc = statement->loc,
         .guard = statement->guarded ? statement->guard : 0,
         .guard_negated = statement->guard_negated,
         .target = EMU_NO_PC,
@@ -110,8 +109,7 @@ static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn)
         const struct ptx_statement *last =
             &decoder->function->statements[decoder->function->statement_count - 1];
         statement.line = last->line;
-        statement.source_line = last->source_line;
-        statement.file = last->file;
+        statement.loc = last->loc;
     }
     decoder->statement = &statement;
     decode_statement(decoder, insn);

@@ -138,4 +138,11 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
 
 enum { EMU_TENSOR_MAP_BYTES = 128 };
 
+/* As cuTensorMapEncodeTiled, with the same numbers for its enums, into [map] (EMU_TENSOR_MAP_BYTES,
+   aligned to 64). 0, or -1 and *error names the rule that is broken. */
+int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address, const uint64_t *dims,
+                          const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
+                          int interleave, int swizzle, int l2_promotion, int fill,
+                          struct emu_error *error);
+
 #endif

@@ -180,6 +180,8 @@ EMU_HANDLER(no_fence)
 const struct emu_op emu_ops_atomic[] = {
     {"atom{.SEM}{.SCOPE}{.SPACE}.cas.TYPE", "dmaa?j", cas, 0},
     {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.TYPE", "dma?j", atom, 0},
+    {"atom{.SPACE}.cas{.SEM}{.SCOPE}{.SPACE}.TYPE", "dmaa", cas, 0}, /* libcu++ writes them so */
+    {"atom{.SPACE}.ATOM{.SEM}{.SCOPE}{.SPACE}.TYPE", "dma", atom, 0},
     {"red{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", red, 0},
     {NULL, NULL, NULL, 0},
 };

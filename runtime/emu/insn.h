@@ -72,12 +72,11 @@ struct emu_insn {
     const struct emu_op *row;
     uint32_t flags;
     uint32_t line;         /* in the PTX */
-    uint32_t source_line;  /* by .loc */
+    const struct ptx_loc *loc;
     uint32_t guard;        /* predicate; 0 is always true */
     bool guard_negated;
     uint8_t type[4];       /* enum ptx_type, in order of appearance */
     uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
-    uint16_t file;         /* by .loc */
     uint16_t shape[3];     /* m, n, k of mma and wgmma */
     uint32_t target;       /* of a branch, or of a call */
     const struct ptx_function *function, *callee; /* that it is in, that it calls */

@@ -154,6 +154,12 @@ struct ptx_word {
     uint32_t length;
 };
 
+/* A .loc; what was inlined has the call's .loc as parent. */
+struct ptx_loc {
+    unsigned file, line, column;
+    const struct ptx_loc *parent, *previous;
+};
+
 struct ptx_statement {
     struct ptx_word opcode;
     struct ptx_word words[PTX_WORDS_MAX]; /* the modifiers, without dots */
@@ -163,7 +169,7 @@ struct ptx_statement {
     struct ptx_operand *operands;
     uint32_t operand_count;
     unsigned line, column;
-    unsigned file, source_line; /* .loc */
+    const struct ptx_loc *loc;
     struct ptx_label_scope *scope;
 };
 
@@ -230,7 +236,7 @@ struct ptx_parser {
     struct ptx_symbol **scopes; /* innermost last; [0] is the module's */
     uint32_t scope_count, scope_capacity;
     struct ptx_label_scope *labels; /* innermost */
-    unsigned file, source_line;
+    const struct ptx_loc *loc;      /* the latest */
 };
 
 struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,

@@ -245,8 +245,7 @@ static void parse_words(struct ptx_parser *parser, struct ptx_statement *stateme
 static void parse_statement(struct ptx_parser *parser)
 {
     enum { MOST = 16 };
-    struct ptx_statement statement = {.file = parser->file, .source_line = parser->source_line,
-                                      .scope = parser->labels};
+    struct ptx_statement statement = {.loc = parser->loc, .scope = parser->labels};
     struct ptx_operand operands[MOST];
 
     if (ptx_accept(parser, '@'))
@@ -327,16 +326,43 @@ static void parse_label(struct ptx_parser *parser, const struct ptx_token *token
 
 /* ---- directives inside a body ---- */
 
+/* The .loc that a call stands at: the last one of that place, or a new one. */
+static const struct ptx_loc *find_loc(struct ptx_parser *parser, struct ptx_loc wanted)
+{
+    for (const struct ptx_loc *loc = parser->loc; loc != NULL; loc = loc->previous)
+        if (loc->file == wanted.file && loc->line == wanted.line && loc->column == wanted.column)
+            return loc;
+    struct ptx_loc *made = emu_arena_alloc(&parser->tree->arena, sizeof *made);
+    *made = wanted;
+    made->previous = parser->loc;
+    return made;
+}
+
+/* FILE LINE COLUMN */
+static void parse_place(struct ptx_parser *parser, struct ptx_loc *loc)
+{
+    loc->file = (unsigned)ptx_expect_integer(parser, "a file number");
+    loc->line = (unsigned)ptx_expect_integer(parser, "a line");
+    loc->column = (unsigned)ptx_expect_integer(parser, "a column");
+}
+
+/* .loc PLACE {, function_name LABEL {+ N}, inlined_at PLACE} */
 static void parse_loc(struct ptx_parser *parser)
 {
     unsigned line = parser->lexer->token.line;
+    struct ptx_loc *loc = emu_arena_alloc(&parser->tree->arena, sizeof *loc), call = {0};
 
-    parser->file = (unsigned)ptx_expect_integer(parser, "a file number");
-    parser->source_line = (unsigned)ptx_expect_integer(parser, "a line");
-    ptx_expect_integer(parser, "a column");
-    /* , function_name $L__info, inlined_at FILE LINE COLUMN: up to the end of this line */
-    while (parser->lexer->token.line == line && parser->lexer->token.kind != PTX_END)
+    parse_place(parser, loc);
+    loc->previous = parser->loc;
+    while (parser->lexer->token.line == line && parser->lexer->token.kind != PTX_END) {
+        struct ptx_token token = parser->lexer->token;
         ptx_lex_next(parser->lexer);
+        if (token.kind == PTX_NAME && ptx_token_is(&token, "inlined_at")) {
+            parse_place(parser, &call);
+            loc->parent = find_loc(parser, call);
+        }
+    }
+    parser->loc = loc;
 }
 
 static void parse_body_directive(struct ptx_parser *parser)

@@ -85,21 +85,43 @@ static const char *file_name(const struct emu_machine *machine, unsigned number)
     return "source";
 }
 
+/* The kernel's own line: that of the outermost call into what was inlined. */
+static const struct ptx_loc *outermost(const struct ptx_loc *loc)
+{
+    for (int depth = 0; loc->parent != NULL && depth < 64; depth++)
+        loc = loc->parent;
+    return loc;
+}
+
+/* ", in 258, in 151": the lines of inlined functions below the kernel's own, outermost first. */
+static void put_chain(const struct ptx_loc *loc, const struct ptx_loc *outer, char *text, size_t size)
+{
+    size_t used;
+
+    if (loc == outer || loc == NULL)
+        return;
+    put_chain(loc->parent, outer, text, size);
+    used = strlen(text);
+    snprintf(text + used, size - used, ", in %u", loc->line);
+}
+
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn, char *text, size_t size)
 {
     const struct emu_launch *launch = machine->launch;
+    char chain[160] = "";
 
-    if (insn == NULL) {
-        snprintf(text, size, "no instruction");
-    } else if (insn->source_line == 0) {
-        snprintf(text, size, "PTX line %u", insn->line);
-    } else if (insn->source_line <= launch->line_count && launch->lines[insn->source_line - 1].file != NULL) {
-        const struct emu_source_line *line = &launch->lines[insn->source_line - 1];
-        snprintf(text, size, "%s:%u (%s:%u, PTX line %u)", line->file, line->line,
-                 file_name(machine, insn->file), insn->source_line, insn->line);
-    } else {
-        snprintf(text, size, "%s:%u (PTX line %u)", file_name(machine, insn->file), insn->source_line, insn->line);
+    if (insn == NULL || insn->loc == NULL) {
+        snprintf(text, size, "PTX line %u", insn ? insn->line : 0);
+        return text;
     }
+    const struct ptx_loc *loc = outermost(insn->loc);
+    put_chain(insn->loc, loc, chain, sizeof chain);
+    const char *file = file_name(machine, loc->file);
+    if (loc->line <= launch->line_count && loc->line && launch->lines[loc->line - 1].file != NULL)
+        snprintf(text, size, "%s:%u (%s:%u%s; PTX line %u)", launch->lines[loc->line - 1].file,
+                 launch->lines[loc->line - 1].line, file, loc->line, chain, insn->line);
+    else
+        snprintf(text, size, "%s:%u%s (PTX line %u)", file, loc->line, chain, insn->line);
     return text;
 }
 
@@ -165,8 +187,8 @@ static struct emu_report *new_report(struct emu_machine *machine, enum emu_class
     report->count = 1;
     if (insn != NULL) {
         report->ptx_line = insn->line;
-        report->source_line = insn->source_line;
-        report->source = insn->source_line ? file_name(machine, insn->file) : NULL;
+        report->source_line = insn->loc ? outermost(insn->loc)->line : 0;
+        report->source = insn->loc ? file_name(machine, insn->loc->file) : NULL;
     }
     return report;
 }

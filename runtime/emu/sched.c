@@ -206,6 +206,8 @@ static void check_progress(struct emu_machine *machine)
 {
     uint64_t last = 0;
 
+    if (machine->clusters == NULL)
+        return;
     for (struct emu_cluster *c = machine->clusters; c != NULL; c = c->next)
         last = c->last_change > last ? c->last_change : last;
     if (machine->steps - last > SPIN_FOR_OTHERS && start_cluster(machine))

@@ -108,15 +108,12 @@ void emu_enter(struct emu_warp *warp, uint32_t target, uint32_t join)
 void emu_exit_lanes(struct emu_warp *warp, uint32_t mask)
 {
     struct emu_split *split = emu_split(warp);
-    bool changed = true;
 
     warp->live &= ~mask;
     split->mask &= ~mask;
     if (split->mask == 0)
         remove_split(warp, warp->current);
-    while (changed) {
-        changed = false;
-        for (struct emu_join *join = warp->joins; join != NULL && !changed; join = join->next)
-            changed = release_if_complete(warp, join);
-    }
+    /* a released join may complete its parent, so start over after each */
+    for (struct emu_join *join = warp->joins; join != NULL;)
+        join = release_if_complete(warp, join) ? warp->joins : join->next;
 }
