@@ -1,5 +1,5 @@
-// The comparison finds what it is there to find: one wrong element of 64 million, an unwritten one, a
-// NaN, two tiles swapped; and it lets a result pass that is right up to rounding.
+// The comparison finds what it is there to find: one wrong element of 64 million, an unwritten one,
+// a NaN, two tiles swapped; and it lets a result pass that is right up to rounding.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
