@@ -151,7 +151,7 @@ static int set_indent(lua_State *L) {
 
 static int include(lua_State *L);
 
-// Pushes a userdata with the Lua source that [file] means; an empty one where Lua compiled it already.
+// Pushes a userdata with the Lua source that [file] means; empty where Lua compiled it already.
 static void push_translated(lua_State *L, struct store_file file) {
     struct script *s = script_of(L);
     size_t len, compiled;

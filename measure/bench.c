@@ -1,5 +1,5 @@
-// For each shape: copies of the inputs, every contestant launched once and looked at, then the contest.
-// A kernel that disagrees with its peers about the result is not measured but reported.
+// For each shape: copies of the inputs, every contestant launched once and looked at, then the
+// contest. A kernel that disagrees with its peers about the result is not measured but reported.
 #include "measure/bench.h"
 
 #include <math.h>

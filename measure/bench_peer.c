@@ -165,8 +165,9 @@ static int enqueue_copy(void *context, CUstream stream) {
         "cuMemcpyDtoDAsync");
 }
 
-// Bytes read and written in a second by a device-to-device copy of 1 GiB; the best of several. Not by
-// a graph: there a copy engine takes it, at two thirds of what the SMs reach (H200: 2.77 of 4.2 TB/s).
+// Bytes read and written in a second by a device-to-device copy of 1 GiB; the best of several. Not
+// by a graph: there a copy engine takes it, at two thirds of what the SMs reach (H200: 2.77 of 4.2
+// TB/s).
 static int measure_copy(struct bench_session *session) {
     struct gpu *gpu = &session->gpu;
     struct copying copying = {.gpu = gpu, .bytes = (size_t)1 << 30};

@@ -30,8 +30,8 @@ int shapes_read(struct shape_list *, const char *path, char *error, size_t error
 
 void shapes_free(struct shape_list *);
 
-// The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are taken
-// from the manifest. 0, or -1 with the reason in [error].
+// The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are
+// taken from the manifest. 0, or -1 with the reason in [error].
 int shape_dims(const struct shape *, const struct reference *, const struct tmg_manifest *,
                int64_t *dims, char *error, size_t error_size);
 

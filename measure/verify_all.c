@@ -1,5 +1,5 @@
-// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after its
-// death the parent knows which kernel was at fault and goes on with the next.
+// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after
+// its death the parent knows which kernel was at fault and goes on with the next.
 #include "measure/verify_all.h"
 
 #include <jansson.h>

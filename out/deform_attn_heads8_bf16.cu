@@ -7,7 +7,7 @@
 //     problem: {dtype: bf16, b: dynamic, q: dynamic, heads: 8, channels: 32, points: 4,
 //        padded: false, levels: [[100, 134], [50, 67], [25, 34], [13, 17]]}
 //     mapping: gather
-//     threads: 512
+//     threads: 1024
 //     math: fp32
 //     lanes: 4
 //     unroll: 2
@@ -15,7 +15,7 @@
 //     blocks_per_sm: 1
 //     rounds: 1
 //     resident_levels: 0
-//     query_order: strips
+//     query_order: raster
 //     level_prefetch: 0
 //     prefetch: none
 
@@ -52,7 +52,9 @@ __device__ __forceinline__ float bf16_high_to_float(uint32_t pair) {
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     uint4 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
@@ -66,7 +68,9 @@ __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address
 
 __device__ __forceinline__ uint2 ld_global_nc_no_allocate_v2(const void *address) {
     uint2 v;
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(address));
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.x), "=r"(v.y)
+        : "l"(address));
     return v;
 }
 
@@ -84,20 +88,20 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
     return d;
 }
 
-constexpr int THREADS = 512, WARPS = THREADS / 32;
-constexpr int LANES = 4, ITEMS = 32 / LANES;                 // lanes of an item, a query's head; items of a warp
+constexpr int THREADS = 1024, WARPS = THREADS / 32;
+constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 8, LEVELS = 4, POINTS = 4, PIXELS = 17821;
 constexpr int PIXEL_BYTES = 512, HEAD_BYTES = 64;
-constexpr int CHUNK = 4, CHUNKS = LEVELS * POINTS / CHUNK;     // points that a lane loads and locates at a time
-constexpr int SHARES = 1;                                   // chunks of a lane
-constexpr int UNROLL = 2, AHEAD = 0;                        // points of a step; steps that loads run ahead of sums
-constexpr int ROUNDS = 1;                                   // ranges of a CTA
+constexpr int CHUNK = 4, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int SHARES = 1;     // chunks of a lane
+constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
+constexpr int ROUNDS = 1;         // ranges of a CTA
 
 // what a point needs to know of its level
 struct Level {
     float x_scale, x_offset, x_extent;     // x = saturate(location * scale + offset) * extent
     float y_scale, y_offset, y_extent;
-    int pitch, first, last;                // pixels of a row; the level's first; the last that begins a 2 x 2 box
+    int pitch, first, last;                // pixels of a row; first one; last one that begins a box
     int x_last, y_last;                // where the last 2 x 2 box begins
 };
 
@@ -114,17 +118,21 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     return {0.944444444f, 0.0277777778f, 18.0f, 0.928571429f, 0.0357142857f, 14.0f, 17, 17600, 17600, 15, 11};
 }
 
-// Position and fraction along one axis, counted from the border column or row: saturate() maps what lies outside, and
-// NaN, to where it weighs nothing. Adding 1.5 * 2^23 rounding down leaves the integer in the low bits.
+// Position and fraction along one axis, counted from the border column or row: saturation maps what
+// lies outside, and NaN, to where it weighs nothing. Adding 1.5 * 2^23, rounding down, leaves the
+// integer in the low bits.
 struct Coordinate {
     int floor;
     float fraction;
 };
 
-__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset, float extent) {
+__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset,
+                                                 float extent) {
     constexpr float SHIFT = 12582912;
-    const float position = fma_rn_sat(location, scale, offset), shifted = fma_rm(position, extent, SHIFT);
-    return {__float_as_int(shifted) - __float_as_int(SHIFT), fmaf(position, extent, SHIFT - shifted)};
+    const float position = fma_rn_sat(location, scale, offset);
+    const float shifted = fma_rm(position, extent, SHIFT);
+    return {__float_as_int(shifted) - __float_as_int(SHIFT),
+            fmaf(position, extent, SHIFT - shifted)};
 }
 
 // the four pixels that surround a point: the upper left one, and the weights of columns and rows
@@ -133,17 +141,18 @@ struct Point {
     float left, right, top, bottom;
 };
 
-// weights of the two pixels from [first] on: those of the corners [floor] - 1 and [floor], if they are these pixels
+// weights of the two pixels from [first] on: those of the corners, where they are these pixels
 __device__ __forceinline__ void split(Coordinate at, int first, float *low, float *high) {
     const int corner = at.floor - 1;
     *low = corner == first ? 1 - at.fraction : corner == first - 1 ? at.fraction : 0;
     *high = corner == first ? at.fraction : corner == first + 1 ? 1 - at.fraction : 0;
 }
 
+// [weight] at location ([x], [y]) of the level
 __device__ __forceinline__ Point locate(const Level &level, float x, float y, float weight) {
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
-    // a box at the edge moves inside, its weights with it, so that no pixel is read that does not exist
+    // a box at the edge moves inside, its weights with it: no pixel is read that does not exist
     const int first_column = min(max(column.floor - 1, 0), level.x_last);
     const int first_row = min(max(row.floor - 1, 0), level.y_last);
     Point point;
@@ -191,7 +200,8 @@ __device__ __forceinline__ uint32_t word(uint2 vector, int i) {
 }
 
 // chunks sub, sub + LANES, ... of the item, so that the lanes of an item load neighbouring bytes
-__device__ __forceinline__ Share load_share(const bf16 *locations, const bf16 *weights, int64_t item, int sub) {
+__device__ __forceinline__ Share load_share(const bf16 *locations, const bf16 *weights,
+                                            int64_t item, int sub) {
     Share share;
     #pragma unroll
     for (int i = 0; i < SHARES; ++i) {
@@ -208,7 +218,8 @@ __device__ __forceinline__ Level level_of_share(int i, int sub) {
 }
 
 // point [k] of a chunk
-__device__ __forceinline__ Point locate_in(const Level &level, uint4 locations, uint2 weights, int k) {
+__device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
+                                           uint2 weights, int k) {
     const uint32_t pair = word(weights, k / 2);
     return locate(level, bf16_low_to_float(word(locations, k)), bf16_high_to_float(word(locations, k)),
                   k % 2 == 0 ? bf16_low_to_float(pair) : bf16_high_to_float(pair));
@@ -253,32 +264,11 @@ __device__ __forceinline__ Columns decode(const Words &words) {
     return columns;
 }
 
-// the pixel that query [i] of [q] is taken for: strips of about 32 columns, row by row; queries of another number keep
-// their order
-__device__ __forceinline__ int in_strips(int i, int q) {
-    if (q != PIXELS) {
-        return i;
-    }
-    if (i < 13400) {
-        const int strip = i / 3400, place = i % 3400;
-        const int columns = strip == 3 ? 32 : 34;
-        return place / columns * 134 + strip * 34 + place % columns;
-    }
-    if (i < 16750) {
-        const int strip = (i - 13400) / 1700, place = (i - 13400) % 1700;
-        const int columns = strip == 1 ? 33 : 34;
-        return 13400 + place / columns * 67 + strip * 34 + place % columns;
-    }
-    if (i < 17600) {
-        return i;
-    }
-    return i;
-}
-
-// the item of group [group] of [batch] that this lane belongs to; lanes behind the last item repeat it
+// the lane's item of group [group] of [batch]; lanes behind the last item repeat it
 __device__ __forceinline__ int64_t item_of(int group, int q, int batch) {
-    const int i = min(group * ITEMS + static_cast<int>(threadIdx.x % 32) / LANES, q * HEADS - 1);
-    return (static_cast<int64_t>(batch) * q + in_strips(i / HEADS, q)) * HEADS + i % HEADS;
+    const int lane = threadIdx.x % 32;
+    const int i = min(group * ITEMS + lane / LANES, q * HEADS - 1);
+    return static_cast<int64_t>(batch) * q * HEADS + i;
 }
 
 // UNROLL points on their way
@@ -292,7 +282,8 @@ __device__ __forceinline__ void gather_groups(const bf16 *value, const bf16 *loc
                                               const bf16 *weights, bf16 *out, int q, int batch,
                                               int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
-    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) + static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
+    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
+                                  static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
         const int head = item % HEADS;
@@ -318,10 +309,12 @@ __device__ __forceinline__ void gather_groups(const bf16 *value, const bf16 *loc
                 Step &step = steps[begin / UNROLL % (AHEAD + 1)];
                 #pragma unroll
                 for (int i = 0; i < UNROLL; ++i) {
-                    const int point = begin + i, owner = lane / LANES * LANES + point / CHUNK % LANES;
+                    const int point = begin + i;
+                    const int owner = lane / LANES * LANES + point / CHUNK % LANES;
                     step.columns[i] = decode(shuffle(words[point % CHUNK], owner));
-                    const uint8_t *first = pixels + static_cast<uint64_t>(step.columns[i].first) * PIXEL_BYTES;
-                    const uint8_t *second = pixels + static_cast<uint64_t>(step.columns[i].second) * PIXEL_BYTES;
+                    const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
+                    const uint8_t *first = pixels + first_pixel * PIXEL_BYTES;
+                    const uint8_t *second = pixels + second_pixel * PIXEL_BYTES;
                     step.corners[i][0] = ld_global_nc_v4(first);
                     step.corners[i][1] = ld_global_nc_v4(first + level.pitch * PIXEL_BYTES);
                     step.corners[i][2] = ld_global_nc_v4(second);
@@ -354,8 +347,10 @@ deform_attn_heads8_bf16(const bf16 *value, const bf16 *locations, const bf16 *we
         const int64_t end = groups * (range + 1) / (gridDim.x * ROUNDS);
         while (group < end) {                                   // a part of the range for each batch that it touches
             const int batch = group / groups_of_batch, first = group % groups_of_batch;
-            const int last = static_cast<int>(min(end - group, static_cast<int64_t>(groups_of_batch - first))) + first;
-            gather_groups(value, locations, weights, out, q, batch, first + warp, last);
+            const int last = min(end - batch * static_cast<int64_t>(groups_of_batch),
+                                 static_cast<int64_t>(groups_of_batch));
+            gather_groups(value, locations, weights, out, q, batch, first + warp,
+                          last);
             group += last - first;
         }
     }

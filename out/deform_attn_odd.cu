@@ -79,7 +79,9 @@ __device__ __forceinline__ float fp16_high_to_float(uint32_t pair) {
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     uint4 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
@@ -117,16 +119,20 @@ __device__ __forceinline__ uint32_t mul_rn_f16x2(uint32_t a, uint32_t b) {
     return d;
 }
 
-// both halves are the low half of [pair]; packed instructions take this as a modifier of the operand, at no cost
+// both halves are the low half of [pair]; packed instructions take this as a modifier, at no cost
 __device__ __forceinline__ uint32_t low_of_pair(uint32_t pair) {
     uint32_t both;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {low, low};}" : "=r"(both) : "r"(pair));
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {low, low};}"
+        : "=r"(both)
+        : "r"(pair));
     return both;
 }
 
 __device__ __forceinline__ uint32_t high_of_pair(uint32_t pair) {
     uint32_t both;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, high};}" : "=r"(both) : "r"(pair));
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, high};}"
+        : "=r"(both)
+        : "r"(pair));
     return both;
 }
 
@@ -145,23 +151,24 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
 }
 
 constexpr int THREADS = 512, WARPS = THREADS / 32;
-constexpr int LANES = 1, ITEMS = 32 / LANES;                 // lanes of an item, a query's head; items of a warp
+constexpr int LANES = 1, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 3, LEVELS = 4, POINTS = 3, PIXELS = 34;
 constexpr int PIXEL_BYTES = 144, HEAD_BYTES = 48;
-constexpr int CHUNK = 1, CHUNKS = LEVELS * POINTS / CHUNK;     // points that a lane loads and locates at a time
-constexpr int SHARES = 12;                                   // chunks of a lane
-constexpr int UNROLL = 1, AHEAD = 0;                        // points of a step; steps that loads run ahead of sums
-constexpr int HALF_POINTS = 8;                         // points that are summed in halves before fp32
-constexpr int PASSES = 3;                                   // vectors of a lane, one after another
-constexpr int RESIDENT_LEVEL = 0, RESIDENT_FIRST = 0;   // levels from here on are in shared memory
+constexpr int CHUNK = 1, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int SHARES = 12;     // chunks of a lane
+constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
+constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32
+constexpr int PASSES = 3;         // vectors of a lane, one after another
+// from this level and pixel on, value is in shared memory
+constexpr int RESIDENT_LEVEL = 0, RESIDENT_FIRST = 0;
 constexpr int RESIDENT_BYTES = (PIXELS - RESIDENT_FIRST) * PIXEL_BYTES;
-constexpr int ROUNDS = 1;                                   // ranges of a CTA
+constexpr int ROUNDS = 1;         // ranges of a CTA
 
 // what a point needs to know of its level
 struct Level {
     float x_scale, x_offset, x_extent;     // x = saturate(location * scale + offset) * extent
     float y_scale, y_offset, y_extent;
-    int pitch, first, last;                // pixels of a row; the level's first; the last that begins a 2 x 2 box
+    int pitch, first, last;                // pixels of a row; first one; last one that begins a box
     int x_last, y_last;                // where the last 2 x 2 box begins
     float two_columns, two_rows;       // 0 where the level has one column or row only, else 1
     int right, below;                  // steps to the neighbours, 0 where there is none
@@ -180,17 +187,21 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     return {0.75f, 0.125f, 4.0f, 0.875f, 0.0625f, 8.0f, 3, 13, 13, 1, 5, 1.0f, 1.0f, 1, 3};
 }
 
-// Position and fraction along one axis, counted from the border column or row: saturate() maps what lies outside, and
-// NaN, to where it weighs nothing. Adding 1.5 * 2^23 rounding down leaves the integer in the low bits.
+// Position and fraction along one axis, counted from the border column or row: saturation maps what
+// lies outside, and NaN, to where it weighs nothing. Adding 1.5 * 2^23, rounding down, leaves the
+// integer in the low bits.
 struct Coordinate {
     int floor;
     float fraction;
 };
 
-__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset, float extent) {
+__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset,
+                                                 float extent) {
     constexpr float SHIFT = 12582912;
-    const float position = fma_rn_sat(location, scale, offset), shifted = fma_rm(position, extent, SHIFT);
-    return {__float_as_int(shifted) - __float_as_int(SHIFT), fmaf(position, extent, SHIFT - shifted)};
+    const float position = fma_rn_sat(location, scale, offset);
+    const float shifted = fma_rm(position, extent, SHIFT);
+    return {__float_as_int(shifted) - __float_as_int(SHIFT),
+            fmaf(position, extent, SHIFT - shifted)};
 }
 
 // the four pixels that surround a point: the upper left one, and the weights of columns and rows
@@ -199,17 +210,18 @@ struct Point {
     float left, right, top, bottom;
 };
 
-// weights of the two pixels from [first] on: those of the corners [floor] - 1 and [floor], if they are these pixels
+// weights of the two pixels from [first] on: those of the corners, where they are these pixels
 __device__ __forceinline__ void split(Coordinate at, int first, float *low, float *high) {
     const int corner = at.floor - 1;
     *low = corner == first ? 1 - at.fraction : corner == first - 1 ? at.fraction : 0;
     *high = corner == first ? at.fraction : corner == first + 1 ? 1 - at.fraction : 0;
 }
 
+// [weight] at location ([x], [y]) of the level
 __device__ __forceinline__ Point locate(const Level &level, float x, float y, float weight) {
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
-    // a box at the edge moves inside, its weights with it, so that no pixel is read that does not exist
+    // a box at the edge moves inside, its weights with it: no pixel is read that does not exist
     const int first_column = min(max(column.floor - 1, 0), level.x_last);
     const int first_row = min(max(row.floor - 1, 0), level.y_last);
     Point point;
@@ -261,7 +273,8 @@ __device__ __forceinline__ uint32_t word(uint32_t vector, int i) {
 }
 
 // chunks sub, sub + LANES, ... of the item, so that the lanes of an item load neighbouring bytes
-__device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *weights, int64_t item, int sub) {
+__device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *weights,
+                                            int64_t item, int sub) {
     Share share;
     #pragma unroll
     for (int i = 0; i < SHARES; ++i) {
@@ -311,7 +324,8 @@ __device__ __forceinline__ Level level_of_share(int i, int sub) {
 }
 
 // point [k] of a chunk
-__device__ __forceinline__ Point locate_in(const Level &level, uint32_t locations, uint32_t weights, int k) {
+__device__ __forceinline__ Point locate_in(const Level &level, uint32_t locations,
+                                           uint32_t weights, int k) {
     const uint32_t pair = word(weights, k / 2);
     return locate(level, fp16_low_to_float(word(locations, k)), fp16_high_to_float(word(locations, k)),
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
@@ -371,9 +385,10 @@ __device__ __forceinline__ int in_strips(int i, int q) {
     return i;
 }
 
-// the item of group [group] of [batch] that this lane belongs to; lanes behind the last item repeat it
+// the lane's item of group [group] of [batch]; lanes behind the last item repeat it
 __device__ __forceinline__ int64_t item_of(int group, int q, int batch) {
-    const int i = min(group * ITEMS + static_cast<int>(threadIdx.x % 32) / LANES, q * HEADS - 1);
+    const int lane = threadIdx.x % 32;
+    const int i = min(group * ITEMS + lane / LANES, q * HEADS - 1);
     return (static_cast<int64_t>(batch) * q + in_strips(i / HEADS, q)) * HEADS + i % HEADS;
 }
 
@@ -399,7 +414,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                                               const fp16 *weights, fp16 *out, int q, int batch,
                                               int group, int last, uint8_t *shared) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
-    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) + static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
+    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
+                                  static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
         const int head = item % HEADS;
@@ -427,7 +443,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                     Step &step = steps[begin / UNROLL % (AHEAD + 1)];
                     #pragma unroll
                     for (int i = 0; i < UNROLL; ++i) {
-                        const int point = begin + i, owner = lane / LANES * LANES + point / CHUNK % LANES;
+                        const int point = begin + i;
+                        const int owner = lane / LANES * LANES + point / CHUNK % LANES;
                         step.columns[i] = decode(shuffle(words[point % CHUNK], owner), level.right);
                         if (begin / POINTS >= RESIDENT_LEVEL) {
                             const uint32_t first = resident + step.columns[i].first * PIXEL_BYTES + pass * LANES * 16;
@@ -438,8 +455,9 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                             step.corners[i][3] = ld_shared_v4(second + level.below * PIXEL_BYTES);
                             continue;
                         }
-                        const uint8_t *first = pixels + static_cast<uint64_t>(step.columns[i].first) * PIXEL_BYTES + pass * LANES * 16;
-                        const uint8_t *second = pixels + static_cast<uint64_t>(step.columns[i].second) * PIXEL_BYTES + pass * LANES * 16;
+                        const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
+                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * LANES * 16;
+                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * LANES * 16;
                         step.corners[i][0] = ld_global_nc_v4(first);
                         step.corners[i][1] = ld_global_nc_v4(first + level.below * PIXEL_BYTES);
                         step.corners[i][2] = ld_global_nc_v4(second);
@@ -452,10 +470,11 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                     #pragma unroll
                     for (int i = 0; i < UNROLL; ++i) {
                         const int point = begin - AHEAD * UNROLL + i;
-                        sums.add(step.corners[i][0], low_of_pair(step.columns[i].first_weights), point % HALF_POINTS == 0);
-                        sums.add(step.corners[i][1], high_of_pair(step.columns[i].first_weights), false);
-                        sums.add(step.corners[i][2], low_of_pair(step.columns[i].second_weights), false);
-                        sums.add(step.corners[i][3], high_of_pair(step.columns[i].second_weights), false);
+                        const uint32_t first = step.columns[i].first_weights, second = step.columns[i].second_weights;
+                        sums.add(step.corners[i][0], low_of_pair(first), point % HALF_POINTS == 0);
+                        sums.add(step.corners[i][1], high_of_pair(first), false);
+                        sums.add(step.corners[i][2], low_of_pair(second), false);
+                        sums.add(step.corners[i][3], high_of_pair(second), false);
                         if ((point + 1) % HALF_POINTS == 0 || point + 1 == LEVELS * POINTS) {
                             sums.widen();
                         }
@@ -478,11 +497,13 @@ deform_attn_odd(const fp16 *value, const fp16 *locations, const fp16 *weights, f
         const int64_t end = groups * (range + 1) / (gridDim.x * ROUNDS);
         while (group < end) {                                   // a part of the range for each batch that it touches
             const int batch = group / groups_of_batch, first = group % groups_of_batch;
-            const int last = static_cast<int>(min(end - group, static_cast<int64_t>(groups_of_batch - first))) + first;
+            const int last = min(end - batch * static_cast<int64_t>(groups_of_batch),
+                                 static_cast<int64_t>(groups_of_batch));
             __syncthreads();                                // all warps are done with the last batch
             load_resident(shared, value, batch);
             __syncthreads();
-            gather_groups(value, locations, weights, out, q, batch, first + warp, last, shared);
+            gather_groups(value, locations, weights, out, q, batch, first + warp,
+                          last, shared);
             group += last - first;
         }
     }

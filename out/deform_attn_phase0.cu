@@ -59,7 +59,9 @@ __device__ __forceinline__ float fp16_high_to_float(uint32_t pair) {
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     uint4 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
@@ -85,7 +87,7 @@ constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
 struct Level {
     float x_scale, x_offset, x_extent;     // x = saturate(location * scale + offset) * extent
     float y_scale, y_offset, y_extent;
-    int pitch, first, last;                // pixels of a row; the level's first; the last that begins a 2 x 2 box
+    int pitch, first, last;                // pixels of a row; first one; last one that begins a box
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
@@ -101,17 +103,21 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 20214, 20498};
 }
 
-// Position and fraction along one axis, counted from the border column or row: saturate() maps what lies outside, and
-// NaN, to where it weighs nothing. Adding 1.5 * 2^23 rounding down leaves the integer in the low bits.
+// Position and fraction along one axis, counted from the border column or row: saturation maps what
+// lies outside, and NaN, to where it weighs nothing. Adding 1.5 * 2^23, rounding down, leaves the
+// integer in the low bits.
 struct Coordinate {
     int floor;
     float fraction;
 };
 
-__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset, float extent) {
+__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset,
+                                                 float extent) {
     constexpr float SHIFT = 12582912;
-    const float position = fma_rn_sat(location, scale, offset), shifted = fma_rm(position, extent, SHIFT);
-    return {__float_as_int(shifted) - __float_as_int(SHIFT), fmaf(position, extent, SHIFT - shifted)};
+    const float position = fma_rn_sat(location, scale, offset);
+    const float shifted = fma_rm(position, extent, SHIFT);
+    return {__float_as_int(shifted) - __float_as_int(SHIFT),
+            fmaf(position, extent, SHIFT - shifted)};
 }
 
 // the four pixels that surround a point: the upper left one, and the weights of columns and rows
@@ -120,18 +126,19 @@ struct Point {
     float left, right, top, bottom;
 };
 
+// [weight] at location ([x], [y]) of the level
 __device__ __forceinline__ Point locate(const Level &level, float x, float y, float weight) {
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
     const int pixel = row.floor * level.pitch + column.floor + level.first;
-    const bool inside = pixel <= level.last;                  // else it is the border's end, which weighs nothing
-    const float bottom = inside ? weight * row.fraction : 0;
-    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, inside ? weight - bottom : 0, bottom};
+    const bool inside = pixel <= level.last;    // else it is the border's end, which weighs nothing
+    const float bottom = inside ? weight * row.fraction : 0, top = inside ? weight - bottom : 0;
+    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, top, bottom};
 }
 
 // point [index] of all, from global memory
-__device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *weights, const Level &level,
-                                            int64_t index) {
+__device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *weights,
+                                            const Level &level, int64_t index) {
     const uint32_t location = reinterpret_cast<const uint32_t *>(locations)[index];
     return locate(level, fp16_low_to_float(location), fp16_high_to_float(location), to_float(weights[index]));
 }

@@ -159,21 +159,22 @@ __device__ __forceinline__ void tma_load_3d(void *destination, const TensorMap *
         : "memory");
 }
 
-constexpr int THREADS = 256, PRODUCERS = 2, CONSUMERS = 6;  // warps; the first ones consume
+constexpr int THREADS = 256;
+constexpr int PRODUCERS = 2, CONSUMERS = 6;    // warps; the first ones consume
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
-constexpr int LANES = 4, ITEMS = 32 / LANES;                 // lanes of an item, a query's head; items at a time
-constexpr int SLICE = 2, PASSES = 1;                     // items of a consumer between its stores; passes over them
-constexpr int SLICE_POINTS = SLICE * POINTS;                        // of a level: what a stage holds for a consumer
-constexpr int TILE = 96;                                       // items of a CTA at a time
-constexpr int STAGES = 1;                                        // each a level of every consumer's slice
-constexpr int ROW_BYTES = 128;                                  // two neighbouring pixels in shared memory
+constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items at a time
+constexpr int SLICE = 2, PASSES = 1;    // items of a consumer between its stores; passes over them
+constexpr int SLICE_POINTS = SLICE * POINTS;    // of a level: what a stage holds for a consumer
+constexpr int TILE = 96;            // items of a CTA at a time
+constexpr int STAGES = 1;           // each a level of every consumer's slice
+constexpr int ROW_BYTES = 128;      // two neighbouring pixels in shared memory
 
 // what a point needs to know of its level
 struct Level {
     float x_scale, x_offset, x_extent;     // x = saturate(location * scale + offset) * extent
     float y_scale, y_offset, y_extent;
-    int pitch, first, last;                // pixels of a row; the level's first; the last that begins a 2 x 2 box
+    int pitch, first, last;                // pixels of a row; first one; last one that begins a box
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
@@ -189,17 +190,21 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 20214, 20498};
 }
 
-// Position and fraction along one axis, counted from the border column or row: saturate() maps what lies outside, and
-// NaN, to where it weighs nothing. Adding 1.5 * 2^23 rounding down leaves the integer in the low bits.
+// Position and fraction along one axis, counted from the border column or row: saturation maps what
+// lies outside, and NaN, to where it weighs nothing. Adding 1.5 * 2^23, rounding down, leaves the
+// integer in the low bits.
 struct Coordinate {
     int floor;
     float fraction;
 };
 
-__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset, float extent) {
+__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset,
+                                                 float extent) {
     constexpr float SHIFT = 12582912;
-    const float position = fma_rn_sat(location, scale, offset), shifted = fma_rm(position, extent, SHIFT);
-    return {__float_as_int(shifted) - __float_as_int(SHIFT), fmaf(position, extent, SHIFT - shifted)};
+    const float position = fma_rn_sat(location, scale, offset);
+    const float shifted = fma_rm(position, extent, SHIFT);
+    return {__float_as_int(shifted) - __float_as_int(SHIFT),
+            fmaf(position, extent, SHIFT - shifted)};
 }
 
 // the four pixels that surround a point: the upper left one, and the weights of columns and rows
@@ -208,18 +213,19 @@ struct Point {
     float left, right, top, bottom;
 };
 
+// [weight] at location ([x], [y]) of the level
 __device__ __forceinline__ Point locate(const Level &level, float x, float y, float weight) {
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
     const int pixel = row.floor * level.pitch + column.floor + level.first;
-    const bool inside = pixel <= level.last;                  // else it is the border's end, which weighs nothing
-    const float bottom = inside ? weight * row.fraction : 0;
-    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, inside ? weight - bottom : 0, bottom};
+    const bool inside = pixel <= level.last;    // else it is the border's end, which weighs nothing
+    const float bottom = inside ? weight * row.fraction : 0, top = inside ? weight - bottom : 0;
+    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, top, bottom};
 }
 
 // point [index] of all, from global memory
-__device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *weights, const Level &level,
-                                            int64_t index) {
+__device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *weights,
+                                            const Level &level, int64_t index) {
     const uint32_t location = reinterpret_cast<const uint32_t *>(locations)[index];
     return locate(level, fp16_low_to_float(location), fp16_high_to_float(location), to_float(weights[index]));
 }
@@ -248,7 +254,7 @@ struct Sums {
 
 struct SharedMemory {
     alignas(128) uint8_t corners[STAGES][CONSUMERS][SLICE_POINTS][2][ROW_BYTES];
-    float4 weights[STAGES][CONSUMERS][SLICE_POINTS];                // of left, right above and left, right below
+    float4 weights[STAGES][CONSUMERS][SLICE_POINTS];    // left, right above; left, right below
     uint64_t full[STAGES][CONSUMERS];     // the level's pixels have landed
     uint64_t empty[STAGES][CONSUMERS];    // they have been summed
 };
@@ -273,11 +279,12 @@ struct Tile {
 };
 
 __device__ __forceinline__ Tile tile_of(int index, int q) {
-    const int items = q * HEADS, tiles = ceil_div(items, TILE), first = index % tiles * TILE;
-    return {index / tiles, first, min(first + TILE, items) - 1, static_cast<int64_t>(index / tiles) * items};
+    const int items = q * HEADS, tiles = ceil_div(items, TILE), batch = index / tiles;
+    const int first = index % tiles * TILE;
+    return {batch, first, min(first + TILE, items) - 1, static_cast<int64_t>(batch) * items};
 }
 
-// item [i] of a consumer's slice of the tile's part that begins at [first]; what is behind the tile repeats its last
+// item [i] of a consumer's slice of the part that begins at [first]; behind the tile its last repeats
 __device__ __forceinline__ int item_of(const Tile &tile, int first, int consumer, int i) {
     return min(first + consumer * SLICE + i, tile.last);
 }
@@ -293,7 +300,7 @@ __device__ __forceinline__ void produce(SharedMemory &smem, Ring &ring, const Te
             for (int consumer = producer; consumer < CONSUMERS; consumer += PRODUCERS) {
                 uint64_t *full = &smem.full[ring.stage][consumer];
                 mbarrier_wait_parity(&smem.empty[ring.stage][consumer], ring.parity ^ 1);
-                // each lane announces the bytes of its own points, then issues their boxes: a row of two pixels each
+                // each lane announces the bytes of its own points, then issues their boxes of two pixels
                 constexpr int SHARE = (SLICE_POINTS + 31) / 32;
                 int pixels[SHARE];
                 #pragma unroll
@@ -328,8 +335,9 @@ __device__ __forceinline__ void produce(SharedMemory &smem, Ring &ring, const Te
     }
 }
 
-__device__ __forceinline__ void consume(SharedMemory &smem, Ring &ring, const fp16 *locations, const fp16 *weights,
-                                        fp16 *out, const Tile &tile, int consumer) {
+__device__ __forceinline__ void consume(SharedMemory &smem, Ring &ring, const fp16 *locations,
+                                        const fp16 *weights, fp16 *out, const Tile &tile,
+                                        int consumer) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     for (int first = tile.first; first <= tile.last; first += CONSUMERS * SLICE) {
         Sums sums[PASSES][VECTORS / LANES];
@@ -385,13 +393,14 @@ deform_attn_phase2(const __grid_constant__ TensorMap value_map, const fp16 *loca
         }
         fence_mbarrier_init();
     }
-    __syncthreads();                                                // all threads are here, also those with nothing to do
+    __syncthreads();    // of all threads, also those with nothing to do
 
     const int tiles = b * ceil_div(q * HEADS, TILE);
     Ring ring;
     if (warp >= CONSUMERS) {
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            produce(smem, ring, &value_map, locations, weights, tile_of(tile, q), warp - CONSUMERS);
+            produce(smem, ring, &value_map, locations, weights, tile_of(tile, q),
+                    warp - CONSUMERS);
         }
     } else {
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {

@@ -54,7 +54,9 @@ __device__ __forceinline__ float fp16_high_to_float(uint32_t pair) {
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     uint4 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
@@ -68,7 +70,9 @@ __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address
 
 __device__ __forceinline__ uint2 ld_global_nc_no_allocate_v2(const void *address) {
     uint2 v;
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(address));
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.x), "=r"(v.y)
+        : "l"(address));
     return v;
 }
 
@@ -87,19 +91,19 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
 }
 
 constexpr int THREADS = 256, WARPS = THREADS / 32;
-constexpr int LANES = 4, ITEMS = 32 / LANES;                 // lanes of an item, a query's head; items of a warp
+constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64;
-constexpr int CHUNK = 4, CHUNKS = LEVELS * POINTS / CHUNK;     // points that a lane loads and locates at a time
-constexpr int SHARES = 2;                                   // chunks of a lane
-constexpr int UNROLL = 2, AHEAD = 0;                        // points of a step; steps that loads run ahead of sums
-constexpr int TILE = 64;                                // queries of a CTA
+constexpr int CHUNK = 4, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int SHARES = 2;     // chunks of a lane
+constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
+constexpr int TILE = 64;          // queries of a CTA
 
 // what a point needs to know of its level
 struct Level {
     float x_scale, x_offset, x_extent;     // x = saturate(location * scale + offset) * extent
     float y_scale, y_offset, y_extent;
-    int pitch, first, last;                // pixels of a row; the level's first; the last that begins a 2 x 2 box
+    int pitch, first, last;                // pixels of a row; first one; last one that begins a box
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
@@ -115,17 +119,21 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 20214, 20498};
 }
 
-// Position and fraction along one axis, counted from the border column or row: saturate() maps what lies outside, and
-// NaN, to where it weighs nothing. Adding 1.5 * 2^23 rounding down leaves the integer in the low bits.
+// Position and fraction along one axis, counted from the border column or row: saturation maps what
+// lies outside, and NaN, to where it weighs nothing. Adding 1.5 * 2^23, rounding down, leaves the
+// integer in the low bits.
 struct Coordinate {
     int floor;
     float fraction;
 };
 
-__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset, float extent) {
+__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset,
+                                                 float extent) {
     constexpr float SHIFT = 12582912;
-    const float position = fma_rn_sat(location, scale, offset), shifted = fma_rm(position, extent, SHIFT);
-    return {__float_as_int(shifted) - __float_as_int(SHIFT), fmaf(position, extent, SHIFT - shifted)};
+    const float position = fma_rn_sat(location, scale, offset);
+    const float shifted = fma_rm(position, extent, SHIFT);
+    return {__float_as_int(shifted) - __float_as_int(SHIFT),
+            fmaf(position, extent, SHIFT - shifted)};
 }
 
 // the four pixels that surround a point: the upper left one, and the weights of columns and rows
@@ -134,13 +142,14 @@ struct Point {
     float left, right, top, bottom;
 };
 
+// [weight] at location ([x], [y]) of the level
 __device__ __forceinline__ Point locate(const Level &level, float x, float y, float weight) {
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
     const int pixel = row.floor * level.pitch + column.floor + level.first;
-    const bool inside = pixel <= level.last;                  // else it is the border's end, which weighs nothing
-    const float bottom = inside ? weight * row.fraction : 0;
-    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, inside ? weight - bottom : 0, bottom};
+    const bool inside = pixel <= level.last;    // else it is the border's end, which weighs nothing
+    const float bottom = inside ? weight * row.fraction : 0, top = inside ? weight - bottom : 0;
+    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, top, bottom};
 }
 
 struct Sums {
@@ -179,7 +188,8 @@ __device__ __forceinline__ uint32_t word(uint2 vector, int i) {
 }
 
 // chunks sub, sub + LANES, ... of the item, so that the lanes of an item load neighbouring bytes
-__device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *weights, int64_t item, int sub) {
+__device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *weights,
+                                            int64_t item, int sub) {
     Share share;
     #pragma unroll
     for (int i = 0; i < SHARES; ++i) {
@@ -199,7 +209,8 @@ __device__ __forceinline__ Level level_of_share(int i, int sub) {
 }
 
 // point [k] of a chunk
-__device__ __forceinline__ Point locate_in(const Level &level, uint4 locations, uint2 weights, int k) {
+__device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
+                                           uint2 weights, int k) {
     const uint32_t pair = word(weights, k / 2);
     return locate(level, fp16_low_to_float(word(locations, k)), fp16_high_to_float(word(locations, k)),
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
@@ -224,8 +235,9 @@ __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     return received;
 }
 
-// The two columns of a point in the order of their loads. A pixel is half of the 128 bytes that shared memory and L1
-// give at a time; neighbouring items read both halves at once: the first one an even pixel, the second one an odd.
+// The two columns of a point in the order of their loads. A pixel is half of the 128 bytes that
+// shared memory and L1 give at a time; neighbouring items read both halves at once: one an even
+// pixel, the other an odd one.
 struct Columns {
     uint32_t first, second;                // pixels of the top row
     float first_top, first_bottom, second_top, second_bottom;
@@ -248,9 +260,10 @@ __device__ __forceinline__ Columns decode(const Words &words, int turn) {
     return columns;
 }
 
-// the item of group [group] of [batch] that this lane belongs to; lanes behind the last item repeat it
+// the lane's item of group [group] of [batch]; lanes behind the last item repeat it
 __device__ __forceinline__ int64_t item_of(int group, int q, int batch) {
-    const int i = min(group * ITEMS + static_cast<int>(threadIdx.x % 32) / LANES, q * HEADS - 1);
+    const int lane = threadIdx.x % 32;
+    const int i = min(group * ITEMS + lane / LANES, q * HEADS - 1);
     return static_cast<int64_t>(batch) * q + i;
 }
 
@@ -265,7 +278,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                                               const fp16 *weights, fp16 *out, int q, int batch,
                                               int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
-    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) + static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
+    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
+                                  static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
     const uint8_t *pixels = batch_pixels + sub * 16;
     const int turn = lane / LANES & 1;
     Share next = load_share(locations, weights, item_of(group, q, batch), sub);
@@ -295,10 +309,12 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 Step &step = steps[begin / UNROLL % (AHEAD + 1)];
                 #pragma unroll
                 for (int i = 0; i < UNROLL; ++i) {
-                    const int point = begin + i, owner = lane / LANES * LANES + point / CHUNK % LANES;
+                    const int point = begin + i;
+                    const int owner = lane / LANES * LANES + point / CHUNK % LANES;
                     step.columns[i] = decode(shuffle(words[point % CHUNK], owner), turn);
-                    const uint8_t *first = pixels + static_cast<uint64_t>(step.columns[i].first) * PIXEL_BYTES;
-                    const uint8_t *second = pixels + static_cast<uint64_t>(step.columns[i].second) * PIXEL_BYTES;
+                    const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
+                    const uint8_t *first = pixels + first_pixel * PIXEL_BYTES;
+                    const uint8_t *second = pixels + second_pixel * PIXEL_BYTES;
                     step.corners[i][0] = ld_global_nc_v4(first);
                     step.corners[i][1] = ld_global_nc_v4(first + level.pitch * PIXEL_BYTES);
                     step.corners[i][2] = ld_global_nc_v4(second);

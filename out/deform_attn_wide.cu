@@ -30,13 +30,17 @@ __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     uint4 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
 __device__ __forceinline__ uint2 ld_global_nc_no_allocate_v2(const void *address) {
     uint2 v;
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(address));
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.x), "=r"(v.y)
+        : "l"(address));
     return v;
 }
 
@@ -61,20 +65,20 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
 }
 
 constexpr int THREADS = 256, WARPS = THREADS / 32;
-constexpr int LANES = 32, ITEMS = 32 / LANES;                 // lanes of an item, a query's head; items of a warp
+constexpr int LANES = 32, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 1, POINTS = 1, PIXELS = 99;
 constexpr int PIXEL_BYTES = 1024, HEAD_BYTES = 1024;
-constexpr int CHUNK = 1, CHUNKS = LEVELS * POINTS / CHUNK;     // points that a lane loads and locates at a time
-constexpr int SHARES = 1;                                   // chunks of a lane
-constexpr int UNROLL = 1, AHEAD = 0;                        // points of a step; steps that loads run ahead of sums
-constexpr int PASSES = 2;                                   // vectors of a lane, one after another
-constexpr int TILE = 64;                                // queries of a CTA
+constexpr int CHUNK = 1, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int SHARES = 1;     // chunks of a lane
+constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
+constexpr int PASSES = 2;         // vectors of a lane, one after another
+constexpr int TILE = 64;          // queries of a CTA
 
 // what a point needs to know of its level
 struct Level {
     float x_scale, x_offset, x_extent;     // x = saturate(location * scale + offset) * extent
     float y_scale, y_offset, y_extent;
-    int pitch, first, last;                // pixels of a row; the level's first; the last that begins a 2 x 2 box
+    int pitch, first, last;                // pixels of a row; first one; last one that begins a box
     int x_last, y_last;                // where the last 2 x 2 box begins
 };
 
@@ -82,17 +86,21 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     return {0.916666667f, 0.0416666667f, 12.0f, 0.9f, 0.05f, 10.0f, 11, 0, 0, 9, 7};
 }
 
-// Position and fraction along one axis, counted from the border column or row: saturate() maps what lies outside, and
-// NaN, to where it weighs nothing. Adding 1.5 * 2^23 rounding down leaves the integer in the low bits.
+// Position and fraction along one axis, counted from the border column or row: saturation maps what
+// lies outside, and NaN, to where it weighs nothing. Adding 1.5 * 2^23, rounding down, leaves the
+// integer in the low bits.
 struct Coordinate {
     int floor;
     float fraction;
 };
 
-__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset, float extent) {
+__device__ __forceinline__ Coordinate coordinate(float location, float scale, float offset,
+                                                 float extent) {
     constexpr float SHIFT = 12582912;
-    const float position = fma_rn_sat(location, scale, offset), shifted = fma_rm(position, extent, SHIFT);
-    return {__float_as_int(shifted) - __float_as_int(SHIFT), fmaf(position, extent, SHIFT - shifted)};
+    const float position = fma_rn_sat(location, scale, offset);
+    const float shifted = fma_rm(position, extent, SHIFT);
+    return {__float_as_int(shifted) - __float_as_int(SHIFT),
+            fmaf(position, extent, SHIFT - shifted)};
 }
 
 // the four pixels that surround a point: the upper left one, and the weights of columns and rows
@@ -101,17 +109,18 @@ struct Point {
     float left, right, top, bottom;
 };
 
-// weights of the two pixels from [first] on: those of the corners [floor] - 1 and [floor], if they are these pixels
+// weights of the two pixels from [first] on: those of the corners, where they are these pixels
 __device__ __forceinline__ void split(Coordinate at, int first, float *low, float *high) {
     const int corner = at.floor - 1;
     *low = corner == first ? 1 - at.fraction : corner == first - 1 ? at.fraction : 0;
     *high = corner == first ? at.fraction : corner == first + 1 ? 1 - at.fraction : 0;
 }
 
+// [weight] at location ([x], [y]) of the level
 __device__ __forceinline__ Point locate(const Level &level, float x, float y, float weight) {
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
-    // a box at the edge moves inside, its weights with it, so that no pixel is read that does not exist
+    // a box at the edge moves inside, its weights with it: no pixel is read that does not exist
     const int first_column = min(max(column.floor - 1, 0), level.x_last);
     const int first_row = min(max(row.floor - 1, 0), level.y_last);
     Point point;
@@ -154,7 +163,8 @@ __device__ __forceinline__ uint32_t word(uint32_t vector, int i) {
 }
 
 // chunks sub, sub + LANES, ... of the item, so that the lanes of an item load neighbouring bytes
-__device__ __forceinline__ Share load_share(const float *locations, const float *weights, int64_t item, int sub) {
+__device__ __forceinline__ Share load_share(const float *locations, const float *weights,
+                                            int64_t item, int sub) {
     Share share;
     #pragma unroll
     for (int i = 0; i < SHARES; ++i) {
@@ -171,7 +181,8 @@ __device__ __forceinline__ Level level_of_share(int i, int sub) {
 }
 
 // point [k] of a chunk
-__device__ __forceinline__ Point locate_in(const Level &level, uint2 locations, uint32_t weights, int k) {
+__device__ __forceinline__ Point locate_in(const Level &level, uint2 locations,
+                                           uint32_t weights, int k) {
     return locate(level, __uint_as_float(word(locations, 2 * k)), __uint_as_float(word(locations, 2 * k + 1)),
                   __uint_as_float(word(weights, k)));
 }
@@ -215,9 +226,10 @@ __device__ __forceinline__ Columns decode(const Words &words) {
     return columns;
 }
 
-// the item of group [group] of [batch] that this lane belongs to; lanes behind the last item repeat it
+// the lane's item of group [group] of [batch]; lanes behind the last item repeat it
 __device__ __forceinline__ int64_t item_of(int group, int q, int batch) {
-    const int i = min(group * ITEMS + static_cast<int>(threadIdx.x % 32) / LANES, q * HEADS - 1);
+    const int lane = threadIdx.x % 32;
+    const int i = min(group * ITEMS + lane / LANES, q * HEADS - 1);
     return static_cast<int64_t>(batch) * q + i;
 }
 
@@ -232,7 +244,8 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                                               const float *weights, float *out, int q, int batch,
                                               int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
-    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) + static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
+    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
+                                  static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
     const uint8_t *pixels = batch_pixels + sub * 16;
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
@@ -258,10 +271,12 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                     Step &step = steps[begin / UNROLL % (AHEAD + 1)];
                     #pragma unroll
                     for (int i = 0; i < UNROLL; ++i) {
-                        const int point = begin + i, owner = lane / LANES * LANES + point / CHUNK % LANES;
+                        const int point = begin + i;
+                        const int owner = lane / LANES * LANES + point / CHUNK % LANES;
                         step.columns[i] = decode(shuffle(words[point % CHUNK], owner));
-                        const uint8_t *first = pixels + static_cast<uint64_t>(step.columns[i].first) * PIXEL_BYTES + pass * LANES * 16;
-                        const uint8_t *second = pixels + static_cast<uint64_t>(step.columns[i].second) * PIXEL_BYTES + pass * LANES * 16;
+                        const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
+                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * LANES * 16;
+                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * LANES * 16;
                         step.corners[i][0] = ld_global_nc_v4(first);
                         step.corners[i][1] = ld_global_nc_v4(first + level.pitch * PIXEL_BYTES);
                         step.corners[i][2] = ld_global_nc_v4(second);

@@ -242,7 +242,7 @@ static struct sample sample_at(const struct ref_problem *problem, const struct l
 // halves for weights, products and sums of a few points.
 static double arithmetic(const struct layout *layout, enum num_type dtype) {
     if (!layout->packed) return 0x1p-19;
-    return dtype == NUM_BF16 ? 0x1p-6 : 0x1p-9;
+    return dtype == NUM_BF16 ? 0x1p-5 : 0x1p-8;  // three roundings of a weight, 32 of a sum
 }
 
 static struct ref_value element(const struct ref_problem *problem, const struct ref_tensor *out,

@@ -12,18 +12,19 @@ local function dims(s, p)
     return json.array { dim("b", s.problem.b), dim("s", p.pixels), dim("q", s.problem.q) }
 end
 
-local function tensor(name, dtype, dim_list, access)
+-- [stride]: bytes that every row is a multiple of
+local function tensor(name, dtype, dim_list, access, stride)
     return json.object { { "name", name }, { "dtype", dtype }, { "dims", json.array(dim_list) }, { "access", access },
-        { "alignment", 16 }, { "stride_bytes_multiple", 16 } }
+        { "alignment", 16 }, { "stride_bytes_multiple", stride } }
 end
 
 local function tensors(s, p)
     local dtype, points = s.problem.dtype, s.problem.heads * p.points_of_item
     return json.array {
-        tensor("value", dtype, { "b", "s", s.problem.heads * s.problem.channels }, "read"),
-        tensor("locations", dtype, { "b", "q", 2 * points }, "read"),
-        tensor("weights", dtype, { "b", "q", points }, "read"),
-        tensor("out", dtype, { "b", "q", s.problem.heads * s.problem.channels }, "write"),
+        tensor("value", dtype, { "b", "s", s.problem.heads * s.problem.channels }, "read", 16),
+        tensor("locations", dtype, { "b", "q", 2 * points }, "read", 2 * p.bytes),
+        tensor("weights", dtype, { "b", "q", points }, "read", p.bytes),
+        tensor("out", dtype, { "b", "q", s.problem.heads * s.problem.channels }, "write", 16),
     }
 end
 

@@ -3,7 +3,9 @@
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     uint4 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
@@ -17,7 +19,9 @@ __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address
 
 __device__ __forceinline__ uint2 ld_global_nc_no_allocate_v2(const void *address) {
     uint2 v;
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(address));
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.x), "=r"(v.y)
+        : "l"(address));
     return v;
 }
 

@@ -25,16 +25,20 @@ __device__ __forceinline__ uint32_t mul_rn_bf16x2(uint32_t a, uint32_t b) {
     return d;
 }
 
-// both halves are the low half of [pair]; packed instructions take this as a modifier of the operand, at no cost
+// both halves are the low half of [pair]; packed instructions take this as a modifier, at no cost
 __device__ __forceinline__ uint32_t low_of_pair(uint32_t pair) {
     uint32_t both;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {low, low};}" : "=r"(both) : "r"(pair));
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {low, low};}"
+        : "=r"(both)
+        : "r"(pair));
     return both;
 }
 
 __device__ __forceinline__ uint32_t high_of_pair(uint32_t pair) {
     uint32_t both;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, high};}" : "=r"(both) : "r"(pair));
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, high};}"
+        : "=r"(both)
+        : "r"(pair));
     return both;
 }
 

@@ -103,7 +103,8 @@ static void write_right(struct fixture *f) {
     }
 }
 
-// The inputs that verify draws hold what is hard: equal source times, targets outside and in disorder.
+// The inputs that verify draws hold what is hard: equal source times, targets outside and in
+// disorder.
 static void test_inputs(void **state) {
     (void)state;
     struct fixture f;
