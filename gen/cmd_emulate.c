@@ -44,9 +44,9 @@ static const struct dtype {
     const char *name, *descr;
     int tensor_map;  // CUtensorMapDataType, -1: none
 } dtypes[] = {
-    {"u8", "|u1", 0},   {"e4m3", "|u1", 0}, {"e5m2", "|u1", 0}, {"s8", "|i1", 0},
-    {"u16", "<u2", 1},  {"s16", "<i2", -1}, {"u32", "<u4", 2},  {"s32", "<i4", 3},
-    {"u64", "<u8", 4},  {"s64", "<i8", 5},  {"fp16", "<f2", 6}, {"fp32", "<f4", 7},
+    {"u8", "|u1", 0},   {"e4m3", "|u1", 0}, {"e5m2", "|u1", 0}, {"i8", "|i1", 0},
+    {"u16", "<u2", 1},  {"i16", "<i2", -1}, {"u32", "<u4", 2},  {"i32", "<i4", 3},
+    {"u64", "<u8", 4},  {"i64", "<i8", 5},  {"fp16", "<f2", 6}, {"fp32", "<f4", 7},
     {"fp64", "<f8", 8}, {"bf16", "<u2", 9},
 };
 
@@ -250,7 +250,7 @@ static size_t read_scalar(struct job *job, const struct spec_node *map, struct p
     long long integer = 0;
     double real = 0;
     if (!dtype || !node) {
-        diag_error(job->diag, map->place, "{scalar: s32, value: 7}", "a dtype and a value are due");
+        diag_error(job->diag, map->place, "{scalar: i32, value: 7}", "a dtype and a value are due");
         return 0;
     }
     enum spec_type type = spec_scalar(node, &integer, &real);

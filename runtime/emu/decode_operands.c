@@ -176,7 +176,7 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
                             operand->name);
         constant.kind = CONSTANT_SPECIAL;
         constant.value = (uint64_t)special;
-        constant.wide = wide || special_wide;
+        constant.wide = rows ? wide : special_wide;
         break;
     case OPERAND_SYMBOL:
         constant.kind = CONSTANT_SYMBOL;
@@ -186,6 +186,8 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
     case OPERAND_NAME: emu_decode_fail(decoder, operand, "%s is not declared", operand->name);
     default: emu_decode_fail(decoder, operand, "expected a register, a number or a variable");
     }
+    if (rows > 2)
+        emu_decode_fail(decoder, operand, "a register of 128 bits is due");
     uint32_t slot = constant_slot(decoder, constant);
     return slot | (!rows && constant.wide ? EMU_WIDE : 0);
 }
