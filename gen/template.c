@@ -151,6 +151,23 @@ static int set_indent(lua_State *L) {
 
 static int include(lua_State *L);
 
+// Pushes a userdata with the Lua source that [file] means; empty where Lua compiled it already.
+static void push_translated(lua_State *L, struct store_file file) {
+    struct script *s = script_of(L);
+    size_t len, compiled;
+    if (store_compiled(script_store(s), file.number, &compiled)) {
+        lua_newuserdatauv(L, 0, 0);
+        return;
+    }
+    char *chunk = expand_translate(script_diag(s), file.name, file.text, file.len, &len);
+    if (!chunk) {
+        lua_pushliteral(L, SCRIPT_STOP);
+        lua_error(L);
+    }
+    memcpy(lua_newuserdatauv(L, len, 0), chunk, len);  // Lua's, so that no error leaks it
+    free(chunk);
+}
+
 // Pushes the chunk of the template [path], or raises an error.
 static void push_chunk(lua_State *L, const char *path, int env, const char **file_name) {
     struct script *s = script_of(L);
@@ -160,18 +177,9 @@ static void push_chunk(lua_State *L, const char *path, int env, const char **fil
     if (!file.text) luaL_error(L, "there is no template '%s'", path);
     *file_name = file.name;
     script_know_file(s, file);
-    size_t errors = diag_errors(script_diag(s)), len;
-    char *chunk = expand_translate(script_diag(s), file.name, file.text, file.len, &len);
-    if (!chunk || diag_errors(script_diag(s)) > errors) {
-        free(chunk);
-        lua_pushliteral(L, SCRIPT_STOP);
-        lua_error(L);
-    }
-    char *copy = lua_newuserdatauv(L, len + 1, 0);  // freed by Lua if loading raises an error
-    memcpy(copy, chunk, len);
-    free(chunk);
+    push_translated(L, file);
     lua_pushvalue(L, env);
-    script_load(L, file.name, copy, len);
+    script_load(L, file, lua_touserdata(L, -2), lua_rawlen(L, -2));
     lua_remove(L, -2);
 }
 

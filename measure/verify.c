@@ -1,5 +1,6 @@
-// One case: upload, then several runs, each on a freshly poisoned output; the first result is compared
-// with the reference, the others with the first, bit by bit. A result that moves is a race.
+// One case: upload, then several runs, each on a freshly poisoned output; the first result is
+// compared with the reference, the others with the first, bit by bit. A result that moves is a
+// race.
 #include "measure/verify.h"
 
 #include <stdarg.h>
@@ -116,7 +117,8 @@ static int launch_once(struct run *run, uint8_t poison) {
     return status;
 }
 
-// Looks for bytes that are not [poison] in [from..to) of an output's buffer. [what] names the place.
+// Looks for bytes that are not [poison] in [from..to) of an output's buffer. [what] names the
+// place.
 static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, uint8_t poison,
                          const char *what) {
     const uint8_t *host = run->buffers[i].host;

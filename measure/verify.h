@@ -26,7 +26,8 @@ struct verify_result {
     char report[4096];  // lines about what is wrong; "" when nothing is
 };
 
-// Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the device
-// or memory failed, and after such a failure a CUDA device does no more work in this process.
+// Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the
+// device or memory failed, and after such a failure a CUDA device does no more work in this
+// process.
 void verify_run(tmagen_device *, tmagen_kernel *, const struct verify_case *,
                 struct verify_result *);

@@ -1,5 +1,5 @@
-// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after its
-// death the parent knows which kernel was at fault and goes on with the next.
+// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after
+// its death the parent knows which kernel was at fault and goes on with the next.
 #include "measure/verify_all.h"
 
 #include <jansson.h>
@@ -116,7 +116,7 @@ static bool run_given_shapes(struct session *session, tmagen_kernel *kernel,
         const struct shape *shape = &list->shapes[i];
         int64_t dims[TMG_MAX_DIMS];
         char error[160];
-        if (*shape->dtype && strcmp(shape->dtype, shape_dtype(manifest))) continue;
+        if (!shape_is_for(shape, manifest)) continue;
         if (shape_dims(shape, reference, manifest, dims, error, sizeof error)) {
             fprintf(stderr, "tmagen: error: %s: %s\n", text->name, error);
             ++session->ledger->wrong;

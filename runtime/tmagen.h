@@ -84,8 +84,9 @@ TMAGEN_API int tmagen_device_get_info(const tmagen_device *device, tmagen_device
 /* Blocks until all work of the device's context is done; reports failures of earlier launches. */
 TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
 
-/* Device memory, for programs that have no allocator of their own. Copies and fills are synchronous
- * to the caller. [bytes] may be 0: then nothing is allocated, and *address is 0. */
+/* Device memory, for programs that have no allocator of their own. Copies and fills are done when
+ * they return, but do not wait for launches on streams. [bytes] may be 0: then nothing is
+ * allocated, and *address is 0. */
 TMAGEN_API int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address);
 TMAGEN_API void tmagen_memory_free(tmagen_device *device, tmagen_address address);
 TMAGEN_API int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from,

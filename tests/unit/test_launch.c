@@ -235,7 +235,7 @@ static void test_launches_do_not_allocate(void **state) {
     (void)state;
     struct arguments *it = right();
     long before = allocations;
-    for (uint64_t i = 0; i < 300; ++i) {  // found, prepared anew, and beyond the table
+    for (uint64_t i = 0; i < 300; ++i) {  // prepared, then found
         it->tensors[0].data = 0x900000 + i / 2 * 16;
         int status = tmagen_kernel_launch(kernel, NULL, &it->launch);
         if (status) fail_msg("%s", tmagen_error_last());
