@@ -209,6 +209,8 @@ static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand 
 {
     if (operand->kind == OPERAND_SINK)
         return EMU_NO_PC;
+    if (operand->kind == OPERAND_INT) /* predicate 0 is always true */
+        return operand->value ? 0 : EMU_NEGATED;
     if (operand->kind != OPERAND_PRED)
         emu_decode_fail(decoder, operand, "expected a predicate");
     return operand->slot | (operand->negated ? EMU_NEGATED : 0);
@@ -289,7 +291,7 @@ static bool kind_fits(char letter, const struct ptx_operand *operand)
     case 'A': case 'U': case 'u': return operand->kind == OPERAND_VECTOR;
     case 'V': case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
     case 'P': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_SINK;
-    case 'p': return operand->kind == OPERAND_PRED;
+    case 'p': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_INT;
     case 'X':
         return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK ||
                operand->kind == OPERAND_PAIR;
