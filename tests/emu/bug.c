@@ -1,15 +1,17 @@
 // Runs one kernel on the emulator under many seeds and holds its reports against what is expected.
 // A planted bug must be reported by class and source line; a sound kernel must not be reported at all.
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/tmagen.h"
 
-// SOURCE MANIFEST M N K SEEDS HOW [CLASS AT]: HOW is none, any or all of the seeds.
+// SOURCE MANIFEST M N K SEEDS HOW [CLASS AT SOUND]: HOW is none, any or all of the seeds. The class
+// "wrong result" holds what is written against what the sound source writes.
 struct arguments {
-    char *source, *manifest;
+    char *source, *manifest, *sound;
     const char *how, *class_, *at;
     long shape[3];
     int seeds;
@@ -105,6 +107,54 @@ static int found(const char *message, const struct arguments *arguments) {
     return 0;
 }
 
+// The bytes of all tensors that the kernel writes, behind each other.
+static char *results(tmagen_device *device, const json_t *manifest, const tmagen_tensor *tensors,
+                     size_t *bytes) {
+    char *all = NULL;
+    size_t i;
+    json_t *entry;
+    *bytes = 0;
+    json_array_foreach(json_object_get(manifest, "tensors"), i, entry) {
+        if (!strcmp(json_string_value(json_object_get(entry, "access")), "read")) continue;
+        size_t size = strstr(json_string_value(json_object_get(entry, "dtype")), "32") ? 4 : 2;
+        for (int d = 0; d < tensors[i].rank; ++d) size *= (size_t)tensors[i].dims[d];
+        all = realloc(all, *bytes + size);
+        need(tmagen_memory_download(device, all + *bytes, tensors[i].data, size), "download");
+        *bytes += size;
+    }
+    return all;
+}
+
+// Does the kernel write what the sound one writes? Outputs are poisoned before each launch.
+static int differs(tmagen_device *device, tmagen_kernel *kernel, const json_t *manifest,
+                   const tmagen_launch *launch, const struct arguments *arguments) {
+    tmagen_load_options options = {.manifest_text = arguments->manifest,
+                                   .source_text = arguments->sound};
+    tmagen_kernel *kernels[2] = {NULL, kernel};
+    char *outputs[2];
+    size_t bytes = 0;
+    need(tmagen_kernel_load(device, "sound", &options, &kernels[0]), "load");
+    for (int k = 0; k < 2; ++k) {
+        size_t i;
+        json_t *entry;
+        json_array_foreach(json_object_get(manifest, "tensors"), i, entry) {
+            size_t size = 2;
+            for (int d = 0; d < launch->tensors[i].rank; ++d) size *= (size_t)launch->tensors[i].dims[d];
+            if (strcmp(json_string_value(json_object_get(entry, "access")), "read"))
+                need(tmagen_memory_fill(device, launch->tensors[i].data, 0xa5, size), "fill");
+        }
+        need(tmagen_kernel_launch(kernels[k], NULL, launch), k ? "the patched kernel" : "the sound one");
+        outputs[k] = results(device, manifest, launch->tensors, &bytes);
+    }
+    int different = memcmp(outputs[0], outputs[1], bytes) != 0;
+    tmagen_kernel_unload(kernels[0]);
+    free(outputs[0]);
+    free(outputs[1]);
+    printf("%s: the results %s those of the sound kernel\n", different ? "ok" : "FAILED",
+           different ? "differ from" : "are");
+    return !different;
+}
+
 static int run_seeds(tmagen_device *device, tmagen_kernel *kernel, const tmagen_launch *launch,
                      const struct arguments *arguments) {
     int reported = 0, wrong = 0;
@@ -133,7 +183,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bug SOURCE MANIFEST M N K SEEDS none|any|all [CLASS AT]\n");
         return 2;
     }
-    struct arguments arguments = {read_file(argv[1]), read_file(argv[2]), argv[7],
+    struct arguments arguments = {read_file(argv[1]), read_file(argv[2]),
+                                  argc > 10 ? read_file(argv[10]) : NULL, argv[7],
                                   argc > 8 ? argv[8] : NULL, argc > 9 ? argv[9] : "",
                                   {atol(argv[3]), atol(argv[4]), atol(argv[5])}, atoi(argv[6])};
     json_t *manifest = json_loads(arguments.manifest, 0, NULL), *entry;
@@ -152,11 +203,14 @@ int main(int argc, char **argv) {
     }
     tmagen_dim dims[3] = {{"m", arguments.shape[0]}, {"n", arguments.shape[1]}, {"k", arguments.shape[2]}};
     tmagen_launch launch = {.tensors = tensors, .tensor_count = count, .dims = dims, .dim_count = 3};
-    int status = run_seeds(device, kernel, &launch, &arguments);
+    bool result = arguments.class_ && !strcmp(arguments.class_, "wrong result") && arguments.sound;
+    int status = result ? differs(device, kernel, manifest, &launch, &arguments)
+                        : run_seeds(device, kernel, &launch, &arguments);
     tmagen_kernel_unload(kernel);
     tmagen_device_close(device);
     json_decref(manifest);
     free(arguments.source);
     free(arguments.manifest);
+    free(arguments.sound);
     return status;
 }

@@ -4,6 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
+driver=${EMU_BUG:-$build/emu_bug}
 seeds=${SEEDS:-20}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -15,7 +16,7 @@ run() { # NAME, then the arguments of the driver
     name=$1
     shift
     printf '%-34s ' "$name"
-    if "$build/emu_bug" "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    if "$driver" "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
 for bug in ${*:-tests/emu/bugs/*.patch}; do
@@ -28,7 +29,8 @@ for bug in ${*:-tests/emu/bugs/*.patch}; do
     fi
     # shellcheck disable=SC2046
     run "$(basename "$bug" .patch)" "$work/$kernel.cu" "out/$kernel.json" $(field shape "$bug") "$seeds" \
-        "$(field seeds "$bug")" "$(field class "$bug")" "$(field at "$bug")"
+        "$(field seeds "$bug")" "$(field class "$bug")" "$(field at "$bug")" \
+        "out/$kernel.cu"
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
