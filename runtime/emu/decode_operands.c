@@ -176,7 +176,7 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
                             operand->name);
         constant.kind = CONSTANT_SPECIAL;
         constant.value = (uint64_t)special;
-        constant.wide = wide || special_wide;
+        constant.wide = rows ? wide : special_wide;
         break;
     case OPERAND_SYMBOL:
         constant.kind = CONSTANT_SYMBOL;
@@ -186,6 +186,8 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
     case OPERAND_NAME: emu_decode_fail(decoder, operand, "%s is not declared", operand->name);
     default: emu_decode_fail(decoder, operand, "expected a register, a number or a variable");
     }
+    if (rows > 2)
+        emu_decode_fail(decoder, operand, "a register of 128 bits is due");
     uint32_t slot = constant_slot(decoder, constant);
     return slot | (!rows && constant.wide ? EMU_WIDE : 0);
 }
@@ -207,6 +209,8 @@ static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand 
 {
     if (operand->kind == OPERAND_SINK)
         return EMU_NO_PC;
+    if (operand->kind == OPERAND_INT) /* predicate 0 is always true */
+        return operand->value ? 0 : EMU_NEGATED;
     if (operand->kind != OPERAND_PRED)
         emu_decode_fail(decoder, operand, "expected a predicate");
     return operand->slot | (operand->negated ? EMU_NEGATED : 0);
@@ -287,7 +291,7 @@ static bool kind_fits(char letter, const struct ptx_operand *operand)
     case 'A': case 'U': case 'u': return operand->kind == OPERAND_VECTOR;
     case 'V': case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
     case 'P': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_SINK;
-    case 'p': return operand->kind == OPERAND_PRED;
+    case 'p': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_INT;
     case 'X':
         return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK ||
                operand->kind == OPERAND_PAIR;
