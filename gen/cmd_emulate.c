@@ -1,5 +1,6 @@
-// tmagen emulate LAUNCH.yaml: runs anyone's PTX on the emulator, with what the file says of its launch.
-// The file names buffers (from .npy, random, zeros or unwritten) and the entry's parameters in order.
+// tmagen emulate LAUNCH.yaml: runs anyone's PTX on the emulator, with what the file says of its
+// launch. The file names buffers (from .npy, random, zeros or unwritten) and the entry's
+// parameters in order.
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +68,8 @@ static long long integer_of(struct job *job, const struct spec_node *node, long 
                             long long most) {
     long long value = least;
     double real;
-    if (node->kind != SPEC_SCALAR || spec_scalar(node, &value, &real) != SPEC_INT || value < least ||
-        value > most) {
+    if (node->kind != SPEC_SCALAR || spec_scalar(node, &value, &real) != SPEC_INT ||
+        value < least || value > most) {
         diag_error(job->diag, node->place, NULL, "an integer in %lld..%lld is due", least, most);
         return least;
     }
@@ -87,7 +88,8 @@ static int integers_at(struct job *job, const struct spec_node *map, const char 
     const struct spec_node *list = spec_get(map, key);
     if (!list) return 0;
     if (list->kind != SPEC_LIST || list->count > (size_t)most) {
-        diag_error(job->diag, list->place, NULL, "%s: a list of at most %d integers is due", key, most);
+        diag_error(job->diag, list->place, NULL, "%s: a list of at most %d integers is due", key,
+                   most);
         return 0;
     }
     for (size_t i = 0; i < list->count; ++i)
@@ -153,7 +155,8 @@ static void read_buffer(struct job *job, const struct spec_node *key, const stru
         buffer->array.rank = integers_at(job, map, "shape", buffer->array.shape, 8);
         size_t bytes = strtoul(dtype->descr + 2, NULL, 10);
         for (int i = 0; i < buffer->array.rank; ++i) {
-            if (buffer->array.shape[i] && bytes > ((size_t)1 << 36) / (size_t)buffer->array.shape[i]) {
+            if (buffer->array.shape[i] &&
+                bytes > ((size_t)1 << 36) / (size_t)buffer->array.shape[i]) {
                 diag_error(job->diag, map->place, NULL, "%s: more than 64 GiB", key->text);
                 return;
             }
@@ -237,8 +240,8 @@ static void read_tensor_map(struct job *job, const struct spec_node *map, struct
         stride *= in_dims[i];
         in_strides[i] = given && i < rank - 1 ? (uint64_t)strides[rank - 2 - i] : stride;
     }
-    if (emu_tensor_map_encode(param->bytes, dtype->tensor_map, (uint32_t)rank, buffer->address, in_dims,
-                              in_strides, in_box, ones, 0,
+    if (emu_tensor_map_encode(param->bytes, dtype->tensor_map, (uint32_t)rank, buffer->address,
+                              in_dims, in_strides, in_box, ones, 0,
                               swizzle_number(integer_at(job, map, "swizzle", 0, 0, 128)), 0,
                               (int)integer_at(job, map, "fill_nan", 0, 0, 1), &error))
         diag_error(job->diag, map->place, NULL, "%s", error.text);
@@ -288,8 +291,8 @@ static void read_param(struct job *job, const struct spec_node *map, int index) 
     }
     job->pointers[index] = param->bytes;
     if (bytes && bytes != wanted)
-        diag_error(job->diag, map->place, NULL, "parameter %d has %zu bytes here and %zu in %s", index,
-                   bytes, wanted, job->launch.entry);
+        diag_error(job->diag, map->place, NULL, "parameter %d has %zu bytes here and %zu in %s",
+                   index, bytes, wanted, job->launch.entry);
 }
 
 static void read_params(struct job *job) {
@@ -298,7 +301,8 @@ static void read_params(struct job *job) {
     int wanted = emu_entry_params(job->module, job->launch.entry);
     if ((list && list->kind != SPEC_LIST) || count > PARAMS_MAX || (int)count != wanted) {
         diag_error(job->diag, list ? list->place : job->top->place, NULL,
-                   "params: %s takes %d parameters, %zu are listed", job->launch.entry, wanted, count);
+                   "params: %s takes %d parameters, %zu are listed", job->launch.entry, wanted,
+                   count);
         return;
     }
     for (size_t i = 0; i < count; ++i) read_param(job, list->values[i], (int)i);
@@ -388,8 +392,7 @@ static int emulate(struct job *job, const char *path) {
     triple_at(job, "grid", job->launch.grid);
     triple_at(job, "block", job->launch.block);
     if (spec_get(job->top, "cluster")) triple_at(job, "cluster", job->launch.cluster);
-    job->launch.dynamic_smem =
-        (unsigned)integer_at(job, job->top, "dynamic_shared", 0, 0, 1 << 20);
+    job->launch.dynamic_smem = (unsigned)integer_at(job, job->top, "dynamic_shared", 0, 0, 1 << 20);
     job->launch.max_steps = (uint64_t)integer_at(job, job->top, "max_steps", 0, 0, INT64_MAX);
     if (!job->launch.seed)
         job->launch.seed = (uint64_t)integer_at(job, job->top, "seed", 1, 0, INT64_MAX);
@@ -435,7 +438,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 int cmd_emulate(int argc, char **argv) {
     static const struct argp argp = {
         options, parse, "LAUNCH.yaml", "Runs a PTX file on the CPU and reports what goes wrong.",
-        NULL, NULL, NULL};
+        NULL,    NULL,  NULL};
     struct job *job = mem_zero(sizeof *job);
     struct arguments arguments = {job, NULL};
     job->schedules = 1;

@@ -73,11 +73,11 @@ static int emu_synchronize(void *state) {
 // ---- Memory
 
 // Runs [call] under the lock; [what] completes the message where it fails.
-#define LOCKED(emu, call, what)                                                       \
-    do {                                                                              \
-        pthread_mutex_lock(&(emu)->lock);                                             \
-        int failed = (call) != 0;                                                     \
-        pthread_mutex_unlock(&(emu)->lock);                                           \
+#define LOCKED(emu, call, what)                                                          \
+    do {                                                                                 \
+        pthread_mutex_lock(&(emu)->lock);                                                \
+        int failed = (call) != 0;                                                        \
+        pthread_mutex_unlock(&(emu)->lock);                                              \
         return failed ? tmg_fail(TMAGEN_ERROR_DEVICE, "emulator: %s", what) : TMAGEN_OK; \
     } while (0)
 
@@ -138,8 +138,9 @@ static void read_names(struct emu_loaded *loaded) {
     }
     json_array_foreach(json_object_get(loaded->manifest, "roles"), i, entry) {
         if (i == NAMES_MAX) break;
-        loaded->roles[loaded->role_count++] = (struct emu_role){
-            name_of(entry), (unsigned)number(entry, "first_warp"), (unsigned)number(entry, "warps")};
+        loaded->roles[loaded->role_count++] =
+            (struct emu_role){name_of(entry), (unsigned)number(entry, "first_warp"),
+                              (unsigned)number(entry, "warps")};
     }
 }
 
@@ -180,7 +181,8 @@ static int emu_module_load(void *state, const struct tmg_module_source *source, 
     loaded->manifest = source->manifest ? json_loads(source->manifest, 0, NULL) : NULL;
     read_names(loaded);
     if (!loaded->entry) status = tmg_fail_memory();
-    if (!status && emu_module_parse(source->entry, source->code, source->bytes, &loaded->module, &error))
+    if (!status &&
+        emu_module_parse(source->entry, source->code, source->bytes, &loaded->module, &error))
         status = tmg_fail(TMAGEN_ERROR_DEVICE, "emulator: %s", error.text);
     if (!status) status = check_params(loaded->module, source);
     if (status) {
@@ -198,9 +200,9 @@ static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
                           struct tmg_tensor_map *map) {
     struct emu_error error;
     (void)state;
-    if (!emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims, args->strides,
-                               args->box, args->element_strides, args->interleave, args->swizzle,
-                               args->l2_promotion, args->fill, &error))
+    if (!emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims,
+                               args->strides, args->box, args->element_strides, args->interleave,
+                               args->swizzle, args->l2_promotion, args->fill, &error))
         return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_DEVICE, "tensor map: %s", error.text);
 }
@@ -221,8 +223,8 @@ static int fail_with(const struct emu_result *result, uint64_t seed) {
     return status;
 }
 
-static int emu_launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
-                      void **params) {
+static int emu_launch(void *state, void *module, const struct tmg_launch_config *config,
+                      void *stream, void **params) {
     struct emu_state *emu = state;
     const struct emu_loaded *loaded = module;
     struct emu_result result;

@@ -5,8 +5,8 @@ if [ -n "${SANITIZED:-}" ]; then
     echo "the driver links the plain library only"
     exit 77
 fi
-${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -I. tests/emu/bug.c "$BUILD/libtmagen.a" -ljansson -lmd -lm -ldl -lpthread \
-    -o "$TMPDIR/emu_bug"
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -I. tests/emu/bug.c "$BUILD/libtmagen.a" \
+    -ljansson -lmd -lm -ldl -lpthread -o "$TMPDIR/emu_bug"
 for kernel in gemm_64x64 gemm_256x128; do
     status=0
     "$TMPDIR/emu_bug" out/$kernel.cu out/$kernel.json 200 136 1160 20 none || status=$?

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tmagen emulate: a launch that is right, one that reads too far, and one whose arguments do not fit.
+# tmagen emulate: a launch that is right, one that reads too far, arguments that do not fit.
 set -eu
 launch=tests/emu/saxpy/launch.yaml
 sed "s|random: 2}|random: 2, to: $TMPDIR/y.npy}|" $launch >"$TMPDIR/save.yaml"

@@ -1,5 +1,5 @@
 // Runs one kernel on the emulator under many seeds and holds its reports against what is expected.
-// A planted bug must be reported by class and source line; a sound kernel must not be reported at all.
+// A planted bug must be reported by class and source line, a sound kernel not at all.
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -139,11 +139,13 @@ static int differs(tmagen_device *device, tmagen_kernel *kernel, const json_t *m
         json_t *entry;
         json_array_foreach(json_object_get(manifest, "tensors"), i, entry) {
             size_t size = 2;
-            for (int d = 0; d < launch->tensors[i].rank; ++d) size *= (size_t)launch->tensors[i].dims[d];
+            for (int d = 0; d < launch->tensors[i].rank; ++d)
+                size *= (size_t)launch->tensors[i].dims[d];
             if (strcmp(json_string_value(json_object_get(entry, "access")), "read"))
                 need(tmagen_memory_fill(device, launch->tensors[i].data, 0xa5, size), "fill");
         }
-        need(tmagen_kernel_launch(kernels[k], NULL, launch), k ? "the patched kernel" : "the sound one");
+        need(tmagen_kernel_launch(kernels[k], NULL, launch),
+             k ? "the patched kernel" : "the sound one");
         outputs[k] = results(device, manifest, launch->tensors, &bytes);
     }
     int different = memcmp(outputs[0], outputs[1], bytes) != 0;
@@ -183,10 +185,14 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bug SOURCE MANIFEST M N K SEEDS none|any|all [CLASS AT]\n");
         return 2;
     }
-    struct arguments arguments = {read_file(argv[1]), read_file(argv[2]),
-                                  argc > 10 ? read_file(argv[10]) : NULL, argv[7],
-                                  argc > 8 ? argv[8] : NULL, argc > 9 ? argv[9] : "",
-                                  {atol(argv[3]), atol(argv[4]), atol(argv[5])}, atoi(argv[6])};
+    struct arguments arguments = {read_file(argv[1]),
+                                  read_file(argv[2]),
+                                  argc > 10 ? read_file(argv[10]) : NULL,
+                                  argv[7],
+                                  argc > 8 ? argv[8] : NULL,
+                                  argc > 9 ? argv[9] : "",
+                                  {atol(argv[3]), atol(argv[4]), atol(argv[5])},
+                                  atoi(argv[6])};
     json_t *manifest = json_loads(arguments.manifest, 0, NULL), *entry;
     tmagen_device *device;
     tmagen_kernel *kernel;
@@ -201,8 +207,10 @@ int main(int argc, char **argv) {
         tensors[count].name = json_string_value(json_object_get(entry, "name"));
         new_buffer(device, entry, &tensors[count++], &arguments);
     }
-    tmagen_dim dims[3] = {{"m", arguments.shape[0]}, {"n", arguments.shape[1]}, {"k", arguments.shape[2]}};
-    tmagen_launch launch = {.tensors = tensors, .tensor_count = count, .dims = dims, .dim_count = 3};
+    tmagen_dim dims[3] = {
+        {"m", arguments.shape[0]}, {"n", arguments.shape[1]}, {"k", arguments.shape[2]}};
+    tmagen_launch launch = {
+        .tensors = tensors, .tensor_count = count, .dims = dims, .dim_count = 3};
     bool result = arguments.class_ && !strcmp(arguments.class_, "wrong result") && arguments.sound;
     int status = result ? differs(device, kernel, manifest, &launch, &arguments)
                         : run_seeds(device, kernel, &launch, &arguments);

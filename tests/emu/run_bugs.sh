@@ -1,6 +1,6 @@
 #!/bin/sh
-# Plants each bug of tests/emu/bugs into its kernel of out/ and runs it on the emulator under 20 seeds.
-# A patch's first lines say which kernel and shape, how many seeds must show it, its class and its line.
+# Plants each bug of tests/emu/bugs into its kernel of out/ and emulates it under 20 seeds.
+# A patch's first lines say which kernel and shape, which seeds must show it, class and line.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
@@ -19,17 +19,18 @@ run() { # NAME, then the arguments of the driver
     if "$driver" "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
-for bug in ${*:-tests/emu/bugs/*.patch}; do
+[ $# -gt 0 ] || set -- tests/emu/bugs/*.patch
+for bug in "$@"; do
     kernel=$(field kernel "$bug")
     cp "out/$kernel.cu" "$work/$kernel.cu"
     if ! patch -s -F3 "$work/$kernel.cu" "$bug" >"$work/patch.log" 2>&1; then
-        printf '%-34s FAILED: the patch does not apply to out/%s.cu\n' "$(basename "$bug")" "$kernel"
+        printf '%-34s FAILED: does not apply to out/%s.cu\n' "$(basename "$bug")" "$kernel"
         failed=$((failed + 1))
         continue
     fi
     # shellcheck disable=SC2046
-    run "$(basename "$bug" .patch)" "$work/$kernel.cu" "out/$kernel.json" $(field shape "$bug") "$seeds" \
-        "$(field seeds "$bug")" "$(field class "$bug")" "$(field at "$bug")" \
+    run "$(basename "$bug" .patch)" "$work/$kernel.cu" "out/$kernel.json" \
+        $(field shape "$bug") "$seeds" "$(field seeds "$bug")" "$(field class "$bug")" "$(field at "$bug")" \
         "out/$kernel.cu"
 done
 echo "$passed passed, $failed failed"
