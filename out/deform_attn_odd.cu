@@ -154,7 +154,7 @@ constexpr int THREADS = 512, WARPS = THREADS / 32;
 constexpr int LANES = 1, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 3, LEVELS = 4, POINTS = 3, PIXELS = 34;
 constexpr int PIXEL_BYTES = 144, HEAD_BYTES = 48;
-constexpr int CHUNK = 1, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int CHUNK = 1;          // points that a lane loads at a time
 constexpr int SHARES = 12;     // chunks of a lane
 constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
 constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32

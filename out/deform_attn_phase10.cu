@@ -158,7 +158,7 @@ constexpr int THREADS = 512, WARPS = THREADS / 32;
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64;
-constexpr int CHUNK = 4, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int CHUNK = 4;          // points that a lane loads at a time
 constexpr int SHARES = 2;     // chunks of a lane
 constexpr int UNROLL = 2, AHEAD = 1;    // points of a step; steps that loads are ahead of sums
 constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32

@@ -68,7 +68,8 @@ constexpr int THREADS = 256, WARPS = THREADS / 32;
 constexpr int LANES = 32, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 1, POINTS = 1, PIXELS = 99;
 constexpr int PIXEL_BYTES = 1024, HEAD_BYTES = 1024;
-constexpr int CHUNK = 1, CHUNKS = LEVELS * POINTS / CHUNK;    // points that a lane loads at a time
+constexpr int CHUNK = 1;          // points that a lane loads at a time
+constexpr int CHUNKS = LEVELS * POINTS / CHUNK;
 constexpr int SHARES = 1;     // chunks of a lane
 constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
 constexpr int PASSES = 2;         // vectors of a lane, one after another

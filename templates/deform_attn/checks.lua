@@ -55,9 +55,10 @@ local function resident(s, p, fail)
         fail("resident_levels", ("resident_levels: %d of %d levels"):format(p.resident, #s.problem.levels),
             "up to " .. #s.problem.levels)
     elseif p.smem_bytes > smem.LIMIT // (s.blocks_per_sm or 1) then
-        fail(p.resident > 0 and "resident_levels" or "stages",
-            ("shared memory: %d bytes a CTA, of %d for %d CTAs an SM"):format(p.smem_bytes, smem.LIMIT,
-            s.blocks_per_sm or 1), "fewer resident levels, stages or queries")
+        local knob = s.mapping == "roles" and "stages" or "resident_levels"
+        fail(knob, ("shared memory: %d bytes a CTA, of %d with %d on an SM"):format(p.smem_bytes,
+            smem.LIMIT // (s.blocks_per_sm or 1), s.blocks_per_sm or 1),
+            s.mapping == "roles" and "fewer stages, queries_per_warp or consumers" or "fewer resident levels")
     end
 end
 

@@ -74,7 +74,7 @@ function plan.default_resident(s)
     local bytes, count = 0, 0
     for i = #list, 1, -1 do
         bytes = bytes + list[i].pitch * list[i].rows * row
-        if bytes > 96 * 1024 then
+        if bytes > 96 * 1024 or count == 8 then
             break
         end
         count = count + 1
