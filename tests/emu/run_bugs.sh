@@ -30,7 +30,8 @@ for bug in "$@"; do
     fi
     # shellcheck disable=SC2046
     run "$(basename "$bug" .patch)" "$work/$kernel.cu" "out/$kernel.json" \
-        $(field shape "$bug") "$seeds" "$(field seeds "$bug")" "$(field class "$bug")" "$(field at "$bug")" \
+        $(field shape "$bug") "$seeds" \
+        "$(field seeds "$bug")" "$(field class "$bug")" "$(field at "$bug")" \
         "out/$kernel.cu"
 done
 echo "$passed passed, $failed failed"
