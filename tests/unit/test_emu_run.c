@@ -89,11 +89,14 @@ static void integers(void **state) {
         {"cvt.rni.s32.f32 %r3, 0f40200000;", 2},
         {"mov.b32 %f1, 0x7f800001; mov.b32 %f2, 0; add.f32 %f3, %f1, %f2; mov.b32 %r3, %f3;",
          0x7fffffff},
-        {"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f33800000; add.rp.f32 %f3, %f1, %f2; mov.b32 %r3, %f3;",
+        {"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f33800000; add.rp.f32 %f3, %f1, %f2; mov.b32 %r3, "
+         "%f3;",
          0x3f800001},
-        {"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f33800000; add.rn.f32 %f3, %f1, %f2; mov.b32 %r3, %f3;",
+        {"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f33800000; add.rn.f32 %f3, %f1, %f2; mov.b32 %r3, "
+         "%f3;",
          0x3f800000},
-        {"mov.b32 %f1, 1; mov.f32 %f2, 0f3F800000; mul.ftz.f32 %f3, %f1, %f2; mov.b32 %r3, %f3;", 0},
+        {"mov.b32 %f1, 1; mov.f32 %f2, 0f3F800000; mul.ftz.f32 %f3, %f1, %f2; mov.b32 %r3, %f3;",
+         0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -132,10 +135,12 @@ static void early_exit_does_not_part_the_others(void **state) {
 
 static void a_lock_within_a_warp_makes_progress(void **state) {
     (void)state;
-    run("mov.u32 %r2, smem; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [%r2], 0; bar.warp.sync -1;\n"
+    run("mov.u32 %r2, smem; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [%r2], 0; bar.warp.sync "
+        "-1;\n"
         "mov.u32 %r5, 0;\n"
         "$try: atom.acquire.cta.shared.cas.b32 %r3, [%r2], 0, 1; setp.ne.u32 %p2, %r3, 0;\n"
-        "@%p2 bra $next; mov.u32 %r5, 1; fence.acq_rel.cta; atom.release.cta.shared.exch.b32 %r4, [%r2], 0;\n"
+        "@%p2 bra $next; mov.u32 %r5, 1; fence.acq_rel.cta; atom.release.cta.shared.exch.b32 %r4, "
+        "[%r2], 0;\n"
         "$next: setp.eq.u32 %p3, %r5, 0; @%p3 bra $try;\n"
         "st.global.u32 [%rd1], %r5;",
         32, NULL);
@@ -157,7 +162,8 @@ static void functions_return_to_their_callers(void **state) {
     struct emu_memory *memory = emu_memory_new();
     uint64_t out = emu_memory_alloc(memory, sizeof words, "out");
     const void *params[] = {&out};
-    struct emu_launch launch = {.module = module, .entry = "k", .block = {32, 1, 1}, .params = params, .param_count = 1};
+    struct emu_launch launch = {
+        .module = module, .entry = "k", .block = {32, 1, 1}, .params = params, .param_count = 1};
     (void)state;
     assert_non_null(module);
     emu_result_free(&result);
@@ -177,16 +183,17 @@ static void a_race_is_one_without_a_barrier_only(void **state) {
     static const char with[] = ADDRESS
         "st.shared.u32 [%r4], %r1; bar.sync 0; xor.b32 %r5, %r3, 128; add.u32 %r5, %r5, %r2;\n"
         "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd1], %r6;";
-    static const char without[] = ADDRESS
-        "st.shared.u32 [%r4], %r1; xor.b32 %r5, %r3, 128; add.u32 %r5, %r5, %r2;\n"
-        "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd1], %r6;";
+    static const char without[] =
+        ADDRESS "st.shared.u32 [%r4], %r1; xor.b32 %r5, %r3, 128; add.u32 %r5, %r5, %r2;\n"
+                "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd1], %r6;";
     (void)state;
     run(with, 64, NULL);
     is_clean();
     assert_int_equal(words[0], 32);
     run(without, 64, NULL);
     assert_true(result.report_count > 0);
-    assert_true(result.reports[0].class_ == EMU_RACE || result.reports[0].class_ == EMU_UNINITIALISED);
+    assert_true(result.reports[0].class_ == EMU_RACE ||
+                result.reports[0].class_ == EMU_UNINITIALISED);
 }
 
 static const char mbarrier_ring[] =
@@ -228,7 +235,8 @@ static void wrong_accesses(void **state) {
         {"mov.u32 %r2, smem; mbarrier.arrive.shared.b64 %rd2, [%r2];", EMU_BARRIER_MISUSE},
         {"$spin: bra $spin;", EMU_LIVELOCK},
         {"setp.lt.u32 %p1, %r1, 16; @%p1 bra $low; bra $end;\n"
-         "$low: shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\n$end:", EMU_DIVERGENT},
+         "$low: shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\n$end:",
+         EMU_DIVERGENT},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -250,11 +258,15 @@ static void parse_errors_have_a_place(void **state) {
     static const struct {
         const char *text, *error;
     } cases[] = {
-        {".version 8.0\n.target sm_90\n.entry k() { .reg .u33 %r<2>; }", "test.ptx:3:19: error: expected a register type"},
-        {".version 8.0\n.entry k() { frob.u32 ; ret; }", "test.ptx:2:14: error: instruction frob.u32 is not implemented"},
-        {".version 8.0\n.entry k() { .reg .b32 %r<2>; add.u32 %r1, %r9, 1; }", "test.ptx:2:44: error: add: special register %r9"},
+        {".version 8.0\n.target sm_90\n.entry k() { .reg .u33 %r<2>; }",
+         "test.ptx:3:19: error: expected a register type"},
+        {".version 8.0\n.entry k() { frob.u32 ; ret; }",
+         "test.ptx:2:14: error: instruction frob.u32 is not implemented"},
+        {".version 8.0\n.entry k() { .reg .b32 %r<2>; add.u32 %r1, %r9, 1; }",
+         "test.ptx:2:44: error: add: special register %r9"},
         {".version 8.0\n.entry k() { bra $x; }", "error: bra: there is no label $x"},
-        {".version 8.0\n.entry k() { .reg .b32 %r<2>; .reg .b64 %d<2>; add.u32 %r1, %d1, 1; }", "has type .b64"},
+        {".version 8.0\n.entry k() { .reg .b32 %r<2>; .reg .b64 %d<2>; add.u32 %r1, %d1, 1; }",
+         "has type .b64"},
         {".version 8.0\n.entry k() { mov.u32 \"", "string without end"},
         {".version 8.0\n.entry k() {", "found ''"},
         {"/* ", "comment without end"},
@@ -271,14 +283,17 @@ static void parse_errors_have_a_place(void **state) {
 
 static void launches_are_refused_with_the_limit(void **state) {
     struct emu_error error;
-    struct emu_module *module = parse(".version 8.0\n.entry k(.param .u32 a) .maxntid 64, 1, 1 { ret; }", &error);
+    struct emu_module *module =
+        parse(".version 8.0\n.entry k(.param .u32 a) .maxntid 64, 1, 1 { ret; }", &error);
     struct emu_memory *memory = emu_memory_new();
     uint32_t value = 0;
     const void *params[] = {&value};
-    struct emu_launch good = {.module = module, .entry = "k", .block = {64, 1, 1}, .params = params, .param_count = 1};
+    struct emu_launch good = {
+        .module = module, .entry = "k", .block = {64, 1, 1}, .params = params, .param_count = 1};
     struct emu_launch bad[6] = {good, good, good, good, good, good};
-    static const char *const errors[] = {"1024 threads", "allows 64", "the limit is", "takes 1 parameters",
-                                         "no entry", "not a multiple of the cluster"};
+    static const char *const errors[] = {"1024 threads", "allows 64",
+                                         "the limit is", "takes 1 parameters",
+                                         "no entry",     "not a multiple of the cluster"};
     (void)state;
     assert_non_null(module);
     emu_result_free(&result);
@@ -290,7 +305,8 @@ static void launches_are_refused_with_the_limit(void **state) {
     bad[5].cluster[0] = 2;
     for (int i = 0; i < 6; ++i) {
         assert_int_equal(emu_launch_run(memory, &bad[i], &result, &error), -1);
-        if (!strstr(error.text, errors[i])) fail_msg("'%s' where '%s' is due", error.text, errors[i]);
+        if (!strstr(error.text, errors[i]))
+            fail_msg("'%s' where '%s' is due", error.text, errors[i]);
     }
     assert_int_equal(emu_launch_run(memory, &good, &result, &error), 0);
     is_clean();
