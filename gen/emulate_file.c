@@ -85,6 +85,6 @@ void emulate_file_read(struct emulate_file *file, struct diag *diag, const char 
 }
 
 void emulate_file_free(struct emulate_file *file) {
-    for (size_t i = 0; i < file->buffer_count; i++) free(file->buffers[i].first);
+    for (size_t i = 0; i < file->buffer_count; i++) free(file->buffers[i].npy);
     arena_free(&file->arena);
 }
