@@ -237,6 +237,12 @@ static void act_collect(const struct tmg_cache *cache, const struct listing *lis
     remove_beyond(cache, list, limit, 0, stats);
 }
 
+static void act_clear(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
+                      tmagen_cache_stats *stats) {
+    (void)limit;
+    for (size_t i = 0; i < list->count; ++i) remove_file(cache, &list->files[i], stats);
+}
+
 static void act_prune(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
                       tmagen_cache_stats *stats) {
     (void)limit;
@@ -261,7 +267,7 @@ int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *st
 }
 
 int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats) {
-    return with_files(directory, stats, act_collect, 0);
+    return with_files(directory, stats, act_clear, 0);
 }
 
 int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats) {

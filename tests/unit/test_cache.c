@@ -185,6 +185,18 @@ static void test_stat_list_clear(void **state) {
     assert_false(hits(NULL));
 }
 
+static void test_clear_removes_what_has_no_bytes(void **state) {
+    (void)state;
+    char key[TMAGEN_KEY_CHARS], path[4400];
+    tmagen_cache_stats stats;
+    assert_false(hits(key));
+    entry_path(key, path);
+    damage(path, 0, 0);
+    assert_int_equal(tmagen_cache_clear(NULL, &stats), TMAGEN_OK);
+    assert_int_equal(stats.removed, 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 static int count_faults(const tmagen_cache_entry *entry, void *context) {
     *(int *)context += entry->fault != NULL;
     return 0;
@@ -330,6 +342,7 @@ int main(void) {
         TEST(test_no_cache_is_neither_read_nor_written),
         TEST(test_bad_options),
         TEST(test_stat_list_clear),
+        TEST(test_clear_removes_what_has_no_bytes),
         TEST(test_verify_and_prune),
         TEST(test_longest_unused_go_first),
         TEST(test_stores_keep_to_the_limit),
