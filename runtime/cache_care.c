@@ -191,7 +191,8 @@ int tmagen_cache_list(const char *directory, int verify,
                       int (*visit)(const tmagen_cache_entry *entry, void *context), void *context) {
     struct tmg_cache cache;
     struct listing list;
-    int status = tmg_cache_open(directory, 1, &cache);
+    int status = visit ? tmg_cache_open(directory, 1, &cache)
+                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is nobody to visit the entries");
     if (status) return status;
     status = list_files(&cache, &list);
     for (size_t i = 0; i < list.count && !status; ++i) {
@@ -213,7 +214,8 @@ static int with_files(const char *directory, tmagen_cache_stats *stats,
     struct tmg_cache cache;
     struct listing list;
     tmagen_cache_stats result = {.limit = configured_limit()};
-    int status = tmg_cache_open(directory, 1, &cache);
+    int status = stats ? tmg_cache_open(directory, 1, &cache)
+                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the numbers");
     if (status) return status;
     copy_text(result.directory, sizeof result.directory, cache.path);
     status = list_files(&cache, &list);
