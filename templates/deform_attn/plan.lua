@@ -66,7 +66,7 @@ end
 
 -- default of `resident_levels`: the last levels that fit in 96 KiB, which leave L1 more than half of its memory
 function plan.default_resident(s)
-    if s.schedule ~= "persistent" then
+    if s.mapping ~= "gather" or s.schedule ~= "persistent" then
         return 0
     end
     local list = plan.levels(s)
@@ -83,7 +83,7 @@ function plan.default_resident(s)
 end
 
 local function resident_plan(s, p)
-    p.resident = s.resident_levels or 0
+    p.resident = s.mapping == "gather" and s.resident_levels or 0
     p.resident_first = p.pixels
     if p.resident > 0 then
         p.resident_first = p.levels[math.max(#p.levels - p.resident + 1, 1)].first
