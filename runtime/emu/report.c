@@ -225,7 +225,13 @@ void emu_report_machine(struct emu_machine *machine, enum emu_class class_, cons
 
 // ---- everyone's state ----
 
-// The agents that have not arrived in this phase, as far as a bit mask knows them.
+// Warp number [agent] of the cluster, with its CTA's rank where there are several.
+static void put_agent(struct text *text, const struct emu_cta *cta, unsigned agent) {
+    put(text, " warp %u", agent % cta->warp_count);
+    if (cta->cluster->cta_count > 1) put(text, " of rank %u", agent / cta->warp_count);
+}
+
+// What has come and what is due in the barrier's phase.
 static void put_barrier_state(struct text *text, const struct emu_mbarrier *barrier) {
     char who[100], place[400];
 
@@ -240,6 +246,11 @@ static void put_barrier_state(struct text *text, const struct emu_mbarrier *barr
             barrier->last_what ? " of " : "", emu_warp_text(barrier->last, who, sizeof who),
             emu_place_text(barrier->cta->cluster->machine, barrier->last_insn, place,
                            sizeof place));
+    if (barrier->arrived != 0) {
+        put(text, "\n%*sarrived in this phase:", 26, "");
+        for (unsigned agent = 0; agent < 64; agent++)
+            if (barrier->arrived >> agent & 1) put_agent(text, barrier->cta, agent);
+    }
     put(text, "\n");
 }
 
