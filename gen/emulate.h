@@ -33,7 +33,7 @@ struct emulate_argument {
     size_t buffer;              // of a buffer or tensor map
     struct tmg_tensor_map map;  // without its address
     size_t bytes;               // of the value
-    _Alignas(128) uint8_t value[TMG_TENSOR_MAP_BYTES];
+    uint8_t value[TMG_TENSOR_MAP_BYTES];
 };
 
 struct emulate_file {
