@@ -1,4 +1,4 @@
-// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong in it.
+// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong.
 // The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
 #include <argp.h>
 #include <inttypes.h>

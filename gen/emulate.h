@@ -54,7 +54,7 @@ struct emulate_file {
 // after the diag.
 void emulate_file_read(struct emulate_file *, struct diag *, const char *path, char *const *sets,
                        size_t set_count, const char *out_dir);
-// Writes what [buffer] holds before a run to [data], of its size; its content must not be UNWRITTEN.
+// Writes what [buffer] holds before a run to [data], of its size. Not for CONTENT_UNWRITTEN.
 void emulate_buffer_fill(const struct emulate_buffer *buffer, char *data);
 
 void emulate_file_free(struct emulate_file *);

@@ -63,7 +63,7 @@ static int read_dims(struct emulate_reader *r, const struct fields *f,
     return rank;
 }
 
-// [rank] numbers at [key], outermost first, into [to], innermost first; 1 each where there is no key.
+// [rank] numbers at [key], outermost first, into [to], innermost first; without the key, ones.
 static void read_sizes(const struct fields *f, const char *key, long long most, int rank,
                        uint32_t *to) {
     int64_t list[TMG_TENSOR_RANK];

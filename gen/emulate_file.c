@@ -1,6 +1,6 @@
 // Reads a launch file: the kernel's file and name, grid, block, cluster and limits.
-// Buffers and arguments have readers of their own; what the kernel itself wants of its parameters is
-// known later, in cmd_emulate.c.
+// Buffers and arguments have readers of their own; what the kernel itself wants of its parameters
+// is known later, in cmd_emulate.c.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Fuzzes launch files of tmagen emulate: any bytes as YAML, and the same bytes as the .npy it names.
+// Fuzzes launch files of tmagen emulate: any bytes as YAML, and the same bytes as an .npy file.
 // What is read without an error must be within the limits that the emulator is then asked for.
 #include <stdint.h>
 #include <stdio.h>

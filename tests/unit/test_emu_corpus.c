@@ -1,6 +1,6 @@
 // Bugs planted in kernels that are otherwise right, as tests/emu/bugs.txt lists them: each must be
 // reported by its class and at its line, and the kernels as they are must not be reported at all.
-// TMAGEN_SEEDS is the number of orders that each is run in; ONLY_BUG=N runs the bugs of that number.
+// TMAGEN_SEEDS is the number of orders that each is run in; ONLY_BUG=N runs bugs of that number.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
