@@ -81,8 +81,9 @@ local knobs = {
     { "level_prefetch", type = "int", min = 0, max = 2, default = 0, unit = "steps", when = gathers,
       when_doc = "mapping is gather (roles have stages)",
       doc = "steps of `unroll` points whose loads are issued before the sums of the step at work" },
-    { "prefetch", type = "enum", values = { "none", "ldcg" }, default = "none",
-      when = gathers, when_doc = "mapping is gather", doc = "ldcg: the next queries' locations and weights are loaded early" },
+    { "prefetch", type = "enum", values = { "none", "ldcg", "cp_async" }, default = "none",
+      when = gathers, when_doc = "mapping is gather",
+      doc = "the next queries' locations and weights are loaded early: ldcg into registers, cp_async into shared memory" },
 }
 
 local phases = {

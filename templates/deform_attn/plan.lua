@@ -107,6 +107,9 @@ local function lane_plan(s, p)
     p.chunk = chunk_of(s)
     p.chunks = p.points_of_item // p.chunk
     p.shares = (p.chunks + p.lanes - 1) // p.lanes
+    -- sizeof(Share): the locations of its chunks, then their weights, aligned as a vector of locations is
+    local vector = 2 * p.chunk * p.bytes
+    p.share_bytes = (p.shares * 3 + 1) // 2 * vector
     p.packed_math = s.math == "packed"
     p.narrow = is_narrow(s)
     -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
@@ -168,11 +171,15 @@ local function smem_plan(s, p)
         end
         return members, total
     end
-    if s.mapping == "gather" and p.resident > 0 then
-        return smem.layout { { name = "resident", bytes = p.resident_bytes, align = 128,
-            doc = "the last levels of the batch" } }
+    local members = {}
+    if p.resident > 0 then
+        members[1] = { name = "resident", bytes = p.resident_bytes, align = 128, doc = "the last levels of the batch" }
     end
-    return {}, 0
+    if s.mapping == "gather" and s.prefetch == "cp_async" then
+        members[#members + 1] = { name = "shares", bytes = s.threads * p.share_bytes, align = 16,
+            doc = "each thread's next locations and weights" }
+    end
+    return smem.layout(members)
 end
 
 local function parameter_plan(s, p)
