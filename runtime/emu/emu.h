@@ -118,7 +118,9 @@ struct emu_launch {
     const void *const *params;  // as cuLaunchKernel's: one pointer a parameter
     size_t param_count;
     uint64_t seed;
-    uint64_t max_steps;  // warp instructions; 0 = a generous default
+    uint64_t max_steps;  // warp instructions of the grid, or of each cluster where the clusters
+                         // cannot wait for each other; 0 = a generous default
+    unsigned threads;    // 0 = one a CPU; the result is the same for any number
     unsigned sms;        // what %nsmid says; 0 = 4
     bool unchecked;      // true: no race, proxy and initialisation checks
     const struct emu_barrier_name *barriers;

@@ -27,7 +27,7 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
             emu_report(op->warp, op->insn, EMU_UNINITIALISED,
                        "%s reads global memory of %s that was never written", op->what,
                        found->name);
-        memset(found->written + offset, 1, bytes);
+        if (write) memset(found->written + offset, 1, bytes);
     }
     return found->data + offset;
 }

@@ -39,7 +39,7 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, b
             emu_report(op->warp, op->insn, EMU_UNINITIALISED,
                        "%s reads offset %llu of %s, never written", op->what,
                        (unsigned long long)offset, found->name);
-        memset(found->written + offset, 1, run->bytes);
+        if (write) memset(found->written + offset, 1, run->bytes);
     }
     return found->data + offset;
 }

@@ -1,6 +1,5 @@
 // A launch: checks what was asked for against the entry and the limits, then builds clusters to
-// run. A cluster's CTAs live together; clusters come one after another unless they wait for each
-// other.
+// run, whose CTAs live together.
 #include "runtime/emu/async.h"
 #include "runtime/emu/mbarrier.h"
 #include "runtime/emu/wgmma.h"
@@ -326,6 +325,14 @@ void emu_cluster_delete(struct emu_cluster *cluster) {
     free(cluster);
 }
 
+void emu_clusters_delete(struct emu_machine *machine) {
+    while (machine->clusters != NULL) {
+        struct emu_cluster *next = machine->clusters->next;
+        emu_cluster_delete(machine->clusters);
+        machine->clusters = next;
+    }
+}
+
 // ---- launches ----
 
 static int refuse(struct emu_error *error, const char *format, ...) {
@@ -408,12 +415,7 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     if (set_dimensions(&machine, error) || bind_globals(&machine, error) ||
         set_params(&machine, error))
         return -1;
-    emu_run(&machine);
-    while (machine.clusters != NULL) {
-        struct emu_cluster *next = machine.clusters->next;
-        emu_cluster_delete(machine.clusters);
-        machine.clusters = next;
-    }
+    emu_grid_run(&machine);
     free(machine.params);
     result->reports = machine.reports;
     result->report_count = machine.report_count;

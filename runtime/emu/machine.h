@@ -25,7 +25,7 @@ struct emu_allocation {
 
 struct emu_memory {
     struct emu_allocation *allocations;  // by rising base
-    size_t count, capacity, last;
+    size_t count, capacity;
     uint64_t next;
 };
 
@@ -185,7 +185,9 @@ struct emu_machine {
     size_t report_count, report_capacity;
     bool stop;
     bool check;
-    uint64_t random;
+    size_t last_allocation;  // that was accessed, most likely to be the next one
+    uint64_t index;          // of the only cluster, with [last]
+    _Atomic uint64_t *last;  // the grid ends with this cluster; NULL: this machine is the grid
 };
 
 // ---- registers ----
@@ -258,11 +260,18 @@ bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind);
 uint64_t emu_random(uint64_t *state);
 void emu_run(struct emu_machine *machine);
 
+// ---- grid.c ----
+
+// Runs all clusters of the grid; then none is resident.
+void emu_grid_run(struct emu_machine *machine);
+
 // ---- launch.c ----
 
 // Creates cluster number [index] of the grid; NULL and a report when memory is out.
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
 void emu_cluster_delete(struct emu_cluster *cluster);
+// All that are resident.
+void emu_clusters_delete(struct emu_machine *machine);
 
 // Refreshes the slots of %clock and friends.
 void emu_refresh_clocks(struct emu_warp *warp);

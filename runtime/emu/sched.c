@@ -133,9 +133,16 @@ static bool wake_sleeper(struct emu_cluster *cluster) {
 
 enum slice { SLICE_DONE, SLICE_ENDED, SLICE_STUCK };
 
+// A cluster before this one has ended the launch: whatever this one does comes too late.
+static bool overtaken(const struct emu_machine *machine) {
+    return machine->last != NULL && *machine->last < machine->index;
+}
+
 static enum slice run_slice(struct emu_cluster *cluster) {
     struct emu_machine *machine = cluster->machine;
     uint64_t end = machine->steps + SLICE;
+
+    if (overtaken(machine)) machine->stop = true;
 
     while (machine->steps < end && !machine->stop) {
         if (cluster->pending != NULL) emu_async_progress(cluster, false);

@@ -60,13 +60,15 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
 
 static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                               uint32_t bytes, enum emu_use use) {
-    struct emu_memory *memory = emu_machine(warp)->memory;
+    struct emu_machine *machine = emu_machine(warp);
+    struct emu_memory *memory = machine->memory;
     struct emu_allocation *found = NULL;
 
-    if (memory->last < memory->count) found = &memory->allocations[memory->last];
+    if (machine->last_allocation < memory->count)
+        found = &memory->allocations[machine->last_allocation];
     if (found == NULL || address - found->base >= found->bytes) {
         found = emu_memory_find(memory, address);
-        if (found != NULL) memory->last = (size_t)(found - memory->allocations);
+        if (found != NULL) machine->last_allocation = (size_t)(found - memory->allocations);
     }
     if (found == NULL || bytes > found->bytes - (address - found->base)) {
         // the allocation just below is most often the one that was meant
@@ -91,7 +93,7 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
                        "global memory at offset %llu of %s was never written",
                        (unsigned long long)offset, found->name);
         }
-        memset(found->written + offset, 1, bytes);
+        if (use != EMU_READ) memset(found->written + offset, 1, bytes);
     }
     return found->data + offset;
 }
