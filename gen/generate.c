@@ -38,6 +38,7 @@ struct run {
     struct diag *diag;
     struct script *script;
     struct arena arena;
+    struct spec_node *tree;
     struct gen_result *result;
     size_t capacity;
 };
@@ -205,6 +206,15 @@ static struct gen_output take_variant(lua_State *L) {
     return out;
 }
 
+// Reports a kernel that is called as something that its source names: n, or a wrapper, or float.
+static void check_name(struct run *run, const struct gen_output *out) {
+    if (ptx_count_name(out->source, out->source_len, out->name) <= 1) return;
+    const struct spec_node *name = spec_get(run->tree, "name");
+    diag_error(run->diag, (name ? name : run->tree)->place,
+               "name: an identifier that the source does not use",
+               "a kernel cannot be called %s: its own source uses that name", out->name);
+}
+
 static void generate_point(struct run *run, int number) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "point")) return;
@@ -212,9 +222,11 @@ static void generate_point(struct run *run, int number) {
     if (!script_call(run->script, 1, 1)) return;
     if (lua_istable(L, -1)) {
         if (!shared.ptx) shared.ptx = ptx_load(run->script);
-        if (shared.ptx)
-            MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity,
-                     take_variant(L));
+        if (shared.ptx) {
+            struct gen_output out = take_variant(L);
+            check_name(run, &out);
+            MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity, out);
+        }
     }
     lua_pop(L, 1);
 }
@@ -223,6 +235,7 @@ static void generate_all(struct run *run, const char *path) {
     struct spec_node *tree =
         spec_read(&run->arena, run->diag, path, run->options->sets, run->options->set_count);
     if (!tree) return;
+    run->tree = tree;
     int count = open_spec(run, tree, path);
     for (int i = 1; i <= count && !diag_errors(run->diag); i++) generate_point(run, i);
     if (count && !diag_errors(run->diag) && push_stage(run, "close"))
