@@ -20,7 +20,7 @@ static struct {
     struct ptx *ptx;
 } shared;
 
-static struct store *shared_store(const struct gen_options *options) {
+struct store *gen_store(const struct gen_options *options) {
     const char *folder = options->templates_dir ? options->templates_dir : "";
     if (shared.store && !strcmp(shared.templates_dir, folder)) return shared.store;
     // The old store stays: lines of results that were handed out name its files.
@@ -195,6 +195,7 @@ static struct gen_output take_variant(lua_State *L) {
                              .point = copy_field(L, "point"),
                              .manifest = copy_field(L, "manifest"),
                              .explain = copy_field(L, "explain"),
+                             .phase = integer_field(L, "phase", -1),
                              .block_threads = integer_field(L, "threads", 0),
                              .shared_memory = integer_field(L, "shared_memory", 0)};
     lua_getfield(L, -1, "budget");
@@ -231,9 +232,13 @@ static void generate_point(struct run *run, int number) {
     lua_pop(L, 1);
 }
 
-static void generate_all(struct run *run, const char *path) {
+// [text] is the spec where it is no file.
+static void generate_all(struct run *run, const char *path, const char *text) {
+    char **sets = run->options->sets;
+    size_t set_count = run->options->set_count;
     struct spec_node *tree =
-        spec_read(&run->arena, run->diag, path, run->options->sets, run->options->set_count);
+        text ? spec_read_text(&run->arena, run->diag, path, text, sets, set_count)
+             : spec_read(&run->arena, run->diag, path, sets, set_count);
     if (!tree) return;
     run->tree = tree;
     int count = open_spec(run, tree, path);
@@ -242,13 +247,13 @@ static void generate_all(struct run *run, const char *path) {
         script_call(run->script, 0, 0);
 }
 
-int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {
-    *result = (struct gen_result){.spec = find_spec(spec)};
-    if (!result->spec) return 1;
+// Fills [result], whose spec is set.
+static int generate(const char *text, const struct gen_options *options,
+                    struct gen_result *result) {
     struct run run = {.options = options, .diag = diag_new(), .result = result};
-    run.script = script_new(shared_store(options), run.diag);
+    run.script = script_new(gen_store(options), run.diag);
     script_set_subject(run.script, result->spec);
-    generate_all(&run, result->spec);
+    generate_all(&run, result->spec, text);
     diag_print(run.diag, stderr);
     int failed = diag_errors(run.diag) > 0;
     script_free(run.script);
@@ -256,6 +261,17 @@ int gen_spec(const char *spec, const struct gen_options *options, struct gen_res
     arena_free(&run.arena);
     if (failed) gen_result_free(result);
     return failed;
+}
+
+int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {
+    *result = (struct gen_result){.spec = find_spec(spec)};
+    return result->spec ? generate(NULL, options, result) : 1;
+}
+
+int gen_text(const char *name, const char *text, const struct gen_options *options,
+             struct gen_result *result) {
+    *result = (struct gen_result){.spec = mem_copy(name)};
+    return generate(text, options, result);
 }
 
 static void free_output(struct gen_output *out) {
@@ -282,7 +298,7 @@ void gen_result_free(struct gen_result *result) {
 }
 
 bool gen_family_exists(const char *name, const struct gen_options *options) {
-    char **families = store_families(shared_store(options));
+    char **families = store_families(gen_store(options));
     bool found = false;
     for (size_t i = 0; families[i]; i++) found |= !strcmp(families[i], name);
     store_list_free(families);
@@ -291,7 +307,7 @@ bool gen_family_exists(const char *name, const struct gen_options *options) {
 
 int gen_explain_family(const char *family, const struct gen_options *options) {
     struct diag *diag = diag_new();
-    struct script *script = script_new(shared_store(options), diag);
+    struct script *script = script_new(gen_store(options), diag);
     lua_State *L = script_lua(script);
     bool good = script_require(script, "explain");
     if (good) {
