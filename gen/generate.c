@@ -20,7 +20,7 @@ static struct {
     struct ptx *ptx;
 } shared;
 
-static struct store *shared_store(const struct gen_options *options) {
+struct store *gen_store(const struct gen_options *options) {
     const char *folder = options->templates_dir ? options->templates_dir : "";
     if (shared.store && !strcmp(shared.templates_dir, folder)) return shared.store;
     // The old store stays: lines of results that were handed out name its files.
@@ -38,6 +38,7 @@ struct run {
     struct diag *diag;
     struct script *script;
     struct arena arena;
+    struct spec_node *tree;
     struct gen_result *result;
     size_t capacity;
 };
@@ -194,6 +195,7 @@ static struct gen_output take_variant(lua_State *L) {
                              .point = copy_field(L, "point"),
                              .manifest = copy_field(L, "manifest"),
                              .explain = copy_field(L, "explain"),
+                             .phase = integer_field(L, "phase", -1),
                              .block_threads = integer_field(L, "threads", 0),
                              .shared_memory = integer_field(L, "shared_memory", 0)};
     lua_getfield(L, -1, "budget");
@@ -205,6 +207,15 @@ static struct gen_output take_variant(lua_State *L) {
     return out;
 }
 
+// Reports a kernel that is called as something that its source names: n, or a wrapper, or float.
+static void check_name(struct run *run, const struct gen_output *out) {
+    if (ptx_count_name(out->source, out->source_len, out->name) <= 1) return;
+    const struct spec_node *name = spec_get(run->tree, "name");
+    diag_error(run->diag, (name ? name : run->tree)->place,
+               "name: an identifier that the source does not use",
+               "a kernel cannot be called %s: its own source uses that name", out->name);
+}
+
 static void generate_point(struct run *run, int number) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "point")) return;
@@ -212,30 +223,37 @@ static void generate_point(struct run *run, int number) {
     if (!script_call(run->script, 1, 1)) return;
     if (lua_istable(L, -1)) {
         if (!shared.ptx) shared.ptx = ptx_load(run->script);
-        if (shared.ptx)
-            MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity,
-                     take_variant(L));
+        if (shared.ptx) {
+            struct gen_output out = take_variant(L);
+            check_name(run, &out);
+            MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity, out);
+        }
     }
     lua_pop(L, 1);
 }
 
-static void generate_all(struct run *run, const char *path) {
+// [text] is the spec where it is no file.
+static void generate_all(struct run *run, const char *path, const char *text) {
+    char **sets = run->options->sets;
+    size_t set_count = run->options->set_count;
     struct spec_node *tree =
-        spec_read(&run->arena, run->diag, path, run->options->sets, run->options->set_count);
+        text ? spec_read_text(&run->arena, run->diag, path, text, sets, set_count)
+             : spec_read(&run->arena, run->diag, path, sets, set_count);
     if (!tree) return;
+    run->tree = tree;
     int count = open_spec(run, tree, path);
     for (int i = 1; i <= count && !diag_errors(run->diag); i++) generate_point(run, i);
     if (count && !diag_errors(run->diag) && push_stage(run, "close"))
         script_call(run->script, 0, 0);
 }
 
-int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {
-    *result = (struct gen_result){.spec = find_spec(spec)};
-    if (!result->spec) return 1;
+// Fills [result], whose spec is set.
+static int generate(const char *text, const struct gen_options *options,
+                    struct gen_result *result) {
     struct run run = {.options = options, .diag = diag_new(), .result = result};
-    run.script = script_new(shared_store(options), run.diag);
+    run.script = script_new(gen_store(options), run.diag);
     script_set_subject(run.script, result->spec);
-    generate_all(&run, result->spec);
+    generate_all(&run, result->spec, text);
     diag_print(run.diag, stderr);
     int failed = diag_errors(run.diag) > 0;
     script_free(run.script);
@@ -243,6 +261,17 @@ int gen_spec(const char *spec, const struct gen_options *options, struct gen_res
     arena_free(&run.arena);
     if (failed) gen_result_free(result);
     return failed;
+}
+
+int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result) {
+    *result = (struct gen_result){.spec = find_spec(spec)};
+    return result->spec ? generate(NULL, options, result) : 1;
+}
+
+int gen_text(const char *name, const char *text, const struct gen_options *options,
+             struct gen_result *result) {
+    *result = (struct gen_result){.spec = mem_copy(name)};
+    return generate(text, options, result);
 }
 
 static void free_output(struct gen_output *out) {
@@ -269,7 +298,7 @@ void gen_result_free(struct gen_result *result) {
 }
 
 bool gen_family_exists(const char *name, const struct gen_options *options) {
-    char **families = store_families(shared_store(options));
+    char **families = store_families(gen_store(options));
     bool found = false;
     for (size_t i = 0; families[i]; i++) found |= !strcmp(families[i], name);
     store_list_free(families);
@@ -278,7 +307,7 @@ bool gen_family_exists(const char *name, const struct gen_options *options) {
 
 int gen_explain_family(const char *family, const struct gen_options *options) {
     struct diag *diag = diag_new();
-    struct script *script = script_new(shared_store(options), diag);
+    struct script *script = script_new(gen_store(options), diag);
     lua_State *L = script_lua(script);
     bool good = script_require(script, "explain");
     if (good) {

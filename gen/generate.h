@@ -7,6 +7,7 @@
 #include "runtime/tmagen.h"
 
 struct argp;
+struct store;
 
 // What the commands that generate have in common on their command line.
 struct gen_options {
@@ -29,6 +30,7 @@ struct gen_output {
     char *family;  // "gemm"
     char *arch;    // "sm_90a"
     char *point;   // of a sweep: "stages=4 cluster.m=2"; else ""
+    int phase;     // the rung of the ladder; -1: the family has none
     char *source;
     size_t source_len;
     char *manifest;             // JSON text
@@ -56,9 +58,16 @@ struct gen_result {
 int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result);
 void gen_result_free(struct gen_result *result);
 
+// The same of a spec whose text is in memory; [name] is its file's name, should it be written.
+int gen_text(const char *name, const char *text, const struct gen_options *options,
+             struct gen_result *result);
+
 // Prints to stdout what a family is: its knobs, ladder and checks. Returns 0, or 1 with the errors
 // on stderr.
 int gen_explain_family(const char *family, const struct gen_options *options);
+
+// Where generation finds its templates and Lua; it lives as long as the process.
+struct store *gen_store(const struct gen_options *options);
 
 // True where [name] is the name of a family: templates/NAME/family.lua exists.
 bool gen_family_exists(const char *name, const struct gen_options *options);

@@ -307,3 +307,10 @@ void ptx_prelude(struct ptx *ptx, const struct text *kernel, struct text *out) {
         last = item;
     }
 }
+
+size_t ptx_count_name(const char *source, size_t len, const char *word) {
+    size_t count = 0;
+    const char *at = source, *end = source + len;
+    for (struct word next; (next = next_word(&at, end)).len;) count += word_is(next, word);
+    return count;
+}

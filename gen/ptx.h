@@ -13,3 +13,6 @@ void ptx_free(struct ptx *);
 
 // Appends to [out] the items that [kernel] names, in the library's order.
 void ptx_prelude(struct ptx *, const struct text *kernel, struct text *out);
+
+// How often the code of [source] names [word]; comments and quoted texts do not count.
+size_t ptx_count_name(const char *source, size_t len, const char *word);

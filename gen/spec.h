@@ -45,6 +45,10 @@ struct spec_node *spec_parse(struct arena *, struct diag *, struct diag_place st
 struct spec_node *spec_read(struct arena *, struct diag *, const char *path, char *const *sets,
                             size_t set_count);
 
+// The same for a spec whose text is in memory; [name] is what errors call it. It has no base files.
+struct spec_node *spec_read_text(struct arena *, struct diag *, const char *name, const char *text,
+                                 char *const *sets, size_t set_count);
+
 // What a scalar is by YAML 1.2's core schema. *integer or *real is set accordingly; a bool is 0, 1.
 enum spec_type spec_scalar(const struct spec_node *, long long *integer, double *real);
 

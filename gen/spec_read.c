@@ -201,10 +201,9 @@ static struct spec_node *parse_set(struct arena *arena, struct diag *diag, const
     return node;
 }
 
-struct spec_node *spec_read(struct arena *arena, struct diag *diag, const char *path,
-                            char *const *sets, size_t set_count) {
-    struct spec_node *top =
-        read_with_bases(arena, diag, path, (struct diag_place){.file = path}, NULL);
+// [top], which is NULL where errors left none, with the sets laid over it.
+static struct spec_node *lay_sets(struct arena *arena, struct diag *diag, struct spec_node *top,
+                                  char *const *sets, size_t set_count) {
     size_t len;
     const char *text = join_sets(arena, sets, set_count, &len);
     if (set_count) diag_source(diag, "--set", text, len);
@@ -213,4 +212,19 @@ struct spec_node *spec_read(struct arena *arena, struct diag *diag, const char *
         if (over && top) top = lay_over(arena, top, over);
     }
     return top;
+}
+
+struct spec_node *spec_read(struct arena *arena, struct diag *diag, const char *path,
+                            char *const *sets, size_t set_count) {
+    struct spec_node *top =
+        read_with_bases(arena, diag, path, (struct diag_place){.file = path}, NULL);
+    return lay_sets(arena, diag, top, sets, set_count);
+}
+
+struct spec_node *spec_read_text(struct arena *arena, struct diag *diag, const char *name,
+                                 const char *text, char *const *sets, size_t set_count) {
+    struct diag_place start = {.file = name, .line = 1, .column = 1};
+    diag_source(diag, name, text, strlen(text));
+    struct spec_node *top = spec_parse(arena, diag, start, SPEC_FROM_FILE, text, strlen(text));
+    return lay_sets(arena, diag, top, sets, set_count);
 }

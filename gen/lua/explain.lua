@@ -142,6 +142,7 @@ local function describe_rung(out, knobs, number, rung)
         if value ~= nil then sets[#sets + 1] = knob[1] .. ": " .. values.show(value) end
     end
     if #sets > 0 then wrap(out, "sets " .. table.concat(sets, ", "), "      ") end
+    if rung.predict then wrap(out, "predicted: " .. rung.predict, "      ") end
 end
 
 -- The text for the family [name].

@@ -68,9 +68,23 @@ local function check_knob(knob, fault)
     if message then fault(path .. ": default " .. message) end
 end
 
+-- What a rung of the ladder may say; title must be there, sets are values of knobs by path.
+local PHASE_TEXTS = { title = true, doc = true, predict = true }
+
+local function check_phase_texts(number, phase, fault)
+    if type(phase) ~= "table" then fault("phase " .. number .. ": must be a table") end
+    if phase.title == nil then fault("phase " .. number .. ": has no title") end
+    for field, value in pairs(phase) do
+        local of_type = PHASE_TEXTS[field] and "string" or field == "sets" and "table"
+        if not of_type then fault(string.format("phase %d: %s: is no field of a phase", number, tostring(field))) end
+        if type(value) ~= of_type then fault(string.format("phase %d: %s: must be a %s", number, field, of_type)) end
+    end
+end
+
 local function check_phases(definition, by_path, fault)
     for number, phase in pairs(definition.phases or {}) do
         if math.type(number) ~= "integer" then fault("phases are numbered") end
+        check_phase_texts(number, phase, fault)
         for path, value in pairs(phase.sets or {}) do
             local knob = by_path[path]
             local message = knob and values.check(knob, value) or (not knob and "is no knob")

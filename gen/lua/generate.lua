@@ -149,6 +149,7 @@ local function build(v, settings, plan)
     v.resources = resources.rows(plan)
     v.threads = resources.threads(plan)
     v.shared_memory = plan.smem_bytes or 0
+    v.phase = open.fam.phases and settings.phase
     v.budget = settings.budget
     if open.options.explain then v.explain = require("explain").spec(open.fam, v, settings, plan) end
     return v

@@ -2,7 +2,11 @@
 // With it `tmagen bench` runs from end to end without a GPU, and its figures are known beforehand.
 //   FAKE_LAUNCH_US=N   what a kernel launch takes (20); a copy moves 4 TB/s, read and written
 //   FAKE_LAUNCH=WORD   a launch that fails: hang, crash, or error
-//   FAKE_BYTE=N        what every byte of device memory reads as (0x3c: a finite number)
+//   FAKE_US_KERNEL=N   the same for the kernel of that name
+//   FAKE_GEMM=1        memory is memory, and every kernel a GEMM of bf16: a, b, d, m, n, k
+//   FAKE_WRONG=KERNEL  the kernel that then computes something else
+//   FAKE_BYTE=N        else: what every byte of device memory reads as (0x3c: a finite number)
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +22,9 @@ struct CUgraph_st {
 };
 struct CUevent_st {
     double us;
+};
+struct CUfunc_st {
+    char name[128];
 };
 
 static double now_us;                 // of the device
@@ -76,27 +83,47 @@ FAKE cuMemGetInfo_v2(size_t *free, size_t *total) {
     return *free = *total = (size_t)140 << 30, CUDA_SUCCESS;
 }
 
+// Whether memory is there and kernels compute.
+static int computes(void) { return setting("FAKE_GEMM", 0) != 0; }
+
+static void *host(CUdeviceptr address) { return (void *)(uintptr_t)address; }
+
 FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+    if (computes()) {
+        *address = (CUdeviceptr)(uintptr_t)calloc(1, bytes);
+        return *address ? CUDA_SUCCESS : 2;  // CUDA_ERROR_OUT_OF_MEMORY
+    }
     static CUdeviceptr next = 1 << 20;
     *address = next;
     next += (bytes + (1 << 20)) >> 20 << 20;
     return CUDA_SUCCESS;
 }
 
-FAKE cuMemFree_v2(CUdeviceptr address) { return (void)address, CUDA_SUCCESS; }
+FAKE cuMemFree_v2(CUdeviceptr address) {
+    if (computes()) free(host(address));
+    return CUDA_SUCCESS;
+}
 FAKE cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-    return (void)to, (void)from, (void)bytes, CUDA_SUCCESS;
+    if (computes()) memcpy(host(to), from, bytes);
+    return CUDA_SUCCESS;
 }
 FAKE cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-    memset(to, (int)setting("FAKE_BYTE", 0x3c), bytes);
-    return (void)from, CUDA_SUCCESS;
+    if (computes()) {
+        memcpy(to, host(from), bytes);
+    } else {
+        memset(to, (int)setting("FAKE_BYTE", 0x3c), bytes);
+    }
+    return CUDA_SUCCESS;
 }
+// The large copies are those that measure the bandwidth; nobody reads what they bring.
 FAKE cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream on) {
     fake_work(2.0 * (double)bytes / 4e6);
-    return (void)to, (void)from, (void)on, CUDA_SUCCESS;
+    if (computes() && bytes < 1 << 20) memcpy(host(to), host(from), bytes);
+    return (void)on, CUDA_SUCCESS;
 }
 FAKE cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-    return (void)to, (void)value, (void)count, CUDA_SUCCESS;
+    if (computes()) memset(host(to), value, count);
+    return CUDA_SUCCESS;
 }
 FAKE cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream on) {
     return (void)on, cuMemsetD8_v2(to, value, count);
@@ -111,7 +138,11 @@ FAKE cuModuleLoadData(CUmodule *module, const void *image) {
 }
 FAKE cuModuleUnload(CUmodule module) { return (void)module, CUDA_SUCCESS; }
 FAKE cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
-    return *function = (CUfunction)(void *)module, name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    static struct CUfunc_st functions[256];  // the latest of the process
+    static size_t count;
+    *function = &functions[count++ % 256];
+    snprintf((*function)->name, sizeof(*function)->name, "%s", name);
+    return (void)module, CUDA_SUCCESS;
 }
 FAKE cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
     return *value = 0, (void)attribute, (void)function, CUDA_SUCCESS;
@@ -125,15 +156,51 @@ FAKE cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction functio
 }
 FAKE cuTensorMapEncodeTiled(CUtensorMap *map) { return memset(map, 0, sizeof *map), CUDA_SUCCESS; }
 
+static float widen(uint16_t bf16) {
+    const uint32_t bits = (uint32_t)bf16 << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static uint16_t narrow(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// d[m,n] = a[m,k] b[n,k]^T times [factor]
+static void gemm(void **params, float factor) {
+    const uint16_t *a = host(*(CUdeviceptr *)params[0]), *b = host(*(CUdeviceptr *)params[1]);
+    uint16_t *d = host(*(CUdeviceptr *)params[2]);
+    const int m = *(int *)params[3], n = *(int *)params[4], k = *(int *)params[5];
+    for (int row = 0; row < m; ++row) {
+        for (int column = 0; column < n; ++column) {
+            float sum = 0;
+            for (int i = 0; i < k; ++i) sum += widen(a[row * k + i]) * widen(b[column * k + i]);
+            d[row * n + column] = narrow(sum * factor);
+        }
+    }
+}
+
+// What a launch of [kernel] takes.
+static double launch_us(const char *kernel) {
+    char name[160];
+    snprintf(name, sizeof name, "FAKE_US_%s", kernel);
+    return setting(name, setting("FAKE_LAUNCH_US", 20));
+}
+
 FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
                       void **extra) {
     const char *how = getenv("FAKE_LAUNCH");
     if (how && !strcmp(how, "hang")) pause();
     if (how && !strcmp(how, "crash")) abort();
     if (how && !strcmp(how, "error")) return 700;  // CUDA_ERROR_ILLEGAL_ADDRESS
-    fake_work(setting("FAKE_LAUNCH_US", 20));
+    fake_work(launch_us(function->name));
+    const char *wrong = getenv("FAKE_WRONG");
+    if (computes() && !capturing) gemm(params, wrong && !strcmp(wrong, function->name) ? 2 : 1);
     if (capturing) ++capturing->launches;
-    return (void)config, (void)function, (void)params, (void)extra, CUDA_SUCCESS;
+    return (void)config, (void)extra, CUDA_SUCCESS;
 }
 
 FAKE cuStreamCreate(CUstream *created, unsigned flags) {

@@ -95,8 +95,8 @@ static int set_up(void **state) {
     write_file("templates/ptx/generated.cuh.in",
                "$ for i = 1, 3 do\n    __device__ int partial${i}() { return partial; }\n\n$ end\n"
                "using partial = two;\n");
-    write_file("one.yaml", "kernel: pair\n");
-    write_file("two.yaml", "kernel: pair\nn: 3\n");
+    write_file("plain.yaml", "kernel: pair\n");
+    write_file("other.yaml", "kernel: pair\nn: 3\n");
     write_file("sweep.yaml", "kernel: pair\nn: [1, 2, 3]\n");
     return 0;
 }
@@ -143,13 +143,13 @@ static void comes_from(const struct gen_output *out, const char *text, const cha
 
 static void test_every_line_has_its_origin(void **state) {
     (void)state;
-    struct gen_result result = generate("one.yaml");
+    struct gen_result result = generate("plain.yaml");
     const struct gen_output *out = result.outputs;
     size_t newlines = 0;
     for (size_t i = 0; i < out->source_len; i++) newlines += out->source[i] == '\n';
     assert_int_equal(out->line_count, newlines);
     assert_int_equal(out->source_len, strlen(out->source));
-    comes_from(out, "// one:", NULL, 0);
+    comes_from(out, "// plain:", NULL, 0);
     comes_from(out, "struct two", "ptx/zzz.cuh", 7);
     comes_from(out, "    three_t other", "ptx/zzz.cuh", 10);
     comes_from(out, "using partial", "ptx/generated.cuh.in", 5);
@@ -162,7 +162,7 @@ static void test_every_line_has_its_origin(void **state) {
 
 static void test_wrappers_that_are_named(void **state) {
     (void)state;
-    struct gen_result result = generate("one.yaml");
+    struct gen_result result = generate("plain.yaml");
     const char *source = result.outputs[0].source;
     static const char *const there[] = {
         "using one =", "struct two {", "enum class three_t", "struct alignas(64) four",
@@ -179,8 +179,8 @@ static void test_wrappers_that_are_named(void **state) {
 
 static void test_same_bytes_in_any_order(void **state) {
     (void)state;
-    struct gen_result first = generate("one.yaml"), other = generate("two.yaml");
-    struct gen_result again = generate("one.yaml");
+    struct gen_result first = generate("plain.yaml"), other = generate("other.yaml");
+    struct gen_result again = generate("plain.yaml");
     assert_string_equal(first.outputs[0].source, again.outputs[0].source);
     assert_string_equal(first.outputs[0].manifest, again.outputs[0].manifest);
     assert_string_not_equal(first.outputs[0].source, other.outputs[0].source);
@@ -200,7 +200,7 @@ static void test_sweep_gives_each_point(void **state) {
 
 static void test_facts_of_an_output(void **state) {
     (void)state;
-    struct gen_result result = generate("one.yaml");
+    struct gen_result result = generate("plain.yaml");
     const struct gen_output *out = result.outputs;
     assert_string_equal(out->family, "pair");
     assert_string_equal(out->arch, "sm_90a");
@@ -214,7 +214,7 @@ static void test_facts_of_an_output(void **state) {
 // The manifest's own writer is held against jansson's reader.
 static void test_manifest_is_json(void **state) {
     (void)state;
-    struct gen_result result = generate("one.yaml");
+    struct gen_result result = generate("plain.yaml");
     json_error_t error;
     json_t *json = json_loads(result.outputs[0].manifest, 0, &error);
     if (!json) fail_msg("%s", error.text);

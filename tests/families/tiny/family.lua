@@ -27,7 +27,7 @@ return {
     },
     phases = {
         [0] = { title = "plain", doc = "one thread an element", sets = { ["variant"] = "plain" } },
-        [1] = { title = "staged", doc = "through shared memory", sets = { ["variant"] = "staged", ["tile.m"] = 128 } },
+        [1] = { title = "staged", doc = "through shared memory", predict = "half the time", sets = { ["variant"] = "staged", ["tile.m"] = 128 } },
         [2] = { title = "wide", doc = "wider tiles", sets = { ["tile.n"] = 16 } },
     },
     default_phase = 1,
