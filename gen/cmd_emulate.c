@@ -1,4 +1,4 @@
-// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong in it.
+// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong.
 // The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
 #include <argp.h>
 #include <inttypes.h>
@@ -147,8 +147,11 @@ static int fill_memory(struct session *s) {
         struct emulate_buffer *buffer = &s->file->buffers[i];
         buffer->address = emu_memory_alloc(s->memory, buffer->bytes, buffer->name);
         if (!buffer->address) return say("out of memory");
-        if (buffer->first)
-            emu_memory_write(s->memory, buffer->address, buffer->first, buffer->bytes);
+        if (buffer->content == CONTENT_UNWRITTEN) continue;
+        char *data = mem_alloc(buffer->bytes);
+        emulate_buffer_fill(buffer, data);
+        emu_memory_write(s->memory, buffer->address, data, buffer->bytes);
+        free(data);
     }
     return EXIT_FINE;
 }

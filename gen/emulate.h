@@ -18,8 +18,10 @@ struct emulate_buffer {
     int64_t shape[NPY_RANK_MAX];
     size_t bytes;
     enum emulate_content content;
-    char *first;      // what it holds before each run; owned
-    const char *out;  // where it goes afterwards; NULL: nowhere. In the arena
+    char *npy;         // the file's bytes; owned
+    uint64_t random;   // the seed
+    uint8_t value[8];  // each element's
+    const char *out;   // where it goes afterwards; NULL: nowhere. In the arena
     uint64_t address;
 };
 
@@ -31,7 +33,7 @@ struct emulate_argument {
     size_t buffer;              // of a buffer or tensor map
     struct tmg_tensor_map map;  // without its address
     size_t bytes;               // of the value
-    _Alignas(128) uint8_t value[TMG_TENSOR_MAP_BYTES];
+    uint8_t value[TMG_TENSOR_MAP_BYTES];
 };
 
 struct emulate_file {
@@ -52,4 +54,7 @@ struct emulate_file {
 // after the diag.
 void emulate_file_read(struct emulate_file *, struct diag *, const char *path, char *const *sets,
                        size_t set_count, const char *out_dir);
+// Writes what [buffer] holds before a run to [data], of its size. Not for CONTENT_UNWRITTEN.
+void emulate_buffer_fill(const struct emulate_buffer *buffer, char *data);
+
 void emulate_file_free(struct emulate_file *);

@@ -63,11 +63,11 @@ static int read_dims(struct emulate_reader *r, const struct fields *f,
     return rank;
 }
 
-// [rank] numbers at [key], outermost first, into [to], innermost first; 1 each where there is no key.
+// [rank] numbers at [key], outermost first, into [to], innermost first; without the key, ones.
 static void read_sizes(const struct fields *f, const char *key, long long most, int rank,
                        uint32_t *to) {
     int64_t list[TMG_TENSOR_RANK];
-    const int count = fields_ints(f, key, 1, stride_max, TMG_TENSOR_RANK, list);
+    const int count = fields_ints(f, key, 1, most, TMG_TENSOR_RANK, list);
     for (int i = 0; i < rank; i++) to[i] = count == rank ? (uint32_t)list[rank - 1 - i] : 1;
     if (rank && count >= 0 && count != rank)
         diag_error(f->diag, spec_get(f->map, key)->place, NULL, "%s%s: has %d numbers for %d dims",

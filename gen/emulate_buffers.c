@@ -69,22 +69,9 @@ static void read_npy(struct emulate_reader *r, const struct fields *f,
             memcpy(buffer->shape, array.shape, sizeof array.shape);
         }
         compare_npy(r, f, buffer, &array);
-        buffer->first = array.bytes ? mem_copy_n(array.data, array.bytes) : NULL;
+        buffer->npy = array.bytes ? mem_copy_n(array.data, array.bytes) : NULL;
     }
     free(file.data);
-}
-
-// Uniform in [-1, 1) for floating-point types; any bits for integers.
-static void fill_random(struct emulate_buffer *buffer, uint64_t seed) {
-    const size_t size = num_types[buffer->dtype].bytes, count = buffer->bytes / size;
-    const bool integer = buffer->dtype >= NUM_I8;
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t bits = random_bits(seed, i);
-        if (integer)
-            memcpy(buffer->first + i * size, &bits, size);
-        else
-            num_encode(buffer->dtype, 2 * random_uniform(seed, i) - 1, buffer->first + i * size);
-    }
 }
 
 bool emulate_number(const struct spec_node *node, enum num_type dtype, void *to) {
@@ -98,19 +85,6 @@ bool emulate_number(const struct spec_node *node, enum num_type dtype, void *to)
     else
         num_encode(dtype, real, to);
     return dtype < NUM_I8 || (type == SPEC_INT && num_value(dtype, to) == (double)integer);
-}
-
-static void fill_value(struct emulate_reader *r, const struct fields *f,
-                       struct emulate_buffer *buffer) {
-    const struct spec_node *node = spec_get(f->map, "value");
-    const size_t size = num_types[buffer->dtype].bytes;
-    uint8_t element[8];
-    if (!emulate_number(node, buffer->dtype, element))
-        diag_error(r->diag, node->place, NULL, "%svalue: must be a number that a %s can hold",
-                   f->path, num_types[buffer->dtype].name);
-    else
-        for (size_t at = 0; at < buffer->bytes; at += size)
-            memcpy(buffer->first + at, element, size);
 }
 
 // What fills the buffer; an error where two things do.
@@ -149,18 +123,17 @@ static void read_buffer(struct emulate_reader *r, const struct spec_node *key,
     const int rank = fields_ints(&f, "shape", 1, bytes_max, NPY_RANK_MAX, buffer->shape);
     buffer->rank = rank < 0 ? 0 : rank;
     read_content(r, &f, buffer);
-    const long long seed = fields_int(&f, "random", 0, INT64_MAX, 0);
+    buffer->random = (uint64_t)fields_int(&f, "random", 0, INT64_MAX, 0);
+    const struct spec_node *value = spec_get(node, "value");
+    if (value && !emulate_number(value, buffer->dtype, buffer->value))
+        diag_error(r->diag, value->place, NULL, "%svalue: must be a number that a %s can hold",
+                   path, num_types[buffer->dtype].name);
     const char *out = fields_text(&f, "out");
     if (out && r->out_dir)
         buffer->out = in_folder(&r->file->arena, r->out_dir, out);
     else if (out)
         buffer->out = emulate_beside(&r->file->arena, spec_get(node, "out")->place, out);
-    if (diag_errors(r->diag) != errors) return;
-    set_bytes(r, buffer);
-    if (!buffer->bytes || buffer->content == CONTENT_UNWRITTEN || buffer->first) return;
-    buffer->first = mem_alloc(buffer->bytes);
-    if (buffer->content == CONTENT_RANDOM) fill_random(buffer, (uint64_t)seed);
-    if (buffer->content == CONTENT_VALUE) fill_value(r, &f, buffer);
+    if (diag_errors(r->diag) == errors) set_bytes(r, buffer);
 }
 
 void emulate_read_buffers(struct emulate_reader *r, const struct spec_node *top) {
@@ -175,4 +148,22 @@ void emulate_read_buffers(struct emulate_reader *r, const struct spec_node *top)
     r->file->buffer_count = node->count;
     for (size_t i = 0; i < node->count; i++)
         read_buffer(r, node->keys[i], node->values[i], &r->file->buffers[i]);
+}
+
+// Uniform in [-1, 1) for floating-point types; any bits for integers.
+static void random_element(const struct emulate_buffer *buffer, size_t index, char *to) {
+    const uint64_t bits = random_bits(buffer->random, index);
+    if (buffer->dtype >= NUM_I8)
+        memcpy(to, &bits, num_types[buffer->dtype].bytes);
+    else
+        num_encode(buffer->dtype, 2 * random_uniform(buffer->random, index) - 1, to);
+}
+
+void emulate_buffer_fill(const struct emulate_buffer *buffer, char *data) {
+    const size_t size = num_types[buffer->dtype].bytes, count = buffer->bytes / size;
+    if (buffer->content == CONTENT_NPY) memcpy(data, buffer->npy, buffer->bytes);
+    for (size_t i = 0; i < count && buffer->content == CONTENT_RANDOM; i++)
+        random_element(buffer, i, data + i * size);
+    for (size_t i = 0; i < count && buffer->content == CONTENT_VALUE; i++)
+        memcpy(data + i * size, buffer->value, size);
 }

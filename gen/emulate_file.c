@@ -1,6 +1,6 @@
 // Reads a launch file: the kernel's file and name, grid, block, cluster and limits.
-// Buffers and arguments have readers of their own; what the kernel itself wants of its parameters is
-// known later, in cmd_emulate.c.
+// Buffers and arguments have readers of their own; what the kernel itself wants of its parameters
+// is known later, in cmd_emulate.c.
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +85,6 @@ void emulate_file_read(struct emulate_file *file, struct diag *diag, const char 
 }
 
 void emulate_file_free(struct emulate_file *file) {
-    for (size_t i = 0; i < file->buffer_count; i++) free(file->buffers[i].first);
+    for (size_t i = 0; i < file->buffer_count; i++) free(file->buffers[i].npy);
     arena_free(&file->arena);
 }

@@ -1,5 +1,5 @@
 // NumPy's .npy files: a short Python dict that describes the array, then its bytes.
-// The header is hostile text: what is read is one form of dict and nothing else, all bounds checked.
+// The header is hostile text: one form of dict is read and nothing else, all bounds checked.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,9 +10,9 @@
 enum { HASH_SIZE = 4096 };
 
 struct item {
-    const char *begin, *end;        // without the blank lines around it
+    const char *begin, *end;           // without the blank lines around it
     const tmagen_source_line *origin;  // of its lines
-    bool wanted, tight;             // tight: one line, which stands close to others of its kind
+    bool wanted, tight;                // tight: one line, which stands close to others of its kind
     size_t file;
 };
 

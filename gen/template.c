@@ -127,7 +127,7 @@ static bool is_empty_value(lua_State *L) {
 static int emit_line(lua_State *L) {
     struct text *out = &emitter_of(L)->text;
     tmagen_source_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
-                              .line = (int)lua_tointeger(L, 1)};
+                                 .line = (int)lua_tointeger(L, 1)};
     if (is_empty_value(L)) return 0;
     if (out->len > TEXT_MAX) luaL_error(L, "the output is larger than %d MiB", TEXT_MAX >> 20);
     add_spaces(out, emitter_of(L)->indent);

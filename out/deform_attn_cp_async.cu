@@ -152,8 +152,9 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
 
 constexpr int THREADS = 256;
 constexpr int PRODUCERS = 4, CONSUMERS = 4;    // warps; the first ones consume
-constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
-constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int HEADS = 1, LEVELS = 4, POINTS = 8;
+constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int PIXELS = 20522, PIXEL_BYTES = 64;    // of a batch, over all levels; from one to the next
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items at a time
 constexpr int SLICE = 8, PASSES = 1;    // items of a consumer between its stores; passes over them
 constexpr int SLICE_POINTS = SLICE * POINTS;    // of a level: what a stage holds for a consumer

@@ -161,8 +161,8 @@ __device__ __forceinline__ void tma_load_3d(void *destination, const TensorMap *
 
 constexpr int THREADS = 256;
 constexpr int PRODUCERS = 2, CONSUMERS = 6;    // warps; the first ones consume
-constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
-constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int HEADS = 1, LEVELS = 4, POINTS = 8;
+constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items at a time
 constexpr int SLICE = 2, PASSES = 1;    // items of a consumer between its stores; passes over them
 constexpr int SLICE_POINTS = SLICE * POINTS;    // of a level: what a stage holds for a consumer

@@ -51,35 +51,46 @@ void tmagen_device_close(tmagen_device *device) {
     free(device);
 }
 
+static int fail_missing(void) {
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the place for data is missing");
+}
+
 int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info) {
+    if (!device || !info) return fail_missing();
     *info = device->info;
     return TMAGEN_OK;
 }
 
 int tmagen_device_synchronize(tmagen_device *device) {
-    return device->backend->synchronize(device->state);
+    return device ? device->backend->synchronize(device->state) : fail_missing();
 }
 
 int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address) {
+    if (!device || !address) return fail_missing();
     if (bytes) return device->backend->alloc(device->state, bytes, address);
     *address = 0;
     return TMAGEN_OK;
 }
 
 void tmagen_memory_free(tmagen_device *device, tmagen_address address) {
-    if (address) device->backend->free(device->state, address);
+    if (device && address) device->backend->free(device->state, address);
 }
 
 int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from, size_t bytes) {
-    return bytes ? device->backend->upload(device->state, to, from, bytes) : TMAGEN_OK;
+    if (!bytes) return TMAGEN_OK;
+    if (!device || !from) return fail_missing();
+    return device->backend->upload(device->state, to, from, bytes);
 }
 
 int tmagen_memory_download(tmagen_device *device, void *to, tmagen_address from, size_t bytes) {
-    return bytes ? device->backend->download(device->state, to, from, bytes) : TMAGEN_OK;
+    if (!bytes) return TMAGEN_OK;
+    if (!device || !to) return fail_missing();
+    return device->backend->download(device->state, to, from, bytes);
 }
 
 int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {
-    return bytes ? device->backend->fill(device->state, to, byte, bytes) : TMAGEN_OK;
+    if (!bytes) return TMAGEN_OK;
+    return device ? device->backend->fill(device->state, to, byte, bytes) : fail_missing();
 }
 
 int tmg_memory_poison(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {

@@ -148,7 +148,7 @@ typedef struct tmagen_code {
 /* Compiles [source] ([bytes] long), or takes the result from the cache. Needs no device, and on a
  * hit no NVRTC: where none is installed, or compiling is forbidden, an entry made by any NVRTC for
  * this source serves if there is none by the installed one.
- * tmagen_code_free() returns what [code] holds. */
+ * tmagen_code_free() gives back what [code] holds, which may be NULL. */
 TMAGEN_API int tmagen_compile(const char *source, size_t bytes,
                               const tmagen_compile_options *options, tmagen_code *code);
 TMAGEN_API void tmagen_code_free(tmagen_code *code);

@@ -13,7 +13,7 @@ flags=${SANITIZED:+-fsanitize=address,undefined}
 
 # shellcheck disable=SC2046,SC2086
 cc $flags -o "$TMPDIR/shared" tests/example.c $(pkg-config --cflags --libs tmagen) \
-    -Wl,-rpath,"$lib" -lm
+    -Wl,-rpath,"$lib"
 # shellcheck disable=SC2046,SC2086
 cc $flags -o "$TMPDIR/static" tests/example.c $(pkg-config --cflags tmagen) "$lib/libtmagen.a" \
     -ldl -lpthread -lm

@@ -76,6 +76,12 @@ local function tiles(s, p, fail)
     end
 end
 
+local function copies(s, p, fail)
+    if s.mapping == "gather" and s.prefetch == "cp_async" and p.chunk * p.bytes < 4 then
+        fail("prefetch", "prefetch: cp_async copies at least 4 bytes, a chunk's weights have 2", "none or ldcg")
+    end
+end
+
 local function producers(s, p, fail)
     if s.mapping == "roles" and p.consumers < 1 then
         fail("warps.producer", ("warps.producer: %d of %d warps leave no consumer"):format(p.producers, p.warps),
@@ -92,6 +98,7 @@ end
 return {
     { "producers", check = producers },
     { "boxes", check = boxes },
+    { "copies", check = copies },
     { "levels", check = level_table },
     { "offsets", check = offsets },
     { "vectors", check = vectors },

@@ -66,7 +66,7 @@ end
 
 -- default of `resident_levels`: the last levels that fit in 96 KiB, which leave L1 more than half of its memory
 function plan.default_resident(s)
-    if s.schedule ~= "persistent" then
+    if s.mapping ~= "gather" or s.schedule ~= "persistent" then
         return 0
     end
     local list = plan.levels(s)
@@ -83,7 +83,7 @@ function plan.default_resident(s)
 end
 
 local function resident_plan(s, p)
-    p.resident = s.resident_levels or 0
+    p.resident = s.mapping == "gather" and s.resident_levels or 0
     p.resident_first = p.pixels
     if p.resident > 0 then
         p.resident_first = p.levels[math.max(#p.levels - p.resident + 1, 1)].first
@@ -107,6 +107,9 @@ local function lane_plan(s, p)
     p.chunk = chunk_of(s)
     p.chunks = p.points_of_item // p.chunk
     p.shares = (p.chunks + p.lanes - 1) // p.lanes
+    -- sizeof(Share): the locations of its chunks, then their weights, aligned as a vector of locations is
+    local vector = 2 * p.chunk * p.bytes
+    p.share_bytes = (p.shares * 3 + 1) // 2 * vector
     p.packed_math = s.math == "packed"
     p.narrow = is_narrow(s)
     -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
@@ -168,11 +171,15 @@ local function smem_plan(s, p)
         end
         return members, total
     end
-    if s.mapping == "gather" and p.resident > 0 then
-        return smem.layout { { name = "resident", bytes = p.resident_bytes, align = 128,
-            doc = "the last levels of the batch" } }
+    local members = {}
+    if p.resident > 0 then
+        members[1] = { name = "resident", bytes = p.resident_bytes, align = 128, doc = "the last levels of the batch" }
     end
-    return {}, 0
+    if s.mapping == "gather" and s.prefetch == "cp_async" then
+        members[#members + 1] = { name = "shares", bytes = s.threads * p.share_bytes, align = 16,
+            doc = "each thread's next locations and weights" }
+    end
+    return smem.layout(members)
 end
 
 local function parameter_plan(s, p)

@@ -100,7 +100,7 @@ end
 local function gather_signature(s, p, type)
     local list = { "const " .. type .. " *value", "const " .. type .. " *locations", "const " .. type .. " *weights",
         type .. " *out", "int q", "int batch", "int group", "int last" }
-    if p.resident > 0 then
+    if p.smem_bytes > 0 then
         list[#list + 1] = "uint8_t *shared"
     end
     return cuda.list("__device__ __forceinline__ void gather_groups", list, " {")
@@ -111,7 +111,7 @@ local function gather_env(s, p, env)
         env[key] = p[key]
     end
     env.schedule, env.rounds, env.queries_per_block = s.schedule, s.rounds, s.queries_per_block
-    env.half_points, env.prefetch = s.half_points, s.prefetch == "ldcg"
+    env.half_points, env.prefetch = s.half_points, s.prefetch
     env.strips, env.strip_list = s.query_order == "strips", strip_list(p)
     env.level_prefetch = s.level_prefetch
     env.groups_per_draw = s.groups_per_draw
@@ -121,7 +121,9 @@ local function gather_env(s, p, env)
     env.weight_vector, env.load_weights = vectors[p.chunk * p.bytes][1],
         "ld_global_nc_no_allocate_" .. vectors[p.chunk * p.bytes][2]
     env.gather_signature = gather_signature(s, p, env.type)
-    env.shared_argument = p.resident > 0 and ", shared" or ""
+    env.shared_argument = p.smem_bytes > 0 and ", shared" or ""
+    env.shares_at = p.resident > 0 and p.smem_bytes > 0 and p.smem[#p.smem].offset or 0
+    env.location_bytes, env.weight_bytes = 2 * p.chunk * p.bytes, p.chunk * p.bytes
 end
 
 local function roles_env(s, p, env)
