@@ -123,6 +123,8 @@ struct emu_launch {
     unsigned threads;    // 0 = one a CPU; the result is the same for any number
     unsigned sms;        // what %nsmid says; 0 = 4
     bool unchecked;      // true: no race, proxy and initialisation checks
+    bool global_races;   // true: races in global memory between clusters are looked for even where
+                         // these cannot hear of each other, which takes one thread and more memory
     const struct emu_barrier_name *barriers;
     size_t barrier_count;
     const struct emu_role *roles;

@@ -125,11 +125,12 @@ EMU_HANDLER(red) {
 // ---- fences ----
 
 // What was observed by relaxed reads becomes known; what is known is what relaxed writes publish.
+// aux: it reaches other clusters whatever its scope.
 EMU_HANDLER(fence) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
-    (void)insn;
     (void)mask;
+    if (insn->row->aux || insn->scope >= SCOPE_GPU) emu_order_fence(cluster);
     if (warp->has_observed) emu_clock_join(cluster, &warp->clock, &warp->observed);
     emu_clock_copy(cluster, &warp->fenced, &warp->clock);
     emu_tick(warp);
@@ -173,8 +174,8 @@ const struct emu_op emu_ops_fence[] = {
     {"griddepcontrol.launch_dependents", "", no_fence, 0},
     {"griddepcontrol.wait", "", no_fence, 0},
     {"membar.cta", "", fence, 0},
-    {"membar.gl", "", fence, 0},
-    {"membar.sys", "", fence, 0},
+    {"membar.gl", "", fence, 1},
+    {"membar.sys", "", fence, 1},
     {"fence.SEM.SCOPE", "", fence, 0},
     {"fence.SCOPE", "", fence, 0},
     {"fence.proxy.async", "", fence_async, 0},

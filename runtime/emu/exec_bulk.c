@@ -11,7 +11,8 @@
 enum { BULK_LOAD, BULK_STORE, BULK_PEER };
 
 // The global bytes [address, address + bytes) of one allocation; NULL after a report.
-static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t bytes, bool write) {
+static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t bytes,
+                             enum emu_use use) {
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, address);
 
     if (found == NULL || bytes > found->bytes - (address - found->base)) {
@@ -22,13 +23,9 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
         return NULL;
     }
     uint64_t offset = address - found->base;
-    if (found->written != NULL && emu_machine(op->warp)->check) {
-        if (!write && memchr(found->written + offset, 0, bytes) != NULL)
-            emu_report(op->warp, op->insn, EMU_UNINITIALISED,
-                       "%s reads global memory of %s that was never written", op->what,
-                       found->name);
-        if (write) memset(found->written + offset, 1, bytes);
-    }
+    struct emu_touch_global by = {op->warp, op->insn, op->what, found,
+                                  offset,   bytes,    use,      use == EMU_ATOMIC};
+    if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
     return found->data + offset;
 }
 
@@ -42,7 +39,7 @@ static void run_load(struct emu_async *op, int stage) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
     if (stage == 0) {
-        const uint8_t *from = global_bytes(op, op->source, op->byte_count, false);
+        const uint8_t *from = global_bytes(op, op->source, op->byte_count, EMU_READ);
         if (from != NULL) memcpy(op->bytes, from, op->byte_count);
         return;
     }
@@ -71,7 +68,8 @@ static void run_store(struct emu_async *op, int stage) {
         memcpy(op->bytes, op->cta->smem + op->shared, op->byte_count);
         return;
     }
-    uint8_t *to = global_bytes(op, op->destination, op->byte_count, true);
+    uint8_t *to =
+        global_bytes(op, op->destination, op->byte_count, op->aux ? EMU_ATOMIC : EMU_WRITE);
     if (to == NULL) return;
     if (op->aux)
         reduce_bytes(op, to);

@@ -24,7 +24,7 @@ struct box {
 static void free_box(struct emu_async *op) { free(op->extra); }
 
 // The bytes of one run in global memory; NULL after a report.
-static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, bool write) {
+static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
 
     if (found == NULL || run->bytes > found->bytes - (run->global - found->base)) {
@@ -34,19 +34,15 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, b
         return NULL;
     }
     uint64_t offset = run->global - found->base;
-    if (found->written != NULL && emu_machine(op->warp)->check) {
-        if (!write && memchr(found->written + offset, 0, run->bytes) != NULL)
-            emu_report(op->warp, op->insn, EMU_UNINITIALISED,
-                       "%s reads offset %llu of %s, never written", op->what,
-                       (unsigned long long)offset, found->name);
-        if (write) memset(found->written + offset, 1, run->bytes);
-    }
+    struct emu_touch_global by = {op->warp, op->insn,   op->what, found,
+                                  offset,   run->bytes, use,      use == EMU_ATOMIC};
+    if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
     return found->data + offset;
 }
 
 static int load_run(void *context, const struct tmg_tma_run *run) {
     struct box *box = context;
-    const uint8_t *from = run->outside ? NULL : run_bytes(box->op, run, false);
+    const uint8_t *from = run->outside ? NULL : run_bytes(box->op, run, EMU_READ);
 
     if (!run->outside && from == NULL) return -1;
     tmg_tma_load_run(&box->map, run, from, box->cta->smem);
@@ -55,7 +51,8 @@ static int load_run(void *context, const struct tmg_tma_run *run) {
 
 static int store_run(void *context, const struct tmg_tma_run *run) {
     struct box *box = context;
-    uint8_t *to = run->outside ? NULL : run_bytes(box->op, run, true);
+    uint8_t *to =
+        run->outside ? NULL : run_bytes(box->op, run, box->reduces ? EMU_ATOMIC : EMU_WRITE);
 
     if (to == NULL) return run->outside ? 0 : -1;
     // the data was taken out of shared memory at the first stage; box->op->bytes is that copy

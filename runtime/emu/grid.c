@@ -25,7 +25,7 @@ static bool communicates(const struct emu_insn *insn) {
     if (begins(insn, "cp.reduce.async.bulk")) return strstr(insn->row->form, ".global") != NULL;
     if (begins(insn, "atom") || begins(insn, "red.")) return global;
     if (begins(insn, "membar") || begins(insn, "fence.S"))
-        return insn->scope >= SCOPE_GPU || strstr(insn->row->form, "membar.cta") == NULL;
+        return insn->row->aux || insn->scope >= SCOPE_GPU;
     if (begins(insn, "ld") || begins(insn, "st."))
         return global && (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE));
     return false;
@@ -151,8 +151,12 @@ static bool run_apart(struct emu_machine *machine) {
 
 void emu_grid_run(struct emu_machine *machine) {
     bool together = machine->cluster_total == 1 || machine->cluster_total > APART_MAX ||
-                    any(machine, communicates);
+                    machine->launch->global_races || any(machine, communicates);
 
-    if (together || !run_apart(machine)) emu_run(machine);
+    if (together || !run_apart(machine)) {
+        emu_order_new(machine);
+        emu_run(machine);
+    }
     emu_clusters_delete(machine);
+    emu_order_delete(machine);
 }

@@ -277,6 +277,7 @@ struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
     if (cluster != NULL) {
         uint64_t x = machine->grid[0] / size[0], y = machine->grid[1] / size[1];
         cluster->machine = machine;
+        cluster->number = (uint32_t)index;
         cluster->id[0] = (unsigned)(index % x);
         cluster->id[1] = (unsigned)(index / x % y);
         cluster->id[2] = (unsigned)(index / x / y);
@@ -288,7 +289,7 @@ struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
         cluster->ctas = calloc(count, sizeof *cluster->ctas);
         cluster->agent_times = calloc(cluster->agent_capacity, sizeof *cluster->agent_times);
         failed = cluster->ctas == NULL || cluster->agent_times == NULL ||
-                 start_barrier(cluster, &cluster->barrier);
+                 start_barrier(cluster, &cluster->barrier) || emu_order_start(cluster);
         for (unsigned i = 0; i < count && !failed; i++) failed = start_cta(cluster, i);
     }
     if (failed) {
@@ -322,6 +323,7 @@ void emu_cluster_delete(struct emu_cluster *cluster) {
     emu_syncs_free(cluster);
     free(cluster->ctas);
     free(cluster->agent_times);
+    free(cluster->known);
     free(cluster);
 }
 

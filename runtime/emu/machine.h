@@ -159,6 +159,8 @@ struct emu_cluster {
     struct emu_machine *machine;
     struct emu_cluster *next;
     unsigned id[3];
+    uint32_t number;  // in the grid
+    uint32_t *known;  // clocks of the grid's clusters, see order.c; NULL: nobody asks
     struct emu_cta *ctas;
     unsigned cta_count, live_ctas;
     struct emu_named_barrier barrier;
@@ -185,9 +187,10 @@ struct emu_machine {
     size_t report_count, report_capacity;
     bool stop;
     bool check;
-    size_t last_allocation;  // that was accessed, most likely to be the next one
-    uint64_t index;          // of the only cluster, with [last]
-    _Atomic uint64_t *last;  // the grid ends with this cluster; NULL: this machine is the grid
+    struct emu_order *order;  // NULL: the clusters cannot hear of each other
+    size_t last_allocation;   // that was accessed, most likely to be the next one
+    uint64_t index;           // of the only cluster, with [last]
+    _Atomic uint64_t *last;   // the grid ends with this cluster; NULL: this machine is the grid
 };
 
 // ---- registers ----
@@ -304,9 +307,37 @@ const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size);
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
                            char *text, size_t size);
 
+// ---- order.c: between clusters, where they may hear of each other ----
+
+// Makes machine->order where it's wanted; where memory is out, nothing is checked.
+void emu_order_new(struct emu_machine *machine);
+void emu_order_delete(struct emu_machine *machine);
+int emu_order_start(struct emu_cluster *cluster);
+// As emu_sync_release and emu_sync_acquire, for a word of global memory; a fence beyond the
+// cluster.
+void emu_order_release(struct emu_cluster *cluster, uint64_t address, bool release);
+void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acquire);
+void emu_order_fence(struct emu_cluster *cluster);
+
 // ---- space.c: addresses to bytes ----
 
 enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
+
+// An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
+struct emu_touch_global {
+    struct emu_warp *warp;
+    const struct emu_insn *insn;
+    const char *what;
+    const struct emu_allocation *allocation;
+    uint64_t offset;
+    size_t bytes;
+    enum emu_use use;
+    bool strong;
+};
+void emu_order_touch(const struct emu_touch_global *by);
+
+// Checks and notes an access whose bounds are right: initialisation, and order between clusters.
+void emu_global_touch(const struct emu_touch_global *by);
 
 // The bytes behind an address of [space] as [lane] sees it, checked for bounds, alignment to
 // [bytes], initialisation and races; NULL after a fatal report. *cta (may be NULL) is the owner of

@@ -32,6 +32,11 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
     return true;
 }
 
+// PTX ISA 8.4: relaxed and stronger accesses may meet without being a race.
+static bool is_strong(const struct emu_insn *insn, enum emu_use use) {
+    return use == EMU_ATOMIC || insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE);
+}
+
 static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                               uint32_t bytes, enum emu_use use) {
     struct emu_cta *cta;
@@ -49,13 +54,26 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
             .agent = warp->agent,
             .time = warp->clock.seen[warp->agent],
             .clock = &warp->clock,
-            .strong = use == EMU_ATOMIC || insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE),
+            .strong = is_strong(insn, use),
             .warp = warp,
             .insn = insn,
         };
         emu_shadow_touch(cta, offset, bytes, use, &toucher);
     }
     return cta->smem + offset;
+}
+
+void emu_global_touch(const struct emu_touch_global *by) {
+    uint8_t *written = by->allocation->written;
+
+    if (written != NULL && by->use != EMU_WRITE &&
+        memchr(written + by->offset, 0, by->bytes) != NULL)
+        emu_report(by->warp, by->insn, EMU_UNINITIALISED,
+                   "%s%sglobal memory at offset %llu of %s was never written",
+                   by->what ? by->what : "", by->what ? " reads " : "",
+                   (unsigned long long)by->offset, by->allocation->name);
+    if (written != NULL && by->use != EMU_READ) memset(written + by->offset, 1, by->bytes);
+    if (by->warp->cta->cluster->known != NULL) emu_order_touch(by);
 }
 
 static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
@@ -87,13 +105,15 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
         return NULL;
     }
     uint64_t offset = address - found->base;
-    if (found->written != NULL && emu_machine(warp)->check) {
-        if (use != EMU_WRITE && memchr(found->written + offset, 0, bytes) != NULL) {
-            emu_report(warp, insn, EMU_UNINITIALISED,
-                       "global memory at offset %llu of %s was never written",
-                       (unsigned long long)offset, found->name);
-        }
-        if (use != EMU_READ) memset(found->written + offset, 1, bytes);
+    if (machine->check && (found->written != NULL || machine->order != NULL)) {
+        struct emu_touch_global by = {.warp = warp,
+                                      .insn = insn,
+                                      .allocation = found,
+                                      .offset = offset,
+                                      .bytes = bytes,
+                                      .use = use,
+                                      .strong = is_strong(insn, use)};
+        emu_global_touch(&by);
     }
     return found->data + offset;
 }

@@ -41,6 +41,7 @@ void emu_sync_release(struct emu_warp *warp, uint64_t key, bool release) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, true);
 
+    if ((key & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW) emu_order_release(cluster, key, release);
     if (word != NULL) emu_clock_join(cluster, &word->clock, release ? &warp->clock : &warp->fenced);
 }
 
@@ -48,6 +49,7 @@ void emu_sync_acquire(struct emu_warp *warp, uint64_t key, bool acquire) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, false);
 
+    if ((key & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW) emu_order_acquire(cluster, key, acquire);
     if (word == NULL) return;
     emu_clock_join(cluster, acquire ? &warp->clock : &warp->observed, &word->clock);
     warp->has_observed = true;

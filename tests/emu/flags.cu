@@ -59,7 +59,7 @@ flags(const float *x, float *y, float *total, Workspace *workspace) {
     if (lane) {
         return;
     }
-    volatile float *partial = workspace->partial;
+    float *partial = workspace->partial;
     partial[blockIdx.x] = sum;
     __threadfence();    // the sum is there before the ticket
     if (atomicAdd(&workspace->ticket, 1) + 1 < gridDim.x) {

@@ -20,6 +20,8 @@ static uint32_t words[WORDS];
     "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\n"                 \
     "mad.wide.u32 %rd2, %r1, 4, %rd1;\n" body "\nret;\n}\n"
 
+static bool global_races;
+
 // Runs [text] on CTAS CTAs of 64 threads; the reports' texts, one after the other, are the
 // caller's.
 static char *run(const char *text, unsigned threads, uint64_t seed, struct emu_result *result) {
@@ -40,7 +42,8 @@ static char *run(const char *text, unsigned threads, uint64_t seed, struct emu_r
                                 .params = params,
                                 .param_count = 1,
                                 .seed = seed,
-                                .threads = threads};
+                                .threads = threads,
+                                .global_races = global_races};
     emu_memory_fill(memory, out, 0, sizeof words);
     if (emu_launch_run(memory, &launch, result, &error)) fail_msg("%s", error.text);
     emu_memory_read(memory, words, out, sizeof words);
@@ -113,11 +116,69 @@ static void waiting_for_each_other(void **state) {
     for (int i = 0; i < CTAS; i++) assert_int_equal(words[i], CTAS);
 }
 
+// Each CTA writes by [store], then [fence], then takes a ticket; the last one reads.
+static char *run_ticket(const char *fence, const char *store) {
+    static const char before[] = FRAME("setp.ne.u32 %p1, %r2, 0;\n@%p1 bra E;\nHERE"
+                                       "atom.add.relaxed.gpu.global.u32 %r3, [%rd1+2048], 1;\n"
+                                       "setp.ne.u32 %p2, %r3, 23;\n@%p2 bra E;\n"
+                                       "fence.acq_rel.gpu;\nld.global.u32 %r4, [%rd1+20];\n"
+                                       "st.global.u32 [%rd1+1024], %r4;\nE:");
+    const char *here = strstr(before, "HERE");
+    char text[2000];
+    struct emu_result result;
+
+    snprintf(text, sizeof text, "%.*s%s [%%rd2], %%r1;\n%s\n%s", (int)(here - before), before,
+             store, fence, here + 4);
+    char *all = run(text, 0, 1, &result);
+    assert_int_equal(words[256], 5);
+    return all;
+}
+
+static void order_between_clusters(void **state) {
+    static const struct {
+        const char *fence, *store;
+        bool race;
+    } cases[] = {
+        {"fence.acq_rel.gpu;", "st.global.u32", false},
+        {"membar.gl;", "st.global.u32", false},
+        {"", "st.global.u32", true},
+        {"membar.cta;", "st.global.u32", true},
+        {"", "st.release.gpu.global.u32", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *all = run_ticket(cases[i].fence, cases[i].store);
+        assert_int_equal(strstr(all, "race in k") != NULL, cases[i].race);
+        free(all);
+    }
+}
+
+// All CTAs store to one word, and to a byte of their own in a word that four share.
+static void global_race(void **state) {
+    static const char both[] = FRAME("st.global.u32 [%rd1+2048], 7;");
+    static const char own[] = FRAME("cvt.u64.u32 %rd3, %r1;\nadd.u64 %rd3, %rd1, %rd3;\n"
+                                    "st.global.u8 [%rd3], %r1;");
+    struct emu_result result;
+
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++) {
+        global_races = wanted;
+        char *all = run(both, 0, 1, &result), *none = run(own, 0, 1, &result);
+        assert_int_equal(strstr(all, "race in k") != NULL, wanted);
+        assert_string_equal(none, "");
+        free(all);
+        free(none);
+    }
+    global_races = false;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports),
         cmocka_unit_test(first_fatal_report),
         cmocka_unit_test(waiting_for_each_other),
+        cmocka_unit_test(order_between_clusters),
+        cmocka_unit_test(global_race),
     };
     return cmocka_run_group_tests_name("emu grid", tests, NULL, NULL);
 }
