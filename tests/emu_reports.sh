@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What verify says of a kernel whose template has a bug: the template's line, and the seed with which
-# it comes again.
+# What verify says of a kernel whose template has a bug: the template's line, and the seed with
+# which it comes again.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 failed=0
@@ -17,8 +17,8 @@ says() {
 
 # verify ARGUMENT... - must find something, on the emulator.
 verify() {
-    "$TMAGEN" verify --templates "$TMPDIR/templates" --shape 72x72x72 --schedules 3 gemm_64x64 "$@" \
-        >"$TMPDIR/out" 2>&1
+    "$TMAGEN" verify --templates "$TMPDIR/templates" --shape 72x72x72 --schedules 3 gemm_64x64 \
+        "$@" >"$TMPDIR/out" 2>&1
     code=$?
     [ $code = 1 ] || { echo "exit code $code: verify $*"; failed=1; }
 }
