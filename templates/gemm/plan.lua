@@ -168,8 +168,21 @@ local function parameter_plan(s, p)
     return list
 end
 
+-- What each dimension must be a multiple of, and why. TMA wants rows of whole 16 bytes: of A and B, and of D where
+-- it stores them; the direct store writes pairs of columns.
+local function multiples(s)
+    if s.math == "fma" then
+        return { m = 1, n = 1, k = 1 }, {}
+    end
+    local tma = s.epilogue.store == "tma"
+    return { m = 1, n = tma and (s.problem.d == "fp32" and 4 or 8) or 2, k = 8 },
+        { n = tma and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
+          k = "rows of A and B in whole 16 bytes, for TMA" }
+end
+
 function plan.plan(s)
     local p = s.math == "fma" and plan_naive(s) or plan_wgmma(s)
+    p.multiples, p.why_multiples = multiples(s)
     p.bias = false
     for _, op in ipairs(s.epilogue.ops) do
         p.bias = p.bias or op == "bias"
