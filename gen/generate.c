@@ -164,7 +164,7 @@ static void add_header(struct text *source, const char *header) {
     while (*header) {
         size_t len = strcspn(header, "\n");
         text_add(source, header, len);
-        text_end_line(source, (struct gen_line){0});
+        text_end_line(source, (tmagen_source_line){0});
         header += len + (header[len] == '\n');
     }
 }
@@ -177,7 +177,7 @@ static void assemble(lua_State *L, struct gen_output *out) {
     lua_getfield(L, -2, "kernel");
     struct text *kernel = template_text(L, -1);
     ptx_prelude(shared.ptx, kernel, &source);
-    text_end_line(&source, (struct gen_line){0});
+    text_end_line(&source, (tmagen_source_line){0});
     text_append(&source, kernel);
     lua_pop(L, 2);
     out->source = source.data;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/tmagen.h"
+
 struct argp;
 struct store;
 
@@ -15,13 +17,6 @@ struct gen_options {
     size_t set_count;
     bool strict;   // an illegal point of a sweep is an error
     bool explain;  // fill gen_output.explain
-};
-
-// Where a line of generated source comes from. [file] is NULL for the header comment; the names
-// live as long as the process.
-struct gen_line {
-    const char *file;
-    int line;
 };
 
 // One row of the table of resources: what the plan says that the kernel uses.
@@ -38,9 +33,10 @@ struct gen_output {
     int phase;     // the rung of the ladder; -1: the family has none
     char *source;
     size_t source_len;
-    char *manifest;          // JSON text
-    char *explain;           // NULL unless asked for
-    struct gen_line *lines;  // lines[i] is where line i + 1 of the source comes from
+    char *manifest;             // JSON text
+    char *explain;              // NULL unless asked for
+    tmagen_source_line *lines;  // lines[i] is where line i + 1 of the source comes from; the header
+                                // comment has no file, and names live as long as the process
     size_t line_count;
     struct gen_resource *resources;
     size_t resource_count;

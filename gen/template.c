@@ -54,7 +54,7 @@ static size_t column(const struct text *out) {
 }
 
 // Adds text that may be of several lines; those after the first begin under the first.
-static void add_lines(struct text *out, const char *text, size_t len, struct gen_line origin) {
+static void add_lines(struct text *out, const char *text, size_t len, tmagen_source_line origin) {
     int indent = (int)column(out);
     const char *end = text + len;
     if (len && end[-1] == '\n') end--;
@@ -79,7 +79,7 @@ static int format_float(char *text, size_t size, double value) {
 }
 
 // Raises an error about the value at stack index [index], naming its expression.
-static void value_error(lua_State *L, int index, struct gen_line origin, const char *gives) {
+static void value_error(lua_State *L, int index, tmagen_source_line origin, const char *gives) {
     const char *end, *stop = NULL;
     const char *line = script_line(script_of(L), origin.file, origin.line, &end);
     const char *value = line ? expand_value(line, end, index / 2 - 1, &stop) : NULL;
@@ -88,7 +88,7 @@ static void value_error(lua_State *L, int index, struct gen_line origin, const c
     luaL_error(L, "'%s' gives %s where text is due", lua_tostring(L, -1), gives);
 }
 
-static void add_value(lua_State *L, struct text *out, int index, struct gen_line origin) {
+static void add_value(lua_State *L, struct text *out, int index, tmagen_source_line origin) {
     char number[40];
     size_t len = 0;
     double value;
@@ -126,8 +126,8 @@ static bool is_empty_value(lua_State *L) {
 // __text(line, text, value, text, ...)
 static int emit_line(lua_State *L) {
     struct text *out = &emitter_of(L)->text;
-    struct gen_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
-                              .line = (int)lua_tointeger(L, 1)};
+    tmagen_source_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
+                                 .line = (int)lua_tointeger(L, 1)};
     if (is_empty_value(L)) return 0;
     if (out->len > TEXT_MAX) luaL_error(L, "the output is larger than %d MiB", TEXT_MAX >> 20);
     add_spaces(out, emitter_of(L)->indent);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "measure/watchdog.h"
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/reference/random.h"
 
@@ -87,12 +88,12 @@ static int poison_outputs(struct run *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
-        const int status = tmagen_memory_fill(run->device, buffer->address, poison, buffer->bytes);
+        const int status = tmg_memory_poison(run->device, buffer->address, poison, buffer->bytes);
         if (status) return status;
     }
     if (!run->workspace.bytes) return TMAGEN_OK;
-    return tmagen_memory_fill(run->device, run->workspace.address, input_poison,
-                              run->workspace.bytes);
+    return tmg_memory_poison(run->device, run->workspace.address, input_poison,
+                             run->workspace.bytes);
 }
 
 static int download_outputs(struct run *run) {

@@ -14,7 +14,7 @@ struct verify_case {
     const int64_t *dims;  // in the manifest's order
     int64_t row_padding;  // elements between rows of every tensor
     uint64_t seed;
-    int runs;  // at least 2: more than one result is compared with the first
+    int runs;  // where more than one, every other result is compared with the first
 };
 
 struct verify_result {

@@ -71,9 +71,10 @@ typedef struct tmagen_device_info {
     int64_t memory_bytes;
 } tmagen_device_info;
 
-/* Opens [name]: "cuda" or "cuda:N" (the driver's device N), or "emu" (kernels run on this CPU).
- * On "cuda" the device's primary context is retained, which any other CUDA user of the process
- * shares. */
+/* Opens [name]: "cuda" or "cuda:N" (the driver's device N), or "emu" (kernels run on this CPU and
+ * are checked). On "cuda" the device's primary context is retained, which any other CUDA user of
+ * the process shares. On "emu:N" the first launch's warps and copies are ordered by seed N, the
+ * next one's by N + 1 and so on; "emu" is "emu:0". */
 TMAGEN_API int tmagen_device_open(const char *name, tmagen_device **device);
 
 /* Closes [device], which may be NULL. Its kernels must have been unloaded. */
@@ -83,6 +84,11 @@ TMAGEN_API int tmagen_device_get_info(const tmagen_device *device, tmagen_device
 
 /* Blocks until all work of the device's context is done; reports failures of earlier launches. */
 TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
+
+/* What the emulator found in its latest launch: reports of several lines, each ended by an empty
+ * one. "" when it found nothing, and always on other devices. The launch failed if this is not
+ * empty; its message is the beginning of this. Valid until the device's next launch. */
+TMAGEN_API const char *tmagen_device_reports(tmagen_device *device);
 
 /* Device memory, for programs that have no allocator of their own. Copies and fills are done when
  * they return, but do not wait for launches on streams. [bytes] may be 0: then nothing is
@@ -153,6 +159,12 @@ TMAGEN_API int tmagen_compiler_describe(char *text, size_t size);
 /* ---- Kernels ---- */
 typedef struct tmagen_kernel tmagen_kernel;
 
+/* Where a line of a generated source comes from; [file] is NULL where it comes from nowhere. */
+typedef struct tmagen_source_line {
+    const char *file;
+    int line;
+} tmagen_source_line;
+
 typedef struct tmagen_load_options {
     tmagen_mode mode;
     const char *directory; /* where names are looked up; NULL: $TMAGEN_KERNELS, else "out" */
@@ -160,6 +172,10 @@ typedef struct tmagen_load_options {
     /* Not NULL: manifest and source themselves; the name is then only for messages. */
     const char *manifest_text;
     const char *source_text;
+    /* NULL, or where each line of the source comes from, for the emulator's reports. Not copied:
+     * they must outlive the kernel. */
+    const tmagen_source_line *lines;
+    size_t line_count;
 } tmagen_load_options;
 
 /* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as

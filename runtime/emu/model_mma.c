@@ -1,0 +1,241 @@
+// mma.sync: gather fragments to dense rows of bytes, multiply with the shared kernel, scatter.
+// With g = lane / 4 and t = lane % 4, register i of A is unit t + 4 (i / 2) of row g + 8 (i % 2),
+// register i of B is unit t + 4 i of column g; a unit is one register, whatever elements it packs.
+#include "runtime/emu/model_mma.h"
+
+#include <math.h>
+
+#include "runtime/emu/model_fused.h"
+#include "runtime/emu/model_matmul.h"
+
+enum { M_MAX = 16, N = 8, K_BYTES_MAX = 32, K_MAX = 32 };
+
+// Shapes by operand type (PTX ISA 9.7.14.5.14); [ks] is the sum of the legal k, powers of two.
+static const struct shape {
+    enum tmg_number a;
+    int m, ks;
+    bool f16, f32, s32, f64;  // accumulators
+} shapes[] = {
+    {TMG_F16, 16, 8 | 16, true, true, false, false},
+    {TMG_BF16, 16, 8 | 16, false, true, false, false},
+    {TMG_TF32, 16, 4 | 8, false, true, false, false},
+    {TMG_E4M3, 16, 16 | 32, true, true, false, false},
+    {TMG_E5M2, 16, 16 | 32, true, true, false, false},
+    {TMG_S8, 16, 16 | 32, false, false, true, false},
+    {TMG_U8, 16, 16 | 32, false, false, true, false},
+    {TMG_S8, 8, 16, false, false, true, false},
+    {TMG_U8, 8, 16, false, false, true, false},
+    {TMG_B1, 16, 128 | 256, false, false, true, false},
+    {TMG_B1, 8, 128, false, false, true, false},
+    {TMG_F64, 8, 4, false, false, false, true},
+    {TMG_F64, 16, 4 | 8 | 16, false, false, false, true},
+};
+
+static bool accumulates(const struct shape *shape, enum tmg_number type) {
+    return type == TMG_F16   ? shape->f16
+           : type == TMG_F32 ? shape->f32
+           : type == TMG_S32 ? shape->s32
+                             : type == TMG_F64 && shape->f64;
+}
+
+static bool is_fp8(enum tmg_number type) { return type == TMG_E4M3 || type == TMG_E5M2; }
+static bool is_int8(enum tmg_number type) { return type == TMG_S8 || type == TMG_U8; }
+
+const char *tmg_mma_check(const struct tmg_mma *op) {
+    bool mixed = (is_fp8(op->a) && is_fp8(op->b)) || (is_int8(op->a) && is_int8(op->b));
+    if (op->a != op->b && !mixed) return "mma has no such combination of operand types";
+    if (op->satfinite && !is_int8(op->a)) return ".satfinite is for s8 and u8";
+    if (op->xor_popc && op->a != TMG_B1) return ".xor.popc is for b1";
+    if (op->c != op->d) return "C and D of different types are for m8n8k4.f16 only";
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+        const struct shape *shape = &shapes[i];
+        bool is_power = op->k > 0 && (op->k & (op->k - 1)) == 0;
+        if (shape->a != op->a || shape->m != op->m || op->n != N || !is_power) continue;
+        if ((shape->ks & op->k) && accumulates(shape, op->c)) return NULL;
+    }
+    return "mma has no such shape for these types, or it is not modelled";
+}
+
+static int k_bytes(const struct tmg_mma *op) {
+    return op->a == TMG_B1 ? op->k / 8 : op->k * tmg_number_bytes(op->a);
+}
+
+struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op) {
+    int unit = op->a == TMG_F64 ? 8 : 4, columns = k_bytes(op) / (4 * unit), halves = op->m / 8;
+    int pairs = op->d == TMG_F16 ? 1 : 2;
+    return (struct tmg_mma_registers){
+        .a = columns * halves, .b = columns, .c = pairs * halves, .d = pairs * halves};
+}
+
+// Register [i] of A, for a matrix of [m] rows.
+static int a_row(int m, int i, int lane) { return lane / 4 + (m == 16 ? 8 * (i % 2) : 0); }
+static int a_unit(int m, int i, int lane) { return lane % 4 + 4 * (m == 16 ? i / 2 : i); }
+
+static void gather(const struct tmg_mma *op, const struct tmg_mma_operands *operands, uint8_t *a,
+                   uint8_t *b) {
+    struct tmg_mma_registers count = tmg_mma_registers(op);
+    int pitch = k_bytes(op);
+    for (int i = 0; i < count.a; ++i) {
+        for (int lane = 0; lane < 32; ++lane) {
+            uint8_t *to = a + a_row(op->m, i, lane) * pitch + 4 * a_unit(op->m, i, lane);
+            memcpy(to, &operands->a[i][lane], 4);
+        }
+    }
+    for (int i = 0; i < count.b; ++i) {
+        for (int lane = 0; lane < 32; ++lane) {
+            memcpy(b + lane / 4 * pitch + 4 * (lane % 4 + 4 * i), &operands->b[i][lane], 4);
+        }
+    }
+}
+
+// The element of C or D that register [i] holds first; an f16 register holds the next column too.
+static int d_element(bool f16, int i, int lane) {
+    int row = lane / 4 + 8 * (f16 ? i : i / 2), column = lane % 4 * 2 + (f16 ? 0 : i % 2);
+    return row * N + column;
+}
+
+static void load_c(const struct tmg_mma *op, const struct tmg_mma_operands *operands, float *d) {
+    bool f16 = op->c == TMG_F16;
+    for (int i = 0; i < tmg_mma_registers(op).c; ++i) {
+        for (int lane = 0; lane < 32; ++lane) {
+            uint32_t bits = operands->c[i][lane];
+            float *place = d + d_element(f16, i, lane);
+            place[0] = f16 ? tmg_f16_to_f32((uint16_t)bits) : tmg_f32_from_bits(bits);
+            if (f16) place[1] = tmg_f16_to_f32((uint16_t)(bits >> 16));
+        }
+    }
+}
+
+static uint32_t packed_result(bool f16, const float *place) {
+    if (f16) return tmg_f32_to_f16_rn(place[0]) | (uint32_t)tmg_f32_to_f16_rn(place[1]) << 16;
+    return place[0] != place[0] ? TMG_F32_NAN : tmg_f32_bits(place[0]);
+}
+
+static void store_d(const struct tmg_mma *op, const struct tmg_mma_operands *operands,
+                    const float *d) {
+    bool f16 = op->d == TMG_F16;
+    for (int i = 0; i < tmg_mma_registers(op).d; ++i) {
+        for (int lane = 0; lane < 32; ++lane) {
+            operands->d[i][lane] = packed_result(f16, d + d_element(f16, i, lane));
+        }
+    }
+}
+
+// Integers: [sums] is exact; the accumulator's update wraps or saturates.
+static void accumulate_s32(const struct tmg_mma *op, const struct tmg_mma_operands *operands,
+                           const float *sums) {
+    for (int i = 0; i < tmg_mma_registers(op).d; ++i) {
+        for (int lane = 0; lane < 32; ++lane) {
+            int32_t sum = (int32_t)sums[d_element(false, i, lane)];
+            int32_t c = (int32_t)operands->c[i][lane];
+            operands->d[i][lane] = (uint32_t)tmg_accumulate_s32(c, sum, op->satfinite);
+        }
+    }
+}
+
+static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_t *b, float *d) {
+    int pitch = k_bytes(op);
+    for (int row = 0; row < op->m; ++row) {
+        for (int column = 0; column < N; ++column) {
+            int ones = 0;
+            for (int i = 0; i < pitch; ++i) {
+                uint8_t x = a[row * pitch + i], y = b[column * pitch + i];
+                ones += __builtin_popcount(op->xor_popc ? x ^ y : x & y);
+            }
+            d[row * N + column] = (float)ones;
+        }
+    }
+}
+
+void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operands) {
+    uint8_t dense_a[M_MAX * K_BYTES_MAX], dense_b[N * K_BYTES_MAX];
+    float a[M_MAX * K_MAX], b_rows[N * K_MAX], b[N * K_MAX], d[M_MAX * N] = {0};
+    bool integer = !tmg_number_is_float(op->a);
+    gather(op, operands, dense_a, dense_b);
+    if (!integer) load_c(op, operands, d);
+    if (op->a == TMG_B1) {
+        multiply_b1(op, dense_a, dense_b, d);
+    } else {
+        tmg_widen(op->a, dense_a, (size_t)(op->m * op->k), 1, a);
+        tmg_widen(op->b, dense_b, (size_t)(N * op->k), 1, b_rows);
+        tmg_transpose(N, op->k, b_rows, b);
+        struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, false);
+        if (integer)
+            tmg_multiply(op->m, N, op->k, a, b, d);
+        else
+            tmg_multiply_fused(&how, op->m, N, op->k, a, b, d);
+    }
+    if (integer) {
+        accumulate_s32(op, operands, d);
+    } else {
+        store_d(op, operands, d);
+    }
+}
+
+static double f64_from_bits(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static double dot_f64(const struct tmg_mma *op, const double *a, const double *b, double sum) {
+    for (int k = 0; k < op->k; ++k) sum = fma(a[k], b[k], sum);
+    return sum;
+}
+
+void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64 *operands) {
+    double a[M_MAX][16], b[N][16];
+    struct tmg_mma_registers count = tmg_mma_registers(op);
+    for (int lane = 0; lane < 32; ++lane) {
+        for (int i = 0; i < count.a; ++i) {
+            a[a_row(op->m, i, lane)][a_unit(op->m, i, lane)] = f64_from_bits(operands->a[i][lane]);
+        }
+        for (int i = 0; i < count.b; ++i) {
+            b[lane / 4][lane % 4 + 4 * i] = f64_from_bits(operands->b[i][lane]);
+        }
+    }
+    for (int i = 0; i < count.d; ++i) {
+        for (int lane = 0; lane < 32; ++lane) {
+            int at = d_element(false, i, lane);
+            double sum = dot_f64(op, a[at / N], b[at % N], f64_from_bits(operands->c[i][lane]));
+            memcpy(&operands->d[i][lane], &sum, sizeof sum);
+        }
+    }
+}
+
+// Half [e] of lane's register of an 8x8 matrix of b16: (lane / 4, 2 (lane % 4) + e), or transposed.
+static int matrix_byte(bool transpose, int lane, int e) {
+    int row = lane / 4, column = lane % 4 * 2 + e;
+    return 2 * (transpose ? column * 8 + row : row * 8 + column);
+}
+
+void tmg_ldmatrix(int count, bool transpose, const uint8_t (*rows)[16], uint32_t *const *d) {
+    for (int j = 0; j < count; ++j) {
+        const uint8_t *matrix = (const uint8_t *)(rows + 8 * j);
+        for (int lane = 0; lane < 32; ++lane) {
+            uint16_t low, high;
+            memcpy(&low, matrix + matrix_byte(transpose, lane, 0), sizeof low);
+            memcpy(&high, matrix + matrix_byte(transpose, lane, 1), sizeof high);
+            d[j][lane] = low | (uint32_t)high << 16;
+        }
+    }
+}
+
+void tmg_stmatrix(int count, bool transpose, const uint32_t *const *registers,
+                  uint8_t (*rows)[16]) {
+    for (int j = 0; j < count; ++j) {
+        uint8_t *matrix = (uint8_t *)(rows + 8 * j);
+        for (int lane = 0; lane < 32; ++lane) {
+            uint16_t low = (uint16_t)registers[j][lane],
+                     high = (uint16_t)(registers[j][lane] >> 16);
+            memcpy(matrix + matrix_byte(transpose, lane, 0), &low, sizeof low);
+            memcpy(matrix + matrix_byte(transpose, lane, 1), &high, sizeof high);
+        }
+    }
+}
+
+void tmg_movmatrix(const uint32_t *a, uint32_t *d) {
+    uint8_t rows[8][16];
+    tmg_stmatrix(1, false, &a, rows);
+    tmg_ldmatrix(1, true, (const uint8_t(*)[16])rows, &d);
+}

@@ -1,0 +1,52 @@
+// mma.sync and the matrix moves around it, as pure functions on a warp's registers.
+// All fragment layouts of PTX ISA 9.7.14.5 but m8n8k4.f16 are one formula: see model_mma.c.
+#ifndef TMG_EMU_MODEL_MMA_H
+#define TMG_EMU_MODEL_MMA_H
+
+#include "runtime/emu/model_convert.h"
+
+// One mma.sync.aligned instruction, A row-major and B column-major.
+struct tmg_mma {
+    int m, n, k;
+    enum tmg_number a, b, c, d;
+    bool satfinite;
+    bool xor_popc;  // b1: .xor.popc, else .and.popc
+};
+
+// NULL when this model runs the instruction, else a sentence: no such instruction in PTX, or one
+// that is not modelled (4-bit integers, m8n8k4.f16, .kind and block scaling).
+const char *tmg_mma_check(const struct tmg_mma *op);
+
+// Registers of each operand a thread holds: 32-bit ones, 64-bit ones for f64.
+struct tmg_mma_registers {
+    int a, b, c, d;
+};
+struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op);
+
+// Registers as rows of 32 lanes; [d] may be the rows of [c].
+struct tmg_mma_operands {
+    const uint32_t *a[4], *b[2], *c[4];
+    uint32_t *d[4];
+};
+struct tmg_mma_operands_f64 {
+    const uint64_t *a[8], *b[4], *c[4];
+    uint64_t *d[4];
+};
+
+// D = A * B + C; [op] has passed tmg_mma_check. Floats sum as Hopper does: model_fused.h.
+void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operands);
+
+// The same for f64: a chain of fused multiply-adds in the order of k, round to nearest even.
+void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64 *operands);
+
+// ldmatrix.m8n8.b16 (9.7.14.5.15): [count] is 1, 2 or 4. rows[8 j + r] holds the 16 bytes at the
+// address that lane 8 j + r gave: row r of matrix j. Matrix j goes to registers d[j].
+void tmg_ldmatrix(int count, bool transpose, const uint8_t (*rows)[16], uint32_t *const *d);
+
+// stmatrix.m8n8.b16 (9.7.14.5.16): fills rows[8 j + r] for the caller to store.
+void tmg_stmatrix(int count, bool transpose, const uint32_t *const *registers, uint8_t (*rows)[16]);
+
+// movmatrix.m8n8.trans.b16 (9.7.14.5.17); [d] may be [a].
+void tmg_movmatrix(const uint32_t *a, uint32_t *d);
+
+#endif

@@ -1,0 +1,333 @@
+// wgmma.mma_async: gather the operands to dense tiles, widen to float, multiply, scatter D.
+// Everything in shared memory moves in 16-byte pieces, the unit in which all layouts are defined.
+#include "runtime/emu/model_wgmma.h"
+
+#include <string.h>
+
+#include "runtime/emu/model_fused.h"
+#include "runtime/emu/model_matmul.h"
+
+enum {
+    ROWS_A = 64,
+    ROWS_MAX = 256,
+    PIECE = 16,             // bytes
+    K_BYTES = 32,           // one instruction's k of one row, every type
+    WINDOW_MASK = 0x3ffff,  // descriptors address 256 KiB
+    K_MAX = 32,             // elements, of the types that multiply as floats
+};
+
+struct tmg_matrix_descriptor tmg_matrix_descriptor_decode(uint64_t bits) {
+    static const enum tmg_swizzle modes[4] = {TMG_SWIZZLE_NONE, TMG_SWIZZLE_128B, TMG_SWIZZLE_64B,
+                                              TMG_SWIZZLE_32B};
+    return (struct tmg_matrix_descriptor){
+        .start = (uint32_t)(bits & 0x3fff) << 4,
+        .leading_offset = (uint32_t)(bits >> 16 & 0x3fff) << 4,
+        .stride_offset = (uint32_t)(bits >> 32 & 0x3fff) << 4,
+        .base_offset = (uint32_t)(bits >> 49 & 7),
+        .swizzle = modes[bits >> 62],
+    };
+}
+
+uint64_t tmg_matrix_descriptor_encode(const struct tmg_matrix_descriptor *descriptor) {
+    static const uint64_t codes[TMG_SWIZZLE_COUNT] = {
+        [TMG_SWIZZLE_128B] = 1, [TMG_SWIZZLE_64B] = 2, [TMG_SWIZZLE_32B] = 3};
+    return (uint64_t)(descriptor->start >> 4 & 0x3fff) |
+           (uint64_t)(descriptor->leading_offset >> 4 & 0x3fff) << 16 |
+           (uint64_t)(descriptor->stride_offset >> 4 & 0x3fff) << 32 |
+           (uint64_t)(descriptor->base_offset & 7) << 49 | codes[descriptor->swizzle] << 62;
+}
+
+// Address of a 16-byte piece. K-major: [line] is the row of MN, [piece] counts along k.
+// MN-major: [line] is k, [piece] counts along MN. The canonical layouts of 9.7.15.5.1.2.1.3.
+static uint32_t piece_address(const struct tmg_matrix_descriptor *d, bool mn_major, uint32_t line,
+                              uint32_t piece) {
+    uint32_t span = tmg_swizzle_rules[d->swizzle].span / PIECE;
+    uint32_t offset = line % 8 * span * PIECE;
+    if (d->swizzle == TMG_SWIZZLE_NONE) {
+        offset += mn_major ? line / 8 * d->leading_offset + piece * d->stride_offset
+                           : line / 8 * d->stride_offset + piece * d->leading_offset;
+    } else {
+        offset += line / 8 * d->stride_offset;
+        offset +=
+            mn_major ? piece % span * PIECE + piece / span * d->leading_offset : piece * PIECE;
+    }
+    uint32_t address = (d->start + offset) & WINDOW_MASK;
+    return tmg_swizzle_address_based(d->swizzle, address, d->base_offset) & WINDOW_MASK;
+}
+
+uint32_t tmg_matrix_address(const struct tmg_matrix_descriptor *descriptor, bool mn_major,
+                            int element_bits, uint32_t mn, uint32_t k) {
+    uint32_t line = mn_major ? k : mn;
+    uint32_t byte = (mn_major ? mn : k) * (uint32_t)element_bits / 8;
+    return piece_address(descriptor, mn_major, line, byte / PIECE) + byte % PIECE;
+}
+
+static int element_bits(enum tmg_number type) {
+    return type == TMG_B1 ? 1 : 8 * tmg_number_bytes(type);
+}
+
+int tmg_wgmma_k(const struct tmg_wgmma *op) { return 8 * K_BYTES / element_bits(op->a); }
+
+int tmg_wgmma_d_registers(const struct tmg_wgmma *op) {
+    return op->d == TMG_F16 ? op->n / 4 : op->n / 2;
+}
+
+static bool is_integer(const struct tmg_wgmma *op) { return !tmg_number_is_float(op->a); }
+
+// The rows of PTX ISA 9.7.15.5.2: operand types that go together, and their accumulators.
+static const struct pairing {
+    enum tmg_number a, b;
+    bool f16, f32, s32;
+} pairings[] = {
+    {TMG_F16, TMG_F16, .f16 = true, .f32 = true},
+    {TMG_BF16, TMG_BF16, .f32 = true},
+    {TMG_TF32, TMG_TF32, .f32 = true},
+    {TMG_E4M3, TMG_E4M3, .f16 = true, .f32 = true},
+    {TMG_E4M3, TMG_E5M2, .f16 = true, .f32 = true},
+    {TMG_E5M2, TMG_E4M3, .f16 = true, .f32 = true},
+    {TMG_E5M2, TMG_E5M2, .f16 = true, .f32 = true},
+    {TMG_S8, TMG_S8, .s32 = true},
+    {TMG_S8, TMG_U8, .s32 = true},
+    {TMG_U8, TMG_S8, .s32 = true},
+    {TMG_U8, TMG_U8, .s32 = true},
+    {TMG_B1, TMG_B1, .s32 = true},
+};
+
+static bool has_pairing(const struct tmg_wgmma *op) {
+    for (size_t i = 0; i < sizeof pairings / sizeof *pairings; ++i) {
+        const struct pairing *p = &pairings[i];
+        if (p->a != op->a || p->b != op->b) continue;
+        return op->d == TMG_F16 ? p->f16 : op->d == TMG_F32 ? p->f32 : op->d == TMG_S32 && p->s32;
+    }
+    return false;
+}
+
+const char *tmg_wgmma_check(const struct tmg_wgmma *op) {
+    if (!has_pairing(op)) return "wgmma has no such combination of operand types";
+    if (op->n < 8 || op->n > 256 || op->n % 8) return "n is not 8, 16, ... 256";
+    if (is_integer(op) && op->n > 32 && op->n % 16) {
+        return "n of an integer wgmma is 8, 16, 24, 32, 48, ... in steps of 16";
+    }
+    bool half = op->a == TMG_F16 || op->a == TMG_BF16;
+    if ((op->transpose_a || op->transpose_b) && !half) return "only f16 and bf16 transpose";
+    if (op->transpose_a && op->a_in_registers) return "A in registers does not transpose";
+    if ((op->negate_a || op->negate_b) && is_integer(op)) return "integers are not negated";
+    if (op->satfinite && (!is_integer(op) || op->a == TMG_B1)) return ".satfinite is for s8 and u8";
+    return NULL;
+}
+
+// How an operand lies in shared memory: [lines] of [pieces] times 16 bytes.
+struct extent {
+    uint32_t lines, pieces;
+};
+
+static struct extent operand_extent(uint32_t rows, bool mn_major) {
+    // Only 16-bit types are MN-major: 16 lines of k, two bytes a row.
+    return mn_major ? (struct extent){16, rows * 2 / PIECE}
+                    : (struct extent){rows, K_BYTES / PIECE};
+}
+
+// Copies an operand out of shared memory to [dense], line after line; false with the first address
+// that is not in the window.
+static bool gather(const struct tmg_wgmma_operands *operands, uint64_t descriptor, bool mn_major,
+                   uint32_t rows, uint8_t *dense, uint32_t *bad_address) {
+    struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
+    struct extent extent = operand_extent(rows, mn_major);
+    for (uint32_t line = 0; line < extent.lines; ++line) {
+        for (uint32_t piece = 0; piece < extent.pieces; ++piece, dense += PIECE) {
+            uint32_t address = piece_address(&decoded, mn_major, line, piece);
+            if (address + PIECE > operands->smem_bytes) {
+                if (bad_address) *bad_address = address;
+                return false;
+            }
+            memcpy(dense, operands->smem + address, PIECE);
+        }
+    }
+    return true;
+}
+
+// A's fragment: lane (g, t), register i holds bytes 4t + 16(i/2) of row 16 warp + g + 8(i%2), for
+// every operand type (Figures 148, 150, 152 and 154).
+static void gather_registers(const struct tmg_wgmma_operands *operands, uint8_t *dense) {
+    for (int warp = 0; warp < 4; ++warp) {
+        for (int i = 0; i < 4; ++i) {
+            for (int lane = 0; lane < 32; ++lane) {
+                int row = 16 * warp + lane / 4 + 8 * (i % 2), byte = lane % 4 * 4 + 16 * (i / 2);
+                memcpy(dense + row * K_BYTES + byte, &operands->a[warp][i][lane], 4);
+            }
+        }
+    }
+}
+
+// D's registers against the dense 64 x n matrix: register [i] of a warp holds in lane l the element
+// at place(i)[offsets[l]].
+struct d_layout {
+    const struct tmg_wgmma *op;
+    bool f16;
+    int offsets[32];
+};
+
+static struct d_layout d_layout(const struct tmg_wgmma *op) {
+    struct d_layout layout = {.op = op, .f16 = op->d == TMG_F16};
+    for (int lane = 0; lane < 32; ++lane) {
+        layout.offsets[lane] =
+            tmg_wgmma_d_row(0, lane, 0, false) * op->n + tmg_wgmma_d_column(lane, 0, false);
+    }
+    return layout;
+}
+
+static float *d_place(const struct d_layout *layout, float *d, int warp, int i) {
+    return d + tmg_wgmma_d_row(warp, 0, i, layout->f16) * layout->op->n +
+           tmg_wgmma_d_column(0, i, layout->f16);
+}
+
+static void load_row(const struct d_layout *layout, const uint32_t *row, float *place) {
+    for (int lane = 0; lane < 32; ++lane) {
+        float *to = place + layout->offsets[lane];
+        if (layout->f16) {
+            to[0] = tmg_f16_to_f32((uint16_t)row[lane]);
+            to[1] = tmg_f16_to_f32((uint16_t)(row[lane] >> 16));
+        } else {
+            to[0] = tmg_f32_from_bits(row[lane]);
+        }
+    }
+}
+
+static void store_row(const struct d_layout *layout, uint32_t *row, const float *place) {
+    for (int lane = 0; lane < 32; ++lane) {
+        const float *from = place + layout->offsets[lane];
+        if (layout->f16) {
+            row[lane] = tmg_f32_to_f16_rn(from[0]) | (uint32_t)tmg_f32_to_f16_rn(from[1]) << 16;
+        } else {
+            row[lane] = from[0] != from[0] ? TMG_F32_NAN : tmg_f32_bits(from[0]);
+        }
+    }
+}
+
+// Integers: [place] holds the exact product; the accumulator's update wraps or saturates.
+static void accumulate_row(const struct d_layout *layout, uint32_t *row, const float *place) {
+    for (int lane = 0; lane < 32; ++lane) {
+        int32_t old = layout->op->scale_d ? (int32_t)row[lane] : 0;
+        int32_t sum = (int32_t)place[layout->offsets[lane]];
+        row[lane] = (uint32_t)tmg_accumulate_s32(old, sum, layout->op->satfinite);
+    }
+}
+
+// What to add the product to: the old D, or zero where it is not read or joins later.
+static void load_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
+                   float *d) {
+    if (!op->scale_d || is_integer(op)) {
+        memset(d, 0, (size_t)(ROWS_A * op->n) * sizeof *d);
+        return;
+    }
+    struct d_layout layout = d_layout(op);
+    for (int warp = 0; warp < 4; ++warp) {
+        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
+            load_row(&layout, operands->d[warp][i], d_place(&layout, d, warp, i));
+        }
+    }
+}
+
+static void store_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
+                    float *d) {
+    struct d_layout layout = d_layout(op);
+    for (int warp = 0; warp < 4; ++warp) {
+        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
+            uint32_t *row = operands->d[warp][i];
+            const float *place = d_place(&layout, d, warp, i);
+            if (is_integer(op))
+                accumulate_row(&layout, row, place);
+            else
+                store_row(&layout, row, place);
+        }
+    }
+}
+
+// .and.popc: counts common ones of 256-bit rows of A and B.
+static void multiply_b1(const uint8_t *dense_a, const uint8_t *dense_b, int n, float *d) {
+    for (int m = 0; m < ROWS_A; ++m) {
+        uint64_t a[4], b[4];
+        memcpy(a, dense_a + m * K_BYTES, sizeof a);
+        for (int column = 0; column < n; ++column) {
+            memcpy(b, dense_b + column * K_BYTES, sizeof b);
+            int ones = 0;
+            for (int i = 0; i < 4; ++i) ones += __builtin_popcountll(a[i] & b[i]);
+            d[m * n + column] += (float)ones;
+        }
+    }
+}
+
+// Dense operands, in bytes as in shared memory, to floats a[64][k] and b[k][n]; then multiplies.
+static void multiply_floats(const struct tmg_wgmma *op, const uint8_t *dense_a,
+                            const uint8_t *dense_b, float *d) {
+    float wide[ROWS_MAX * K_MAX], a[ROWS_A * K_MAX], b[ROWS_MAX * K_MAX];
+    int k = tmg_wgmma_k(op), n = op->n;
+    tmg_widen(op->a, dense_a, (size_t)(ROWS_A * k), op->negate_a ? -1 : 1,
+              op->transpose_a ? wide : a);
+    if (op->transpose_a) tmg_transpose(k, ROWS_A, wide, a);
+    tmg_widen(op->b, dense_b, (size_t)(n * k), op->negate_b ? -1 : 1, op->transpose_b ? b : wide);
+    if (!op->transpose_b) tmg_transpose(n, k, wide, b);
+    if (is_integer(op)) {
+        tmg_multiply(ROWS_A, n, k, a, b, d);
+    } else {
+        struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, true);
+        tmg_multiply_fused(&how, ROWS_A, n, k, a, b, d);
+    }
+}
+
+const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
+                          uint32_t *bad_address) {
+    uint8_t dense_a[ROWS_A * K_BYTES], dense_b[ROWS_MAX * K_BYTES];
+    float d[ROWS_A * ROWS_MAX];
+    uint32_t n = (uint32_t)op->n;
+    if (op->a_in_registers) {
+        gather_registers(operands, dense_a);
+    } else if (!gather(operands, operands->a_descriptor, op->transpose_a, ROWS_A, dense_a,
+                       bad_address)) {
+        return "matrix A lies outside of shared memory";
+    }
+    if (!gather(operands, operands->b_descriptor, op->transpose_b, n, dense_b, bad_address)) {
+        return "matrix B lies outside of shared memory";
+    }
+    load_d(op, operands, d);
+    if (op->a == TMG_B1) {
+        multiply_b1(dense_a, dense_b, op->n, d);
+    } else {
+        multiply_floats(op, dense_a, dense_b, d);
+    }
+    store_d(op, operands, d);
+    return NULL;
+}
+
+void tmg_wgmma_footprint(const struct tmg_wgmma *op, int operand, uint64_t descriptor,
+                         struct tmg_footprint *footprint) {
+    struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
+    bool mn_major = operand == 0 ? op->transpose_a : op->transpose_b;
+    struct extent extent = operand_extent(operand == 0 ? ROWS_A : (uint32_t)op->n, mn_major);
+    for (uint32_t line = 0; line < extent.lines; ++line) {
+        for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
+            uint32_t granule = piece_address(&decoded, mn_major, line, piece) / PIECE;
+            footprint->granules[granule / 64] |= UINT64_C(1) << granule % 64;
+        }
+    }
+}
+
+int tmg_footprint_each(const struct tmg_footprint *footprint,
+                       int (*visit)(void *context, uint32_t address, uint32_t bytes),
+                       void *context) {
+    uint32_t granule = 0, end = 64 * 256;
+    while (granule < end) {
+        uint64_t rest = footprint->granules[granule / 64] >> granule % 64;
+        if (!rest) {
+            granule = (granule / 64 + 1) * 64;
+            continue;
+        }
+        uint32_t first = granule + (uint32_t)__builtin_ctzll(rest);
+        for (granule = first; granule < end; ++granule) {
+            if (!(footprint->granules[granule / 64] >> granule % 64 & 1)) break;
+        }
+        int stop = visit(context, first * PIECE, (granule - first) * PIECE);
+        if (stop) return stop;
+    }
+    return 0;
+}

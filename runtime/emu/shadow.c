@@ -1,0 +1,226 @@
+// Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
+// written. Pages keep cells of 16 bytes and are split to 4 or 1 where a smaller access comes.
+#include "runtime/emu/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 256, INLINE_READERS = 3 };
+
+struct touch {
+    uint32_t time;
+    uint16_t agent;
+    uint8_t strong, async;
+    const struct emu_insn *insn;
+};
+
+struct readers {
+    uint32_t count, capacity;
+    struct touch list[];
+};
+
+struct cell {
+    struct touch write;      // time 0: never written
+    struct touch read;       // the latest reader since; time 0: none
+    struct readers *others;  // further readers since the write
+};
+
+struct page {
+    uint32_t shift;      // log2 of the bytes of a cell
+    struct cell *cells;  // NULL: nobody was here
+};
+
+struct emu_shadow {
+    uint32_t page_count;
+    struct page pages[];
+};
+
+struct emu_shadow *emu_shadow_new(uint32_t bytes) {
+    uint32_t count = (bytes + PAGE - 1) / PAGE;
+    struct emu_shadow *shadow = calloc(1, sizeof *shadow + count * sizeof *shadow->pages);
+
+    if (shadow != NULL) shadow->page_count = count;
+    return shadow;
+}
+
+static void free_cells(struct page *page) {
+    if (page->cells == NULL) return;
+    for (uint32_t i = 0; i < (uint32_t)PAGE >> page->shift; i++) free(page->cells[i].others);
+    free(page->cells);
+}
+
+void emu_shadow_delete(struct emu_shadow *shadow) {
+    if (shadow == NULL) return;
+    for (uint32_t i = 0; i < shadow->page_count; i++) free_cells(&shadow->pages[i]);
+    free(shadow);
+}
+
+static struct readers *copy_readers(const struct readers *from) {
+    if (from == NULL) return NULL;
+    size_t bytes = sizeof *from + from->capacity * sizeof *from->list;
+    struct readers *copy = malloc(bytes);
+    if (copy != NULL) memcpy(copy, from, bytes);
+    return copy;
+}
+
+// Splits the page's cells to 1 << shift bytes. Where memory is out the page stays coarse.
+static void refine(struct page *page, uint32_t shift) {
+    struct cell *cells = calloc(PAGE >> shift, sizeof *cells);
+
+    if (cells == NULL) return;
+    for (uint32_t i = 0; page->cells != NULL && i < (uint32_t)PAGE >> shift; i++) {
+        cells[i] = page->cells[i >> (page->shift - shift)];
+        cells[i].others = copy_readers(cells[i].others);
+    }
+    free_cells(page);
+    page->cells = cells;
+    page->shift = shift;
+}
+
+// ---- the rule: of two touches, one a write, one happens before the other ----
+
+static const char *toucher_name(const struct emu_toucher *toucher, char *text, size_t size) {
+    char warp[64];
+
+    emu_warp_text(toucher->warp, warp, sizeof warp);
+    if (toucher->what == NULL)
+        snprintf(text, size, "%s", warp);
+    else
+        snprintf(text, size, "%s of %s", toucher->what, warp);
+    return text;
+}
+
+static const char *earlier_name(const struct emu_cta *cta, const struct touch *touch, char *text,
+                                size_t size) {
+    const struct emu_cluster *cluster = cta->cluster;
+    uint32_t agent = touch->agent;
+
+    for (unsigned i = 0; i < cluster->cta_count; i++) {
+        const struct emu_cta *owner = &cluster->ctas[i];
+        if (agent < owner->warp_count) return emu_warp_text(&owner->warps[agent], text, size);
+        agent -= owner->warp_count;
+    }
+    snprintf(text, size, "an asynchronous operation");
+    return text;
+}
+
+static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                     const struct touch *before, bool before_wrote,
+                     const struct emu_toucher *toucher, bool fence_missing) {
+    char who[128], other[128], where[300];
+    const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
+
+    toucher_name(toucher, who, sizeof who);
+    earlier_name(cta, before, other, sizeof other);
+    emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
+    if (fence_missing)
+        emu_report(toucher->warp, toucher->insn, EMU_MISSING_PROXY_FENCE,
+                   "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
+                   "  written at %s\n  no fence.proxy.async lies between the two",
+                   who, verb, offset, other, where);
+    else
+        emu_report(toucher->warp, toucher->insn, EMU_RACE,
+                   "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s",
+                   who, verb, offset, other, before_wrote ? "writes" : "reads",
+                   before->async ? " asynchronously" : "", where);
+}
+
+static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
+    return touch->strong && toucher->strong;
+}
+
+// Is the earlier write visible to [toucher]?
+static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                        const struct cell *cell, const struct emu_toucher *toucher) {
+    const struct touch *write = &cell->write;
+
+    if (write->time == 0 || write->agent == toucher->agent || same_kind(write, toucher)) return;
+    const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
+    if (view[write->agent] >= write->time) return;
+    complain(cta, offset, use, write, true, toucher,
+             toucher->async && toucher->clock->seen[write->agent] >= write->time);
+}
+
+static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                       const struct touch *read, const struct emu_toucher *toucher) {
+    if (read->time != 0 && read->agent != toucher->agent && !same_kind(read, toucher) &&
+        toucher->clock->seen[read->agent] < read->time)
+        complain(cta, offset, use, read, false, toucher, false);
+}
+
+static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch) {
+    struct touch *last = &cell->read;
+
+    if (last->time == 0 || last->agent == touch.agent ||
+        toucher->clock->seen[last->agent] >= last->time) {
+        *last = touch;
+        return;
+    }
+    struct readers *others = cell->others;
+    for (uint32_t i = 0; others != NULL && i < others->count; i++)
+        if (others->list[i].agent == touch.agent ||
+            toucher->clock->seen[others->list[i].agent] >= others->list[i].time) {
+            others->list[i] = *last;
+            *last = touch;
+            return;
+        }
+    if (others == NULL || others->count == others->capacity) {
+        uint32_t capacity = others ? 2 * others->capacity : INLINE_READERS;
+        struct readers *grown = realloc(others, sizeof *grown + capacity * sizeof *grown->list);
+        if (grown == NULL) return;
+        if (others == NULL) grown->count = 0;
+        grown->capacity = capacity;
+        cell->others = others = grown;
+    }
+    others->list[others->count++] = *last;
+    *last = touch;
+}
+
+static void note_write(struct cell *cell, struct touch touch) {
+    cell->write = touch;
+    cell->read.time = 0;
+    if (cell->others != NULL) cell->others->count = 0;
+}
+
+static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
+                       const struct emu_toucher *toucher, struct touch touch) {
+    if (use != EMU_WRITE && cell->write.time == 0) {
+        emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
+                   "shared memory at 0x%x was never written", offset);
+        cell->write.time = 1;  // once is enough
+        cell->write.agent = touch.agent;
+        cell->write.insn = touch.insn;
+    }
+    check_write(cta, offset, use, cell, toucher);
+    if (use == EMU_READ) {
+        note_read(cell, toucher, touch);
+        return;
+    }
+    check_read(cta, offset, use, &cell->read, toucher);
+    for (uint32_t i = 0; cell->others != NULL && i < cell->others->count; i++)
+        check_read(cta, offset, use, &cell->others->list[i], toucher);
+    note_write(cell, touch);
+}
+
+void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
+                      const struct emu_toucher *toucher) {
+    struct touch touch = {toucher->time, (uint16_t)toucher->agent, toucher->strong, toucher->async,
+                          toucher->insn};
+    uint32_t end = offset + bytes, odd = offset | end;
+    uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : 0;
+
+    while (offset < end) {
+        struct page *page = &cta->shadow->pages[offset / PAGE];
+        uint32_t stop = (offset / PAGE + 1) * PAGE < end ? (offset / PAGE + 1) * PAGE : end;
+        if (page->cells == NULL || page->shift > shift) refine(page, shift);
+        if (page->cells == NULL) return;
+        for (; offset < stop; offset += 1u << page->shift) {
+            struct cell *cell = &page->cells[(offset % PAGE) >> page->shift];
+            const struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
+            if (same->time == touch.time && same->agent == touch.agent &&
+                same->insn == touch.insn && (use == EMU_READ || cell->read.time == 0))
+                continue;
+            touch_cell(cta, cell, offset, use, toucher, touch);
+        }
+    }
+}
