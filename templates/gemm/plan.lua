@@ -196,6 +196,26 @@ function plan.plan(s)
     return p
 end
 
+-- The section of explain on how D is written. Sectors of 32 bytes are counted for one store of a warp: 8 rows of 8
+-- columns. Where rows begin anywhere, such a piece crosses into one more sector in 3 of 8 cases (fp32: in 3 of 4).
+function plan.explain(s, p)
+    local rows
+    if s.math == "fma" then
+        return {}
+    elseif p.store then
+        rows = { { "by TMA", ("boxes of %d x %d, in whole sectors"):format(s.epilogue.tile.m, s.epilogue.tile.n) },
+            { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }
+    else
+        local wide = s.problem.d == "fp32"
+        rows = { { "from registers", "a warp writes pieces of 8 columns in 8 rows" },
+            { "N of whole sectors", ("a multiple of %d: 8 sectors a store, each %s"):format(wide and 8 or 16,
+                wide and "whole" or "half written; the next store has the other half") },
+            { "any other even N", ("about %d sectors a store, %s written in part"):format(wide and 14 or 11,
+                wide and "most" or "all") } }
+    end
+    return { { title = "stores of D", rows = rows } }
+end
+
 -- CUDA expression for the descriptor units (16 bytes) from the start of a stage to K step i
 local function k_step(operand)
     local per_chunk = operand.span // 32
