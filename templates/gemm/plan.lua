@@ -73,7 +73,7 @@ end
 local function smem_plan(s, p)
     local members = {
         { name = "a", bytes = s.stages * p.a.stage_bytes, align = 1024, doc = "tiles of A, a stage each" },
-        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 128, doc = "tiles of B, a stage each" },
+        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 1024, doc = "tiles of B, a stage each" },
     }
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
