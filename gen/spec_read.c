@@ -176,7 +176,8 @@ static struct spec_node *parse_set(struct arena *arena, struct diag *diag, const
                                    int line) {
     struct diag_place place = {.file = "--set", .line = line, .column = 1};
     const char *equals = strchr(set, '='), *legal = "--set KEY=VALUE, as in --set tile.m=128";
-    if (!equals || equals == set || strstr(set, "..") || *set == '.' || equals[-1] == '.') {
+    const char *gap = strstr(set, "..");
+    if (!equals || equals == set || (gap && gap < equals) || *set == '.' || equals[-1] == '.') {
         diag_error(diag, place, legal, "'%s' sets nothing", set);
         return NULL;
     }

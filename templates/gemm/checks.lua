@@ -152,13 +152,11 @@ local list = {
         end
     end },
     { "fixed dimensions", check = function(s, p, fail)
-        local n_multiple = s.epilogue.store == "tma" and (s.problem.d == "fp32" and 4 or 8) or 2
-        for _, rule in ipairs { { "n", n_multiple }, { "k", 8 } } do
-            local dim, multiple = rule[1], rule[2]
-            local value = s.problem[dim]
-            if s.math == "wgmma" and value ~= "dynamic" and value % multiple ~= 0 then
-                fail("problem." .. dim, ("problem.%s: %d is no multiple of %d, as 16-byte strides want"):format(dim,
-                    value, multiple), ("a multiple of %d"):format(multiple))
+        for _, dim in ipairs { "n", "k" } do
+            local value, multiple = s.problem[dim], p.multiples[dim]
+            if value ~= "dynamic" and value % multiple ~= 0 then
+                fail("problem." .. dim, ("problem.%s: %d is no multiple of %d: %s"):format(dim, value, multiple,
+                    p.why_multiples[dim]), ("a multiple of %d"):format(multiple))
             end
         end
     end },

@@ -154,4 +154,5 @@ return {
     plan = plan.plan,
     env = plan.env,
     manifest = manifest,
+    explain = plan.explain,
 }

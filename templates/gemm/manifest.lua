@@ -3,14 +3,12 @@
 
 local bytes_of = { bf16 = 2, fp16 = 2, fp32 = 4 }
 
-local function dims(s)
-    local n_multiple = s.epilogue.store == "tma" and 16 // bytes_of[s.problem.d] or 2
-    local multiples = { m = 1, n = s.math == "fma" and 1 or n_multiple, k = s.math == "fma" and 1 or 8 }
+local function dims(s, p)
     local list = {}
     for i, name in ipairs { "m", "n", "k" } do
         local fields = { { "name", name } }
-        if multiples[name] > 1 then
-            fields[#fields + 1] = { "multiple_of", multiples[name] }
+        if p.multiples[name] > 1 then
+            fields[#fields + 1] = { "multiple_of", p.multiples[name] }
         end
         if s.problem[name] ~= "dynamic" then
             fields[#fields + 1] = { "value", s.problem[name] }
@@ -93,7 +91,7 @@ return function(s, p)
         { "source", s.name .. ".cu" },
         { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
         { "shared_memory", p.smem_bytes },
-        { "dims", dims(s) }, { "tensors", tensors(s, p) }, { "grid", grid(s) }, { "params", parameters(p) },
+        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s) }, { "params", parameters(p) },
         { "workspace", json.object { { "rule", "none" } } },
         { "barriers", barriers(p) }, { "roles", roles(p) },
         { "reference", json.object { { "name", "gemm" }, { "ops", json.array(s.epilogue.ops) } } },

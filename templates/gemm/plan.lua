@@ -73,7 +73,7 @@ end
 local function smem_plan(s, p)
     local members = {
         { name = "a", bytes = s.stages * p.a.stage_bytes, align = 1024, doc = "tiles of A, a stage each" },
-        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 128, doc = "tiles of B, a stage each" },
+        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 1024, doc = "tiles of B, a stage each" },
     }
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
@@ -168,8 +168,21 @@ local function parameter_plan(s, p)
     return list
 end
 
+-- What each dimension must be a multiple of, and why. TMA wants rows of whole 16 bytes: of A and B, and of D where
+-- it stores them; the direct store writes pairs of columns.
+local function multiples(s)
+    if s.math == "fma" then
+        return { m = 1, n = 1, k = 1 }, {}
+    end
+    local tma = s.epilogue.store == "tma"
+    return { m = 1, n = tma and (s.problem.d == "fp32" and 4 or 8) or 2, k = 8 },
+        { n = tma and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
+          k = "rows of A and B in whole 16 bytes, for TMA" }
+end
+
 function plan.plan(s)
     local p = s.math == "fma" and plan_naive(s) or plan_wgmma(s)
+    p.multiples, p.why_multiples = multiples(s)
     p.bias = false
     for _, op in ipairs(s.epilogue.ops) do
         p.bias = p.bias or op == "bias"
@@ -181,6 +194,26 @@ function plan.plan(s)
             or "ceil(n / tile.n) x ceil(m / tile.m)",
     }
     return p
+end
+
+-- The section of explain on how D is written. Sectors of 32 bytes are counted for one store of a warp: 8 rows of 8
+-- columns. Where rows begin anywhere, such a piece crosses into one more sector in 3 of 8 cases (fp32: in 3 of 4).
+function plan.explain(s, p)
+    local rows
+    if s.math == "fma" then
+        return {}
+    elseif p.store then
+        rows = { { "by TMA", ("boxes of %d x %d, in whole sectors"):format(s.epilogue.tile.m, s.epilogue.tile.n) },
+            { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }
+    else
+        local wide = s.problem.d == "fp32"
+        rows = { { "from registers", "a warp writes pieces of 8 columns in 8 rows" },
+            { "N of whole sectors", ("a multiple of %d: 8 sectors a store, each %s"):format(wide and 8 or 16,
+                wide and "whole" or "half written; the next store has the other half") },
+            { "any other even N", ("about %d sectors a store, %s written in part"):format(wide and 14 or 11,
+                wide and "most" or "all") } }
+    end
+    return { { title = "stores of D", rows = rows } }
 end
 
 -- CUDA expression for the descriptor units (16 bytes) from the start of a stage to K step i
