@@ -7,6 +7,7 @@
 //     problem: {dtype: fp32, b: dynamic, q: dynamic, heads: 8, channels: 32, points: 4,
 //        padded: false, levels: [[100, 134], [50, 67], [25, 34], [13, 17]]}
 //     mapping: gather
+//     value_layout: given
 //     threads: 1024
 //     math: fp32
 //     lanes: 8

@@ -7,6 +7,7 @@
 //     problem: {dtype: fp32, b: dynamic, q: dynamic, heads: 1, channels: 256, points: 1,
 //        padded: false, levels: [[9, 11]]}
 //     mapping: gather
+//     value_layout: given
 //     threads: 256
 //     math: fp32
 //     lanes: 32

@@ -1,5 +1,6 @@
-// The reference of the deform_attn family: bilinear samples of all levels, weighted and summed, in float64.
-// The whole result is checked by its sums over channels with random signs: each costs one sample, not one a channel.
+// The reference of the deform_attn family: bilinear samples of all levels, weighted and summed, in
+// float64. The whole result is checked by its sums over channels with random signs: each costs one
+// sample, not one a channel.
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -11,21 +12,7 @@
 #include "runtime/reference/parallel.h"
 #include "runtime/reference/random.h"
 #include "runtime/reference/reference.h"
-
-enum { LEVELS_MAX = 8 };
-
-struct level {
-    int64_t height, width;  // without the border
-    int64_t pitch, first;   // stored pixels of a row; of the levels before
-};
-
-// What the manifest's "reference" says of the problem.
-struct layout {
-    int64_t heads, channels, points, border, pixels;
-    int level_count;
-    struct level levels[LEVELS_MAX];
-    bool packed;  // products are summed in halves for some points
-};
+#include "runtime/reference/value_layout.h"
 
 // The four pixels of one point: which of them count, and their weights. Rows and columns are those
 // that are stored.
@@ -35,50 +22,18 @@ struct sample {
     double blur;  // what the position's rounding may move a weight by
 };
 
-static int64_t member(const json_t *object, const char *name) {
-    return json_integer_value(json_object_get(object, name));
-}
-
-static struct layout layout_of(const struct tmg_manifest *manifest) {
-    const json_t *reference = manifest->reference, *levels = json_object_get(reference, "levels");
-    struct layout layout = {
-        .heads = member(reference, "heads"),
-        .channels = member(reference, "channels"),
-        .points = member(reference, "points"),
-        .border = json_is_true(json_object_get(reference, "padded")),
-        .packed = json_is_true(json_object_get(reference, "packed")),
-    };
-    for (size_t i = 0; i < json_array_size(levels) && i < LEVELS_MAX; ++i) {
-        const json_t *size = json_array_get(levels, i);
-        struct level *level = &layout.levels[layout.level_count++];
-        level->height = json_integer_value(json_array_get(size, 0));
-        level->width = json_integer_value(json_array_get(size, 1));
-        level->pitch = level->width + 2 * layout.border;
-        level->first = layout.pixels;
-        layout.pixels += level->pitch * (level->height + 2 * layout.border);
-    }
-    return layout;
-}
-
-static bool has_size(const struct tmg_manifest *manifest, const char *name, int64_t columns) {
-    const int found = tmg_manifest_tensor(manifest, name);
-    if (found < 0 || manifest->tensors[found].rank != 3) return false;
-    const struct tmg_extent *extent = &manifest->tensors[found].dims[2];
-    return extent->dim < 0 && extent->plus == columns;
-}
-
 static int accepts(const struct tmg_manifest *manifest) {
-    const struct layout layout = layout_of(manifest);
-    const int64_t row = layout.heads * layout.channels;
+    const struct value_layout layout = value_layout_of(manifest);
+    const int64_t row = layout.heads * layout.channels, record = (1 + layout.paired) * row;
     const int64_t points = layout.heads * layout.level_count * layout.points;
-    if (row < 1 || points < 1 ||
-        json_array_size(json_object_get(manifest->reference, "levels")) > LEVELS_MAX) {
+    if (points < 1) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST,
                         "%s: reference deform_attn needs heads, channels, points and 1..8 levels",
                         manifest->name);
     }
-    if (!has_size(manifest, "value", row) || !has_size(manifest, "out", row) ||
-        !has_size(manifest, "locations", 2 * points) || !has_size(manifest, "weights", points)) {
+    if (!value_rows_have(manifest, "value", record) || !value_rows_have(manifest, "out", row) ||
+        !value_rows_have(manifest, "locations", 2 * points) ||
+        !value_rows_have(manifest, "weights", points)) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST,
                         "%s: reference deform_attn needs tensors \"value\", \"locations\", "
                         "\"weights\" and \"out\" of rank 3 whose rows agree with its levels",
@@ -94,7 +49,7 @@ static int accepts(const struct tmg_manifest *manifest) {
 
 // One query, a few less and more than a warp's and a CTA's, queries that are the pixels, and more.
 static void shapes(const struct tmg_manifest *manifest, bool small, struct ref_shapes *list) {
-    const int64_t q = ref_tile(manifest, "q", 64), s = layout_of(manifest).pixels;
+    const int64_t q = ref_tile(manifest, "q", 64), s = value_layout_of(manifest).pixels;
     const int64_t emulated[][3] = {{1, s, 1}, {2, s, 9}};
     const int64_t full[][3] = {{1, s, 1},    {1, s, 7},    {3, s, q - 1}, {2, s, q + 1},
                                {5, s, 33},   {1, s, s},    {3, s, 4097},  {2, s, 3 * q + 5},
@@ -110,11 +65,11 @@ static void shapes(const struct tmg_manifest *manifest, bool small, struct ref_s
 
 // Zeros where a padded value has its borders.
 static void clear_borders(const struct ref_problem *problem, const struct ref_tensor *value) {
-    const struct layout layout = layout_of(problem->manifest);
+    const struct value_layout layout = value_layout_of(problem->manifest);
     const size_t bytes = num_types[value->dtype].bytes;
     for (int64_t batch = 0; batch < value->dims[0] * layout.border; ++batch) {
         for (int i = 0; i < layout.level_count; ++i) {
-            const struct level *level = &layout.levels[i];
+            const struct value_level *level = &layout.levels[i];
             for (int64_t pixel = 0; pixel < level->pitch * (level->height + 2); ++pixel) {
                 const int64_t y = pixel / level->pitch, x = pixel % level->pitch;
                 const bool inside = y > 0 && y <= level->height && x > 0 && x <= level->width;
@@ -128,17 +83,34 @@ static void clear_borders(const struct ref_problem *problem, const struct ref_te
     }
 }
 
-static const struct level *level_of_pixel(const struct layout *layout, int64_t pixel) {
-    int i = layout->level_count - 1;
-    while (i > 0 && pixel < layout->levels[i].first) --i;
-    return &layout->levels[i];
+// Where the value is paired, behind each head's channels those of the same head of the pixel to the
+// right, or zeros where there is none.
+static void repeat_neighbours(const struct ref_problem *problem, const struct ref_tensor *value) {
+    const struct value_layout layout = value_layout_of(problem->manifest);
+    const size_t bytes = num_types[value->dtype].bytes, head = (size_t)layout.channels * bytes;
+    if (!layout.paired) return;
+    for (int64_t batch = 0; batch < value->dims[0]; ++batch) {
+        for (int64_t pixel = 0; pixel < layout.pixels; ++pixel) {
+            const int64_t at = batch * value->strides[0] + pixel * value->strides[1];
+            char *record = (char *)value->data + (size_t)at * bytes;
+            const char *next = record + (size_t)value->strides[1] * bytes;
+            const bool alone = value_row_ends(&layout, pixel);
+            for (size_t i = 0; i < (size_t)layout.heads * 2 * head; i += 2 * head) {
+                if (alone)
+                    memset(record + i + head, 0, head);
+                else
+                    memcpy(record + i + head, next + i, head);
+            }
+        }
+    }
 }
 
 // Where query [q] of [queries] looks from, of 0..1: the pixel that it is, or would be if there were
 // as many queries as pixels.
-static void home_of(const struct layout *layout, int64_t q, int64_t queries, double *x, double *y) {
+static void home_of(const struct value_layout *layout, int64_t q, int64_t queries, double *x,
+                    double *y) {
     const int64_t pixel = (int64_t)((double)q * (double)layout->pixels / (double)queries);
-    const struct level *level = level_of_pixel(layout, pixel);
+    const struct value_level *level = value_level_of(layout, pixel);
     const int64_t row = (pixel - level->first) / level->pitch;
     const int64_t column = (pixel - level->first) % level->pitch;
     const double middle = layout->border ? -0.5 : 0.5;
@@ -157,14 +129,14 @@ static double odd_location(uint64_t bits) {
 // pixels of the query's own; else uniform, reaching over the edges, with odd ones among them.
 static void fill_locations(const struct ref_problem *problem, const struct ref_tensor *tensor,
                            uint64_t seed) {
-    const struct layout layout = layout_of(problem->manifest);
+    const struct value_layout layout = value_layout_of(problem->manifest);
     const char *kind = getenv("TMAGEN_LOCATIONS");
     const bool local = kind && !strcmp(kind, "local"), uniform = kind && !strcmp(kind, "uniform");
     const size_t bytes = num_types[tensor->dtype].bytes;
     const int64_t item = layout.level_count * layout.points;
     for (int64_t i = 0; i < tensor->count / 2; ++i) {
         const int64_t row = i / (layout.heads * item);
-        const struct level *level = &layout.levels[i % item / layout.points];
+        const struct value_level *level = &layout.levels[i % item / layout.points];
         double home[2] = {0, 0};
         if (local) {
             home_of(&layout, row % tensor->dims[1], tensor->dims[1], &home[0], &home[1]);
@@ -187,7 +159,7 @@ static int fill(const struct ref_problem *problem, struct ref_tensor *tensor, ui
     if (!strcmp(tensor->declared->name, "locations")) {
         fill_locations(problem, tensor, seed);
     } else if (!strcmp(tensor->declared->name, "weights")) {
-        const struct layout layout = layout_of(problem->manifest);
+        const struct value_layout layout = value_layout_of(problem->manifest);
         const double most = 2.0 / (double)(layout.level_count * layout.points);
         for (size_t i = 0; i < count; ++i) {
             num_encode(tensor->dtype, most * random_uniform(seed, i),
@@ -196,13 +168,14 @@ static int fill(const struct ref_problem *problem, struct ref_tensor *tensor, ui
     } else {
         if (random_normal(tensor->dtype, tensor->data, count, 1, seed)) return -1;
         clear_borders(problem, tensor);
+        repeat_neighbours(problem, tensor);
     }
     return 0;
 }
 
 // The pixels around position ([x], [y]), counted from the border, of a point of weight [weight].
-static struct sample sample_of(const struct layout *layout, const struct level *level, double x,
-                               double y, double weight) {
+static struct sample sample_of(const struct value_layout *layout, const struct value_level *level,
+                               double x, double y, double weight) {
     struct sample sample = {.pixel = {-1, -1, -1, -1}};
     if (!(x > 0 && x < (double)level->width + 1 && y > 0 && y < (double)level->height + 1)) {
         return sample;
@@ -225,11 +198,11 @@ static struct sample sample_of(const struct layout *layout, const struct level *
 }
 
 // Sample [point] of all points of item (b, q, head).
-static struct sample sample_at(const struct ref_problem *problem, const struct layout *layout,
+static struct sample sample_at(const struct ref_problem *problem, const struct value_layout *layout,
                                int64_t b, int64_t q, int64_t head, int64_t point) {
     const struct ref_tensor *locations = ref_tensor_find(problem, "locations");
     const struct ref_tensor *weights = ref_tensor_find(problem, "weights");
-    const struct level *level = &layout->levels[point / layout->points];
+    const struct value_level *level = &layout->levels[point / layout->points];
     const int64_t place = head * layout->level_count * layout->points + point;
     const double x = ref_read(locations, (int64_t[]){b, q, 2 * place});
     const double y = ref_read(locations, (int64_t[]){b, q, 2 * place + 1});
@@ -240,23 +213,24 @@ static struct sample sample_at(const struct ref_problem *problem, const struct l
 
 // What the arithmetic may cost, as a part of the sum of the products' magnitudes: fp32 sums, or
 // halves for weights, products and sums of a few points.
-static double arithmetic(const struct layout *layout, enum num_type dtype) {
+static double arithmetic(const struct value_layout *layout, enum num_type dtype) {
     if (!layout->packed) return 0x1p-19;
     return dtype == NUM_BF16 ? 0x1p-5 : 0x1p-8;  // three roundings of a weight, 32 of a sum
 }
 
 static struct ref_value element(const struct ref_problem *problem, const struct ref_tensor *out,
                                 const int64_t *index) {
-    const struct layout layout = layout_of(problem->manifest);
+    const struct value_layout layout = value_layout_of(problem->manifest);
     const struct ref_tensor *value = ref_tensor_find(problem, "value");
+    const int64_t head = index[2] / layout.channels;
+    const int64_t place = index[2] + (layout.paired ? head * layout.channels : 0);
     double sum = 0, magnitude = 0, blur = 0;
     for (int64_t i = 0; i < layout.level_count * layout.points; ++i) {
-        const struct sample sample =
-            sample_at(problem, &layout, index[0], index[1], index[2] / layout.channels, i);
+        const struct sample sample = sample_at(problem, &layout, index[0], index[1], head, i);
         for (int corner = 0; corner < 4; ++corner) {
             if (sample.pixel[corner] < 0) continue;
             const double pixel =
-                ref_read(value, (int64_t[]){index[0], sample.pixel[corner], index[2]});
+                ref_read(value, (int64_t[]){index[0], sample.pixel[corner], place});
             sum += sample.weight[corner] * pixel;
             magnitude += fabs(sample.weight[corner] * pixel);
             blur += sample.blur * fabs(pixel);
@@ -270,7 +244,7 @@ static struct ref_value element(const struct ref_problem *problem, const struct 
 }
 
 static double element_cost(const struct ref_problem *problem) {
-    const struct layout layout = layout_of(problem->manifest);
+    const struct value_layout layout = value_layout_of(problem->manifest);
     return 60.0 * (double)(layout.level_count * layout.points);
 }
 
@@ -279,7 +253,7 @@ static double element_cost(const struct ref_problem *problem) {
 struct check {
     const struct ref_problem *problem;
     const struct ref_tensor *value, *out;
-    struct layout layout;
+    struct value_layout layout;
     struct ref_spans *spans;
     double *signed_sums, *magnitudes;  // [batch][pixel][head]
     uint64_t seed;
@@ -306,11 +280,11 @@ static void sums_of(const struct check *check, const struct ref_tensor *tensor, 
 static void project_pixels(void *context, int64_t begin, int64_t end, int thread) {
     (void)thread;
     struct check *check = context;
-    const struct layout *layout = &check->layout;
+    const struct value_layout *layout = &check->layout;
     for (int64_t i = begin; i < end; ++i) {
         const int64_t head = i % layout->heads, pixel = i / layout->heads % layout->pixels;
         const int64_t batch = i / layout->heads / layout->pixels;
-        const int64_t index[] = {batch, pixel, head * layout->channels};
+        const int64_t index[] = {batch, pixel, head * layout->channels * (1 + layout->paired)};
         sums_of(check, check->value, ref_offset(check->value, index), &check->signed_sums[i],
                 &check->magnitudes[i]);
     }
@@ -318,7 +292,7 @@ static void project_pixels(void *context, int64_t begin, int64_t end, int thread
 
 // Lists the item's channels where their signed sum cannot be right.
 static void check_item(struct check *check, int64_t item) {
-    const struct layout *layout = &check->layout;
+    const struct value_layout *layout = &check->layout;
     const int64_t head = item % layout->heads, row = item / layout->heads;
     const int64_t q = row % check->out->dims[1], batch = row / check->out->dims[1];
     double want = 0, magnitude = 0, blur = 0, got, got_magnitude;
@@ -355,7 +329,7 @@ static int suspects(const struct ref_problem *problem, const struct ref_tensor *
     struct check check = {.problem = problem,
                           .value = ref_tensor_find(problem, "value"),
                           .out = out,
-                          .layout = layout_of(problem->manifest),
+                          .layout = value_layout_of(problem->manifest),
                           .spans = spans,
                           .seed = seed};
     if (check.layout.channels > CHANNELS_MAX) return 0;  // all the checking is by elements then
@@ -376,7 +350,7 @@ static int suspects(const struct ref_problem *problem, const struct ref_tensor *
 }
 
 static double flops(const struct ref_problem *problem) {
-    const struct layout layout = layout_of(problem->manifest);
+    const struct value_layout layout = value_layout_of(problem->manifest);
     return 8.0 * (double)(layout.level_count * layout.points) *
            (double)ref_tensor_find(problem, "out")->count;
 }

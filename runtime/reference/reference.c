@@ -9,10 +9,11 @@
 #include "runtime/reference/numbers.h"
 #include "runtime/reference/random.h"
 
-extern const struct reference reference_deform_attn, reference_gemm, reference_resample;
+extern const struct reference reference_deform_attn, reference_deform_pair, reference_gemm,
+    reference_resample;
 
-const struct reference *const references[] = {&reference_deform_attn, &reference_gemm,
-                                              &reference_resample, NULL};
+const struct reference *const references[] = {&reference_deform_attn, &reference_deform_pair,
+                                              &reference_gemm, &reference_resample, NULL};
 
 static const struct reference *find_name(const char *name) {
     for (size_t i = 0; references[i]; ++i) {

@@ -16,9 +16,9 @@ local function level_table(s, p, fail)
 end
 
 local function offsets(s, p, fail)
-    if p.pixels * p.pixel_bytes >= 1 << 31 then
+    if p.pixels * p.record_bytes >= 1 << 31 then
         fail("problem.levels", ("problem.levels: a batch of value takes %d bytes, offsets have 31 bits"):format(
-            p.pixels * p.pixel_bytes), "smaller or fewer levels")
+            p.pixels * p.record_bytes), "smaller or fewer levels")
     end
 end
 
@@ -95,11 +95,19 @@ local function boxes(s, p, fail)
     end
 end
 
+local function layout(s, p, fail)
+    if s.mapping == "roles" and p.paired then
+        fail("value_layout", "value_layout: paired is for lanes that load both columns themselves; producers bring "
+            .. "pixels of the given layout", "given; or mapping: plain or gather")
+    end
+end
+
 return {
     { "producers", check = producers },
     { "boxes", check = boxes },
     { "copies", check = copies },
     { "levels", check = level_table },
+    { "value layout", check = layout },
     { "offsets", check = offsets },
     { "vectors", check = vectors },
     { "packed math", check = packed },

@@ -26,6 +26,9 @@ local knobs = {
     { "mapping", type = "enum", values = { "plain", "roles", "gather" }, default = "gather",
       doc = "plain: a thread 16 bytes of channels, all by itself; roles: producer warps bring pixels into shared memory, "
           .. "consumer warps sum them; gather: the lanes of a query share its metadata and load themselves" },
+    { "value_layout", type = "enum", values = { "given", "paired" }, default = "given",
+      doc = "paired: value stores each pixel with its right neighbour, as deform_pair makes it, so that both columns of "
+          .. "a point are neighbours in memory" },
     { "threads", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "threads", doc = "threads of a CTA" },
     { "warps.producer", type = "int", min = 1, max = 8, default = 2, unit = "warps", when = has_roles,
       when_doc = "mapping is roles", doc = "warps that bring pixels; the others sum them" },

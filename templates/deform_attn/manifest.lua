@@ -21,7 +21,7 @@ end
 local function tensors(s, p)
     local dtype, points = s.problem.dtype, s.problem.heads * p.points_of_item
     return json.array {
-        tensor("value", dtype, { "b", "s", s.problem.heads * s.problem.channels }, "read", 16),
+        tensor("value", dtype, { "b", "s", p.record_bytes // p.bytes }, "read", 16),
         tensor("locations", dtype, { "b", "q", 2 * points }, "read", 2 * p.bytes),
         tensor("weights", dtype, { "b", "q", points }, "read", p.bytes),
         tensor("out", dtype, { "b", "q", s.problem.heads * s.problem.channels }, "write", 16),
@@ -86,6 +86,10 @@ end
 return function(s, p)
     local workspace = s.schedule == "dynamic" and json.object { { "rule", "bytes" }, { "bytes", 4 }, { "zeroed", true } }
         or json.object { { "rule", "none" } }
+    local reference = { { "name", "deform_attn" }, { "heads", s.problem.heads }, { "channels", s.problem.channels },
+        { "points", s.problem.points }, { "padded", s.problem.padded }, { "levels", levels(s) },
+        { "packed", s.math == "packed" } }
+    reference[#reference + 1] = p.paired and { "paired", true } or nil
     return json.object {
         { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "deform_attn" }, { "entry", s.name }, { "arch", s.arch },
         { "source", s.name .. ".cu" },
@@ -93,8 +97,6 @@ return function(s, p)
         { "shared_memory", p.smem_bytes },
         { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
         { "workspace", workspace }, { "barriers", barriers(p) }, { "roles", roles(p) },
-        { "reference", json.object { { "name", "deform_attn" }, { "heads", s.problem.heads },
-            { "channels", s.problem.channels }, { "points", s.problem.points }, { "padded", s.problem.padded },
-            { "levels", levels(s) }, { "packed", s.math == "packed" } } },
+        { "reference", json.object(reference) },
     }
 end

@@ -113,7 +113,7 @@ local function lane_plan(s, p)
     p.packed_math = s.math == "packed"
     p.narrow = is_narrow(s)
     -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
-    p.banks = s.lanes == 4 and s.problem.heads % 2 == 1 and p.passes == 1 and not p.narrow
+    p.banks = s.lanes == 4 and (s.problem.heads % 2 == 1 or p.paired) and p.passes == 1 and not p.narrow
     local largest = math.max(p.resident > 0 and p.resident_first or p.pixels, p.pixels - p.resident_first)
     p.compact = p.packed_math and s.problem.padded and largest <= 65536
     p.word_count = p.compact and 2 or p.packed_math and 3 or 5
@@ -241,6 +241,8 @@ function plan.plan(s)
     p.points_of_item = #p.levels * s.problem.points
     p.head_bytes = s.problem.channels * p.bytes
     p.pixel_bytes = s.problem.heads * p.head_bytes
+    p.paired = s.value_layout == "paired"
+    p.record_bytes = (p.paired and 2 or 1) * p.pixel_bytes            -- what value stores of a pixel
     p.vectors = p.head_bytes // 16
     p.narrow = is_narrow(s)
     p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"

@@ -120,6 +120,8 @@ local function gather_env(s, p, env)
         "ld_global_nc_no_allocate_" .. vectors[2 * p.chunk * p.bytes][2]
     env.weight_vector, env.load_weights = vectors[p.chunk * p.bytes][1],
         "ld_global_nc_no_allocate_" .. vectors[p.chunk * p.bytes][2]
+    -- records alternate by halves, resident pixels by columns: decode() must know which it is for
+    env.in_shared = p.paired and p.banks and p.resident > 0
     env.gather_signature = gather_signature(s, p, env.type)
     env.shared_argument = p.smem_bytes > 0 and ", shared" or ""
     env.shares_at = p.resident > 0 and p.smem_bytes > 0 and p.smem[#p.smem].offset or 0
@@ -149,6 +151,7 @@ function text.env(s, p)
         vector = 16 // p.bytes, packed_math = s.math == "packed", type = text.types[dtype],
         pack_pair = pack_pairs[dtype], low_half = dtype .. "_low_to_float", high_half = dtype .. "_high_to_float",
         minus_one_one = minus_one_one[dtype], one_zero = one_zero[dtype],
+        paired = p.paired, record_bytes = p.record_bytes, record = p.paired and "RECORD_BYTES" or "PIXEL_BYTES",
         below = p.narrow and "level.below" or "level.pitch", right = p.narrow and "level.right" or "1",
     }
     env.mul_pair = packed_suffix[dtype] and "mul_rn_" .. packed_suffix[dtype]

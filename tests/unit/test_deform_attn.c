@@ -1,5 +1,5 @@
-// The reference of deform_attn against samples worked out by hand, and its check of the whole against
-// outputs with one wrong element.
+// The reference of deform_attn against samples worked out by hand, and its check of the whole
+// against outputs with one wrong element.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static const char manifest_text[] =
     " \"shared_memory\": 0,"
     " \"dims\": [{\"name\": \"b\"}, {\"name\": \"s\", \"value\": %d}, {\"name\": \"q\"}],"
     " \"tensors\": ["
-    "  {\"name\": \"value\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"s\", 4], \"access\": "
+    "  {\"name\": \"value\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"s\", %d], \"access\": "
     "\"read\"},"
     "  {\"name\": \"locations\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"q\", 8],"
     "   \"access\": \"read\"},"
@@ -31,6 +31,7 @@ static const char manifest_text[] =
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
     " \"workspace\": {\"rule\": \"none\"}, \"reference\": {\"name\": \"deform_attn\","
     " \"heads\": 2, \"channels\": 2, \"points\": 1, \"padded\": %s, \"packed\": false,"
+    " \"paired\": %s,"
     " \"levels\": [[2, 3], [1, 1]]}}";
 
 enum { UNPADDED = 7, PADDED = 4 * 5 + 3 * 3 };
@@ -41,18 +42,19 @@ struct fixture {
     const struct ref_tensor *out;
 };
 
-static struct tmg_manifest *parse(int pixels, bool padded) {
+static struct tmg_manifest *parse(int pixels, bool padded, bool paired) {
     char text[sizeof manifest_text + 16];
     struct tmg_manifest *manifest = NULL;
-    snprintf(text, sizeof text, manifest_text, pixels, padded ? "true" : "false");
+    snprintf(text, sizeof text, manifest_text, pixels, paired ? 8 : 4, padded ? "true" : "false",
+             paired ? "true" : "false");
     assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
     return manifest;
 }
 
-static void make(struct fixture *f, bool padded, int64_t b, int64_t q) {
+static void make(struct fixture *f, bool padded, bool paired, int64_t b, int64_t q) {
     const int pixels = padded ? PADDED : UNPADDED;
     const int64_t dims[] = {b, pixels, q};
-    f->manifest = parse(pixels, padded);
+    f->manifest = parse(pixels, padded, paired);
     const struct reference *reference = ref_find(f->manifest);
     assert_non_null(reference);
     assert_int_equal(ref_problem_make(f->manifest, reference, dims, 0, &f->problem), TMAGEN_OK);
@@ -69,16 +71,16 @@ static float *data(struct fixture *f, const char *name) {
     return ref_tensor_find(&f->problem, name)->data;
 }
 
-// Channel 1 of head 1 at one point of the first level; the second level's weighs nothing. The pixels
-// of the level are 1 2 3 above 10 20 30.
-static double sampled(bool padded, float x, float y) {
+// Channel 1 of head 1 at one point of the first level; the second level's weighs nothing. The
+// pixels of the level are 1 2 3 above 10 20 30.
+static double sampled(bool padded, bool paired, float x, float y) {
     static const float pixels[] = {1, 2, 3, 10, 20, 30};
     struct fixture f;
-    make(&f, padded, 1, 1);
+    make(&f, padded, paired, 1, 1);
     const int pitch = padded ? 5 : 3, border = padded;
     for (int i = 0; i < 6; ++i) {
         const int pixel = (i / 3 + border) * pitch + i % 3 + border;
-        data(&f, "value")[pixel * 4 + 3] = pixels[i];
+        data(&f, "value")[paired ? pixel * 8 + 5 : pixel * 4 + 3] = pixels[i];
     }
     memcpy(data(&f, "locations") + 4, (const float[]){x, y, 0.5f, 0.5f}, 4 * sizeof(float));
     memcpy(data(&f, "weights") + 2, (const float[]){2, 0}, 2 * sizeof(float));
@@ -99,8 +101,9 @@ static void test_definition(void **state) {
                 {-0.2f, 0.5f, 0},     {0.5f, 1.3f, 0},        {NAN, 0.5f, 0},  // outside
                 {0.5f, NAN, 0},       {INFINITY, 0.5f, 0},    {0.5f, -INFINITY, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        for (int padded = 0; padded < 2; ++padded) {
-            assert_true(fabs(sampled(padded, rows[i].x, rows[i].y) - 2 * rows[i].value) < 1e-5);
+        for (int layout = 0; layout < 4; ++layout) {
+            const double got = sampled(layout & 1, layout & 2, rows[i].x, rows[i].y);
+            assert_true(fabs(got - 2 * rows[i].value) < 1e-5);
         }
     }
 }
@@ -109,7 +112,7 @@ static void test_definition(void **state) {
 static void test_inputs(void **state) {
     (void)state;
     struct fixture f;
-    make(&f, true, 3, 500);
+    make(&f, true, false, 3, 500);
     for (int i = 0; i < 4 * 6; ++i) assert_true(data(&f, "value")[i] == 0);
     int64_t odd = 0, outside = 0;
     const struct ref_tensor *locations = ref_tensor_find(&f.problem, "locations");
@@ -122,10 +125,30 @@ static void test_inputs(void **state) {
     drop(&f);
 }
 
-static void test_check_of_the_whole(void **state) {
+// Each head's right half is the left one of the next pixel, or zeros behind the end of a row.
+static void test_pairs(void **state) {
     (void)state;
+    for (int padded = 0; padded < 2; ++padded) {
+        static const int unpadded_ends[UNPADDED] = {0, 0, 1, 0, 0, 1, 1};
+        struct fixture f;
+        make(&f, padded, true, 2, 1);
+        const int pixels = padded ? PADDED : UNPADDED;
+        for (int i = 0; i < 2 * pixels * 8; ++i) {
+            if (i % 4 < 2) continue;
+            const int pixel = i / 8 % pixels;
+            const bool end = !padded      ? unpadded_ends[pixel]
+                             : pixel < 20 ? pixel % 5 == 4
+                                          : (pixel - 20) % 3 == 2;
+            const float *value = data(&f, "value");
+            assert_true(value[i] == (end ? 0 : value[i + 6]));
+        }
+        drop(&f);
+    }
+}
+
+static void check_the_whole(bool paired) {
     struct fixture f;
-    make(&f, true, 3, 77);
+    make(&f, true, paired, 3, 77);
     float *out = data(&f, "out");
     for (int64_t i = 0; i < f.out->count; ++i) {
         int64_t index[TMAGEN_MAX_RANK];
@@ -149,10 +172,16 @@ static void test_check_of_the_whole(void **state) {
     drop(&f);
 }
 
+static void test_check_of_the_whole(void **state) {
+    (void)state;
+    check_the_whole(false);
+    check_the_whole(true);
+}
+
 // A table of levels that doesn't add up to the rows of value is refused.
 static void test_accepts(void **state) {
     (void)state;
-    struct tmg_manifest *manifest = parse(UNPADDED + 1, false);
+    struct tmg_manifest *manifest = parse(UNPADDED + 1, false, false);
     const struct reference *reference = ref_find(manifest);
     assert_true(!reference || reference->accepts(manifest) == TMAGEN_ERROR_MANIFEST);
     tmg_manifest_free(manifest);
@@ -160,9 +189,8 @@ static void test_accepts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_check_of_the_whole),
+        cmocka_unit_test(test_definition), cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_pairs),      cmocka_unit_test(test_check_of_the_whole),
         cmocka_unit_test(test_accepts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
