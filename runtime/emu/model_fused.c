@@ -15,6 +15,7 @@ enum { LANES = 8, K_MAX = 32, N_MAX = 256, NO_EXPONENT = -4000 };
 
 typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t ints __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint32_t uints __attribute__((vector_size(32), aligned(4), may_alias));
 typedef double doubles __attribute__((vector_size(64), aligned(8), may_alias));
 typedef int64_t longs __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -90,21 +91,24 @@ INLINE ints term(floats b_significand, ints b_exponent, float a_significand, int
 }
 
 // The sum of 8 columns of a row as exact integers, in units of 2^(largest - fraction_bits).
-// In two halves: 16 terms below 2^27 each stay within 32 bits. [k] is even.
+// In two halves: 16 terms below 2^27 each stay within 32 bits; those of a NaN wrap, and are replaced
+// by the caller. [k] is even.
 INLINE doubles sum_terms(const struct tmg_fused *how, int k, const float *a_significand,
                          const int32_t *a_exponent, const floats *b_significand,
                          const ints *b_exponent, floats c, ints c_exponent, ints *largest) {
     ints most = larger(c_exponent, (ints){0} + how->least);
     for (int i = 0; i < k; ++i) most = larger(most, b_exponent[i] + a_exponent[i]);
     ints shift = how->fraction_bits - most;
-    ints even = term(c, c_exponent, 1, shift), odd = {0};
+    uints even = (uints)term(c, c_exponent, 1, shift), odd = {0};
     for (int i = 0; i < k; i += 2) {
-        even += term(b_significand[i], b_exponent[i], a_significand[i], shift + a_exponent[i]);
-        odd += term(b_significand[i + 1], b_exponent[i + 1], a_significand[i + 1],
-                    shift + a_exponent[i + 1]);
+        even +=
+            (uints)term(b_significand[i], b_exponent[i], a_significand[i], shift + a_exponent[i]);
+        odd += (uints)term(b_significand[i + 1], b_exponent[i + 1], a_significand[i + 1],
+                           shift + a_exponent[i + 1]);
     }
     *largest = most;
-    return __builtin_convertvector(even, doubles) + __builtin_convertvector(odd, doubles);
+    return __builtin_convertvector((ints)even, doubles) +
+           __builtin_convertvector((ints)odd, doubles);
 }
 
 // To f16, to nearest. A sum has too many bits for f32, and rounding twice is wrong: cut to f32 with
