@@ -125,20 +125,20 @@ struct copy {
     char letter;
 };
 
-// fill and dump: each thread moves every [threads]th word.
+// fill and dump: each thread moves every [threads]th word. The last statement's ';' is the text's.
 static void translate_copy(struct form *form, struct text *body, const struct copy *copy) {
     unsigned step = 4 * form->table->threads;
     const char *space = copy->global ? "global" : "shared", *base = copy->global ? "g4" : "s4";
     if (copy->bytes % step) reject(form->text, "not a whole number of words a thread");
     for (unsigned at = 0; at < copy->bytes; at += step) {
+        if (at) text_add(body, ";\n");
         if (copy->fill) {
             text_add(body, "st.%s.b32 [%s+%u], ", space, base, copy->at + at);
             add_register(form, body, '$', copy->letter);
-            text_add(body, ";\n");
         } else {
             text_add(body, "ld.%s.b32 ", space);
             add_register(form, body, '=', 'i');
-            text_add(body, ", [%s+%u];\n", base, copy->at + at);
+            text_add(body, ", [%s+%u]", base, copy->at + at);
         }
     }
 }
@@ -168,9 +168,9 @@ static void translate(struct form *form, size_t number) {
         bool word_starts = at == form->text || !is_word(at[-1]);
         end = at + 1;
         if (*at == '$' || *at == '=' || *at == '+') {
-            bool offset = *at == '+' && isdigit((unsigned char)at[1]);
-            if (!offset) end = translate_mark(form, &body, &start, at);
-            else text_add(&body, "+");
+            bool mark = isalpha((unsigned char)at[1]) || at[1] == '{';
+            if (mark) end = translate_mark(form, &body, &start, at);
+            else text_add(&body, "%c", *at);
         } else if (word_starts && parse_copy(at, &copy, &end)) {
             translate_copy(form, &body, &copy);
         } else if (*at == '#') {
