@@ -221,10 +221,14 @@ EMU_HANDLER(lop3_bool)
 {
     uint32_t found = 0, q = emu_pred(warp, insn->op[6]);
 
-    EMU_EACH_LANE (lane, mask)
-        found |= (uint32_t)(lop3_of(emu_r32(warp, insn->op[2])[lane], emu_r32(warp, insn->op[3])[lane],
-                                    emu_r32(warp, insn->op[4])[lane], insn->op[5]) != 0) << lane;
-    emu_set_pred(warp, insn->op[0], mask, insn->word == WORD_AND ? found & q : found | q);
+    EMU_EACH_LANE (lane, mask) {
+        uint32_t result = lop3_of(emu_r32(warp, insn->op[2])[lane], emu_r32(warp, insn->op[3])[lane],
+                                  emu_r32(warp, insn->op[4])[lane], insn->op[5]);
+        found |= (uint32_t)(result != 0) << lane;
+        emu_r32(warp, insn->op[0])[lane] = result;
+    }
+    if (insn->op[1] != EMU_NO_PC)
+        emu_set_pred(warp, insn->op[1], mask, insn->word == WORD_AND ? found & q : found | q);
     return EMU_NEXT;
 }
 
@@ -430,7 +434,7 @@ const struct emu_op emu_ops_bits[] = {
     {"szext.clamp.I32", "daa", szext_clamp, 0},
     {"szext.wrap.I32", "daa", szext_wrap, 0},
     {"lop3.b32", "daaan", lop3, 0},
-    {"lop3.BOOL.b32", "Qaaanp", lop3_bool, 0},
+    {"lop3.BOOL.b32", "Xaaanp", lop3_bool, 0},
     {"prmt.b32", "daaa", prmt, 0},
     {"prmt.b32.f4e", "daaa", prmt_mode, 0},
     {"prmt.b32.b4e", "daaa", prmt_mode, 1},
@@ -453,6 +457,8 @@ const struct emu_op emu_ops_bits[] = {
     {"selp.B16", "daap", selp_32, 0},
     {"selp.B32", "daap", selp_32, 0},
     {"selp.B64", "daap", selp_64, 0},
+    {"slct.I16.s32", "daai", slct, 0},
+    {"slct{.ftz}.I16.f32", "daai", slct, 0},
     {"slct.B32.s32", "daai", slct, 0},
     {"slct{.ftz}.B32.f32", "daai", slct, 0},
     {"slct.B64.s32", "daai", slct, 0},
