@@ -101,12 +101,12 @@ EMU_BINARY(div_u32, 32, uint32_t, uint32_t, b ? a / b : UINT32_MAX)
 EMU_BINARY(div_s32, 32, int32_t, uint32_t, b ? (int64_t)a / b : -1)
 EMU_BINARY(div_u64, 64, uint64_t, uint64_t, b ? a / b : UINT64_MAX)
 EMU_BINARY(div_s64, 64, int64_t, uint64_t, b == 0 ? -1 : b == -1 ? (int64_t)(-(uint64_t)a) : a / b)
-EMU_BINARY(rem_u16, 32, uint16_t, uint16_t, b ? a % b : a)
-EMU_BINARY(rem_s16, 32, int16_t, uint16_t, b ? a % b : a)
-EMU_BINARY(rem_u32, 32, uint32_t, uint32_t, b ? a % b : a)
-EMU_BINARY(rem_s32, 32, int32_t, uint32_t, b ? (int64_t)a % b : a)
-EMU_BINARY(rem_u64, 64, uint64_t, uint64_t, b ? a % b : a)
-EMU_BINARY(rem_s64, 64, int64_t, uint64_t, b == 0 ? a : b == -1 ? 0 : a % b)
+EMU_BINARY(rem_u16, 32, uint16_t, uint16_t, b ? a % b : -1)
+EMU_BINARY(rem_s16, 32, int16_t, uint16_t, b ? a % b : -1)
+EMU_BINARY(rem_u32, 32, uint32_t, uint32_t, b ? a % b : UINT32_MAX)
+EMU_BINARY(rem_s32, 32, int32_t, uint32_t, b ? (int64_t)a % b : -1)
+EMU_BINARY(rem_u64, 64, uint64_t, uint64_t, b ? a % b : UINT64_MAX)
+EMU_BINARY(rem_s64, 64, int64_t, uint64_t, b == 0 ? -1 : b == -1 ? 0 : a % b)
 
 /* ---- signs, minimum and maximum ---- */
 
