@@ -373,7 +373,9 @@ EMU_HANDLER(slct)
     EMU_EACH_LANE (lane, mask) {
         uint32_t c = emu_r32(warp, insn->op[3])[lane];
         bool first = !(c >> 31);
-        if (insn->type[1] == T_F32)
+        if (insn->type[1] == T_F32 && insn->flags & F_FTZ && !(c & 0x7f800000))
+            first = true;
+        else if (insn->type[1] == T_F32)
             first = (c & 0x7fffffff) <= 0x7f800000 && (first || (c << 1) == 0);
         emu_set(warp, insn->op[0] | wide, lane, emu_get(warp, insn->op[first ? 1 : 2] | wide, lane));
     }
