@@ -58,7 +58,7 @@ static const struct row bits_rows[] = {
     EXACTLY("slct<|.ftz>.b64.f32 =l, $l, $l, $f;"),
     EXACTLY("slct<|.ftz>.b16.f32 =h, $h, $h, $f;"),
     EXACTLY("mov.b32 =i, $i; @$p add.u32 r0, r0, $i; @!a1 xor.b32 r0, r0, $i;"),
-    EXACTLY("mov.u32 =i, <%laneid|%tid.x|%ntid.x|%ctaid.x|%nctaid.x|%warpid|%nwarpid|WARP_SZ>;"),
+    EXACTLY("mov.u32 =i, <%laneid|%tid.x|%ntid.x|%ctaid.x|%nctaid.x|%nwarpid|WARP_SZ>;"),
     EXACTLY("mov.u32 =i, %lanemask_<eq|le|lt|ge|gt>;"),
     EXACTLY("mov.u32 =i, $i; LOOP_#: add.u32 r0, r0, 3; .reg .pred q; and.b32 word, r0, 15;"
             " setp.ne.u32 q, word, 5; @q bra LOOP_#; @$p bra BEHIND_#; mul.lo.u32 r0, r0, r0;"

@@ -25,11 +25,20 @@ static const struct row float_rows[] = {
     EXACTLY("<abs|neg>.f64 =d, $d;"),
     EXACTLY("copysign.f64 =d, $d, $d;"),
     EXACTLY("testp.<finite|infinite|number|notanumber|normal|subnormal>.f64 =p, $d;"),
+    // just below the smallest normal number: what .ftz looks at
+    EXACTLY("or.b32 word, $z, 0x20350f52; .reg .b32 other; or.b32 other, a0, 0x1fb4fa95;"
+            " mul" ROUND ".ftz.f32 =f, word, other;"),
+    EXACTLY("or.b32 word, $z, 0x20350f52; .reg .b32 other; or.b32 other, a0, 0x1fb4fa95;"
+            " fma" ROUND ".ftz.f32 =f, word, other, a0;"),
+    EXACTLY("or.b32 word, $z, 0x3f7fffff; .reg .b32 other; or.b32 other, a0, 0x00800000;"
+            " mul" ROUND ".ftz.f32 =f, word, other;"),
+    EXACTLY("or.b32 word, $z, 0x1fffffff; .reg .b32 other; or.b32 other, a0, 0x5e800000;"
+            " div" ROUND ".ftz.f32 =f, word, other;"),
     {"div.<approx|full>" FTZ ".f32 =f, $f, $f;", {ULP, 2}, NULL},
     {"rcp.approx" FTZ ".f32 =f, $f;", {ULP, 1}, NULL},
     {"sqrt.approx" FTZ ".f32 =f, $f;", {RELATIVE, 0x1p-23}, NULL},
     {"rsqrt.approx" FTZ ".f32 =f, $f;", {RELATIVE, 0x1.13p-23}, NULL},
-    {"<sin|cos>.approx" FTZ ".f32 =f, $F;", {ABSOLUTE, 0x1.6ap-21}, NULL},
+    {"<sin|cos>.approx" FTZ ".f32 =f, $a;", {ABSOLUTE, 0x1.6ap-21}, NULL},
     {"lg2.approx" FTZ ".f32 =f, $f;", {MIXED, 0x1p-22}, NULL},
     {"ex2.approx" FTZ ".f32 =f, $f;", {ULP, 2}, NULL},
     {"tanh.approx.f32 =f, $f;", {RELATIVE, 0x1p-11}, NULL},

@@ -25,6 +25,9 @@ static const struct row half_rows[] = {
     EXACTLY("<abs|neg><|.ftz>.f16x2 =X, $X;"),
     EXACTLY("<abs|neg>.bf16 =y, $y;"),
     EXACTLY("<abs|neg>.bf16x2 =Y, $Y;"),
+    // just below the smallest normal number: what .ftz looks at
+    EXACTLY("or.b32 word, $z, 0x21a921a9; .reg .b32 other; or.b32 other, a0, 0x1da71da7;"
+            " mul.rn.ftz.f16x2 =X, word, other; fma.rn.ftz.f16x2 =X, word, other, a0;"),
 #define EX2_F16 {RELATIVE, 0x1.13p-10}
 #define EX2_BF16 {RELATIVE, 0x1p-7}
 #define TANH_F16 {ABSOLUTE, 0x1.03p-11}

@@ -20,6 +20,8 @@ static const struct class classes[] = {
     {'y', ".b16", 2, FLOAT, 8, 7, 16, false},     // bf16
     {'X', ".b32", 4, FLOAT, 5, 10, 32, false},    // two f16
     {'Y', ".b32", 4, FLOAT, 8, 7, 32, false},     // two bf16
+    {'z', ".b32", 4, SMALL, 1, 0, 32, false},     // zero, that no compiler knows of
+    {'a', ".b32", 4, MODERATE, 8, 23, 32, true},  // an angle within two pi
     {'F', ".b32", 4, MODERATE, 8, 23, 32, true},  // finite numbers around 1, for sums
     {'t', ".b32", 4, MODERATE, 8, 10, 32, true},  // tf32
     {'D', ".b64", 8, MODERATE, 11, 52, 64, true},
@@ -106,6 +108,7 @@ static uint64_t moderate(const struct class *class, uint64_t *state) {
     uint64_t sign = random >> 63 << (class->exponent + class->fraction);
     int range = class->exponent < 5 ? 7 : class->exponent == 5 ? 12 : 14;
     if (random % 32 == 0) return sign;
+    if (class->letter == 'a') return sign | assemble(class, 2 - (int)(random / 32 % 24), fraction & 0x47ffff);
     if (random % 32 == 1) return sign | (fraction & ((UINT64_C(1) << class->fraction) - 1));
     return sign | assemble(class, (int)(random / 32 % (unsigned)range) - range / 2, fraction);
 }
