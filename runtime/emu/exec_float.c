@@ -67,17 +67,19 @@ static double add_odd(double a, double b)
     return to_odd(sum, (a - a_part) + (b - b_part));
 }
 
-/* The sum or product is below every normal number, before it is rounded: .ftz then gives zero even
-   where it would round up to 2^-126 (observed). */
-static float flush_tiny(double exact, float rounded)
-{
-    return fabs(exact) < 0x1p-126 && fabsf(rounded) == 0x1p-126f ? copysignf(0, rounded) : rounded;
-}
-
 static float round_f32(double value, uint8_t round)
 {
     return tmg_f32_from_bits(
         (uint32_t)tmg_number_from_double(TMG_F32, value, (enum tmg_round)round, false));
+}
+
+/* What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
+   to a subnormal's few bits would give 2^-126 (observed). */
+static float flush_tiny(double exact, float rounded, uint8_t round)
+{
+    bool tiny = fabsf(rounded) == 0x1p-126f && fabsf(round_f32(exact * 0x1p64, round)) < 0x1p-62f;
+
+    return tiny ? copysignf(0, rounded) : rounded;
 }
 
 enum { OP_ADD, OP_SUB, OP_MUL, OP_FMA, OP_DIV, OP_RCP, OP_SQRT };
@@ -113,7 +115,7 @@ static float directed(int op, float a, float b, float c, uint8_t round, uint32_t
             return -0.0f;
     }
     float rounded = round_f32(q, round);
-    return flags & F_FTZ ? flush_tiny(q, rounded) : rounded;
+    return flags & F_FTZ ? flush_tiny(q, rounded, round) : rounded;
 }
 
 #define F32_BINARY(name, OP, EXPR)                                                                  \
@@ -135,8 +137,8 @@ static float directed(int op, float a, float b, float c, uint8_t round, uint32_t
     }
 F32_BINARY(add_f32, OP_ADD, a + b)
 F32_BINARY(sub_f32, OP_SUB, a - b)
-F32_BINARY(mul_f32, OP_MUL, flags & F_FTZ ? flush_tiny((double)a * b, a * b) : a * b)
-F32_BINARY(div_f32, OP_DIV, flags & F_FTZ ? flush_tiny((double)a / b, a / b) : a / b)
+F32_BINARY(mul_f32, OP_MUL, flags & F_FTZ ? flush_tiny((double)a * b, a * b, ROUND_RN) : a * b)
+F32_BINARY(div_f32, OP_DIV, flags & F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
 
 EMU_HANDLER(fma_f32)
 {
@@ -149,7 +151,7 @@ EMU_HANDLER(fma_f32)
         float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags), c = f32_in(pc[lane], flags);
         float r = simple ? fmaf(a, b, c) : directed(OP_FMA, a, b, c, insn->round, flags);
         if (simple && flags & F_FTZ && fabsf(r) == 0x1p-126f)
-            r = flush_tiny(add_odd((double)a * b, c), r);
+            r = flush_tiny(add_odd((double)a * b, c), r, ROUND_RN);
         d[lane] = f32_out(r, flags);
     }
     return EMU_NEXT;
@@ -258,13 +260,16 @@ static int host_round(uint8_t round)
     }
 }
 
-/* Of several NaNs the last operand's is the result (observed). */
+/* Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed). */
 static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z)
 {
     volatile double a = f64(x), b = f64(y), c = f64(z), r; /* volatile: for fesetround */
 
-    if (isnan(c) || isnan(b) || isnan(a))
-        return quiet_f64(isnan(c) ? z : isnan(b) ? y : x);
+    if (isnan(c) || isnan(b) || isnan(a)) {
+        if (op == OP_DIV && isnan(a))
+            return quiet_f64(x);
+        return quiet_f64(isnan(b) ? y : isnan(c) ? z : x);
+    }
     switch (op) {
     case OP_ADD: r = a + b; break;
     case OP_SUB: r = a - b; break;
