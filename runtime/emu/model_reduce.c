@@ -70,7 +70,7 @@ static uint64_t add_f64(uint64_t a, uint64_t b, bool far) {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    if (far && (x != x || y != y)) return x != x ? a : b;
+    if (far && (x != x || y != y)) return y != y ? b : a;
     x += y;
     memcpy(&a, &x, sizeof a);
     return a;
