@@ -26,9 +26,9 @@ static void announce(const struct form *form, size_t program, size_t *shown) {
 }
 
 // Compares [count] threads of a slot; returns how good it is.
-static enum verdict compare_slot(const struct form *form, size_t program, size_t slot, uint64_t seed,
-                                 const uint64_t *expected, const uint64_t *got, size_t count,
-                                 size_t *shown) {
+static enum verdict compare_slot(const struct form *form, size_t program, size_t slot,
+                                 uint64_t seed, const uint64_t *expected, const uint64_t *got,
+                                 size_t count, size_t *shown) {
     const struct class *class = class_of(form->out[slot]);
     enum verdict verdict = EQUAL;
     for (size_t i = 0; i < count; ++i) {

@@ -34,10 +34,9 @@ static int make_buffers(struct run *run, uint64_t seed) {
     for (size_t f = 0; f < run->count && !status; ++f)
         for (size_t slot = 0; slot < run->forms[f].in_count; ++slot)
             for (size_t i = 0; i < run->threads; ++i)
-                values[at++] = input_value(class_of(run->forms[f].in[slot]), run->forms[f].key,
-                                           seed, slot, i);
-    if (!status)
-        status = backend->upload(run->device->state, run->buffers[0], values, bytes[0]);
+                values[at++] =
+                    input_value(class_of(run->forms[f].in[slot]), run->forms[f].key, seed, slot, i);
+    if (!status) status = backend->upload(run->device->state, run->buffers[0], values, bytes[0]);
     free(values);
     return status;
 }
@@ -100,8 +99,7 @@ int execute(tmagen_device *device, const struct form *forms, size_t count, uint6
     int status = *results ? make_buffers(&run, seed) : TMAGEN_ERROR_MEMORY;
     if (!status) status = make_params(&run);
     if (!status) status = launch(&run, text);
-    if (!status)
-        status = device->backend->download(device->state, *results, run.buffers[1], bytes);
+    if (!status) status = device->backend->download(device->state, *results, run.buffers[1], bytes);
     for (int i = 0; i < BUFFERS; ++i)
         if (run.buffers[i]) device->backend->free(device->state, run.buffers[i]);
     if (status) {

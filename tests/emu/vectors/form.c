@@ -95,7 +95,7 @@ static void add_register(struct form *form, struct text *body, char mark, char l
     text_add(body, "r%zu", slot);
 }
 
-// '$', '=' or '+' and what follows. A '+' is an input that is moved to the result at the very start.
+// '$', '=' or '+' and what follows. A '+' is an input that is moved to the result at the start.
 static const char *translate_mark(struct form *form, struct text *body, struct text *start,
                                   const char *at) {
     char mark = *at++;
@@ -164,13 +164,17 @@ static void translate(struct form *form, size_t number) {
     const char *end;
     struct copy copy;
     text_add(&start, "%s", "");
-    for (const char *at = form->text; *at; at = end) {
+    text_add(&body, "%s", "");
+    const char *begin = strncmp(form->text, "map(", 4) ? form->text : strchr(form->text, ')') + 1;
+    for (const char *at = begin; *at; at = end) {
         bool word_starts = at == form->text || !is_word(at[-1]);
         end = at + 1;
         if (*at == '$' || *at == '=' || *at == '+') {
             bool mark = isalpha((unsigned char)at[1]) || at[1] == '{';
-            if (mark) end = translate_mark(form, &body, &start, at);
-            else text_add(&body, "%c", *at);
+            if (mark)
+                end = translate_mark(form, &body, &start, at);
+            else
+                text_add(&body, "%c", *at);
         } else if (word_starts && parse_copy(at, &copy, &end)) {
             translate_copy(form, &body, &copy);
         } else if (*at == '#') {

@@ -10,20 +10,22 @@ static void add_prologue(struct text *text, const struct form *forms, size_t cou
         if (forms[i].row->map) text_add(text, ",\n.param .align 64 .b8 map%zu[128]", i);
     text_add(text, ")\n.reqntid %u\n{\n.shared .align 1024 .b8 sm[%d];\n", table->threads,
              SHARED_BYTES);
-    text_add(text, ".reg .b64 pi, po, g, g4, g8, g16, map, wide;\n"
-                   ".reg .b32 tid, cta, s4, s8, s16, word;\n"
-                   "mov.u32 tid, %%tid.x;\nmov.u32 cta, %%ctaid.x;\n"
-                   "ld.param.u64 pi, [p_in];\nld.param.u64 po, [p_out];\n"
-                   "ld.param.u64 g, [p_scratch];\n"
-                   "cvta.to.global.u64 pi, pi;\ncvta.to.global.u64 po, po;\n"
-                   "cvta.to.global.u64 g, g;\n"
-                   "mad.lo.u32 word, cta, %u, tid;\nmul.wide.u32 wide, word, 8;\n"
-                   "add.u64 pi, pi, wide;\nadd.u64 po, po, wide;\n"
-                   "mul.wide.u32 wide, cta, %d;\nadd.u64 g, g, wide;\n",
+    text_add(text,
+             ".reg .b64 pi, po, g, g4, g8, g16, map, wide;\n"
+             ".reg .b32 tid, cta, s4, s8, s16, word;\n"
+             "mov.u32 tid, %%tid.x;\nmov.u32 cta, %%ctaid.x;\n"
+             "ld.param.u64 pi, [p_in];\nld.param.u64 po, [p_out];\n"
+             "ld.param.u64 g, [p_scratch];\n"
+             "cvta.to.global.u64 pi, pi;\ncvta.to.global.u64 po, po;\n"
+             "cvta.to.global.u64 g, g;\n"
+             "mad.lo.u32 word, cta, %u, tid;\nmul.wide.u32 wide, word, 8;\n"
+             "add.u64 pi, pi, wide;\nadd.u64 po, po, wide;\n"
+             "mul.wide.u32 wide, cta, %d;\nadd.u64 g, g, wide;\n",
              table->threads, SCRATCH_BYTES);
     for (unsigned size = 4; size <= 16; size *= 2)
-        text_add(text, "mul.wide.u32 wide, tid, %u;\nadd.u64 g%u, g, wide;\n"
-                       "mov.u32 word, sm;\nmad.lo.u32 s%u, tid, %u, word;\n",
+        text_add(text,
+                 "mul.wide.u32 wide, tid, %u;\nadd.u64 g%u, g, wide;\n"
+                 "mov.u32 word, sm;\nmad.lo.u32 s%u, tid, %u, word;\n",
                  size, size, size, size);
 }
 

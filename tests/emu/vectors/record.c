@@ -7,7 +7,7 @@
 #include "tests/emu/vectors/vectors.h"
 
 // Forms with many results are mostly kept as hashes, or the files would be too large.
-enum { FULL_SLOTS = 8, KNOWN_LANES = 32 };
+enum { FULL_SLOTS = 8, KNOWN_LANES = 16 };
 
 size_t recorded_in_full(const struct form *form) {
     size_t all = (size_t)form->table->threads * form->table->rounds;

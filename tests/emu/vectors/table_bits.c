@@ -2,7 +2,8 @@
 // Shift counts go past the width, fields past the end.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
 
 static const struct row bits_rows[] = {
     EXACTLY("<and|or|xor>.b16 =h, $h, $h;"),

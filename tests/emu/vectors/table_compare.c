@@ -2,8 +2,9 @@
 // Each type with its comparisons, once alone and once combined with a predicate.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
-#define SIGNED "<eq|ne|lt|le|gt|ge>"
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define SIGNED   "<eq|ne|lt|le|gt|ge>"
 #define UNSIGNED "<eq|ne|lo|ls|hi|hs|lt|ge>"
 #define FLOATING "<eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan>"
 

@@ -2,12 +2,13 @@
 // Results of 8 bits are extended to the register, as PTX says; all rounding modes, sat, relu, ftz.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
-#define INT16 "<u8|s8|u16|s16>"
-#define INT32 "<u32|s32>"
-#define INT64 "<u64|s64>"
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define INT16  "<u8|s8|u16|s16>"
+#define INT32  "<u32|s32>"
+#define INT64  "<u64|s64>"
 #define TO_INT "<rni|rzi|rmi|rpi>"
-#define ROUND "<rn|rz|rm|rp>"
+#define ROUND  "<rn|rz|rm|rp>"
 
 static const struct row convert_rows[] = {
     EXACTLY("cvt." INT16 "." INT16 " =h, $h;"),

@@ -2,9 +2,10 @@
 // The bounds are those of the tables of each instruction in the manual.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
 #define ROUND "<.rn|.rz|.rm|.rp>"
-#define FTZ "<|.ftz>"
+#define FTZ   "<|.ftz>"
 
 static const struct row float_rows[] = {
     EXACTLY("<add|sub|mul>" ROUND FTZ "<|.sat>.f32 =f, $f, $f;"),

@@ -2,11 +2,12 @@
 // relu, sat, ftz, NaN and xorsign in the combinations that sm_90 has.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
-#define BOTH(text, bound)                                                                          \
-    {text ".f16 =x, $x;", bound, NULL}, {text ".f16x2 =X, $X;", bound, NULL}
-#define BRAIN(text, bound)                                                                         \
-    {text ".bf16 =y, $y;", bound, NULL}, {text ".bf16x2 =Y, $Y;", bound, NULL}
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define BOTH(text, bound) \
+    {text ".f16 =x, $x;", bound, NULL}, { text ".f16x2 =X, $X;", bound, NULL }
+#define BRAIN(text, bound) \
+    {text ".bf16 =y, $y;", bound, NULL}, { text ".bf16x2 =Y, $Y;", bound, NULL }
 
 static const struct row half_rows[] = {
     EXACTLY("<add|sub|mul>.rn<|.ftz><|.sat>.f16 =x, $x, $x;"),
@@ -28,10 +29,14 @@ static const struct row half_rows[] = {
     // just below the smallest normal number: what .ftz looks at
     EXACTLY("or.b32 word, $z, 0x21a921a9; .reg .b32 other; or.b32 other, a0, 0x1da71da7;"
             " mul.rn.ftz.f16x2 =X, word, other; fma.rn.ftz.f16x2 =X, word, other, a0;"),
-#define EX2_F16 {RELATIVE, 0x1.13p-10}
-#define EX2_BF16 {RELATIVE, 0x1p-7}
-#define TANH_F16 {ABSOLUTE, 0x1.03p-11}
-#define TANH_BF16 {ABSOLUTE, 0x1p-8}
+#define EX2_F16 \
+    { RELATIVE, 0x1.13p-10 }
+#define EX2_BF16 \
+    { RELATIVE, 0x1p-7 }
+#define TANH_F16 \
+    { ABSOLUTE, 0x1.03p-11 }
+#define TANH_BF16 \
+    { ABSOLUTE, 0x1p-8 }
     BOTH("ex2.approx", EX2_F16),
     BRAIN("ex2.approx.ftz", EX2_BF16),
     BOTH("tanh.approx", TANH_F16),

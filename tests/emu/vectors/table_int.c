@@ -2,7 +2,8 @@
 // Division by zero is left to the machine by PTX; the record holds what the GPU gives.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
 
 static const struct row int_rows[] = {
     EXACTLY("<add|sub|mul.lo|mul.hi|div|rem|min|max>.<u16|s16> =h, $h, $h;"),
@@ -32,10 +33,14 @@ static const struct row int_rows[] = {
     EXACTLY("sub.cc.<u32|s32> =i, $i, $i; subc.cc.<u32|s32> =i, $i, $i; subc.u32 =i, $i, $i;"),
     EXACTLY("add.cc.<u64|s64> =l, $l, $l; addc.cc.<u64|s64> =l, $l, $l; addc.u64 =l, $l, $l;"),
     EXACTLY("sub.cc.<u64|s64> =l, $l, $l; subc.cc.<u64|s64> =l, $l, $l; subc.u64 =l, $l, $l;"),
-    EXACTLY("mad.lo.cc.<u32|s32> =i, $i, $i, $i; madc.hi.cc.<u32|s32> =i, a0, a1, $i; addc.u32 =i, $i, $i;"),
-    EXACTLY("mad.hi.cc.<u32|s32> =i, $i, $i, $i; madc.lo.cc.<u32|s32> =i, $i, $i, $i; madc.hi.u32 =i, $i, $i, $i;"),
-    EXACTLY("mad.lo.cc.<u64|s64> =l, $l, $l, $l; madc.hi.cc.<u64|s64> =l, a0, a1, $l; addc.u64 =l, $l, $l;"),
-    EXACTLY("mad.hi.cc.<u64|s64> =l, $l, $l, $l; madc.lo.cc.<u64|s64> =l, $l, $l, $l; madc.hi.u64 =l, $l, $l, $l;"),
+    EXACTLY("mad.lo.cc.<u32|s32> =i, $i, $i, $i; madc.hi.cc.<u32|s32> =i, a0, a1, $i; addc.u32 =i, "
+            "$i, $i;"),
+    EXACTLY("mad.hi.cc.<u32|s32> =i, $i, $i, $i; madc.lo.cc.<u32|s32> =i, $i, $i, $i; madc.hi.u32 "
+            "=i, $i, $i, $i;"),
+    EXACTLY("mad.lo.cc.<u64|s64> =l, $l, $l, $l; madc.hi.cc.<u64|s64> =l, a0, a1, $l; addc.u64 =l, "
+            "$l, $l;"),
+    EXACTLY("mad.hi.cc.<u64|s64> =l, $l, $l, $l; madc.lo.cc.<u64|s64> =l, $l, $l, $l; madc.hi.u64 "
+            "=l, $l, $l, $l;"),
     EXACTLY("dp4a.<u32|s32>.<u32|s32> =i, $i, $i, $i;"),
     EXACTLY("dp2a.<lo|hi>.<u32|s32>.<u32|s32> =i, $i, $i, $i;"),
 };

@@ -2,9 +2,11 @@
 // PTX leaves the order of a float sum open; the emulator claims the hardware's, so all are exact.
 #include "tests/emu/vectors/vectors.h"
 
-#define EXACTLY(text) {text, {EXACT, 0}, NULL}
-#define MMA(shape, types, d, a, b, c) \
-    EXACTLY("mma.sync.aligned." shape ".row.col." types " ={" d "}, ${" a "}, ${" b "}, ${" c "};")
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define MMA(shape, types, d, a, b, c)                                                             \
+    EXACTLY("mma.sync.aligned." shape ".row.col." types " ={" d "}, ${" a "}, ${" b "}, ${" c "}" \
+            ";")
 
 static const struct row matrix_rows[] = {
     MMA("m16n8k8", "f16.f16.f16.f16", "2X", "2k", "1k", "2k"),
@@ -28,21 +30,32 @@ static const struct row matrix_rows[] = {
     MMA("m8n8k16", "s32.<s8|u8>.<s8|u8>.s32", "2i", "1i", "1i", "2i"),
     MMA("m16n8k16", "s32.<s8|u8>.<s8|u8>.s32", "4i", "2i", "1i", "4i"),
     MMA("m16n8k32", "s32.<s8|u8>.<s8|u8>.s32", "4i", "4i", "2i", "4i"),
-    EXACTLY("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.<s8|u8>.s32 ={4i}, ${4i}, ${2i}, ${4i};"),
-    EXACTLY("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.<and|xor>.popc ={2i}, ${1i}, ${1i}, ${2i};"),
-    EXACTLY("mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.<and|xor>.popc ={4i}, ${2i}, ${1i}, ${4i};"),
-    EXACTLY("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.<and|xor>.popc ={4i}, ${4i}, ${2i}, ${4i};"),
+    EXACTLY("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.<s8|u8>.s32 ={4i}, ${4i}, ${2i}, "
+            "${4i};"),
+    EXACTLY("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.<and|xor>.popc ={2i}, ${1i}, ${1i}, "
+            "${2i};"),
+    EXACTLY("mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.<and|xor>.popc ={4i}, ${2i}, ${1i}, "
+            "${4i};"),
+    EXACTLY("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.<and|xor>.popc ={4i}, ${4i}, ${2i}, "
+            "${4i};"),
     MMA("m8n8k4", "f64.f64.f64.f64", "2d", "1D", "1D", "2D"),
     MMA("m16n8k4", "f64.f64.f64.f64", "4d", "2D", "1D", "4D"),
     MMA("m16n8k8", "f64.f64.f64.f64", "4d", "4D", "2D", "4D"),
     MMA("m16n8k16", "f64.f64.f64.f64", "4d", "8D", "4D", "4D"),
-    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x1<|.trans>.shared.b16 ={1i}, [s16];"),
-    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x2<|.trans>.shared.b16 ={2i}, [s16];"),
-    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 ={4i}, [s16];"),
-    EXACTLY("fill(0,512,i); bar.sync 0; xor.b32 word, s16, 0x90; ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 ={4i}, [word];"),
-    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x1<|.trans>.shared.b16 [s16], ${1i}; bar.sync 0; dump(0,512);"),
-    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x2<|.trans>.shared.b16 [s16], ${2i}; bar.sync 0; dump(0,512);"),
-    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 [s16], ${4i}; bar.sync 0; dump(0,512);"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x1<|.trans>.shared.b16 ={1i}, "
+            "[s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x2<|.trans>.shared.b16 ={2i}, "
+            "[s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 ={4i}, "
+            "[s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; xor.b32 word, s16, 0x90; "
+            "ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 ={4i}, [word];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x1<|.trans>.shared.b16 [s16], "
+            "${1i}; bar.sync 0; dump(0,512);"),
+    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x2<|.trans>.shared.b16 [s16], "
+            "${2i}; bar.sync 0; dump(0,512);"),
+    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 [s16], "
+            "${4i}; bar.sync 0; dump(0,512);"),
     EXACTLY("movmatrix.sync.aligned.m8n8.trans.b16 =i, $i;"),
 };
 

@@ -10,10 +10,11 @@ static const struct class classes[] = {
     {'i', ".b32", 4, INTEGER, 0, 0, 32, false},
     {'l', ".b64", 8, INTEGER, 0, 0, 64, false},
     {'p', ".pred", 4, PREDICATE, 0, 0, 1, false},
-    {'s', ".b32", 4, SMALL, 72, 0, 32, false},    // a shift: past both widths
-    {'n', ".b32", 4, SMALL, 32, 0, 32, false},    // a lane
-    {'u', ".b32", 4, SMALL, 256, 0, 32, false},   // a byte
-    {'c', ".b32", 4, INTEGER, 0, 0, 13, false},   // shfl's clamp and segment
+    {'s', ".b32", 4, SMALL, 72, 0, 32, false},   // a shift: past both widths
+    {'n', ".b32", 4, SMALL, 32, 0, 32, false},   // a lane
+    {'u', ".b32", 4, SMALL, 256, 0, 32, false},  // a byte
+    {'c', ".b32", 4, INTEGER, 0, 0, 13, false},  // shfl's clamp and segment
+    {'e', ".b32", 4, INTEGER, 0, 0, 23, false},  // a subnormal f32
     {'f', ".b32", 4, FLOAT, 8, 23, 32, false},
     {'d', ".b64", 8, FLOAT, 11, 52, 64, false},
     {'x', ".b16", 2, FLOAT, 5, 10, 16, false},    // f16
@@ -27,8 +28,8 @@ static const struct class classes[] = {
     {'D', ".b64", 8, MODERATE, 11, 52, 64, true},
     {'k', ".b32", 4, MODERATE, 5, 10, 32, true},
     {'K', ".b32", 4, MODERATE, 8, 7, 32, true},
-    {'g', ".b32", 4, MODERATE, 4, 3, 32, true},   // four e4m3
-    {'G', ".b32", 4, MODERATE, 5, 2, 32, true},   // four e5m2
+    {'g', ".b32", 4, MODERATE, 4, 3, 32, true},  // four e4m3
+    {'G', ".b32", 4, MODERATE, 5, 2, 32, true},  // four e5m2
 };
 
 const struct class *class_of(char letter) {
@@ -73,7 +74,8 @@ static uint64_t assemble(const struct class *class, int exponent, uint64_t fract
 // A float's corners, without sign: zeros, subnormals, ends of ranges, integers' limits, ties, NaNs.
 static uint64_t corner(const struct class *class, uint64_t random) {
     static const int exponents[] = {-1, 0, 1, 7, 8, 15, 16, 31, 32, 63, 64, 127, -14, -15, -24};
-    uint64_t ones = (UINT64_C(1) << class->fraction) - 1, half = UINT64_C(1) << (class->fraction - 1);
+    uint64_t ones = (UINT64_C(1) << class->fraction) - 1, half = UINT64_C(1)
+                                                                 << (class->fraction - 1);
     uint64_t infinity = ((UINT64_C(1) << class->exponent) - 1) << class->fraction;
     uint64_t least = UINT64_C(1) << class->fraction;
     uint64_t fractions[] = {0, 0, 1, half, half | half >> 1, ones};
@@ -88,8 +90,7 @@ static uint64_t corner(const struct class *class, uint64_t random) {
     case 7: return infinity;
     case 8: return infinity | half | random / 16 % half;
     case 9: return infinity | 1;
-    default:
-        return assemble(class, exponents[random / 16 % 15], fractions[random / 256 % 6]);
+    default: return assemble(class, exponents[random / 16 % 15], fractions[random / 256 % 6]);
     }
 }
 
@@ -108,7 +109,8 @@ static uint64_t moderate(const struct class *class, uint64_t *state) {
     uint64_t sign = random >> 63 << (class->exponent + class->fraction);
     int range = class->exponent < 5 ? 7 : class->exponent == 5 ? 12 : 14;
     if (random % 32 == 0) return sign;
-    if (class->letter == 'a') return sign | assemble(class, 2 - (int)(random / 32 % 24), fraction & 0x47ffff);
+    if (class->letter == 'a')
+        return sign | assemble(class, 2 - (int)(random / 32 % 24), fraction & 0x47ffff);
     if (random % 32 == 1) return sign | (fraction & ((UINT64_C(1) << class->fraction) - 1));
     return sign | assemble(class, (int)(random / 32 % (unsigned)range) - range / 2, fraction);
 }
@@ -156,7 +158,8 @@ static double ulp(const struct class *class, double value) {
     return ldexp(1, (exponent < least ? least : exponent) - (int)class->fraction);
 }
 
-static bool near(const struct bound *bound, const struct class *class, double expected, double got) {
+static bool near(const struct bound *bound, const struct class *class, double expected,
+                 double got) {
     double size = fabs(expected), allowed = ulp(class, expected);
     if (expected != expected || got != got) return expected != expected && got != got;
     if (expected == got) return signbit(expected) == signbit(got);

@@ -9,8 +9,8 @@
 #include "tests/emu/vectors/compare.h"
 
 static const struct table *const tables[] = {
-    &int_table,     &bits_table,   &compare_table, &float_table,  &half_table, &convert_table,
-    &memory_table,  &warp_table,   &matrix_table,  &wgmma_table,  &tma_table,
+    &int_table,    &bits_table, &compare_table, &float_table, &half_table, &convert_table,
+    &memory_table, &warp_table, &matrix_table,  &wgmma_table, &tma_table,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
@@ -80,7 +80,7 @@ static int run_on(tmagen_device *device, const struct form *forms, size_t count,
 // Runs a program where it is to be run, compares, and adds to the record. A program that the
 // GPU fails on ends it all, with -1: nothing more runs in that process.
 static int run_program(const struct form *forms, size_t count, const struct records *records,
-                        struct text *text) {
+                       struct text *text) {
     uint64_t *expected = NULL, *got = NULL;
     if (run_on(gpu, forms, count, &expected)) {
         printf("stopped; go on with --from %zu\n", programs + 1);
@@ -111,6 +111,10 @@ static void save(const struct table *table, const struct text *text) {
     char name[512];
     snprintf(name, sizeof name, "%s/%s.txt", options.folder, table->name);
     FILE *file = fopen(name, options.from ? "a" : "w");
+    if (file && !options.from)
+        fprintf(file,
+                "# What a GPU gave; made by vectors --device cuda. A form, then a line a result:"
+                " hex, hash of the rest.\n");
     if (!file || fwrite(text->data, 1, text->length, file) != text->length || fclose(file)) {
         perror(name);
         exit(1);
@@ -146,7 +150,8 @@ static int run_table(const struct table *table) {
 
 static const struct argp_option argp_options[] = {
     {"list", 'l', 0, 0, "Only list the forms, with table and program", 0},
-    {"device", 'd', "NAME", 0, "emu: compare with the record (default); cuda: record; both: compare", 0},
+    {"device", 'd', "NAME", 0,
+     "emu: compare with the record (default); cuda: record; both: compare", 0},
     {"folder", 'f', "DIR", 0, "Where the record is", 0},
     {"only", 'o', "TABLES", 0, "Only the tables with these names", 0},
     {"seed", 's', "N", 0, "Another seed than the record's 1", 0},
@@ -182,7 +187,7 @@ static int open_devices(void) {
 
 int main(int argc, char **argv) {
     const struct argp argp = {argp_options, parse, NULL, "Compares the emulator with a GPU.",
-                              NULL, NULL, NULL};
+                              NULL,         NULL,  NULL};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     if (open_devices()) {
         fprintf(stderr, "vectors: %s\n", tmagen_error_last());
@@ -193,8 +198,9 @@ int main(int argc, char **argv) {
         if (!status && (!options.only || strstr(options.only, tables[i]->name)))
             status = run_table(tables[i]);
     if (options.list || options.dump) return status ? 1 : 0;
-    printf("%zu programs; forms: %zu equal, %zu within their bound, %zu different, %zu not recorded\n",
-           programs, verdicts[EQUAL], verdicts[CLOSE], verdicts[DIFFERENT], verdicts[MISSING]);
+    printf(
+        "%zu programs; forms: %zu equal, %zu within their bound, %zu different, %zu not recorded\n",
+        programs, verdicts[EQUAL], verdicts[CLOSE], verdicts[DIFFERENT], verdicts[MISSING]);
     if (status && gpu) return 3;
     return status || verdicts[DIFFERENT] || verdicts[MISSING] ? 1 : 0;
 }

@@ -31,6 +31,7 @@ struct bound {
 //   +C         a result that starts with an input's value
 //   ${4C} ..   four of them in braces; likewise ={4C} and +{4C}
 //   #          the form's number, for labels
+//   map(NAME)      at the start: nothing, but forms that differ only in their map need to differ
 //   fill(at,bytes,C)  dump(at,bytes)    shared memory at sm+at from inputs, and into results
 //   gfill(at,bytes,C) gdump(at,bytes)   the same for the block's own part of global memory, at g
 // Registers that any text may use: tid; s4, s8, s16 (sm + 4, 8, 16 times tid), g, g4, g8, g16
@@ -54,8 +55,11 @@ struct table {
     size_t row_count;
 };
 
-#define TABLE(name_, threads_, rounds_, forms_, meets_) \
-    {#name_, threads_, rounds_, forms_, meets_, name_##_rows, sizeof name_##_rows / sizeof(struct row)}
+#define TABLE(name_, threads_, rounds_, forms_, meets_)          \
+    {                                                            \
+#name_, threads_, rounds_, forms_, meets_, name_##_rows, \
+            sizeof name_##_rows / sizeof(struct row)             \
+    }
 
 extern const struct table int_table, bits_table, compare_table, float_table, half_table,
     convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table;
@@ -126,9 +130,9 @@ int execute(tmagen_device *device, const struct form *forms, size_t count, uint6
 // What a file says of a form: results of the first round, and a hash of the others.
 struct record {
     uint64_t key;
-    size_t known;        // results per slot that are recorded in full
-    uint64_t *results;   // [slot][known]
-    uint32_t *hashes;    // [slot], of what comes behind
+    size_t known;       // results per slot that are recorded in full
+    uint64_t *results;  // [slot][known]
+    uint32_t *hashes;   // [slot], of what comes behind
 };
 
 struct records {
