@@ -20,6 +20,7 @@ unit_src := $(wildcard tests/unit/*.c)
 user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
 fake_src := $(wildcard tests/fake/*.c)
+vector_src := $(wildcard tests/emu/vectors/*.c)
 embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
 
 lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
@@ -29,7 +30,7 @@ unit_bin := $(unit_src:%.c=$(BUILD)/%)
 user_bin := $(user_src:%.c=$(BUILD)/%)
 fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
 fake_lib := $(fake_src:%.c=$(BUILD)/%.so)
-c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src) $(fake_src)
+c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src) $(fake_src) $(vector_src)
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
@@ -60,7 +61,7 @@ test-gpu: all programs              # every shipped spec, ragged and round shape
 	$(BUILD)/tests/example cuda
 	$(BUILD)/tmagen verify --device cuda specs/*.yaml
 
-programs: $(unit_bin) $(user_bin) $(fake_lib)   # all that the tests run, besides all
+programs: $(unit_bin) $(user_bin) $(fake_lib) $(BUILD)/vectors   # all that the tests run, besides all
 
 check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
 	$(BUILD)/tmagen check --out specs/*.yaml
@@ -158,6 +159,9 @@ $(BUILD)/internal.a: $(internal)
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
 	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) -lcmocka $(system_libs)
+
+$(BUILD)/vectors: $(vector_src:%.c=$(BUILD)/%.o) $(BUILD)/internal.a
+	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_libs) $(system_libs)

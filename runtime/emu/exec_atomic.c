@@ -30,7 +30,7 @@ static uint64_t combine(const struct emu_insn *insn, enum ptx_type type, bool gl
             tmg_reduce_element(op, number, false, old >> 16 & 0xffff, value >> 16 & 0xffff);
         return low | (high & 0xffff) << 16;
     }
-    return tmg_reduce_element(op, number, global && type == T_F32, old, value);
+    return tmg_reduce_element(op, number, global && (type == T_F32 || type == T_F64), old, value);
 }
 
 static uint64_t key_of(const struct emu_insn *insn, uint64_t address) {

@@ -202,11 +202,14 @@ EMU_TERNARY(lop3, 32, uint32_t, uint32_t, lop3_of(a, b, c, insn->op[4]))
 EMU_HANDLER(lop3_bool) {
     uint32_t found = 0, q = emu_pred(warp, insn->op[6]);
 
-    EMU_EACH_LANE(lane, mask)
-    found |= (uint32_t)(lop3_of(emu_r32(warp, insn->op[2])[lane], emu_r32(warp, insn->op[3])[lane],
-                                emu_r32(warp, insn->op[4])[lane], insn->op[5]) != 0)
-             << lane;
-    emu_set_pred(warp, insn->op[0], mask, insn->word == WORD_AND ? found & q : found | q);
+    EMU_EACH_LANE (lane, mask) {
+        uint32_t result = lop3_of(emu_r32(warp, insn->op[2])[lane], emu_r32(warp, insn->op[3])[lane],
+                                  emu_r32(warp, insn->op[4])[lane], insn->op[5]);
+        found |= (uint32_t)(result != 0) << lane;
+        emu_r32(warp, insn->op[0])[lane] = result;
+    }
+    if (insn->op[1] != EMU_NO_PC)
+        emu_set_pred(warp, insn->op[1], mask, insn->word == WORD_AND ? found & q : found | q);
     return EMU_NEXT;
 }
 
@@ -337,7 +340,9 @@ EMU_HANDLER(slct) {
     EMU_EACH_LANE(lane, mask) {
         uint32_t c = emu_r32(warp, insn->op[3])[lane];
         bool first = !(c >> 31);
-        if (insn->type[1] == T_F32)
+        if (insn->type[1] == T_F32 && insn->flags & F_FTZ && !(c & 0x7f800000))
+            first = true;
+        else if (insn->type[1] == T_F32)
             first = (c & 0x7fffffff) <= 0x7f800000 && (first || (c << 1) == 0);
         emu_set(warp, insn->op[0] | wide, lane,
                 emu_get(warp, insn->op[first ? 1 : 2] | wide, lane));
@@ -399,7 +404,7 @@ const struct emu_op emu_ops_bits[] = {
     {"szext.clamp.I32", "daa", szext_clamp, 0},
     {"szext.wrap.I32", "daa", szext_wrap, 0},
     {"lop3.b32", "daaan", lop3, 0},
-    {"lop3.BOOL.b32", "Qaaanp", lop3_bool, 0},
+    {"lop3.BOOL.b32", "Xaaanp", lop3_bool, 0},
     {"prmt.b32", "daaa", prmt, 0},
     {"prmt.b32.f4e", "daaa", prmt_mode, 0},
     {"prmt.b32.b4e", "daaa", prmt_mode, 1},
@@ -422,6 +427,8 @@ const struct emu_op emu_ops_bits[] = {
     {"selp.B16", "daap", selp_32, 0},
     {"selp.B32", "daap", selp_32, 0},
     {"selp.B64", "daap", selp_64, 0},
+    {"slct.I16.s32", "daai", slct, 0},
+    {"slct{.ftz}.I16.f32", "daai", slct, 0},
     {"slct.B32.s32", "daai", slct, 0},
     {"slct{.ftz}.B32.f32", "daai", slct, 0},
     {"slct.B64.s32", "daai", slct, 0},

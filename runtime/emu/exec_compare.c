@@ -61,7 +61,9 @@ static double lane_value(const void *rows, unsigned lane, enum ptx_type type, un
     switch (type) {
     case T_F64: memcpy(&wide, (const uint64_t *)rows + lane, 8); return wide;
     case T_F16:
-    case T_F16X2: return tmg_f16_to_f32((uint16_t)(bits >> (16 * half)));
+    case T_F16X2:
+        bits >>= 16 * half;
+        return tmg_f16_to_f32((uint16_t)(ftz && !(bits & 0x7c00) ? bits & 0x8000 : bits));
     case T_BF16:
     case T_BF16X2: return tmg_bf16_to_f32((uint16_t)(bits >> (16 * half)));
     default: return tmg_f32_from_bits(ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits);

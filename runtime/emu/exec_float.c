@@ -60,13 +60,23 @@ static float round_f32(double value, uint8_t round) {
         (uint32_t)tmg_number_from_double(TMG_F32, value, (enum tmg_round)round, false));
 }
 
+/* What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
+   to a subnormal's few bits would give 2^-126 (observed). */
+static float flush_tiny(double exact, float rounded, uint8_t round)
+{
+    bool tiny = fabsf(rounded) == 0x1p-126f && fabsf(round_f32(exact * 0x1p64, round)) < 0x1p-62f;
+
+    return tiny ? copysignf(0, rounded) : rounded;
+}
+
 enum { OP_ADD, OP_SUB, OP_MUL, OP_FMA, OP_DIV, OP_RCP, OP_SQRT };
 
 static bool nearest(const struct emu_insn *insn) {
     return insn->round == ROUND_NONE || insn->round == ROUND_RN;
 }
 
-static float directed(int op, float a, float b, float c, uint8_t round) {
+static float directed(int op, float a, float b, float c, uint8_t round, uint32_t flags)
+{
     double q;
 
     switch (op) {
@@ -90,30 +100,31 @@ static float directed(int op, float a, float b, float c, uint8_t round) {
         double x = op == OP_FMA ? (double)a * b : a, y = op == OP_FMA ? c : op == OP_SUB ? -b : b;
         if (signbit(x) != signbit(y)) return -0.0f;
     }
-    return round_f32(q, round);
+    float rounded = round_f32(q, round);
+    return flags & F_FTZ ? flush_tiny(q, rounded, round) : rounded;
 }
 
-#define F32_BINARY(name, OP, EXPR)                                                              \
-    EMU_HANDLER(name) {                                                                         \
-        uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;                          \
-        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);      \
-        if (nearest(insn)) {                                                                    \
-            EMU_LANES_DO({                                                                      \
-                float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags);                 \
-                d[lane] = f32_out(EXPR, flags);                                                 \
-            })                                                                                  \
-        } else {                                                                                \
-            EMU_EACH_LANE(lane, mask)                                                           \
-            d[lane] = f32_out(                                                                  \
-                directed(OP, f32_in(pa[lane], flags), f32_in(pb[lane], flags), 0, insn->round), \
-                flags);                                                                         \
-        }                                                                                       \
-        return EMU_NEXT;                                                                        \
+#define F32_BINARY(name, OP, EXPR)                                                                  \
+    EMU_HANDLER(name)                                                                               \
+    {                                                                                               \
+        uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;                              \
+        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);          \
+        if (nearest(insn)) {                                                                        \
+            EMU_LANES_DO({                                                                          \
+                float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags);                     \
+                d[lane] = f32_out(EXPR, flags);                                                     \
+            })                                                                                      \
+        } else {                                                                                    \
+            EMU_EACH_LANE (lane, mask)                                                              \
+                d[lane] = f32_out(directed(OP, f32_in(pa[lane], flags), f32_in(pb[lane], flags), 0, \
+                                           insn->round, flags), flags);                             \
+        }                                                                                           \
+        return EMU_NEXT;                                                                            \
     }
 F32_BINARY(add_f32, OP_ADD, a + b)
 F32_BINARY(sub_f32, OP_SUB, a - b)
-F32_BINARY(mul_f32, OP_MUL, a *b)
-F32_BINARY(div_f32, OP_DIV, a / b)
+F32_BINARY(mul_f32, OP_MUL, flags & F_FTZ ? flush_tiny((double)a * b, a * b, ROUND_RN) : a * b)
+F32_BINARY(div_f32, OP_DIV, flags & F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
 
 EMU_HANDLER(fma_f32) {
     uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;
@@ -123,7 +134,10 @@ EMU_HANDLER(fma_f32) {
 
     EMU_EACH_LANE(lane, mask) {
         float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags), c = f32_in(pc[lane], flags);
-        d[lane] = f32_out(simple ? fmaf(a, b, c) : directed(OP_FMA, a, b, c, insn->round), flags);
+        float r = simple ? fmaf(a, b, c) : directed(OP_FMA, a, b, c, insn->round, flags);
+        if (simple && flags & F_FTZ && fabsf(r) == 0x1p-126f)
+            r = flush_tiny(add_odd((double)a * b, c), r, ROUND_RN);
+        d[lane] = f32_out(r, flags);
     }
     return EMU_NEXT;
 }
@@ -137,7 +151,7 @@ EMU_HANDLER(root_f32)  // sqrt, rcp with IEEE rounding; aux says which
     EMU_EACH_LANE(lane, mask) {
         float a = f32_in(pa[lane], flags), r;
         if (!nearest(insn))
-            r = directed(op, a, 0, a, insn->round);
+            r = directed(op, a, 0, a, insn->round, flags);
         else
             r = op == OP_RCP ? 1.0f / a : sqrtf(a);
         d[lane] = f32_out(r, flags);
@@ -186,15 +200,33 @@ EMU_TERNARY(min3_f32, 32, uint32_t, uint32_t,
 EMU_TERNARY(max3_f32, 32, uint32_t, uint32_t,
             extreme_f32(extreme_f32(a, b, true, insn->flags), c, true, insn->flags))
 
-static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags) {
-    if (flags & F_FTZ) a = flush(a);
-    return (a & and_mask) ^ xor_mask;
+static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags)
+{
+    if (flags & F_FTZ)
+        a = flush(a);
+    return (a & 0x7fffffff) > 0x7f800000 ? TMG_F32_NAN : (a & and_mask) ^ xor_mask;
+}
+
+static bool is_nan_f64(uint64_t bits)
+{
+    return (bits & UINT64_C(0x7fffffffffffffff)) > UINT64_C(0x7ff0000000000000);
+}
+
+/* Observed: no f64 instruction but a copy changes a NaN's sign or payload; it becomes quiet. */
+static uint64_t quiet_f64(uint64_t bits)
+{
+    return bits | UINT64_C(1) << 51;
+}
+
+static uint64_t change_sign_f64(uint64_t a, uint64_t changed)
+{
+    return is_nan_f64(a) ? quiet_f64(a) : changed;
 }
 
 EMU_UNARY(abs_f32, 32, uint32_t, uint32_t, change_sign(a, 0x7fffffff, 0, insn->flags))
 EMU_UNARY(neg_f32, 32, uint32_t, uint32_t, change_sign(a, 0xffffffff, 0x80000000, insn->flags))
-EMU_UNARY(abs_f64, 64, uint64_t, uint64_t, a & ~(UINT64_C(1) << 63))
-EMU_UNARY(neg_f64, 64, uint64_t, uint64_t, a ^ UINT64_C(1) << 63)
+EMU_UNARY(abs_f64, 64, uint64_t, uint64_t, change_sign_f64(a, a & ~(UINT64_C(1) << 63)))
+EMU_UNARY(neg_f64, 64, uint64_t, uint64_t, change_sign_f64(a, a ^ UINT64_C(1) << 63))
 EMU_BINARY(copysign_f32, 32, uint32_t, uint32_t, (b & 0x7fffffff) | (a & 0x80000000))
 EMU_BINARY(copysign_f64, 64, uint64_t, uint64_t,
            (b & ~(UINT64_C(1) << 63)) | (a & UINT64_C(1) << 63))
@@ -210,9 +242,16 @@ static int host_round(uint8_t round) {
     }
 }
 
-static uint64_t f64_op(int op, double x, double y, double z) {
-    volatile double a = x, b = y, c = z, r;  // volatile: nothing moves across fesetround
+/* Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed). */
+static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z)
+{
+    volatile double a = f64(x), b = f64(y), c = f64(z), r; /* volatile: for fesetround */
 
+    if (isnan(c) || isnan(b) || isnan(a)) {
+        if (op == OP_DIV && isnan(a))
+            return quiet_f64(x);
+        return quiet_f64(isnan(b) ? y : isnan(c) ? z : x);
+    }
     switch (op) {
     case OP_ADD: r = a + b; break;
     case OP_SUB: r = a - b; break;
@@ -228,22 +267,29 @@ static uint64_t f64_op(int op, double x, double y, double z) {
 EMU_HANDLER(arithmetic_f64) {
     uint64_t *d = emu_r64(warp, insn->op[0]);
     int op = insn->row->aux;
-    const uint64_t *pa = emu_r64(warp, insn->op[1]), *pb = pa, *pc = pa;
+    const uint64_t *pa = emu_r64(warp, insn->op[1]), *pb = pa, *pc;
 
-    if (op <= OP_FMA || op == OP_DIV) pb = emu_r64(warp, insn->op[2]);
-    if (op == OP_FMA) pc = emu_r64(warp, insn->op[3]);
-    if (!nearest(insn)) fesetround(host_round(insn->round));
-    EMU_EACH_LANE(lane, mask)
-    d[lane] = f64_op(op, f64(pa[lane]), f64(pb[lane]), f64(pc[lane]));
-    if (!nearest(insn)) fesetround(FE_TONEAREST);
+    if (op <= OP_FMA || op == OP_DIV)
+        pb = emu_r64(warp, insn->op[2]);
+    pc = pb;
+    if (op == OP_FMA)
+        pc = emu_r64(warp, insn->op[3]);
+    if (!nearest(insn))
+        fesetround(host_round(insn->round));
+    EMU_EACH_LANE (lane, mask)
+        d[lane] = f64_op(op, pa[lane], pb[lane], pc[lane]);
+    if (!nearest(insn))
+        fesetround(FE_TONEAREST);
     return EMU_NEXT;
 }
 
 static uint64_t extreme_f64(uint64_t a, uint64_t b, bool larger) {
     double x = f64(a), y = f64(b);
 
-    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y) ? F64_NAN : isnan(x) ? b : a;
-    if (x == y) return (a >> 63) == larger ? b : a;
+    if (isnan(x) || isnan(y))
+        return isnan(x) && isnan(y) ? quiet_f64(b) : isnan(x) ? b : a;
+    if (x == y)
+        return (a >> 63) == larger ? b : a;
     return (x > y) == larger ? a : b;
 }
 
@@ -275,7 +321,7 @@ EMU_HANDLER(testp) {
     EMU_EACH_LANE(lane, mask) {
         double x = wide ? f64(emu_r64(warp, insn->op[1])[lane])
                         : tmg_f32_from_bits(emu_r32(warp, insn->op[1])[lane]);
-        bool normal = wide ? isnormal(x) : isnormal((float)x);
+        bool normal = x == 0 || (wide ? isnormal(x) : isnormal((float)x)); /* zeros count */
         found |= (uint32_t)test(x, normal, insn->row->aux) << lane;
     }
     emu_set_pred(warp, insn->op[0], mask, found);

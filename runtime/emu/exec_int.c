@@ -21,10 +21,22 @@ EMU_BINARY(mul_hi_s32, 32, int32_t, uint32_t, (uint64_t)((int64_t)a *b) >> 32)
 EMU_BINARY(mul_hi_u64, 64, uint64_t, uint64_t, (unsigned __int128)a *b >> 64)
 EMU_BINARY(mul_hi_s64, 64, int64_t, uint64_t, (unsigned __int128)((__int128)a *b) >> 64)
 EMU_BINARY(mul24_lo_u32, 32, uint32_t, uint32_t, (a & 0xffffff) * (b & 0xffffff))
-EMU_BINARY(mul24_lo_s32, 32, int32_t, uint32_t,
-           (uint64_t)((int64_t)((int32_t)((uint32_t)a << 8) >> 8) *
-                      ((int32_t)((uint32_t)b << 8) >> 8)))
 
+/* mul24, mad24: bits 31 to 0 or 47 to 16 of the product of 24-bit numbers */
+#define SIGNED_24(x) ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
+#define UNSIGNED_24(x) ((uint64_t)((x) & 0xffffff))
+EMU_BINARY(mul24_lo_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)))
+EMU_BINARY(mul24_hi_u32, 32, uint32_t, uint32_t, UNSIGNED_24(a) * UNSIGNED_24(b) >> 16)
+EMU_BINARY(mul24_hi_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)) >> 16)
+EMU_TERNARY(mad24_lo_u32, 32, uint32_t, uint32_t, UNSIGNED_24(a) * UNSIGNED_24(b) + c)
+EMU_TERNARY(mad24_lo_s32, 32, int32_t, uint32_t,
+            (uint64_t)(SIGNED_24(a) * SIGNED_24(b)) + (uint32_t)c)
+EMU_TERNARY(mad24_hi_u32, 32, uint32_t, uint32_t, (UNSIGNED_24(a) * UNSIGNED_24(b) >> 16) + c)
+EMU_TERNARY(mad24_hi_s32, 32, int32_t, uint32_t,
+            ((uint64_t)(SIGNED_24(a) * SIGNED_24(b)) >> 16) + (uint32_t)c)
+
+EMU_TERNARY(mad_hi_u16, 32, uint16_t, uint16_t, ((uint32_t)a *b >> 16) + c)
+EMU_TERNARY(mad_hi_s16, 32, int16_t, uint16_t, ((uint32_t)((int32_t)a * b) >> 16) + (uint32_t)c)
 EMU_TERNARY(mad_lo_16, 32, uint32_t, uint16_t, a *b + c)
 EMU_TERNARY(mad_lo_32, 32, uint32_t, uint32_t, a *b + c)
 EMU_TERNARY(mad_lo_64, 64, uint64_t, uint64_t, a *b + c)
@@ -33,7 +45,12 @@ EMU_TERNARY(mad_hi_s32, 32, int32_t, uint32_t,
             (uint32_t)((uint64_t)((int64_t)a *b) >> 32) + (uint32_t)c)
 EMU_TERNARY(mad_hi_u64, 64, uint64_t, uint64_t, (uint64_t)((unsigned __int128)a *b >> 64) + c)
 EMU_TERNARY(mad_hi_s64, 64, int64_t, uint64_t,
-            (uint64_t)((unsigned __int128)((__int128)a *b) >> 64) + (uint64_t)c)
+            (uint64_t)((unsigned __int128)((__int128)a * b) >> 64) + (uint64_t)c)
+EMU_TERNARY(sad_u16, 32, uint16_t, uint16_t, c + (a > b ? a - b : b - a))
+EMU_TERNARY(sad_s16, 32, int16_t, uint16_t, c + (a > b ? a - b : b - a))
+EMU_TERNARY(sad_u64, 64, uint64_t, uint64_t, c + (a > b ? a - b : b - a))
+EMU_TERNARY(sad_s64, 64, int64_t, uint64_t,
+            (uint64_t)c + (a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a))
 EMU_TERNARY(sad_u32, 32, uint32_t, uint32_t, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_s32, 32, int32_t, uint32_t,
             (uint32_t)c + (a > b ? (uint32_t)a - (uint32_t)b : (uint32_t)b - (uint32_t)a))
@@ -70,6 +87,9 @@ static int32_t saturate_s32(int64_t value) {
 
 EMU_BINARY(add_sat_s32, 32, int32_t, uint32_t, saturate_s32((int64_t)a + b))
 EMU_BINARY(sub_sat_s32, 32, int32_t, uint32_t, saturate_s32((int64_t)a - b))
+EMU_TERNARY(mad_hi_sat_s32, 32, int32_t, uint32_t, saturate_s32(((int64_t)a * b >> 32) + c))
+EMU_TERNARY(mad24_hi_sat_s32, 32, int32_t, uint32_t,
+            saturate_s32((int32_t)(SIGNED_24(a) * SIGNED_24(b) >> 16) + (int64_t)c))
 
 // ---- division ----
 
@@ -79,12 +99,12 @@ EMU_BINARY(div_u32, 32, uint32_t, uint32_t, b ? a / b : UINT32_MAX)
 EMU_BINARY(div_s32, 32, int32_t, uint32_t, b ? (int64_t)a / b : -1)
 EMU_BINARY(div_u64, 64, uint64_t, uint64_t, b ? a / b : UINT64_MAX)
 EMU_BINARY(div_s64, 64, int64_t, uint64_t, b == 0 ? -1 : b == -1 ? (int64_t)(-(uint64_t)a) : a / b)
-EMU_BINARY(rem_u16, 32, uint16_t, uint16_t, b ? a % b : a)
-EMU_BINARY(rem_s16, 32, int16_t, uint16_t, b ? a % b : a)
-EMU_BINARY(rem_u32, 32, uint32_t, uint32_t, b ? a % b : a)
-EMU_BINARY(rem_s32, 32, int32_t, uint32_t, b ? (int64_t)a % b : a)
-EMU_BINARY(rem_u64, 64, uint64_t, uint64_t, b ? a % b : a)
-EMU_BINARY(rem_s64, 64, int64_t, uint64_t, b == 0 ? a : b == -1 ? 0 : a % b)
+EMU_BINARY(rem_u16, 32, uint16_t, uint16_t, b ? a % b : -1)
+EMU_BINARY(rem_s16, 32, int16_t, uint16_t, b ? a % b : -1)
+EMU_BINARY(rem_u32, 32, uint32_t, uint32_t, b ? a % b : UINT32_MAX)
+EMU_BINARY(rem_s32, 32, int32_t, uint32_t, b ? (int64_t)a % b : -1)
+EMU_BINARY(rem_u64, 64, uint64_t, uint64_t, b ? a % b : UINT64_MAX)
+EMU_BINARY(rem_s64, 64, int64_t, uint64_t, b == 0 ? -1 : b == -1 ? 0 : a % b)
 
 // ---- signs, minimum and maximum ----
 
@@ -122,6 +142,8 @@ HALVES(min_u16x2, uint16_t, x < y ? x : y)
 HALVES(max_u16x2, uint16_t, x > y ? x : y)
 HALVES(min_s16x2, int16_t, x < y ? x : y)
 HALVES(max_s16x2, int16_t, x > y ? x : y)
+HALVES(min_relu_s16x2, int16_t, (x < y ? x : y) < 0 ? 0 : x < y ? x : y)
+HALVES(max_relu_s16x2, int16_t, (x > y ? x : y) < 0 ? 0 : x > y ? x : y)
 
 // ---- extended precision: CC.CF is a bit a lane ----
 
@@ -230,6 +252,16 @@ const struct emu_op emu_ops_int[] = {
     {"mul.wide.s32", "waa", mul_wide_s32, 0},
     {"mul24.lo.u32", "daa", mul24_lo_u32, 0},
     {"mul24.lo.s32", "daa", mul24_lo_s32, 0},
+    {"mul24.hi.u32", "daa", mul24_hi_u32, 0},
+    {"mul24.hi.s32", "daa", mul24_hi_s32, 0},
+    {"mad24.lo.u32", "daaa", mad24_lo_u32, 0},
+    {"mad24.lo.s32", "daaa", mad24_lo_s32, 0},
+    {"mad24.hi.u32", "daaa", mad24_hi_u32, 0},
+    {"mad24.hi.s32", "daaa", mad24_hi_s32, 0},
+    {"mad24.hi.sat.s32", "daaa", mad24_hi_sat_s32, 0},
+    {"mad.hi.u16", "daaa", mad_hi_u16, 0},
+    {"mad.hi.s16", "daaa", mad_hi_s16, 0},
+    {"mad.hi.sat.s32", "daaa", mad_hi_sat_s32, 0},
     {"mad.lo.I16", "daaa", mad_lo_16, 0},
     {"mad.lo.I32", "daaa", mad_lo_32, 0},
     {"mad.lo.I64", "daaa", mad_lo_64, 0},
@@ -241,6 +273,10 @@ const struct emu_op emu_ops_int[] = {
     {"mad.wide.s16", "waax", mad_wide_s16, 0},
     {"mad.wide.u32", "waax", mad_wide_u32, 0},
     {"mad.wide.s32", "waax", mad_wide_s32, 0},
+    {"sad.u16", "daaa", sad_u16, 0},
+    {"sad.s16", "daaa", sad_s16, 0},
+    {"sad.u64", "daaa", sad_u64, 0},
+    {"sad.s64", "daaa", sad_s64, 0},
     {"sad.u32", "daaa", sad_u32, 0},
     {"sad.s32", "daaa", sad_s32, 0},
     {"div.u16", "daa", div_u16, 0},
@@ -266,6 +302,8 @@ const struct emu_op emu_ops_int[] = {
     {"min.u32", "daa", min_u32, 0},
     {"min.s32", "daa", min_s32, 0},
     {"min.relu.s32", "daa", min_relu_s32, 0},
+    {"min.relu.s16x2", "daa", min_relu_s16x2, 0},
+    {"max.relu.s16x2", "daa", max_relu_s16x2, 0},
     {"min.u64", "daa", min_u64, 0},
     {"min.s64", "daa", min_s64, 0},
     {"min.u16x2", "daa", min_u16x2, 0},
@@ -302,6 +340,9 @@ const struct emu_op emu_ops_int[] = {
     {"madc.hi.cc.s32", "daaa", mad_carry, MAD_IN | MAD_OUT | MAD_HIGH | MAD_SIGNED},
     {"mad.lo.cc.I64", "daaa", mad_carry, MAD_WIDE | MAD_OUT},
     {"mad.hi.cc.u64", "daaa", mad_carry, MAD_WIDE | MAD_OUT | MAD_HIGH},
+    {"mad.hi.cc.s64", "daaa", mad_carry, MAD_WIDE | MAD_OUT | MAD_HIGH | MAD_SIGNED},
+    {"madc.hi.s64", "daaa", mad_carry, MAD_WIDE | MAD_IN | MAD_HIGH | MAD_SIGNED},
+    {"madc.hi.cc.s64", "daaa", mad_carry, MAD_WIDE | MAD_IN | MAD_OUT | MAD_HIGH | MAD_SIGNED},
     {"madc.lo.I64", "daaa", mad_carry, MAD_WIDE | MAD_IN},
     {"madc.hi.u64", "daaa", mad_carry, MAD_WIDE | MAD_IN | MAD_HIGH},
     {"madc.lo.cc.I64", "daaa", mad_carry, MAD_WIDE | MAD_IN | MAD_OUT},

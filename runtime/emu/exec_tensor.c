@@ -191,7 +191,28 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
     return status;
 }
 
-// Entries of the tensor operand: map slot, list of coordinates.
+/* Not in PTX, but the H200 stops with an illegal instruction: a row must start at a multiple of 16
+   bytes from the tensor's start, and a box that is written may not start before it in any dimension. */
+static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
+                      bool writes)
+{
+    for (int i = 0; writes && i < insn->dimensions; i++)
+        if (box->coordinates[i] < 0) {
+            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s to coordinate %d of dimension %d",
+                      box->op->what, (int)box->coordinates[i], i);
+            return false;
+        }
+    int64_t bytes = tmg_number_bytes(tmg_tensor_types[box->map.type].number);
+
+    if (box->coordinates[0] * bytes % 16 == 0)
+        return true;
+    emu_fatal(warp, insn, EMU_MISALIGNED,
+              "innermost coordinate %d of elements of %d bytes: not a multiple of 16 bytes",
+              (int)box->coordinates[0], (int)bytes);
+    return false;
+}
+
+/* Entries of the tensor operand: map slot, list of coordinates. */
 static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                                  unsigned tensor_at, uint64_t shared_address, const char *what) {
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];
@@ -218,6 +239,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     for (uint32_t i = 0; i < list[0]; i++)
         box->coordinates[i] = (int32_t)emu_get(warp, list[1 + i], lane);
     if (!read_map(warp, insn, emu_r64(warp, insn->op[tensor_at])[lane], &box->map) ||
+        !box_place(warp, insn, box, tensor_at == 0) ||
         !emu_shared_address(warp, insn, shared_address, &cta, &offset) ||
         !shared_place(warp, insn, box, cta, offset))
         return NULL;

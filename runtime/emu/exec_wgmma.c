@@ -363,6 +363,8 @@ const struct emu_op emu_ops_wgmma[] = {
     {FORM, "Uujpnn", wgmma, A_REGISTERS | HAS_SCALES},
     {FORM "{.satfinite}", "Ujjp", wgmma, 0},
     {FORM "{.satfinite}", "Uujp", wgmma, A_REGISTERS},
+    {FORM ".and.popc", "Ujjp", wgmma, 0},
+    {FORM ".and.popc", "Uujp", wgmma, A_REGISTERS},
     {"wgmma.fence.sync.aligned", "", fence, 0},
     {"wgmma.commit_group.sync.aligned", "", commit, 0},
     {"wgmma.wait_group.sync.aligned", "n", wait, 0},

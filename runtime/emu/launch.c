@@ -143,7 +143,7 @@ static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum e
     case SPECIAL_IS_EXPLICIT_CLUSTER: return cluster->cta_count > 1;
     case SPECIAL_LANEID: return lane;
     case SPECIAL_WARPID: return warp->index;
-    case SPECIAL_NWARPID: return cta->warp_count;
+    case SPECIAL_NWARPID: return 64; /* of an SM: 2048 threads */
     case SPECIAL_SMID: return (cta->id[0] + cta->id[1] * machine->grid[0]) % sms;
     case SPECIAL_NSMID: return sms;
     case SPECIAL_GRIDID: return 1;

@@ -247,12 +247,34 @@ static uint64_t flush_f32(enum tmg_number type, uint64_t bits) {
     return subnormal ? bits & 0x80000000u : bits;
 }
 
-uint64_t tmg_cvt_scalar(const struct tmg_cvt *cvt, uint64_t bits) {
+// NaNs whose sign and payload live through a conversion, as observed; PTX leaves it open. All that
+// goes to or from f64 keeps them and becomes quiet; bf16 to f32 and copies change nothing.
+static bool keeps_nan(const struct tmg_cvt *cvt, uint64_t bits, uint64_t *result) {
+    const struct format *to = &formats[cvt->to], *from = &formats[cvt->from];
+    bool copies = cvt->to == cvt->from && cvt->round == TMG_ROUND_NONE && !cvt->ftz;
+    bool wide = cvt->to == TMG_F64 || cvt->from == TMG_F64;
+    bool widens = cvt->to == TMG_F32 && cvt->from == TMG_BF16;
+    if (cvt->to == TMG_TF32) {
+        *result = cvt->round == TMG_ROUND_RNA ? bits & ~UINT64_C(0x1fff) : 0x7fffe000;
+        return true;
+    }
+    if (cvt->sat || cvt->relu || !(copies || wide || widens)) return false;
+    if (cvt->ftz && cvt->from == TMG_F32) bits = from->nan;
+    int shift = to->mantissa_bits - from->mantissa_bits;
+    uint64_t payload = bits & low_mask(from->mantissa_bits);
+    payload = shift >= 0 ? payload << shift : payload >> -shift;
+    if (wide && !copies) payload |= UINT64_C(1) << (to->mantissa_bits - 1);
+    *result = bits >> (from->bits - 1) << (to->bits - 1) | to->infinity | payload;
+    return !(cvt->ftz && cvt->to == TMG_F32 && !wide);
+}
+
+static uint64_t convert(const struct tmg_cvt *cvt, uint64_t bits) {
     const struct format *to = &formats[cvt->to], *from = &formats[cvt->from];
     if (!to->is_float && !from->is_float) return extend(to, convert_integer(cvt, bits));
 
     struct unpacked value = unpack(cvt->from, bits);
-    if (cvt->ftz && is_subnormal_f32(cvt->from, &value)) {
+    // Subnormals of f32 that go to f16 are beyond .ftz, as only a directed rounding shows.
+    if (cvt->ftz && cvt->to != TMG_F16 && is_subnormal_f32(cvt->from, &value)) {
         value = (struct unpacked){KIND_ZERO, value.negative, 0, 0};
     }
     if (!to->is_float) return extend(to, pack_integer(to, from, &value, cvt->round));
@@ -263,6 +285,13 @@ uint64_t tmg_cvt_scalar(const struct tmg_cvt *cvt, uint64_t bits) {
     if (cvt->to == TMG_UE8M0) return pack_ue8m0(&value, cvt->round, cvt->satfinite);
     uint64_t result = pack_float(to, &value, cvt->round, cvt->satfinite);
     return cvt->ftz ? flush_f32(cvt->to, result) : result;
+}
+
+uint64_t tmg_cvt_scalar(const struct tmg_cvt *cvt, uint64_t bits) {
+    bool floats = formats[cvt->to].is_float && formats[cvt->from].is_float;
+    uint64_t kept;
+    if (floats && unpack(cvt->from, bits).kind == KIND_NAN && keeps_nan(cvt, bits, &kept)) return kept;
+    return convert(cvt, bits);
 }
 
 uint64_t tmg_cvt_packed(const struct tmg_cvt *cvt, const uint64_t *source) {
@@ -292,7 +321,7 @@ uint64_t tmg_number_from_double(enum tmg_number type, double value, enum tmg_rou
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     struct tmg_cvt cvt = {.to = type, .from = TMG_F64, .round = round, .satfinite = satfinite};
-    return tmg_cvt_scalar(&cvt, bits);
+    return convert(&cvt, bits);
 }
 
 // True for the types that exist only in packed form (.e4m3x2 ...).

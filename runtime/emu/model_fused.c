@@ -36,8 +36,8 @@ struct tmg_fused tmg_fused_for(enum tmg_number a, enum tmg_number b, enum tmg_nu
         .result_bits = is_short ? 13 : 23,
         .least = d == TMG_F16 && !fp8 ? -21 : -133,
         .f16 = d == TMG_F16,
-        .least_a = least_exponent(a),
-        .least_b = least_exponent(b),
+        .least_a = wgmma || !fp8 ? least_exponent(a) : least_exponent(TMG_F16),
+        .least_b = wgmma || !fp8 ? least_exponent(b) : least_exponent(TMG_F16),
     };
 }
 

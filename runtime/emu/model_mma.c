@@ -147,6 +147,41 @@ static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_
     }
 }
 
+// One step of 16 along k: the elements [first] and [first] + 1 of every four.
+static void multiply_pairs(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
+                           const float *b, int first, float *d) {
+    float part_a[M_MAX * 16], part_b[16 * N];
+    for (int k = 0; k < 16; ++k) {
+        int from = k / 2 * 4 + k % 2 + first;
+        for (int row = 0; row < op->m; ++row) part_a[row * 16 + k] = a[row * op->k + from];
+        memcpy(part_b + k * N, b + from * N, N * sizeof *b);
+    }
+    tmg_multiply_fused(how, op->m, N, 16, part_a, part_b, d);
+}
+
+// Hopper has no fp8 mma.sync: it widens to f16, sums the lower halves of all registers, then the
+// upper ones, and adds C last, rounded (observed).
+static void multiply_fp8(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
+                         const float *b, float *d) {
+    float sum[M_MAX * N] = {0};
+    if (op->k == 32) {
+        multiply_pairs(op, how, a, b, 0, sum);
+        multiply_pairs(op, how, a, b, 2, sum);
+    } else {
+        tmg_multiply_fused(how, op->m, N, op->k, a, b, sum);
+    }
+    for (int i = 0; i < M_MAX * N; ++i) d[i] += sum[i];
+}
+
+static void multiply_floats(const struct tmg_mma *op, const float *a, const float *b, float *d) {
+    struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, false);
+    if (is_fp8(op->a)) {
+        multiply_fp8(op, &how, a, b, d);
+    } else {
+        tmg_multiply_fused(&how, op->m, N, op->k, a, b, d);
+    }
+}
+
 void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operands) {
     uint8_t dense_a[M_MAX * K_BYTES_MAX], dense_b[N * K_BYTES_MAX];
     float a[M_MAX * K_MAX], b_rows[N * K_MAX], b[N * K_MAX], d[M_MAX * N] = {0};
@@ -159,11 +194,10 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
         tmg_widen(op->a, dense_a, (size_t)(op->m * op->k), 1, a);
         tmg_widen(op->b, dense_b, (size_t)(N * op->k), 1, b_rows);
         tmg_transpose(N, op->k, b_rows, b);
-        struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, false);
         if (integer)
             tmg_multiply(op->m, N, op->k, a, b, d);
         else
-            tmg_multiply_fused(&how, op->m, N, op->k, a, b, d);
+            multiply_floats(op, a, b, d);
     }
     if (integer) {
         accumulate_s32(op, operands, d);

@@ -31,7 +31,7 @@ enum tmg_tensor_type {
 struct tmg_tensor_type_info {
     const char *name;
     enum tmg_number number;  // what one element is, as memory holds it
-    bool flushes;            // loads flush subnormals
+    bool flushes;            // reductions flush subnormals; loads were seen not to
     bool rounds_to_tf32;     // loads round f32 to tf32
 };
 extern const struct tmg_tensor_type_info tmg_tensor_types[TMG_TENSOR_TYPES];

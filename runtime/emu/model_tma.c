@@ -180,32 +180,19 @@ static void gather(const struct tmg_tensor_map *map, const struct tmg_tma_run *r
 
 enum { CHUNK = 2048 };  // 256 elements of 8 bytes: the longest row
 
-// The pattern that fills one element outside of the tensor. PTX leaves the "special NaN" open;
-// this is the canonical one.
-static uint64_t fill_bits(const struct tmg_tensor_map *map) {
-    if (map->fill == TMG_FILL_ZERO) return 0;
-    switch (tmg_tensor_types[map->type].number) {
-    case TMG_F16:
-    case TMG_BF16: return TMG_F16_NAN;
-    case TMG_F64: return 0x7fffffffffffffff;
-    default: return TMG_F32_NAN;
-    }
-}
-
+// What is outside of the tensor. PTX leaves the "special NaN" open; this one, the same 16 bits for
+// every type, is what Hopper writes.
 static void fill(const struct tmg_tensor_map *map, uint32_t bytes, uint8_t *linear) {
-    uint64_t bits = fill_bits(map);
-    for (uint32_t at = 0; at < bytes; at += element_bytes(map)) {
-        memcpy(linear + at, &bits, element_bytes(map));
+    const uint16_t bits = map->fill == TMG_FILL_ZERO ? 0 : 0x7ff7;
+    if (element_bytes(map) == 1) memset(linear, 0, bytes);
+    for (uint32_t at = 0; at + sizeof bits <= bytes; at += sizeof bits) {
+        memcpy(linear + at, &bits, sizeof bits);
     }
 }
 
-// .f32.ftz and .tf32 change f32 elements on their way in.
-static void round_f32(const struct tmg_tensor_map *map, uint32_t bytes, uint8_t *linear) {
-    const struct tmg_tensor_type_info *type = &tmg_tensor_types[map->type];
-    struct tmg_cvt cvt = {.to = type->rounds_to_tf32 ? TMG_TF32 : TMG_F32,
-                          .from = TMG_F32,
-                          .round = TMG_ROUND_RN,
-                          .ftz = type->flushes};
+// .tf32 changes f32 elements on their way in. No .ftz type was seen to flush any.
+static void round_to_tf32(uint32_t bytes, uint8_t *linear) {
+    struct tmg_cvt cvt = {.to = TMG_TF32, .from = TMG_F32, .round = TMG_ROUND_RN};
     for (uint32_t at = 0; at < bytes; at += 4) {
         uint32_t bits;
         memcpy(&bits, linear + at, sizeof bits);
@@ -216,8 +203,7 @@ static void round_f32(const struct tmg_tensor_map *map, uint32_t bytes, uint8_t 
 
 void tmg_tma_load_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
                       const void *global, uint8_t *smem) {
-    const struct tmg_tensor_type_info *type = &tmg_tensor_types[map->type];
-    if (!run->outside && !type->flushes && !type->rounds_to_tf32) {
+    if (!run->outside && !tmg_tensor_types[map->type].rounds_to_tf32) {
         scatter(map, run, global, smem);
         return;
     }
@@ -226,7 +212,7 @@ void tmg_tma_load_run(const struct tmg_tensor_map *map, const struct tmg_tma_run
         fill(map, run->bytes, linear);
     } else {
         memcpy(linear, global, run->bytes);
-        round_f32(map, run->bytes, linear);
+        round_to_tf32(run->bytes, linear);
     }
     scatter(map, run, linear, smem);
 }
@@ -241,12 +227,13 @@ void tmg_tma_reduce_run(const struct tmg_tensor_map *map, const struct tmg_tma_r
     uint8_t linear[CHUNK], *target = global;
     gather(map, run, smem, linear);
     uint32_t bytes = element_bytes(map);
-    enum tmg_number number = tmg_tensor_types[map->type].number;
+    const struct tmg_tensor_type_info *type = &tmg_tensor_types[map->type];
+    enum tmg_number number = type->number;
     for (uint32_t at = 0; at < run->bytes; at += bytes) {
         uint64_t old = 0, value = 0;
         memcpy(&old, target + at, bytes);
         memcpy(&value, linear + at, bytes);
-        old = tmg_reduce_element(op, number, true, old, value);
+        old = tmg_reduce_element(op, number, type->flushes || number == TMG_F64, old, value);
         memcpy(target + at, &old, bytes);
     }
 }

@@ -308,7 +308,7 @@ static const struct special {
      0x7f7ff000,
      0x7f7fe000},
     {{.to = TMG_TF32, .from = TMG_F32, .round = TMG_ROUND_RZ}, 0x00001fff, 0},
-    {{.to = TMG_TF32, .from = TMG_F32, .round = TMG_ROUND_RN}, 0x7f800001, 0x7fffffff},
+    {{.to = TMG_TF32, .from = TMG_F32, .round = TMG_ROUND_RN}, 0x7f800001, 0x7fffe000},
 };
 
 static void special_cases_of_the_ptx_isa(void **state) {

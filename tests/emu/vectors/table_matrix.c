@@ -1,0 +1,62 @@
+// mma.sync of all types and shapes that sm_90 has, ldmatrix, stmatrix, movmatrix; PTX ISA 9.7.14.
+// PTX leaves the order of a float sum open; the emulator claims the hardware's, so all are exact.
+#include "tests/emu/vectors/vectors.h"
+
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define MMA(shape, types, d, a, b, c)                                                             \
+    EXACTLY("mma.sync.aligned." shape ".row.col." types " ={" d "}, ${" a "}, ${" b "}, ${" c "}" \
+            ";")
+
+static const struct row matrix_rows[] = {
+    MMA("m16n8k8", "f16.f16.f16.f16", "2X", "2k", "1k", "2k"),
+    MMA("m16n8k8", "f32.f16.f16.f32", "4f", "2k", "1k", "4F"),
+    MMA("m16n8k16", "f16.f16.f16.f16", "2X", "4k", "2k", "2k"),
+    MMA("m16n8k16", "f32.f16.f16.f32", "4f", "4k", "2k", "4F"),
+    MMA("m16n8k16", "f16.f16.f16.f16", "2X", "4X", "2X", "2X"),
+    MMA("m16n8k16", "f32.f16.f16.f32", "4f", "4X", "2X", "4f"),
+    MMA("m16n8k8", "f32.bf16.bf16.f32", "4f", "2K", "1K", "4F"),
+    MMA("m16n8k16", "f32.bf16.bf16.f32", "4f", "4K", "2K", "4F"),
+    MMA("m16n8k16", "f32.bf16.bf16.f32", "4f", "4Y", "2Y", "4f"),
+    MMA("m16n8k4", "f32.tf32.tf32.f32", "4f", "2t", "1t", "4F"),
+    MMA("m16n8k8", "f32.tf32.tf32.f32", "4f", "4t", "2t", "4F"),
+    MMA("m16n8k8", "f32.tf32.tf32.f32", "4f", "4F", "2F", "4F"),
+    MMA("m16n8k8", "f32.tf32.tf32.f32", "4f", "4f", "2f", "4f"),
+    MMA("m16n8k32", "f32.e4m3.e4m3.f32", "4f", "4g", "2g", "4F"),
+    MMA("m16n8k32", "f32.e4m3.e5m2.f32", "4f", "4g", "2G", "4F"),
+    MMA("m16n8k32", "f32.e5m2.e4m3.f32", "4f", "4G", "2g", "4F"),
+    MMA("m16n8k32", "f32.e5m2.e5m2.f32", "4f", "4G", "2G", "4F"),
+    MMA("m16n8k32", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "4i", "2i", "4f"),
+    MMA("m8n8k16", "s32.<s8|u8>.<s8|u8>.s32", "2i", "1i", "1i", "2i"),
+    MMA("m16n8k16", "s32.<s8|u8>.<s8|u8>.s32", "4i", "2i", "1i", "4i"),
+    MMA("m16n8k32", "s32.<s8|u8>.<s8|u8>.s32", "4i", "4i", "2i", "4i"),
+    EXACTLY("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.<s8|u8>.s32 ={4i}, ${4i}, ${2i}, "
+            "${4i};"),
+    EXACTLY("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.<and|xor>.popc ={2i}, ${1i}, ${1i}, "
+            "${2i};"),
+    EXACTLY("mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.<and|xor>.popc ={4i}, ${2i}, ${1i}, "
+            "${4i};"),
+    EXACTLY("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.<and|xor>.popc ={4i}, ${4i}, ${2i}, "
+            "${4i};"),
+    MMA("m8n8k4", "f64.f64.f64.f64", "2d", "1D", "1D", "2D"),
+    MMA("m16n8k4", "f64.f64.f64.f64", "4d", "2D", "1D", "4D"),
+    MMA("m16n8k8", "f64.f64.f64.f64", "4d", "4D", "2D", "4D"),
+    MMA("m16n8k16", "f64.f64.f64.f64", "4d", "8D", "4D", "4D"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x1<|.trans>.shared.b16 ={1i}, "
+            "[s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x2<|.trans>.shared.b16 ={2i}, "
+            "[s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 ={4i}, "
+            "[s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; xor.b32 word, s16, 0x90; "
+            "ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 ={4i}, [word];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x1<|.trans>.shared.b16 [s16], "
+            "${1i}; bar.sync 0; dump(0,512);"),
+    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x2<|.trans>.shared.b16 [s16], "
+            "${2i}; bar.sync 0; dump(0,512);"),
+    EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 [s16], "
+            "${4i}; bar.sync 0; dump(0,512);"),
+    EXACTLY("movmatrix.sync.aligned.m8n8.trans.b16 =i, $i;"),
+};
+
+const struct table matrix_table = TABLE(matrix, 32, 4, 4, true);

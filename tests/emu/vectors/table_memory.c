@@ -1,0 +1,118 @@
+// Memory: loads and stores of each width and space, atomics, cp.async, mbarriers. All exact.
+// Atomics that meet at one address are of kinds where no order can be seen in the end.
+#include "tests/emu/vectors/vectors.h"
+
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define SHARED "fill(0,1024,i); bar.sync 0; "
+#define GLOBAL "gfill(0,1024,i); bar.sync 0; "
+#define LOCAL  ".local .align 16 .b8 m_#[64]; "
+
+// The operations of atom at the thread's own place, then what is there.
+#define ATOM_32(space, at, op)                                                        \
+    EXACTLY("st." #space ".b32 [" at "], $i; atom" op " =i, [" at "], $i; ld." #space \
+            ".b32 =i, [" at "];")
+#define ATOM_64(space, at, op)                                                        \
+    EXACTLY("st." #space ".b64 [" at "], $l; atom" op " =l, [" at "], $l; ld." #space \
+            ".b64 =l, [" at "];")
+#define ATOM_OF(space, at, op, letter, width)                                               \
+    EXACTLY("st." #space ".b" #width " [" at "], $" letter "; atom" op " =" letter ", [" at \
+            "], $" letter "; ld." #space ".b" #width " =" letter ", [" at "];")
+#define RED_32(space, at, op)                                                                    \
+    EXACTLY("st." #space ".b32 [" at "], $i; red" op " [" at "], $i; ld." #space ".b32 =i, [" at \
+            "];")
+
+static const struct row memory_rows[] = {
+    EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16> =h, [s4];"),
+    EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16|b32|f32> =i, [s4];"),
+    EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16|u32|s32|b64|f64> =l, [s8];"),
+    EXACTLY(SHARED "ld<.volatile|.relaxed.cta|.acquire.cta>.shared.b32 =i, [s4+4];"),
+    EXACTLY(SHARED "ld.shared.v2.<u8|s8|u16> ={2h}, [s4];"),
+    EXACTLY(SHARED "ld.shared.v4.<u8|s8> ={4i}, [s4];"),
+    EXACTLY(SHARED "ld.shared.v4.<u16|s16> ={4i}, [s8];"),
+    EXACTLY(SHARED "ld.shared.v2.<b32|f32> ={2i}, [s8];"),
+    EXACTLY(SHARED "ld.shared.v4.<b32|u32> ={4i}, [s16];"),
+    EXACTLY(SHARED "ld.shared.v2.b64 ={2l}, [s16];"),
+    EXACTLY(SHARED "cvt.u64.u32 wide, s8; cvta.shared.u64 wide, wide; ld.<u8|s32> =i, [wide];"
+                   " ld.v2.u32 ={2i}, [wide]; .reg .pred q; isspacep.<shared|global> q, wide;"
+                   " selp.u32 =i, 1, 0, q;"),
+    EXACTLY(GLOBAL "ld.global.<u8|s8|u16|s16> =h, [g4];"),
+    EXACTLY(GLOBAL "ld.global.<u8|s8|u16|s16|b32> =i, [g4];"),
+    EXACTLY(GLOBAL "ld.global.<u8|s16|s32|b64> =l, [g8];"),
+    EXACTLY(GLOBAL "ld.global<.ca|.cg|.cs|.cv|.lu>.v4.b32 ={4i}, [g16];"),
+    EXACTLY(GLOBAL "ld.global<.L1::no_allocate|.L2::128B>.v2.b64 ={2l}, [g16];"),
+    EXACTLY(GLOBAL "ld.<relaxed.gpu|acquire.gpu|acquire.sys>.global.v2.f32 ={2f}, [g8];"),
+    EXACTLY("gfill(0,256,i); bar.sync 0; st.global.<b8|u8|s8> [g4], $h; st.global.b16 [g4+130], $h;"
+            " bar.sync 0; gdump(0,256);"),
+    EXACTLY("gfill(0,512,i); bar.sync 0; st.global<|.wb|.cg|.cs|.wt>.v2.b32 [g8], ${2i}; bar.sync "
+            "0; gdump(0,512);"),
+    EXACTLY(
+        "gfill(0,512,i); bar.sync 0; st.global.v4.<u8|b16> [g8], ${4h}; bar.sync 0; gdump(0,512);"),
+    EXACTLY(
+        "st.global.v4.f32 [g16], ${4f}; st.<relaxed|release>.gpu.global.b32 [g16], $i; bar.sync 0;"
+        " gdump(0,512);"),
+    EXACTLY("st.shared.v2.b64 [s16], ${2l}; bar.sync 0; st.shared.u8 [s16+5], $i; bar.sync 0; "
+            "dump(0,512);"),
+    EXACTLY("st.shared.v4.b16 [s8], ${4h}; st.shared.v2.u8 [s8], ${2i}; bar.sync 0; dump(0,256);"),
+    EXACTLY(LOCAL
+            "st.local.v4.b32 [m_#], ${4i}; st.local.u8 [m_#+3], $i; st.local.b16 [m_#+14], $h;"
+            " ld.local.v2.b64 ={2l}, [m_#]; ld.local.s8 =i, [m_#+3]; ld.local.u16 =h, [m_#+6];"),
+    EXACTLY(LOCAL
+            "st.local.v2.b64 [m_#+16], ${2l}; .reg .b64 p; mov.u64 p, m_#; and.b32 word, $i, 15;"
+            " cvt.u64.u32 wide, word; add.u64 p, p, wide; ld.local.u8 =i, [p+16];"
+            " cvta.local.u64 p, p; ld.s8 =i, [p+16];"),
+    EXACTLY(".const .align 4 .b32 c_#[4] = {7, 0x80000001, 99, 12345}; and.b32 word, $i, 3;"
+            " shl.b32 word, word, 2; .reg .b64 p; mov.u64 p, c_#; cvt.u64.u32 wide, word;"
+            " add.u64 p, p, wide; ld.const.b32 =i, [p]; ld.const.v2.u16 ={2h}, [c_#+4];"),
+#define PLACES(space, at4, at8)                                                               \
+    ATOM_32(space, at4, "." #space ".<add|min|max>.<u32|s32>"),                               \
+        ATOM_32(space, at4, "." #space ".<and|or|xor|exch>.b32"),                             \
+        ATOM_32(space, at4, "." #space ".<inc|dec>.u32"),                                     \
+        ATOM_32(space, at4, ".<relaxed.cta|acq_rel.gpu>." #space ".add.u32"),                 \
+        ATOM_64(space, at8, "." #space ".add.u64"),                                           \
+        ATOM_64(space, at8, "." #space ".<min|max>.<u64|s64>"),                               \
+        ATOM_64(space, at8, "." #space ".<and|or|xor|exch>.b64"),                             \
+        ATOM_OF(space, at4, "." #space ".add.f32", "f", 32),                                  \
+        ATOM_OF(space, at8, "." #space ".add.f64", "d", 64),                                  \
+        ATOM_OF(space, at4, "." #space ".add.noftz.f16x2", "X", 32),                          \
+        ATOM_OF(space, at4, "." #space ".add.noftz.bf16x2", "Y", 32),                         \
+        ATOM_OF(space, at4, "." #space ".add.noftz.f16", "x", 16),                            \
+        ATOM_OF(space, at4, "." #space ".add.noftz.bf16", "y", 16),                           \
+        RED_32(space, at4, "." #space ".<add|min|max>.<u32|s32>"),                            \
+        RED_32(space, at4, "." #space ".<and|or|xor>.b32"),                                   \
+        EXACTLY("st." #space ".b32 [" at4 "], $i; mov.b32 word, $i; @$p ld." #space           \
+                ".b32 word, [" at4 "]; atom." #space ".cas.b32 =i, [" at4                     \
+                "], word, $i; ld." #space ".b32 =i, [" at4 "];"),                             \
+        EXACTLY("st." #space ".b64 [" at8 "], $l; mov.b64 wide, $l; @$p ld." #space           \
+                ".b64 wide, [" at8 "]; atom." #space ".cas.b64 =l, [" at8                     \
+                "], wide, $l; ld." #space ".b64 =l, [" at8 "];"),                             \
+        EXACTLY("st." #space ".b32 [" at4 "], $i; .reg .b16 o; mov.b16 o, $h; @$p ld." #space \
+                ".b16 o, [" at4 "]; atom." #space ".cas.b16 =h, [" at4 "], o, $h; ld." #space \
+                ".b32 =i, [" at4 "];")
+    PLACES(shared, "s4", "s8"),
+    PLACES(global, "g4", "g8"),
+    EXACTLY("st.global.b64 [g8], $l; .reg .b64 p; cvta.global.u64 p, g8; atom.<add|min>.s32 =i, "
+            "[p], $i;"
+            " red.<or|xor>.b32 [p+4], $i; ld.global.b64 =l, [g8];"),
+    EXACTLY("st.global.v4.f32 [g16], ${4f}; red.global.add.v2.f32 [g16], ${2f};"
+            " ld.global.v4.f32 ={4f}, [g16];"),
+    EXACTLY("st.global.v4.b32 [g16], ${4X}; red.global.add.noftz.v4.f16x2 [g16], ${4X};"
+            " ld.global.v4.b32 ={4X}, [g16];"),
+    EXACTLY("st.global.v4.b32 [g16], ${4Y}; red.global.<min|max>.noftz.v2.bf16x2 [g16], ${2Y};"
+            " ld.global.v4.b32 ={4Y}, [g16];"),
+    EXACTLY(".reg .pred q; setp.eq.u32 q, tid, 0; @q st.shared.b32 [sm], 5; bar.sync 0;"
+            " red.shared.<add|min|max>.<u32|s32> [sm], $i; "
+            " bar.sync 0; ld.shared.b32 =i, [sm]; bar.sync 0;"),
+    EXACTLY(".reg .pred q; setp.eq.u32 q, tid, 0; @q st.global.b64 [g], 5; bar.sync 0;"
+            " @$p red.global.<add.u32|min.s32|max.u32|or.b32> [g], $i; bar.sync 0;"
+            " ld.global.b64 =l, [g];"),
+    EXACTLY("gfill(0,512,i); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g16;"
+            " cp.async.ca.shared.global [s16], [p], <4|8|16>; cp.async.commit_group;"
+            " st.shared.b32 [s4+1024], $i; cp.async.wait_group 0; bar.sync 0; ld.shared.b32 =i, "
+            "[s16];"),
+    EXACTLY("gfill(0,512,i); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g16; and.b32 word, $i, 15;"
+            " cp.async.cg.shared.global [s16], [p], 16, word; cp.async.wait_all; bar.sync 0; "
+            "dump(0,512);"),
+};
+
+const struct table memory_table = TABLE(memory, 32, 4, 8, true);

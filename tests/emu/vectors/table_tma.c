@@ -1,0 +1,150 @@
+// Bulk copies and tensor maps: boxes of 1 to 5 dimensions in and out, swizzles, strides, fills,
+// reductions; PTX ISA 9.7.9.25. The tensor is the block's part of global memory. All exact.
+#include "tests/emu/vectors/vectors.h"
+
+#include "runtime/cuda_api.h"
+
+#define EXACTLY(text) \
+    { text, {EXACT, 0}, NULL }
+#define MAPPED(name, text) \
+    { "map(" #name ") " text, {EXACT, 0}, &(name) }
+
+enum { F32_FTZ = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 + 1, TF32, TF32_FTZ };
+#define ONES \
+    { 1, 1, 1, 1, 1 }
+#define MAP(name, type_, swizzle_, fill_, rank_, ...)                                            \
+    static const struct tmg_tensor_map_args name = {.type = CU_TENSOR_MAP_DATA_TYPE_##type_,     \
+                                                    .swizzle = CU_TENSOR_MAP_SWIZZLE_##swizzle_, \
+                                                    .fill = fill_,                               \
+                                                    .rank = rank_,                               \
+                                                    __VA_ARGS__}
+#define PLANE(box_0, box_1) \
+    .dims = {64, 40}, .strides = {128}, .box = {box_0, box_1}, .element_strides = ONES
+MAP(plane_128, UINT16, 128B, 0, 2, PLANE(64, 16));
+MAP(plane_64, UINT16, 64B, 0, 2, PLANE(32, 16));
+MAP(plane_32, UINT16, 32B, 0, 2, PLANE(16, 16));
+MAP(plane_none, UINT16, NONE, 0, 2, PLANE(24, 16));
+MAP(plane_f16, FLOAT16, 128B, 1, 2, PLANE(64, 8));
+MAP(plane_bf16, BFLOAT16, 64B, 1, 2, PLANE(32, 8));
+MAP(strided, UINT16, NONE, 0, 2, .dims = {64, 40}, .strides = {128}, .box = {64, 16},
+    .element_strides = {2, 4});
+MAP(strided_128, UINT16, 128B, 0, 2, .dims = {64, 40}, .strides = {128}, .box = {64, 16},
+    .element_strides = {1, 2});
+#define WORDS .dims = {20, 12}, .strides = {80}, .box = {8, 8}, .element_strides = ONES
+MAP(words_f32, FLOAT32, 32B, 1, 2, WORDS);
+MAP(words_u32, UINT32, 32B, 0, 2, WORDS);
+MAP(words_s32, INT32, NONE, 0, 2, WORDS);
+#define SPECIAL(name, type_) \
+    static const struct tmg_tensor_map_args name = {.type = type_, .rank = 2, WORDS}
+SPECIAL(words_f32_ftz, F32_FTZ);
+SPECIAL(words_tf32, TF32);
+SPECIAL(words_tf32_ftz, TF32_FTZ);
+#define LONGS .dims = {10, 12}, .strides = {80}, .box = {4, 8}, .element_strides = ONES
+MAP(longs_u64, UINT64, NONE, 0, 2, LONGS);
+MAP(longs_f64, FLOAT64, NONE, 1, 2, LONGS);
+MAP(line, UINT32, NONE, 0, 1, .dims = {300}, .box = {64}, .element_strides = ONES);
+MAP(cube, UINT8, NONE, 0, 3, .dims = {32, 7, 5}, .strides = {32, 224}, .box = {16, 4, 4},
+    .element_strides = ONES);
+MAP(four, BFLOAT16, NONE, 0, 4, .dims = {16, 5, 4, 3}, .strides = {32, 160, 640},
+    .box = {8, 2, 2, 4}, .element_strides = ONES);
+MAP(five, INT32, NONE, 0, 5, .dims = {8, 3, 3, 3, 3}, .strides = {32, 96, 288, 864},
+    .box = {4, 2, 2, 2, 2}, .element_strides = ONES);
+
+#define BAR   "[sm+45056]"
+#define START ".reg .pred q, d; setp.eq.u32 q, tid, 0; .reg .b32 n; "
+#define ARM(bytes)                                                           \
+    "@q mbarrier.init.shared.b64 " BAR ", 1; fence.proxy.async; bar.sync 0;" \
+    " @q mbarrier.arrive.expect_tx.shared.b64 _, " BAR ", " bytes "; "
+// Gives up after a while, so that a wrong count of bytes is seen and does not hang.
+#define AWAIT                                                                                  \
+    " mov.u32 n, 0; WAIT_#: mbarrier.try_wait.parity.shared.b64 d, " BAR ", 0; @d bra DONE_#;" \
+    " add.u32 n, n, 1; setp.lt.u32 d, n, 1000; @d bra WAIT_#; setp.ne.u32 d, 0, 0; DONE_#:"    \
+    " selp.u32 =i, 1, 0, d; "
+#define LOAD(tensor, class, dim, at, bytes)                                                      \
+    START "gfill(0," tensor                                                                      \
+          "," class "); " ARM(bytes) "@q cp.async.bulk.tensor." dim                              \
+                                     ".shared::cluster.global.tile.mbarrier::complete_tx::bytes" \
+                                     " [sm], [map, {" at "}], " BAR ";" AWAIT "dump(0," bytes    \
+                                     "); bar.sync 0;"                                            \
+                                     " @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"
+#define SAVE(tensor, class, insn, dim, at, bytes)                                                \
+    START "gfill(0," tensor "," class "); fill(0," bytes                                         \
+                                      "," class "); fence.proxy.async;"                          \
+                                                " bar.sync 0; @q " insn " [map, {" at            \
+                                                "}], [sm]; @q cp.async.bulk.commit_group;"       \
+                                                " @q cp.async.bulk.wait_group 0; "               \
+                                                "fence.proxy.async; bar.sync 0; gdump(0," tensor \
+                                                ");"
+#define STORE(tensor, class, dim, at, bytes)                                                    \
+    SAVE(tensor, class, "cp.async.bulk.tensor." dim ".global.shared::cta.tile.bulk_group", dim, \
+         at, bytes)
+#define REDUCE(op, tensor, class, dim, at, bytes)                                                  \
+    SAVE(tensor, class,                                                                            \
+         "cp.reduce.async.bulk.tensor." dim ".global.shared::cta." op ".tile.bulk_group", dim, at, \
+         bytes)
+#define BULK(class, form)                                                                         \
+    EXACTLY(START                                                                                 \
+            "gfill(0,256," class "); fill(0,256," class "); fence.proxy.async; bar.sync 0;"       \
+                                                        " .reg .b64 p; cvta.global.u64 p, g; @q " \
+                                                        "cp.reduce.async.bulk.global.shared::cta" \
+                                                        ".bulk_group." form                       \
+                                                        " [p+16], [sm+32], 160; @q "              \
+                                                        "cp.async.bulk.commit_group;"             \
+                                                        " @q cp.async.bulk.wait_group 0; "        \
+                                                        "fence.proxy.async; bar.sync 0; "         \
+                                                        "gdump(0,256);")
+
+static const struct row tma_rows[] = {
+    MAPPED(plane_128, LOAD("5120", "i", "2d", "<0, 0|-8, 3|16, 36>", "2048")),
+    MAPPED(plane_64, LOAD("5120", "i", "2d", "<0, 0|40, -5>", "1024")),
+    MAPPED(plane_32, LOAD("5120", "i", "2d", "<0, 0|-8, 30>", "512")),
+    MAPPED(plane_none, LOAD("5120", "i", "2d", "<0, 0|48, 38|104, 0>", "768")),
+    MAPPED(plane_f16, LOAD("5120", "X", "2d", "<32, 36|-72, 0>", "1024")),
+    MAPPED(plane_bf16, LOAD("5120", "Y", "2d", "<48, -3>", "512")),
+    MAPPED(strided, LOAD("5120", "i", "2d", "<0, 0|8, 30>", "512")),
+    MAPPED(strided_128, LOAD("5120", "i", "2d", "<0, 1|8, 33>", "1024")),
+    MAPPED(words_f32, LOAD("1024", "f", "2d", "<0, 0|16, 9|-4, -2>", "256")),
+    MAPPED(words_f32_ftz, LOAD("1024", "<f|e>", "2d", "<0, 0|16, 9>", "256")),
+    MAPPED(words_tf32, LOAD("1024", "<f|e>", "2d", "<0, 0|16, 9>", "256")),
+    MAPPED(words_tf32_ftz, LOAD("1024", "<f|e>", "2d", "<0, 0|16, 9>", "256")),
+    MAPPED(longs_u64, LOAD("1024", "i", "2d", "8, -1", "256")),
+    MAPPED(longs_f64, LOAD("1024", "i", "2d", "<0, 0|8, 7>", "256")),
+    MAPPED(line, LOAD("1280", "i", "1d", "<0|-4|272>", "256")),
+    MAPPED(cube, LOAD("1152", "i", "3d", "<0, 0, 0|16, -1, 3|-16, 5, 4>", "256")),
+    MAPPED(four, LOAD("2048", "i", "4d", "<0, 0, 0, 0|8, 4, -1, 1>", "256")),
+    MAPPED(five, LOAD("2688", "i", "5d", "<0, 0, 0, 0, 0|4, 2, -1, 1, 2>", "256")),
+    MAPPED(plane_128, STORE("5120", "i", "2d", "0, 0", "2048")),
+    MAPPED(plane_64, STORE("5120", "i", "2d", "16, 4", "1024")),
+    MAPPED(plane_32, STORE("5120", "i", "2d", "<56, 0>", "512")),
+    MAPPED(plane_none, STORE("5120", "i", "2d", "<0, 0|48, 38>", "768")),
+    MAPPED(strided_128, STORE("5120", "i", "2d", "<0, 1>", "1024")),
+    MAPPED(line, STORE("1280", "i", "1d", "272", "256")),
+    MAPPED(words_u32,
+           REDUCE("<add|min|max|inc|dec|and|or|xor>", "1024", "i", "2d", "16, 5", "256")),
+    MAPPED(words_s32, REDUCE("<add|min|max>", "1024", "i", "2d", "16, 5", "256")),
+    MAPPED(words_f32, REDUCE("add", "1024", "<f|e>", "2d", "16, 5", "256")),
+    MAPPED(plane_f16, REDUCE("<add|min|max>", "5120", "X", "2d", "16, 36", "1024")),
+    EXACTLY(START "gfill(0,512,i); " ARM(
+        "304") ".reg .b64 p; cvta.global.u64 p, g;"
+               " @q cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], "
+               "[p+32], 304, " BAR ";" AWAIT
+               "dump(0,256); bar.sync 0; @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"),
+    EXACTLY(START
+            "gfill(0,512,i); fill(0,512,i); fence.proxy.async; bar.sync 0; .reg .b64 p;"
+            " cvta.global.u64 p, g; @q cp.async.bulk.global.shared::cta.bulk_group [p+48], "
+            "[sm+16], 208;"
+            " @q cp.async.bulk.commit_group; @q cp.async.bulk.wait_group 0; fence.proxy.async;"
+            " bar.sync 0; gdump(0,512);"),
+    BULK("i", "<add|min|max>.<u32|s32|u64>"),
+    BULK("i", "<min|max>.s64"),
+    BULK("i", "<inc|dec>.u32"),
+    BULK("i", "<and|or|xor>.<b32|b64>"),
+    BULK("f", "add.f32"),
+    BULK("i", "add.f64"),
+    BULK("X", "add.noftz.f16"),
+    BULK("Y", "add.noftz.bf16"),
+    BULK("X", "<min|max>.f16"),
+    BULK("Y", "<min|max>.bf16"),
+};
+
+const struct table tma_table = TABLE(tma, 32, 1, 1, true);

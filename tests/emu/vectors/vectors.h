@@ -1,0 +1,149 @@
+// Test vectors of the emulator: tables of PTX instruction forms, programs made of them, results.
+// What a form is given follows from its text and the seed alone, so only results are recorded.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/device.h"
+
+// ---- Tables (table_*.c)
+
+// How far two results may be apart. PTX states the limits for the instruction against the exact
+// value; the emulator is correctly rounded, so one ulp more is always allowed.
+enum bound_kind {
+    EXACT,     // bit for bit
+    ULP,       // units in the last place
+    RELATIVE,  // to the expected result
+    ABSOLUTE,
+    MIXED  // absolute below 1, relative above
+};
+
+struct bound {
+    enum bound_kind kind;
+    double limit;
+};
+
+// A row is PTX text with these marks in it:
+//   <a|b>      alternatives: the row stands for each combination
+//   $C  =C     an input (register a0, a1, ..) and a result (r0, r1, ..) of class C, see values.c
+//   +C         a result that starts with an input's value
+//   ${4C} ..   four of them in braces; likewise ={4C} and +{4C}
+//   #          the form's number, for labels
+//   map(NAME)      at the start: nothing, but forms that differ only in their map need to differ
+//   fill(at,bytes,C)  dump(at,bytes)    shared memory at sm+at from inputs, and into results
+//   gfill(at,bytes,C) gdump(at,bytes)   the same for the block's own part of global memory, at g
+// Registers that any text may use: tid; s4, s8, s16 (sm + 4, 8, 16 times tid), g, g4, g8, g16
+// and, where the row has a map, map.
+struct row {
+    const char *text;
+    struct bound bound;
+    const struct tmg_tensor_map_args *map;  // over the block's part of global memory; or NULL
+};
+
+enum {
+    SCRATCH_BYTES = 64 * 1024,  // of global memory, a block
+    SHARED_BYTES = 48 * 1024
+};
+
+struct table {
+    const char *name;
+    unsigned threads, rounds, forms_per_program;
+    bool meets;  // barriers between forms, as they use the same memory
+    const struct row *rows;
+    size_t row_count;
+};
+
+#define TABLE(name_, threads_, rounds_, forms_, meets_)          \
+    {                                                            \
+#name_, threads_, rounds_, forms_, meets_, name_##_rows, \
+            sizeof name_##_rows / sizeof(struct row)             \
+    }
+
+extern const struct table int_table, bits_table, compare_table, float_table, half_table,
+    convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table;
+
+// ---- Forms (form.c)
+
+enum { SLOTS_MAX = 640 };
+
+// One instruction form: a row with its alternatives chosen, ready to be put into a program.
+struct form {
+    const struct table *table;
+    const struct row *row;
+    char *text;               // as chosen, marks and all
+    char *body;               // the PTX
+    char in[SLOTS_MAX + 1];   // class of each input ..
+    char out[SLOTS_MAX + 1];  // .. and result
+    size_t in_count, out_count;
+    uint64_t key;  // of the text
+};
+
+struct forms {
+    struct form *list;
+    size_t count;
+};
+
+// All forms of [table]; text that breaks the rules above ends the program.
+struct forms forms_of(const struct table *table);
+void forms_free(struct forms *forms);
+
+// The PTX of a program of [count] forms; its entry is "vectors". The caller frees it.
+char *program_text(const struct form *forms, size_t count);
+
+// A growing text.
+struct text {
+    char *data;
+    size_t length, capacity;
+};
+void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- Values (values.c)
+
+struct class {
+    char letter;
+    const char *register_type;  // of a PTX register
+    unsigned bytes;             // in memory
+    enum class_kind { INTEGER, PREDICATE, SMALL, FLOAT, MODERATE } kind;
+    unsigned exponent, fraction;  // bits of a float; of a SMALL: its range is [0, exponent)
+    unsigned keep;                // bits that may be set
+    bool finite;
+};
+const struct class *class_of(char letter);
+
+// The value of [slot] for thread [index] of the form with [key]. Bits above the class's are zero.
+uint64_t input_value(const struct class *class, uint64_t key, uint64_t seed, size_t slot,
+                     size_t index);
+// Whether [got] is [expected] within [bound].
+bool within(const struct bound *bound, const struct class *class, uint64_t expected, uint64_t got);
+
+// ---- Running (execute.c)
+
+// Runs [forms] as one program. results[((form's first slot) + slot) * threads * rounds + thread].
+// 0, or -1 with tmagen_error_last() set. *results is the caller's.
+int execute(tmagen_device *device, const struct form *forms, size_t count, uint64_t seed,
+            uint64_t **results);
+
+// ---- Records (record.c)
+
+// What a file says of a form: results of the first round, and a hash of the others.
+struct record {
+    uint64_t key;
+    size_t known;       // results per slot that are recorded in full
+    uint64_t *results;  // [slot][known]
+    uint32_t *hashes;   // [slot], of what comes behind
+};
+
+struct records {
+    struct record *list;
+    size_t count;
+};
+
+size_t recorded_in_full(const struct form *form);
+uint32_t hash_results(const uint64_t *results, size_t count);
+// Appends a form's results to [text].
+void record_write(struct text *text, const struct form *form, const uint64_t *results);
+// Reads [path]; 0, or -1 with a message on stderr.
+int records_read(const char *path, const struct forms *forms, struct records *records);
+void records_free(struct records *records);
