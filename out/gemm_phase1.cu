@@ -99,11 +99,12 @@ __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *
 
 // Descriptor of a K-major operand in shared memory (PTX ISA 9.7.15.5.1). MODE: 1, 2, 3 for the 128, 64, 32-byte
 // swizzle, 0 for none. STRIDE: bytes from one group of 8 rows to the next. LEADING: bytes from one 16-byte column to
-// the next, without swizzle only. Adding n to a descriptor moves it by 16 n bytes.
+// the next, without swizzle only. Adding n to a descriptor moves it by 16 n bytes. An address has 18 bits there: in a
+// cluster those above hold the CTA, and would run into LEADING.
 template <int MODE, int STRIDE, int LEADING>
 __device__ __forceinline__ uint64_t wgmma_descriptor(const void *operand) {
     return static_cast<uint64_t>(MODE) << 62 | static_cast<uint64_t>(STRIDE >> 4) << 32 |
-           static_cast<uint64_t>(LEADING >> 4) << 16 | smem_address(operand) >> 4;
+           static_cast<uint64_t>(LEADING >> 4) << 16 | (smem_address(operand) & 0x3ffff) >> 4;
 }
 
 // orders register and shared-memory accesses before the wgmma that follow; once before the first of a group
