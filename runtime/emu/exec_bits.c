@@ -202,9 +202,10 @@ EMU_TERNARY(lop3, 32, uint32_t, uint32_t, lop3_of(a, b, c, insn->op[4]))
 EMU_HANDLER(lop3_bool) {
     uint32_t found = 0, q = emu_pred(warp, insn->op[6]);
 
-    EMU_EACH_LANE (lane, mask) {
-        uint32_t result = lop3_of(emu_r32(warp, insn->op[2])[lane], emu_r32(warp, insn->op[3])[lane],
-                                  emu_r32(warp, insn->op[4])[lane], insn->op[5]);
+    EMU_EACH_LANE(lane, mask) {
+        uint32_t result =
+            lop3_of(emu_r32(warp, insn->op[2])[lane], emu_r32(warp, insn->op[3])[lane],
+                    emu_r32(warp, insn->op[4])[lane], insn->op[5]);
         found |= (uint32_t)(result != 0) << lane;
         emu_r32(warp, insn->op[0])[lane] = result;
     }

@@ -62,8 +62,7 @@ static float round_f32(double value, uint8_t round) {
 
 /* What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
    to a subnormal's few bits would give 2^-126 (observed). */
-static float flush_tiny(double exact, float rounded, uint8_t round)
-{
+static float flush_tiny(double exact, float rounded, uint8_t round) {
     bool tiny = fabsf(rounded) == 0x1p-126f && fabsf(round_f32(exact * 0x1p64, round)) < 0x1p-62f;
 
     return tiny ? copysignf(0, rounded) : rounded;
@@ -75,8 +74,7 @@ static bool nearest(const struct emu_insn *insn) {
     return insn->round == ROUND_NONE || insn->round == ROUND_RN;
 }
 
-static float directed(int op, float a, float b, float c, uint8_t round, uint32_t flags)
-{
+static float directed(int op, float a, float b, float c, uint8_t round, uint32_t flags) {
     double q;
 
     switch (op) {
@@ -104,27 +102,27 @@ static float directed(int op, float a, float b, float c, uint8_t round, uint32_t
     return flags & F_FTZ ? flush_tiny(q, rounded, round) : rounded;
 }
 
-#define F32_BINARY(name, OP, EXPR)                                                                  \
-    EMU_HANDLER(name)                                                                               \
-    {                                                                                               \
-        uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;                              \
-        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);          \
-        if (nearest(insn)) {                                                                        \
-            EMU_LANES_DO({                                                                          \
-                float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags);                     \
-                d[lane] = f32_out(EXPR, flags);                                                     \
-            })                                                                                      \
-        } else {                                                                                    \
-            EMU_EACH_LANE (lane, mask)                                                              \
-                d[lane] = f32_out(directed(OP, f32_in(pa[lane], flags), f32_in(pb[lane], flags), 0, \
-                                           insn->round, flags), flags);                             \
-        }                                                                                           \
-        return EMU_NEXT;                                                                            \
+#define F32_BINARY(name, OP, EXPR)                                                              \
+    EMU_HANDLER(name) {                                                                         \
+        uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;                          \
+        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);      \
+        if (nearest(insn)) {                                                                    \
+            EMU_LANES_DO({                                                                      \
+                float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags);                 \
+                d[lane] = f32_out(EXPR, flags);                                                 \
+            })                                                                                  \
+        } else {                                                                                \
+            EMU_EACH_LANE(lane, mask)                                                           \
+            d[lane] = f32_out(directed(OP, f32_in(pa[lane], flags), f32_in(pb[lane], flags), 0, \
+                                       insn->round, flags),                                     \
+                              flags);                                                           \
+        }                                                                                       \
+        return EMU_NEXT;                                                                        \
     }
 F32_BINARY(add_f32, OP_ADD, a + b)
 F32_BINARY(sub_f32, OP_SUB, a - b)
-F32_BINARY(mul_f32, OP_MUL, flags & F_FTZ ? flush_tiny((double)a * b, a * b, ROUND_RN) : a * b)
-F32_BINARY(div_f32, OP_DIV, flags & F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
+F32_BINARY(mul_f32, OP_MUL, flags &F_FTZ ? flush_tiny((double)a *b, a *b, ROUND_RN) : a *b)
+F32_BINARY(div_f32, OP_DIV, flags &F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
 
 EMU_HANDLER(fma_f32) {
     uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;
@@ -200,26 +198,19 @@ EMU_TERNARY(min3_f32, 32, uint32_t, uint32_t,
 EMU_TERNARY(max3_f32, 32, uint32_t, uint32_t,
             extreme_f32(extreme_f32(a, b, true, insn->flags), c, true, insn->flags))
 
-static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags)
-{
-    if (flags & F_FTZ)
-        a = flush(a);
+static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags) {
+    if (flags & F_FTZ) a = flush(a);
     return (a & 0x7fffffff) > 0x7f800000 ? TMG_F32_NAN : (a & and_mask) ^ xor_mask;
 }
 
-static bool is_nan_f64(uint64_t bits)
-{
+static bool is_nan_f64(uint64_t bits) {
     return (bits & UINT64_C(0x7fffffffffffffff)) > UINT64_C(0x7ff0000000000000);
 }
 
 /* Observed: no f64 instruction but a copy changes a NaN's sign or payload; it becomes quiet. */
-static uint64_t quiet_f64(uint64_t bits)
-{
-    return bits | UINT64_C(1) << 51;
-}
+static uint64_t quiet_f64(uint64_t bits) { return bits | UINT64_C(1) << 51; }
 
-static uint64_t change_sign_f64(uint64_t a, uint64_t changed)
-{
+static uint64_t change_sign_f64(uint64_t a, uint64_t changed) {
     return is_nan_f64(a) ? quiet_f64(a) : changed;
 }
 
@@ -243,13 +234,11 @@ static int host_round(uint8_t round) {
 }
 
 /* Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed). */
-static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z)
-{
+static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z) {
     volatile double a = f64(x), b = f64(y), c = f64(z), r; /* volatile: for fesetround */
 
     if (isnan(c) || isnan(b) || isnan(a)) {
-        if (op == OP_DIV && isnan(a))
-            return quiet_f64(x);
+        if (op == OP_DIV && isnan(a)) return quiet_f64(x);
         return quiet_f64(isnan(b) ? y : isnan(c) ? z : x);
     }
     switch (op) {
@@ -269,27 +258,21 @@ EMU_HANDLER(arithmetic_f64) {
     int op = insn->row->aux;
     const uint64_t *pa = emu_r64(warp, insn->op[1]), *pb = pa, *pc;
 
-    if (op <= OP_FMA || op == OP_DIV)
-        pb = emu_r64(warp, insn->op[2]);
+    if (op <= OP_FMA || op == OP_DIV) pb = emu_r64(warp, insn->op[2]);
     pc = pb;
-    if (op == OP_FMA)
-        pc = emu_r64(warp, insn->op[3]);
-    if (!nearest(insn))
-        fesetround(host_round(insn->round));
-    EMU_EACH_LANE (lane, mask)
-        d[lane] = f64_op(op, pa[lane], pb[lane], pc[lane]);
-    if (!nearest(insn))
-        fesetround(FE_TONEAREST);
+    if (op == OP_FMA) pc = emu_r64(warp, insn->op[3]);
+    if (!nearest(insn)) fesetround(host_round(insn->round));
+    EMU_EACH_LANE(lane, mask)
+    d[lane] = f64_op(op, pa[lane], pb[lane], pc[lane]);
+    if (!nearest(insn)) fesetround(FE_TONEAREST);
     return EMU_NEXT;
 }
 
 static uint64_t extreme_f64(uint64_t a, uint64_t b, bool larger) {
     double x = f64(a), y = f64(b);
 
-    if (isnan(x) || isnan(y))
-        return isnan(x) && isnan(y) ? quiet_f64(b) : isnan(x) ? b : a;
-    if (x == y)
-        return (a >> 63) == larger ? b : a;
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y) ? quiet_f64(b) : isnan(x) ? b : a;
+    if (x == y) return (a >> 63) == larger ? b : a;
     return (x > y) == larger ? a : b;
 }
 

@@ -53,17 +53,14 @@ static uint16_t narrow(double value, bool bf16, uint32_t flags) {
     uint16_t nan = 0x7fff, one = bf16 ? 0x3f80 : 0x3c00;
     uint16_t bits;
 
-    if (isnan(value))
-        return flags & (F_SAT) ? 0 : nan;
+    if (isnan(value)) return flags & (F_SAT) ? 0 : nan;
     /* .ftz looks at the value rounded to 11 bits, not to a subnormal's few; bf16 has no .ftz */
     if (flags & F_FTZ && fabs(value) < 0x1p-14 &&
         (tmg_number_from_double(TMG_F16, value * 0x1p14, TMG_ROUND_RN, false) & 0x7fff) < 0x3c00)
         value = copysign(0, value);
     bits = (uint16_t)tmg_number_from_double(bf16 ? TMG_BF16 : TMG_F16, value, TMG_ROUND_RN, false);
-    if (flags & F_SAT)
-        bits = bits >> 15 ? 0 : bits > one ? one : bits;
-    if (flags & F_RELU && bits >> 15)
-        bits = 0;
+    if (flags & F_SAT) bits = bits >> 15 ? 0 : bits > one ? one : bits;
+    if (flags & F_RELU && bits >> 15) bits = 0;
     return bits;
 }
 

@@ -23,8 +23,8 @@ EMU_BINARY(mul_hi_s64, 64, int64_t, uint64_t, (unsigned __int128)((__int128)a *b
 EMU_BINARY(mul24_lo_u32, 32, uint32_t, uint32_t, (a & 0xffffff) * (b & 0xffffff))
 
 /* mul24, mad24: bits 31 to 0 or 47 to 16 of the product of 24-bit numbers */
-#define SIGNED_24(x) ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
-#define UNSIGNED_24(x) ((uint64_t)((x) & 0xffffff))
+#define SIGNED_24(x)   ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
+#define UNSIGNED_24(x) ((uint64_t)((x)&0xffffff))
 EMU_BINARY(mul24_lo_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)))
 EMU_BINARY(mul24_hi_u32, 32, uint32_t, uint32_t, UNSIGNED_24(a) * UNSIGNED_24(b) >> 16)
 EMU_BINARY(mul24_hi_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)) >> 16)
@@ -35,7 +35,7 @@ EMU_TERNARY(mad24_hi_u32, 32, uint32_t, uint32_t, (UNSIGNED_24(a) * UNSIGNED_24(
 EMU_TERNARY(mad24_hi_s32, 32, int32_t, uint32_t,
             ((uint64_t)(SIGNED_24(a) * SIGNED_24(b)) >> 16) + (uint32_t)c)
 
-EMU_TERNARY(mad_hi_u16, 32, uint16_t, uint16_t, ((uint32_t)a *b >> 16) + c)
+EMU_TERNARY(mad_hi_u16, 32, uint16_t, uint16_t, ((uint32_t)a * b >> 16) + c)
 EMU_TERNARY(mad_hi_s16, 32, int16_t, uint16_t, ((uint32_t)((int32_t)a * b) >> 16) + (uint32_t)c)
 EMU_TERNARY(mad_lo_16, 32, uint32_t, uint16_t, a *b + c)
 EMU_TERNARY(mad_lo_32, 32, uint32_t, uint32_t, a *b + c)
@@ -45,7 +45,7 @@ EMU_TERNARY(mad_hi_s32, 32, int32_t, uint32_t,
             (uint32_t)((uint64_t)((int64_t)a *b) >> 32) + (uint32_t)c)
 EMU_TERNARY(mad_hi_u64, 64, uint64_t, uint64_t, (uint64_t)((unsigned __int128)a *b >> 64) + c)
 EMU_TERNARY(mad_hi_s64, 64, int64_t, uint64_t,
-            (uint64_t)((unsigned __int128)((__int128)a * b) >> 64) + (uint64_t)c)
+            (uint64_t)((unsigned __int128)((__int128)a *b) >> 64) + (uint64_t)c)
 EMU_TERNARY(sad_u16, 32, uint16_t, uint16_t, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_s16, 32, int16_t, uint16_t, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_u64, 64, uint64_t, uint64_t, c + (a > b ? a - b : b - a))

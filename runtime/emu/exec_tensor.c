@@ -194,8 +194,7 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
 /* Not in PTX, but the H200 stops with an illegal instruction: a row must start at a multiple of 16
    bytes from the tensor's start, and a box that is written may not start before it in any dimension. */
 static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
-                      bool writes)
-{
+                      bool writes) {
     for (int i = 0; writes && i < insn->dimensions; i++)
         if (box->coordinates[i] < 0) {
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s to coordinate %d of dimension %d",
@@ -204,8 +203,7 @@ static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const 
         }
     int64_t bytes = tmg_number_bytes(tmg_tensor_types[box->map.type].number);
 
-    if (box->coordinates[0] * bytes % 16 == 0)
-        return true;
+    if (box->coordinates[0] * bytes % 16 == 0) return true;
     emu_fatal(warp, insn, EMU_MISALIGNED,
               "innermost coordinate %d of elements of %d bytes: not a multiple of 16 bytes",
               (int)box->coordinates[0], (int)bytes);

@@ -217,16 +217,12 @@ EMU_HANDLER(arrive_insn) {
         if (barrier == NULL) return EMU_NEXT;
         uint32_t number = operand == EMU_NO_PC ? 1 : emu_r32(warp, operand)[lane];
         uint64_t state = (uint64_t)barrier->pending << 32 | barrier->phase;
-        if ((aux & ARRIVE_EXPECT) && !add_bytes(barrier, warp, insn, number))
-            return EMU_NEXT;
+        if ((aux & ARRIVE_EXPECT) && !add_bytes(barrier, warp, insn, number)) return EMU_NEXT;
         if (!arrive(barrier, warp, insn, &warp->clock, aux & ARRIVE_EXPECT ? 1 : number, NULL))
             return EMU_NEXT;
-        if (aux & ARRIVE_DROP)
-            barrier->expected -= barrier->expected ? 1 : 0;
-        if ((aux & ARRIVE_STATE) && insn->op[0] != 0)
-            emu_r64(warp, insn->op[0])[lane] = state;
-        if (!(insn->flags & F_NOCOMPLETE))
-            end_phase_if_done(barrier);
+        if (aux & ARRIVE_DROP) barrier->expected -= barrier->expected ? 1 : 0;
+        if ((aux & ARRIVE_STATE) && insn->op[0] != 0) emu_r64(warp, insn->op[0])[lane] = state;
+        if (!(insn->flags & F_NOCOMPLETE)) end_phase_if_done(barrier);
     }
     emu_tick(warp);
     return EMU_NEXT;
@@ -278,10 +274,9 @@ EMU_HANDLER(wait) {
 }
 
 /* What was due before the arrival that gave the state (observed). */
-EMU_HANDLER(pending_count)
-{
-    EMU_EACH_LANE (lane, mask)
-        emu_r32(warp, insn->op[0])[lane] = (uint32_t)(emu_r64(warp, insn->op[1])[lane] >> 32);
+EMU_HANDLER(pending_count) {
+    EMU_EACH_LANE(lane, mask)
+    emu_r32(warp, insn->op[0])[lane] = (uint32_t)(emu_r64(warp, insn->op[1])[lane] >> 32);
     return EMU_NEXT;
 }
 

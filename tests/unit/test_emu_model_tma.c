@@ -138,7 +138,9 @@ static void check_shared(const struct tmg_tensor_map *map, const int32_t *start,
 }
 
 static uint64_t nan_bits(const struct tmg_tensor_map *map) {
-    return element_size(map) == 2 ? 0x7ff7 : element_size(map) == 4 ? 0x7ff77ff7 : 0x7ff77ff77ff77ff7;
+    return element_size(map) == 2   ? 0x7ff7
+           : element_size(map) == 4 ? 0x7ff77ff7
+                                    : 0x7ff77ff77ff77ff7;
 }
 
 static void tiled_boxes(void **state) {
