@@ -39,7 +39,8 @@ system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
-.PHONY: all run test test-gpu nvrtc programs check lint format fuzz sanitize install clean FORCE
+.PHONY: all run test test-emu test-gpu nvrtc programs check lint format fuzz sanitize install
+.PHONY: clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
@@ -52,6 +53,9 @@ test: all programs
 
 nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
 	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
+
+test-emu: all programs              # every shipped spec in 20 orders, without a GPU
+	SCHEDULES=20 ONLY=emu $(MAKE) --no-print-directory test
 
 test-gpu: all programs              # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tests/example cuda

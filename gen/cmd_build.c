@@ -26,7 +26,7 @@ static void print_log(const struct gen_output *out, const char *log) {
         size_t len = strcspn(log, "\n");
         fprintf(stderr, "%.*s\n", (int)len, log);
         int line = log_line(out, log, len);
-        const struct gen_line *origin =
+        const tmagen_source_line *origin =
             line >= 1 && (size_t)line <= out->line_count ? &out->lines[line - 1] : NULL;
         if (origin && origin->file)
             fprintf(stderr, "  generated from %s:%d\n", origin->file, origin->line);

@@ -1,455 +1,289 @@
-// tmagen emulate LAUNCH.yaml: runs anyone's PTX on the emulator, with what the file says of its launch.
-// The file names buffers (from .npy, random, zeros or unwritten) and the entry's parameters in order.
+// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong.
+// The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
 #include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "gen/command.h"
-#include "gen/memory.h"
-#include "gen/npy.h"
-#include "gen/spec.h"
+#include "gen/diag.h"
+#include "gen/emulate.h"
+#include "gen/file.h"
 #include "runtime/emu/emu.h"
 
-enum { BUFFERS_MAX = 64, PARAMS_MAX = 256, RANK_MAX = 5 };
+enum { PTX_BYTES_MAX = 256 << 20, KEY_SET = 0x3000 };
 
-struct buffer {
-    const char *name, *save;
-    struct npy array;
-    uint64_t address;
-    bool written;  // it has contents before the launch
+struct arguments {
+    const char *path, *out_dir;
+    char **sets;
+    size_t set_count;
 };
-
-// A parameter's value; a tensor map is the largest.
-struct param {
-    unsigned char bytes[EMU_TENSOR_MAP_BYTES];
-};
-
-struct job {
-    struct arena arena;
-    struct diag *diag;
-    struct spec_node *top;
-    struct emu_memory *memory;
-    struct emu_module *module;
-    struct buffer buffers[BUFFERS_MAX];
-    size_t buffer_count;
-    struct param params[PARAMS_MAX];
-    const void *pointers[PARAMS_MAX];
-    struct emu_launch launch;
-    int schedules;
-};
-
-// ---- Element types
-
-static const struct dtype {
-    const char *name, *descr;
-    int tensor_map;  // CUtensorMapDataType, -1: none
-} dtypes[] = {
-    {"u8", "|u1", 0},   {"e4m3", "|u1", 0}, {"e5m2", "|u1", 0}, {"s8", "|i1", 0},
-    {"u16", "<u2", 1},  {"s16", "<i2", -1}, {"u32", "<u4", 2},  {"s32", "<i4", 3},
-    {"u64", "<u8", 4},  {"s64", "<i8", 5},  {"fp16", "<f2", 6}, {"fp32", "<f4", 7},
-    {"fp64", "<f8", 8}, {"bf16", "<u2", 9},
-};
-
-static const struct dtype *dtype_named(const char *name) {
-    for (size_t i = 0; name && i < sizeof dtypes / sizeof *dtypes; ++i)
-        if (!strcmp(dtypes[i].name, name)) return &dtypes[i];
-    return NULL;
-}
-
-// ---- Reading the file
-
-static const char *text_of(const struct spec_node *map, const char *key) {
-    const struct spec_node *node = map && map->kind == SPEC_MAP ? spec_get(map, key) : NULL;
-    return node && node->kind == SPEC_SCALAR ? node->text : NULL;
-}
-
-static long long integer_of(struct job *job, const struct spec_node *node, long long least,
-                            long long most) {
-    long long value = least;
-    double real;
-    if (node->kind != SPEC_SCALAR || spec_scalar(node, &value, &real) != SPEC_INT || value < least ||
-        value > most) {
-        diag_error(job->diag, node->place, NULL, "an integer in %lld..%lld is due", least, most);
-        return least;
-    }
-    return value;
-}
-
-static long long integer_at(struct job *job, const struct spec_node *map, const char *key,
-                            long long fallback, long long least, long long most) {
-    const struct spec_node *node = map && map->kind == SPEC_MAP ? spec_get(map, key) : NULL;
-    return node ? integer_of(job, node, least, most) : fallback;
-}
-
-// A list of integers into [out]; returns how many.
-static int integers_at(struct job *job, const struct spec_node *map, const char *key, int64_t *out,
-                       int most) {
-    const struct spec_node *list = spec_get(map, key);
-    if (!list) return 0;
-    if (list->kind != SPEC_LIST || list->count > (size_t)most) {
-        diag_error(job->diag, list->place, NULL, "%s: a list of at most %d integers is due", key, most);
-        return 0;
-    }
-    for (size_t i = 0; i < list->count; ++i)
-        out[i] = integer_of(job, list->values[i], 0, INT64_C(1) << 40);
-    return (int)list->count;
-}
-
-static void triple_at(struct job *job, const char *key, unsigned out[3]) {
-    int64_t values[3] = {1, 1, 1};
-    integers_at(job, job->top, key, values, 3);
-    for (int i = 0; i < 3; ++i) out[i] = (unsigned)values[i];
-}
-
-// ---- Buffers
-
-static uint64_t next_random(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *state >> 33;
-}
-
-// Random elements: floats in (-1, 1) of every width, integers in 0..15.
-static void fill_random(struct npy *array, const struct dtype *dtype, uint64_t seed) {
-    size_t element = strtoul(dtype->descr + 2, NULL, 10);
-    unsigned char *out = array->data;
-    for (size_t i = 0; i < array->bytes; i += element) {
-        uint64_t bits = next_random(&seed);
-        double unit = (double)bits / 1073741824.0 - 1.0;
-        float single = (float)unit;
-        uint32_t word;
-        memcpy(&word, &single, 4);
-        if (!strcmp(dtype->name, "fp64")) {
-            memcpy(out + i, &unit, 8);
-        } else if (!strcmp(dtype->name, "fp32")) {
-            memcpy(out + i, &word, 4);
-        } else if (!strcmp(dtype->name, "bf16")) {
-            memcpy(out + i, (char *)&word + 2, 2);
-        } else if (!strcmp(dtype->name, "fp16")) {  // sign and ten bits, in [0.5, 1)
-            uint16_t half = (uint16_t)(0x3800 | (bits & 0x83ff));
-            memcpy(out + i, &half, 2);
-        } else {
-            bits &= element == 1 && *dtype->name == 'e' ? 0xb7 : 15;  // fp8: no NaN
-            memcpy(out + i, &bits, element);
-        }
-    }
-}
-
-static void read_buffer(struct job *job, const struct spec_node *key, const struct spec_node *map) {
-    struct buffer *buffer = &job->buffers[job->buffer_count++];
-    const char *from = text_of(map, "from"), *name = text_of(map, "dtype");
-    const struct dtype *dtype = dtype_named(name);
-    char error[300];
-    buffer->name = key->text;
-    buffer->save = text_of(map, "to");
-    if (map->kind != SPEC_MAP || (!from && !dtype)) {
-        diag_error(job->diag, map->place, "dtype and shape, or from: FILE.npy",
-                   "%s: what it holds is not said", key->text);
-        return;
-    }
-    if (from) {
-        if (npy_read(from, &buffer->array, error, sizeof error))
-            diag_error(job->diag, map->place, NULL, "%s", error);
-    } else {
-        buffer->array.rank = integers_at(job, map, "shape", buffer->array.shape, 8);
-        size_t bytes = strtoul(dtype->descr + 2, NULL, 10);
-        for (int i = 0; i < buffer->array.rank; ++i) {
-            if (buffer->array.shape[i] && bytes > ((size_t)1 << 36) / (size_t)buffer->array.shape[i]) {
-                diag_error(job->diag, map->place, NULL, "%s: more than 64 GiB", key->text);
-                return;
-            }
-            bytes *= (size_t)buffer->array.shape[i];
-        }
-        snprintf(buffer->array.descr, sizeof buffer->array.descr, "%s", dtype->descr);
-        buffer->array.bytes = bytes;
-        buffer->array.data = mem_zero(bytes + 1);
-        if (spec_get(map, "random"))
-            fill_random(&buffer->array, dtype,
-                        (uint64_t)integer_at(job, map, "random", 0, 0, INT64_MAX) + 1);
-    }
-    if (!buffer->array.data) return;
-    buffer->address = emu_memory_alloc(job->memory, buffer->array.bytes, buffer->name);
-    if (!buffer->address)
-        diag_error(job->diag, map->place, NULL, "%s: no memory for %zu bytes", buffer->name,
-                   buffer->array.bytes);
-    buffer->written = from || spec_get(map, "random") || spec_get(map, "zeros");
-}
-
-// Every launch starts from the same contents; what has none may not be read before it is written.
-static void set_contents(struct job *job) {
-    for (size_t i = 0; i < job->buffer_count; ++i) {
-        const struct buffer *buffer = &job->buffers[i];
-        if (buffer->written)
-            emu_memory_write(job->memory, buffer->address, buffer->array.data, buffer->array.bytes);
-        else
-            emu_memory_poison(job->memory, buffer->address, buffer->array.bytes);
-    }
-}
-
-static void read_buffers(struct job *job) {
-    const struct spec_node *map = spec_get(job->top, "buffers");
-    if (!map) return;
-    if (map->kind != SPEC_MAP || map->count > BUFFERS_MAX) {
-        diag_error(job->diag, map->place, NULL, "buffers: a map of at most %d buffers is due",
-                   BUFFERS_MAX);
-        return;
-    }
-    for (size_t i = 0; i < map->count; ++i) read_buffer(job, map->keys[i], map->values[i]);
-}
-
-static struct buffer *buffer_named(struct job *job, const struct spec_node *at, const char *name) {
-    for (size_t i = 0; name && i < job->buffer_count; ++i)
-        if (!strcmp(job->buffers[i].name, name)) return &job->buffers[i];
-    diag_error(job->diag, at->place, NULL, "there is no buffer '%s'", name ? name : "");
-    return NULL;
-}
-
-// ---- Parameters
-
-static int swizzle_number(long long bytes) {
-    return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
-}
-
-// {tensor_map: BUFFER, dtype, box, swizzle, dims, strides}: dims outermost first, strides in bytes.
-static void read_tensor_map(struct job *job, const struct spec_node *map, struct param *param) {
-    struct buffer *buffer = buffer_named(job, map, text_of(map, "tensor_map"));
-    const struct dtype *dtype = dtype_named(text_of(map, "dtype"));
-    int64_t dims[RANK_MAX], box[RANK_MAX], strides[RANK_MAX];
-    uint64_t in_dims[RANK_MAX], in_strides[RANK_MAX];
-    uint32_t in_box[RANK_MAX], ones[RANK_MAX] = {1, 1, 1, 1, 1};
-    struct emu_error error;
-    int rank = integers_at(job, map, "dims", dims, RANK_MAX);
-    int given = integers_at(job, map, "strides", strides, RANK_MAX);
-    if (!buffer) return;
-    if (!rank && buffer->array.rank <= RANK_MAX) {
-        rank = buffer->array.rank;
-        memcpy(dims, buffer->array.shape, sizeof *dims * (size_t)rank);
-    }
-    if (!dtype || dtype->tensor_map < 0 || !rank ||
-        integers_at(job, map, "box", box, RANK_MAX) != rank || (given && given != rank - 1)) {
-        diag_error(job->diag, map->place, "dtype, box: [outermost, ..., innermost], swizzle: 128",
-                   "the tensor map is not complete");
-        return;
-    }
-    uint64_t stride = strtoul(dtype->descr + 2, NULL, 10);
-    for (int i = 0; i < rank; ++i) {
-        in_dims[i] = (uint64_t)dims[rank - 1 - i];
-        in_box[i] = (uint32_t)box[rank - 1 - i];
-        stride *= in_dims[i];
-        in_strides[i] = given && i < rank - 1 ? (uint64_t)strides[rank - 2 - i] : stride;
-    }
-    if (emu_tensor_map_encode(param->bytes, dtype->tensor_map, (uint32_t)rank, buffer->address, in_dims,
-                              in_strides, in_box, ones, 0,
-                              swizzle_number(integer_at(job, map, "swizzle", 0, 0, 128)), 0,
-                              (int)integer_at(job, map, "fill_nan", 0, 0, 1), &error))
-        diag_error(job->diag, map->place, NULL, "%s", error.text);
-}
-
-static size_t read_scalar(struct job *job, const struct spec_node *map, struct param *param) {
-    const struct dtype *dtype = dtype_named(text_of(map, "scalar"));
-    const struct spec_node *node = spec_get(map, "value");
-    long long integer = 0;
-    double real = 0;
-    if (!dtype || !node) {
-        diag_error(job->diag, map->place, "{scalar: s32, value: 7}", "a dtype and a value are due");
-        return 0;
-    }
-    enum spec_type type = spec_scalar(node, &integer, &real);
-    size_t bytes = strtoul(dtype->descr + 2, NULL, 10);
-    if (type == SPEC_INT) real = (double)integer;
-    float single = (float)real;
-    if (type != SPEC_INT && type != SPEC_FLOAT)
-        diag_error(job->diag, node->place, NULL, "a number is due");
-    else if (!strcmp(dtype->name, "fp32"))
-        memcpy(param->bytes, &single, 4);
-    else if (!strcmp(dtype->name, "fp64"))
-        memcpy(param->bytes, &real, 8);
-    else
-        memcpy(param->bytes, &integer, bytes);
-    return bytes;
-}
-
-// One parameter, which must be as large as the entry's.
-static void read_param(struct job *job, const struct spec_node *map, int index) {
-    struct param *param = &job->params[index];
-    size_t wanted = emu_entry_param_size(job->module, job->launch.entry, index), bytes = 0;
-    if (text_of(map, "buffer")) {
-        struct buffer *buffer = buffer_named(job, map, text_of(map, "buffer"));
-        uint64_t address = buffer ? buffer->address : 0;
-        memcpy(param->bytes, &address, bytes = 8);
-    } else if (text_of(map, "tensor_map")) {
-        read_tensor_map(job, map, param);
-        bytes = EMU_TENSOR_MAP_BYTES;
-    } else if (text_of(map, "scalar")) {
-        bytes = read_scalar(job, map, param);
-    } else {
-        diag_error(job->diag, map->place, "buffer: NAME, tensor_map: NAME, or scalar: DTYPE",
-                   "parameter %d is none of these", index);
-        return;
-    }
-    job->pointers[index] = param->bytes;
-    if (bytes && bytes != wanted)
-        diag_error(job->diag, map->place, NULL, "parameter %d has %zu bytes here and %zu in %s", index,
-                   bytes, wanted, job->launch.entry);
-}
-
-static void read_params(struct job *job) {
-    const struct spec_node *list = spec_get(job->top, "params");
-    size_t count = list && list->kind == SPEC_LIST ? list->count : 0;
-    int wanted = emu_entry_params(job->module, job->launch.entry);
-    if ((list && list->kind != SPEC_LIST) || count > PARAMS_MAX || (int)count != wanted) {
-        diag_error(job->diag, list ? list->place : job->top->place, NULL,
-                   "params: %s takes %d parameters, %zu are listed", job->launch.entry, wanted, count);
-        return;
-    }
-    for (size_t i = 0; i < count; ++i) read_param(job, list->values[i], (int)i);
-    job->launch.params = job->pointers;
-    job->launch.param_count = count;
-}
-
-// ---- The module
-
-static char *read_whole(const char *path, size_t *bytes) {
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t capacity = 0;
-    *bytes = 0;
-    if (!file) return NULL;
-    do {
-        capacity = capacity ? 2 * capacity : 65536;
-        text = mem_resize(text, capacity);
-        *bytes += fread(text + *bytes, 1, capacity - *bytes, file);
-    } while (*bytes == capacity && capacity < (size_t)1 << 30);
-    fclose(file);
-    return text;
-}
-
-// 0, or -1 after a message.
-static int read_module(struct job *job) {
-    const struct spec_node *node = spec_get(job->top, "ptx");
-    struct emu_error error;
-    size_t bytes;
-    char *text = node && node->kind == SPEC_SCALAR ? read_whole(node->text, &bytes) : NULL;
-    if (!text) {
-        diag_error(job->diag, node ? node->place : job->top->place, "ptx: FILE.ptx",
-                   "the PTX file cannot be read");
-        return -1;
-    }
-    int status = emu_module_parse(node->text, text, bytes, &job->module, &error);
-    free(text);
-    if (status) {
-        diag_say("%s", error.text);
-        return -1;
-    }
-    job->launch.module = job->module;
-    job->launch.entry = text_of(job->top, "entry");
-    if (!job->launch.entry) job->launch.entry = emu_module_entry(job->module, 0);
-    if (job->launch.entry && emu_entry_params(job->module, job->launch.entry) >= 0) return 0;
-    diag_error(job->diag, job->top->place, NULL, "there is no entry %s in %s",
-               job->launch.entry ? job->launch.entry : "at all", node->text);
-    return -1;
-}
-
-// ---- Running
-
-static void save_buffers(struct job *job) {
-    char error[300];
-    for (size_t i = 0; i < job->buffer_count; ++i) {
-        struct buffer *buffer = &job->buffers[i];
-        if (!buffer->save) continue;
-        emu_memory_read(job->memory, buffer->array.data, buffer->address, buffer->array.bytes);
-        if (npy_write(buffer->save, &buffer->array, error, sizeof error)) diag_say("%s", error);
-    }
-}
-
-static int run(struct job *job) {
-    struct emu_result result;
-    struct emu_error error;
-    int reported = 0;
-    for (int i = 0; i < job->schedules && !reported; ++i) {
-        set_contents(job);
-        if (emu_launch_run(job->memory, &job->launch, &result, &error)) {
-            diag_say("%s", error.text);
-            return EXIT_USER;
-        }
-        for (size_t r = 0; r < result.report_count; ++r)
-            fprintf(stderr, "%s%s", r ? "\n" : "", result.reports[r].text);
-        reported = result.report_count > 0;
-        if (reported) fprintf(stderr, "seed %llu\n", (unsigned long long)job->launch.seed);
-        emu_result_free(&result);
-        job->launch.seed++;
-    }
-    save_buffers(job);
-    return reported ? EXIT_USER : EXIT_FINE;
-}
-
-static int emulate(struct job *job, const char *path) {
-    job->top = spec_read(&job->arena, job->diag, path, NULL, 0);
-    if (!job->top || read_module(job)) return EXIT_USER;
-    triple_at(job, "grid", job->launch.grid);
-    triple_at(job, "block", job->launch.block);
-    if (spec_get(job->top, "cluster")) triple_at(job, "cluster", job->launch.cluster);
-    job->launch.dynamic_smem =
-        (unsigned)integer_at(job, job->top, "dynamic_shared", 0, 0, 1 << 20);
-    job->launch.max_steps = (uint64_t)integer_at(job, job->top, "max_steps", 0, 0, INT64_MAX);
-    if (!job->launch.seed)
-        job->launch.seed = (uint64_t)integer_at(job, job->top, "seed", 1, 0, INT64_MAX);
-    read_buffers(job);
-    read_params(job);
-    return diag_errors(job->diag) ? EXIT_USER : run(job);
-}
-
-// ---- The command line
-
-enum { KEY_SEED = 0x3000, KEY_SCHEDULES, KEY_UNCHECKED };
 
 static const struct argp_option options[] = {
-    {"seed", KEY_SEED, "N", 0, "order of execution (default: the file's, else 1)", 0},
-    {"schedules", KEY_SCHEDULES, "N", 0, "run under N seeds, up to the first report", 0},
-    {"unchecked", KEY_UNCHECKED, NULL, 0, "no race, fence and initialisation checks", 0},
+    {"output", 'o', "DIR", 0, "where .npy files go (default: beside LAUNCH.yaml)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "replace a value, as in --set seed=7", 0},
     {0},
 };
 
-struct arguments {
-    struct job *job;
-    const char *path;
-};
-
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *arguments = state->input;
+    struct arguments *a = state->input;
     switch (key) {
-    case KEY_SEED: arguments->job->launch.seed = strtoull(argument, NULL, 10); return 0;
-    case KEY_SCHEDULES:
-        arguments->job->schedules = atoi(argument);
-        if (arguments->job->schedules < 1) argp_error(state, "%s schedules", argument);
+    case 'o': a->out_dir = argument; return 0;
+    case KEY_SET:
+        a->sets = mem_resize(a->sets, (a->set_count + 1) * sizeof *a->sets);
+        a->sets[a->set_count++] = argument;
         return 0;
-    case KEY_UNCHECKED: arguments->job->launch.unchecked = true; return 0;
     case ARGP_KEY_ARG:
-        if (arguments->path) argp_usage(state);
-        arguments->path = argument;
+        if (a->path) argp_error(state, "one launch file at a time");
+        a->path = argument;
         return 0;
     case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "LAUNCH.yaml",
+    .doc =
+        "Runs a PTX kernel on the emulator: grid, block, buffers, tensor maps and scalars are as "
+        "LAUNCH.yaml says (see the README). Prints what the checker finds: races, missing "
+        "fences, reads of what was never written, accesses out of bounds, hangs. Exit code 1 "
+        "where it finds anything.",
+};
+
+// ---- The kernel
+
+// Puts the parser's "name:12:3: error: message" into the diag's form.
+static void report_ptx(struct diag *diag, const struct emulate_file *file, const char *text) {
+    struct diag_place place = {.file = file->ptx};
+    const size_t len = strlen(file->ptx);
+    int used = 0;
+    if (!strncmp(text, file->ptx, len) &&
+        sscanf(text + len, ":%d:%d: error: %n", &place.line, &place.column, &used) == 2 && used)
+        text += len + (size_t)used;
+    else
+        place = file->ptx_place;
+    diag_error(diag, place, NULL, "%s", text);
+}
+
+// Parses the PTX file, whose bytes are *ptx until the diag has been printed. NULL after an error.
+static struct emu_module *load(struct diag *diag, const struct emulate_file *file,
+                               struct file_bytes *ptx) {
+    const char *why;
+    struct emu_module *module = NULL;
+    struct emu_error error;
+    *ptx = file_read(file->ptx, PTX_BYTES_MAX, &why);
+    if (!ptx->data) {
+        diag_error(diag, file->ptx_place, NULL, "ptx: %s: %s", file->ptx, why);
+        return NULL;
+    }
+    diag_source(diag, file->ptx, ptx->data, ptx->len);
+    if (emu_module_parse(file->ptx, ptx->data, ptx->len, &module, &error))
+        report_ptx(diag, file, error.text);
+    return module;
+}
+
+// Chooses the entry where the launch file has none, and reports one that is not there.
+static void find_entry(struct diag *diag, struct emulate_file *file,
+                       const struct emu_module *module) {
+    char legal[512] = "";
+    size_t count = 0, used = 0;
+    for (const char *name; (name = emu_module_entry(module, count)); count++) {
+        if (used < sizeof legal)
+            used +=
+                (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", used ? ", " : "", name);
+        if (file->entry && !strcmp(name, file->entry)) return;
+    }
+    if (!count)
+        diag_error(diag, file->ptx_place, NULL, "ptx: %s has no entry", file->ptx);
+    else if (file->entry)
+        diag_error(diag, file->entry_place, legal, "entry: there is no %s in %s", file->entry,
+                   file->ptx);
+    else if (count > 1)
+        diag_error(diag, file->top, legal, "entry: is missing, and %s has %zu", file->ptx, count);
+    else
+        file->entry = emu_module_entry(module, 0);
+}
+
+// Compares the arguments with the entry's parameters: their number and the bytes of each.
+static void check_arguments(struct diag *diag, const struct emulate_file *file,
+                            const struct emu_module *module) {
+    static const char *const what[] = {"the address of a buffer", "a tensor map", "a scalar"};
+    const int wanted = emu_entry_params(module, file->entry);
+    if ((size_t)wanted != file->argument_count)
+        diag_error(diag, file->args_place, NULL, "args: there are %zu, and %s takes %d",
+                   file->argument_count, file->entry, wanted);
+    for (size_t i = 0; i < file->argument_count && i < (size_t)wanted; i++) {
+        const struct emulate_argument *argument = &file->arguments[i];
+        const size_t bytes = emu_entry_param_size(module, file->entry, (int)i);
+        if (bytes != argument->bytes)
+            diag_error(diag, argument->place, NULL,
+                       "args[%zu]: %s has %zu bytes, and parameter %zu of %s %zu", i,
+                       what[argument->kind], argument->bytes, i, file->entry, bytes);
+    }
+}
+
+// ---- Runs
+
+struct session {
+    struct emulate_file *file;
+    const struct emu_module *module;
+    struct emu_memory *memory;
+    uint64_t instructions;
+    double seconds;
+};
+
+static int say(const char *why) {
+    diag_say("%s", why);
+    return EXIT_USER;
+}
+
+static int fill_memory(struct session *s) {
+    for (size_t i = 0; i < s->file->buffer_count; i++) {
+        struct emulate_buffer *buffer = &s->file->buffers[i];
+        buffer->address = emu_memory_alloc(s->memory, buffer->bytes, buffer->name);
+        if (!buffer->address) return say("out of memory");
+        if (buffer->content == CONTENT_UNWRITTEN) continue;
+        char *data = mem_alloc(buffer->bytes);
+        emulate_buffer_fill(buffer, data);
+        emu_memory_write(s->memory, buffer->address, data, buffer->bytes);
+        free(data);
+    }
+    return EXIT_FINE;
+}
+
+static void encode_arguments(struct session *s, const void **params) {
+    for (size_t i = 0; i < s->file->argument_count; i++) {
+        struct emulate_argument *argument = &s->file->arguments[i];
+        params[i] = argument->value;
+        if (argument->kind == ARGUMENT_SCALAR) continue;
+        const uint64_t address = s->file->buffers[argument->buffer].address;
+        memcpy(argument->value, &address, sizeof address);
+        if (argument->kind == ARGUMENT_BUFFER) continue;
+        argument->map.address = address;
+        tmg_tensor_map_write(argument->value, &argument->map);
+    }
+}
+
+static void print_reports(const struct emu_result *result, uint64_t seed) {
+    for (size_t i = 0; i < result->report_count; i++) {
+        const struct emu_report *report = &result->reports[i];
+        fputs(report->text ? report->text : "out of memory\n", stdout);
+        if (report->count > 1) printf("  %u times at this line\n", report->count);
+        printf("  in the order of seed %" PRIu64 "\n\n", seed);
+    }
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// One launch in the order of [seed]. Returns an exit code.
+static int run_launch(struct session *s, uint64_t seed, const void *const *params) {
+    const struct emulate_file *file = s->file;
+    struct emu_launch launch = {.module = s->module,
+                                .entry = file->entry,
+                                .dynamic_smem = file->shared_memory,
+                                .params = params,
+                                .param_count = file->argument_count,
+                                .seed = seed,
+                                .max_steps = file->max_steps};
+    struct emu_result result;
+    struct emu_error error;
+    memcpy(launch.grid, file->grid, sizeof launch.grid);
+    memcpy(launch.block, file->block, sizeof launch.block);
+    memcpy(launch.cluster, file->cluster, sizeof launch.cluster);
+    const double start = now();
+    if (emu_launch_run(s->memory, &launch, &result, &error)) return say(error.text);
+    s->seconds += now() - start;
+    s->instructions += result.thread_instructions;
+    print_reports(&result, seed);
+    const int code = result.report_count ? EXIT_USER : EXIT_FINE;
+    emu_result_free(&result);
+    return code;
+}
+
+// Writes the buffers that have an out. Returns an exit code.
+static int write_buffers(struct session *s) {
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < s->file->buffer_count; i++) {
+        const struct emulate_buffer *buffer = &s->file->buffers[i];
+        if (!buffer->out) continue;
+        char *data = mem_alloc(buffer->bytes);
+        emu_memory_read(s->memory, data, buffer->address, buffer->bytes);
+        size_t len;
+        char *text =
+            npy_format(buffer->dtype, buffer->rank, buffer->shape, data, buffer->bytes, &len);
+        struct file_pending pending;
+        const char *why = file_prepare(buffer->out, text, len, &pending);
+        if (!why) why = file_commit(&pending);
+        if (why) diag_say("%s: %s", buffer->out, why);
+        if (why) code = EXIT_USER;
+        free(text);
+        free(data);
+    }
+    return code;
+}
+
+// A run with memory of its own; outputs are written after the last one. Returns an exit code.
+static int run_once(struct session *s, uint64_t seed, bool last) {
+    const void **params = mem_zero((s->file->argument_count + 1) * sizeof *params);
+    s->memory = emu_memory_new();
+    int code = s->memory ? fill_memory(s) : say("out of memory");
+    if (!code) {
+        encode_arguments(s, params);
+        code = run_launch(s, seed, params);
+        if (last || code) code |= write_buffers(s);
+    }
+    emu_memory_delete(s->memory);
+    free(params);
+    return code;
+}
+
+// Runs all schedules, up to the first that is reported. Returns an exit code.
+static int run_all(struct session *s) {
+    const struct emulate_file *file = s->file;
+    int code = EXIT_FINE;
+    for (uint64_t i = 0; i < file->schedules && !code; i++)
+        code = run_once(s, file->seed + i, i + 1 == file->schedules);
+    if (code) return code;
+    const unsigned *g = file->grid, *b = file->block;
+    printf("%s: nothing found, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry,
+           g[0], g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
+    printf("  %" PRIu64 " thread instructions in %.2f s\n", s->instructions, s->seconds);
+    return code;
+}
+
+static int emulate(const struct arguments *a, struct emulate_file *file, struct diag *diag) {
+    struct file_bytes ptx = {0};
+    emulate_file_read(file, diag, a->path, a->sets, a->set_count, a->out_dir);
+    struct emu_module *module = diag_errors(diag) ? NULL : load(diag, file, &ptx);
+    if (module) find_entry(diag, file, module);
+    if (module && file->entry && !diag_errors(diag)) check_arguments(diag, file, module);
+    int code = diag_errors(diag) ? EXIT_USER : EXIT_FINE;
+    diag_print(diag, stderr);
+    struct session session = {.file = file, .module = module};
+    if (!code) code = run_all(&session);
+    emu_module_free(module);
+    free(ptx.data);
+    return code;
+}
+
 int cmd_emulate(int argc, char **argv) {
-    static const struct argp argp = {
-        options, parse, "LAUNCH.yaml", "Runs a PTX file on the CPU and reports what goes wrong.",
-        NULL, NULL, NULL};
-    struct job *job = mem_zero(sizeof *job);
-    struct arguments arguments = {job, NULL};
-    job->schedules = 1;
+    struct arguments a = {0};
+    struct emulate_file file;
     argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    job->diag = diag_new();
-    job->memory = emu_memory_new();
-    int status = emulate(job, arguments.path);
-    diag_print(job->diag, stderr);
-    for (size_t i = 0; i < job->buffer_count; ++i) free(job->buffers[i].array.data);
-    emu_module_free(job->module);
-    emu_memory_delete(job->memory);
-    diag_free(job->diag);
-    arena_free(&job->arena);
-    free(job);
-    return status;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    struct diag *diag = diag_new();
+    const int code = emulate(&a, &file, diag);
+    diag_free(diag);
+    emulate_file_free(&file);
+    free(a.sets);
+    return code;
 }

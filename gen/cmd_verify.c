@@ -10,14 +10,25 @@
 #include "measure/verify_all.h"
 #include "runtime/reference/random.h"
 
-enum { KEY_DEVICE = 0x2000, KEY_SHAPES, KEY_SHAPE, KEY_SEED, KEY_RUNS, KEY_TIMEOUT, KEY_JSON };
+enum {
+    KEY_DEVICE = 0x2000,
+    KEY_SHAPES,
+    KEY_SHAPE,
+    KEY_SEED,
+    KEY_RUNS,
+    KEY_SCHEDULES,
+    KEY_TIMEOUT,
+    KEY_JSON
+};
 
 static const struct argp_option options[] = {
-    {"device", KEY_DEVICE, "NAME", 0, "cuda, cuda:N or emu (default: a GPU, else emu)", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "cuda, cuda:N, emu or emu:N (default: a GPU, else emu)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
     {"shape", KEY_SHAPE, "MxNxK", 0, "one shape; may be repeated", 0},
     {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: another one every time)", 0},
     {"runs", KEY_RUNS, "N", 0, "launches a shape, whose results must be equal (default: 4)", 0},
+    {"schedules", KEY_SCHEDULES, "N", 0,
+     "emu: as --runs; each run orders warps and copies by the next seed, from N of emu:N on", 0},
     {"timeout", KEY_TIMEOUT, "S", 0,
      "seconds until a launch counts as hung (default: 60; emu: 1200)", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON object a shape instead of the table", 0},
@@ -54,6 +65,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case KEY_SEED: a->plan.seed = (uint64_t)number(state, argument, 0, INT64_MAX); return 0;
     case KEY_RUNS: a->plan.runs = (int)number(state, argument, 2, 1000); return 0;
+    case KEY_SCHEDULES: a->plan.runs = (int)number(state, argument, 1, 1000000); return 0;
     case KEY_TIMEOUT: a->plan.timeout = (int)number(state, argument, 1, 86400); return 0;
     case KEY_JSON: a->plan.json = true; return 0;
     default: return ARGP_ERR_UNKNOWN;

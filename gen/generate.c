@@ -83,7 +83,9 @@ static char *stem_of(const char *path) {
     return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
-static void push_options(lua_State *L, const struct gen_options *options, const char *path) {
+// [faulty]: reading the spec reported errors already.
+static void push_options(lua_State *L, const struct gen_options *options, const char *path,
+                         bool faulty) {
     char *stem = stem_of(path), *shown = shown_path(path);
     lua_newtable(L);
     lua_pushstring(L, stem);
@@ -94,6 +96,8 @@ static void push_options(lua_State *L, const struct gen_options *options, const 
     lua_setfield(L, -2, "explain");
     lua_pushboolean(L, options->strict);
     lua_setfield(L, -2, "strict");
+    lua_pushboolean(L, faulty);
+    lua_setfield(L, -2, "faulty");
     lua_newtable(L);
     for (size_t i = 0; i < options->set_count; i++) {
         lua_pushstring(L, options->sets[i]);
@@ -118,7 +122,7 @@ static int open_spec(struct run *run, const struct spec_node *tree, const char *
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "open")) return 0;
     script_push_spec(L, tree);
-    push_options(L, run->options, path);
+    push_options(L, run->options, path, diag_errors(run->diag) > 0);
     if (!script_call(run->script, 2, 1)) return 0;
     int count = (int)lua_tointeger(L, -1);
     lua_pop(L, 1);
@@ -159,7 +163,7 @@ static void add_header(struct text *source, const char *header) {
     while (*header) {
         size_t len = strcspn(header, "\n");
         text_add(source, header, len);
-        text_end_line(source, (struct gen_line){0});
+        text_end_line(source, (tmagen_source_line){0});
         header += len + (header[len] == '\n');
     }
 }
@@ -172,7 +176,7 @@ static void assemble(lua_State *L, struct gen_output *out) {
     lua_getfield(L, -2, "kernel");
     struct text *kernel = template_text(L, -1);
     ptx_prelude(shared.ptx, kernel, &source);
-    text_end_line(&source, (struct gen_line){0});
+    text_end_line(&source, (tmagen_source_line){0});
     text_append(&source, kernel);
     lua_pop(L, 2);
     out->source = source.data;

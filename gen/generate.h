@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/tmagen.h"
+
 struct argp;
 
 // What the commands that generate have in common on their command line.
@@ -14,13 +16,6 @@ struct gen_options {
     size_t set_count;
     bool strict;   // an illegal point of a sweep is an error
     bool explain;  // fill gen_output.explain
-};
-
-// Where a line of generated source comes from. [file] is NULL for the header comment; the names
-// live as long as the process.
-struct gen_line {
-    const char *file;
-    int line;
 };
 
 // One row of the table of resources: what the plan says that the kernel uses.
@@ -36,9 +31,10 @@ struct gen_output {
     char *point;   // of a sweep: "stages=4 cluster.m=2"; else ""
     char *source;
     size_t source_len;
-    char *manifest;          // JSON text
-    char *explain;           // NULL unless asked for
-    struct gen_line *lines;  // lines[i] is where line i + 1 of the source comes from
+    char *manifest;             // JSON text
+    char *explain;              // NULL unless asked for
+    tmagen_source_line *lines;  // lines[i] is where line i + 1 of the source comes from; the header
+                                // comment has no file, and names live as long as the process
     size_t line_count;
     struct gen_resource *resources;
     size_t resource_count;

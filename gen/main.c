@@ -19,7 +19,7 @@ static const struct command commands[] = {
     {"explain", cmd_explain, "SPEC | FAMILY", "a resolved spec, or a family's knobs and ladder"},
     {"verify", cmd_verify, "SPEC...", "run kernels and hold the results to a reference"},
     {"bench", cmd_bench, "SPEC", "measure a kernel beside its peers"},
-    {"emulate", cmd_emulate, "LAUNCH.yaml", "run any PTX file on the CPU, checked"},
+    {"emulate", cmd_emulate, "LAUNCH.yaml", "run anyone's PTX kernel on the CPU, and check it"},
     {"cache", cmd_cache, "ls|stat|why|gc|clear|verify", "look after compiled kernels"},
 };
 

@@ -11,7 +11,8 @@ struct kernel_text *kernels_of(const struct gen_result *results, size_t count, s
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < results[i].output_count; ++j) {
             const struct gen_output *output = &results[i].outputs[j];
-            const struct kernel_text text = {output->name, output->source, output->manifest};
+            const struct kernel_text text = {output->name, output->source, output->manifest,
+                                             output->lines, output->line_count};
             MEM_PUSH(texts, *kernels, capacity, text);
         }
     }

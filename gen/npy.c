@@ -1,92 +1,196 @@
-// .npy files: a magic number, a header that is a Python dictionary, and the elements.
-// The header is searched for its three keys; whatever else NumPy may write there is ignored.
+// Reads and writes .npy (NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays").
+// A scanner over a bounded text: it never looks beyond the end, and it accepts three keys.
 #include "gen/npy.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_MAX = 4096 };
+#include "gen/memory.h"
 
-static int fail(char *error, size_t size, const char *path, const char *what) {
-    snprintf(error, size, "%s: %s", path, what);
+enum { MAGIC_BYTES = 6, ALIGNMENT = 64, HEADER_MAX = 1 << 16 };
+static const char magic[] = "\x93NUMPY";
+
+// NumPy's names of an element type. The first is what is written; the others are read as well.
+static const struct {
+    enum num_type dtype;
+    const char *descr[4];
+} types[] = {
+    {NUM_FP16, {"<f2"}},
+    {NUM_FP32, {"<f4"}},
+    {NUM_FP64, {"<f8"}},
+    {NUM_I8, {"|i1", "<i1"}},
+    {NUM_U8, {"|u1", "<u1", "|b1"}},
+    {NUM_U16, {"<u2", "<i2"}},
+    {NUM_I32, {"<i4"}},
+    {NUM_U32, {"<u4"}},
+    {NUM_I64, {"<i8"}},
+    {NUM_U64, {"<u8"}},
+    {NUM_BF16, {"<u2", "<i2", "|V2", "<V2"}},
+    {NUM_E4M3, {"|u1", "<u1", "|V1", "|b1"}},
+    {NUM_E5M2, {"|u1", "<u1", "|V1", "|b1"}},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+static bool has_descr(size_t row, const char *descr) {
+    for (int i = 0; i < 4 && types[row].descr[i]; i++)
+        if (!strcmp(types[row].descr[i], descr)) return true;
+    return false;
+}
+
+bool npy_holds(const struct npy *array, enum num_type dtype) {
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].dtype == dtype) return has_descr(i, array->descr);
+    return false;
+}
+
+int npy_type(const struct npy *array) {
+    for (size_t i = 0; i < TYPES; i++)
+        if (has_descr(i, array->descr)) return (int)types[i].dtype;
     return -1;
 }
 
-// The value behind 'key': in the header, or NULL.
-static const char *value_of(const char *header, const char *key) {
-    const char *at = strstr(header, key);
-    at = at ? strchr(at, ':') : NULL;
-    return at ? at + 1 + strspn(at + 1, " ") : NULL;
+// ---- Scanning the header
+
+struct scan {
+    const char *at, *end;
+};
+
+static void skip_spaces(struct scan *s) {
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\n')) s->at++;
 }
 
-static int parse_header(const char *header, struct npy *array) {
-    const char *descr = value_of(header, "'descr'"), *shape = value_of(header, "'shape'");
-    const char *order = value_of(header, "'fortran_order'");
-    if (!descr || *descr != '\'' || !shape || *shape != '(' || !order || strncmp(order, "False", 5))
-        return -1;
-    size_t length = strcspn(descr + 1, "'");
-    if (length >= sizeof array->descr || descr[1] == '>') return -1;
-    memcpy(array->descr, descr + 1, length);
-    size_t element = strtoul(array->descr + 2, NULL, 10);
-    if (length < 3 || element < 1 || element > 16) return -1;
-    array->bytes = element;
-    for (const char *at = shape + 1; *at != ')' && *at;) {
-        char *end;
-        long long extent = strtoll(at, &end, 10);
-        if (end == at || extent < 0 || array->rank == 8) return -1;
-        if (extent && array->bytes > ((size_t)1 << 40) / (size_t)extent) return -1;
-        array->shape[array->rank++] = extent;
-        array->bytes *= (size_t)extent;
-        at = end + strspn(end, ", ");
+// Moves past [word] and spaces before it; false where something else is there.
+static bool take(struct scan *s, const char *word) {
+    const size_t len = strlen(word);
+    skip_spaces(s);
+    if ((size_t)(s->end - s->at) < len || memcmp(s->at, word, len) != 0) return false;
+    s->at += len;
+    return true;
+}
+
+// A quoted word of fewer than [size] characters.
+static bool take_word(struct scan *s, char *word, size_t size) {
+    if (!take(s, "'")) return false;
+    const char *close = memchr(s->at, '\'', (size_t)(s->end - s->at));
+    if (!close || (size_t)(close - s->at) >= size) return false;
+    memcpy(word, s->at, (size_t)(close - s->at));
+    word[close - s->at] = 0;
+    s->at = close + 1;
+    return true;
+}
+
+static bool take_number(struct scan *s, int64_t *number) {
+    skip_spaces(s);
+    const char *start = s->at;
+    for (*number = 0; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++)
+        if (__builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, *s->at - '0', number))
+            return false;
+    return s->at > start;
+}
+
+static const char *read_shape(struct scan *s, struct npy *array) {
+    if (!take(s, "(")) return "its shape is no tuple";
+    array->rank = 0;
+    while (!take(s, ")")) {
+        if (array->rank == NPY_RANK_MAX) return "it has more than 8 dimensions";
+        if (!take_number(s, &array->shape[array->rank++])) return "its shape is no tuple of sizes";
+        if (!take(s, ",") && (s->at == s->end || *s->at != ')')) return "its shape is no tuple";
     }
-    return 0;
+    return NULL;
 }
 
-static int read_open(FILE *file, const char *path, struct npy *array, char *error, size_t size) {
-    unsigned char start[10];
-    char header[HEADER_MAX] = "";
-    if (fread(start, 1, 10, file) != 10 || memcmp(start, "\x93NUMPY\x01", 7))
-        return fail(error, size, path, "not a .npy file of version 1.0");
-    size_t length = start[8] | (size_t)start[9] << 8;
-    if (length >= sizeof header || fread(header, 1, length, file) != length ||
-        parse_header(header, array))
-        return fail(error, size, path, "not a little-endian .npy array in C order");
-    array->data = malloc(array->bytes + 1);
-    if (!array->data) return fail(error, size, path, "out of memory");
-    if (fread(array->data, 1, array->bytes, file) == array->bytes) return 0;
-    free(array->data);
-    return fail(error, size, path, "the file ends before its array does");
+// The dict's three entries, in any order.
+static const char *read_dict(struct scan *s, struct npy *array) {
+    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+    int seen = 0;
+    if (!take(s, "{")) return "its header is no dict";
+    while (!take(s, "}")) {
+        char key[16];
+        if (!take_word(s, key, sizeof key) || !take(s, ":")) return "its header is no dict";
+        if (!strcmp(key, "descr")) {
+            if (!take_word(s, array->descr, sizeof array->descr))
+                return "its elements are no plain numbers";
+            seen |= DESCR;
+        } else if (!strcmp(key, "fortran_order")) {
+            if (!take(s, "False")) return "it is in Fortran order; C order is needed";
+            seen |= ORDER;
+        } else if (!strcmp(key, "shape")) {
+            const char *why = read_shape(s, array);
+            if (why) return why;
+            seen |= SHAPE;
+        } else {
+            return "its header has an unknown key";
+        }
+        if (!take(s, ",") && (s->at == s->end || *s->at != '}')) return "its header is no dict";
+    }
+    return seen == (DESCR | ORDER | SHAPE) ? NULL
+                                           : "its header lacks descr, fortran_order or shape";
 }
 
-int npy_read(const char *path, struct npy *array, char *error, size_t error_size) {
-    FILE *file = fopen(path, "rb");
-    *array = (struct npy){.rank = 0};
-    if (!file) return fail(error, error_size, path, strerror(errno));
-    int status = read_open(file, path, array, error, error_size);
-    fclose(file);
-    return status;
+// The bytes of the array's data, by shape and descr ("<f4": the digits count bytes).
+static const char *find_data(struct scan *s, struct npy *array) {
+    const char *digits = array->descr[0] ? array->descr + 2 : "";
+    if (!strchr("<|", array->descr[0]) || npy_type(array) < 0)
+        return "its elements are of no type that is known; bytes must be in little-endian order";
+    size_t bytes = (size_t)atoi(digits);
+    for (int i = 0; i < array->rank; i++)
+        if (__builtin_mul_overflow(bytes, (size_t)array->shape[i], &bytes))
+            return "its shape is too large";
+    if (bytes != (size_t)(s->end - s->at)) return "its data is not as long as its header says";
+    array->data = s->at;
+    array->bytes = bytes;
+    return NULL;
 }
 
-int npy_write(const char *path, const struct npy *array, char *error, size_t error_size) {
-    char header[HEADER_MAX];
-    int used = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                        array->descr);
-    for (int i = 0; i < array->rank; ++i)
-        used += snprintf(header + used, sizeof header - (size_t)used, "%lld,%s",
-                         (long long)array->shape[i], i + 1 < array->rank ? " " : "");
-    used += snprintf(header + used, sizeof header - (size_t)used, "), }");
-    while ((used + 11) % 64) header[used++] = ' ';  // the elements begin at a multiple of 64
-    header[used++] = '\n';
-    FILE *file = fopen(path, "wb");
-    if (!file) return fail(error, error_size, path, strerror(errno));
-    unsigned char start[10] = "\x93NUMPY\x01";
-    start[8] = (unsigned char)used;
-    start[9] = (unsigned char)(used >> 8);
-    int wrong = fwrite(start, 1, 10, file) != 10 ||
-                fwrite(header, 1, (size_t)used, file) != (size_t)used ||
-                fwrite(array->data, 1, array->bytes, file) != array->bytes;
-    wrong |= fclose(file) != 0;
-    return wrong ? fail(error, error_size, path, "could not be written") : 0;
+const char *npy_parse(const char *text, size_t len, struct npy *array) {
+    const uint8_t *bytes = (const uint8_t *)text;
+    *array = (struct npy){0};
+    if (len < MAGIC_BYTES + 4 || memcmp(text, magic, MAGIC_BYTES) != 0) return "it is no .npy file";
+    const bool wide = bytes[6] > 1;
+    size_t start = MAGIC_BYTES + 4, header = bytes[8] | (size_t)bytes[9] << 8;
+    if (bytes[6] < 1 || bytes[6] > 3 || bytes[7]) return "its version is not 1.0, 2.0 or 3.0";
+    if (wide) {
+        if (len < start + 2) return "it ends within its header";
+        header |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+        start += 2;
+    }
+    if (header > HEADER_MAX || header > len - start) return "it ends within its header";
+    struct scan s = {text + start, text + start + header};
+    const char *why = read_dict(&s, array);
+    if (why) return why;
+    struct scan rest = {text + start + header, text + len};
+    return find_data(&rest, array);
+}
+
+// ---- Writing
+
+char *npy_format(enum num_type dtype, int rank, const int64_t *shape, const void *data,
+                 size_t bytes, size_t *len) {
+    const char *descr = "";
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].dtype == dtype) descr = types[i].descr[0];
+    char dict[128 + NPY_RANK_MAX * 24];
+    int used =
+        snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < rank; i++)
+        used += snprintf(dict + used, sizeof dict - (size_t)used, "%s%lld%s", i ? " " : "",
+                         (long long)shape[i], i + 1 < rank || rank == 1 ? "," : "");
+    used += snprintf(dict + used, sizeof dict - (size_t)used, "), }");
+    const size_t prefix = MAGIC_BYTES + 4;
+    const size_t start = (prefix + (size_t)used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t header = start - prefix;
+    char *file = mem_alloc(start + bytes + 1);
+    memset(file, ' ', start);
+    memcpy(file, magic, MAGIC_BYTES);
+    file[6] = 1;
+    file[7] = 0;
+    file[8] = (char)(header & 0xff);
+    file[9] = (char)(header >> 8);
+    memcpy(file + prefix, dict, (size_t)used);
+    file[start - 1] = '\n';
+    if (bytes) memcpy(file + start, data, bytes);
+    *len = start + bytes;
+    return file;
 }

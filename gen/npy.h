@@ -1,17 +1,33 @@
-// Arrays in NumPy's .npy files, version 1.0: what emulate reads buffers from and writes them to.
-// Only C order and little-endian elements, which is what everything here produces.
+// NumPy's .npy files: a short Python dict that describes the array, then its bytes.
+// The header is hostile text: one form of dict is read and nothing else, all bounds checked.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/reference/numbers.h"
+
+enum { NPY_RANK_MAX = 8 };
+
 struct npy {
-    char descr[8];  // "<f4", "|u1": NumPy's name of the element
-    int64_t shape[8];
+    char descr[8];  // "<f4"
     int rank;
-    void *data;  // malloc'ed
-    size_t bytes;
+    int64_t shape[NPY_RANK_MAX];
+    const char *data;  // in the text that was parsed
+    size_t bytes;      // of data: the product of the shape and the element's size
 };
 
-// 0 and *array, whose data the caller frees; or -1 and one sentence in [error].
-int npy_read(const char *path, struct npy *array, char *error, size_t error_size);
-int npy_write(const char *path, const struct npy *array, char *error, size_t error_size);
+// Parses the file's content; the array must be little-endian, in C order, and as long as its header
+// says. Versions 1 to 3. Returns NULL, or why it is refused: a constant string.
+const char *npy_parse(const char *text, size_t len, struct npy *);
+
+// True where an array of that descr can hold elements of [dtype]; NumPy has no bf16 and no fp8, so
+// unsigned integers and raw bytes of the same size stand for them.
+bool npy_holds(const struct npy *, enum num_type dtype);
+
+// The type of the elements where nothing else says it; -1: none of ours.
+int npy_type(const struct npy *);
+
+// A whole file, version 1.0, with [bytes] of data; the caller frees it. *len is its length.
+char *npy_format(enum num_type dtype, int rank, const int64_t *shape, const void *data,
+                 size_t bytes, size_t *len);

@@ -10,9 +10,9 @@
 enum { HASH_SIZE = 4096 };
 
 struct item {
-    const char *begin, *end;        // without the blank lines around it
-    const struct gen_line *origin;  // of its lines
-    bool wanted, tight;             // tight: one line, which stands close to others of its kind
+    const char *begin, *end;           // without the blank lines around it
+    const tmagen_source_line *origin;  // of its lines
+    bool wanted, tight;                // tight: one line, which stands close to others of its kind
     size_t file;
 };
 
@@ -151,7 +151,7 @@ static void define_all(struct ptx *ptx, const char *at, const char *end) {
 }
 
 static void add_item(struct ptx *ptx, const char *begin, const char *end,
-                     const struct gen_line *origin) {
+                     const tmagen_source_line *origin) {
     define_all(ptx, begin, end);
     struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
     item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;
@@ -169,7 +169,7 @@ static const char *item_end(const char *at, const char *end) {
 
 static void split(struct ptx *ptx, const struct text *text) {
     const char *at = text->data, *end = at + text->len;
-    const struct gen_line *origin = text->lines;
+    const tmagen_source_line *origin = text->lines;
     while (at < end) {
         const char *stop = item_end(at, end);
         add_item(ptx, at, stop, origin);
@@ -186,7 +186,7 @@ static struct text plain_text(struct store_file file) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
         text_add(&text, at, (size_t)(stop - at));
-        text_end_line(&text, (struct gen_line){.file = file.name, .line = line});
+        text_end_line(&text, (tmagen_source_line){.file = file.name, .line = line});
         at = newline ? newline + 1 : end;
     }
     text_trim(&text);
@@ -280,7 +280,7 @@ static void want(struct ptx *ptx, const char *at, const char *end) {
 }
 
 static void append_item(const struct item *item, struct text *out) {
-    const struct gen_line *origin = item->origin;
+    const tmagen_source_line *origin = item->origin;
     for (const char *at = item->begin; at < item->end; origin++) {
         const char *newline = memchr(at, '\n', (size_t)(item->end - at));
         const char *stop = newline ? newline : item->end;
@@ -302,7 +302,7 @@ void ptx_prelude(struct ptx *ptx, const struct text *kernel, struct text *out) {
         const struct item *item = &ptx->items[i];
         if (!item->wanted) continue;
         bool close = last && last->tight && item->tight && last->file == item->file;
-        if (!close) text_end_line(out, (struct gen_line){0});
+        if (!close) text_end_line(out, (tmagen_source_line){0});
         append_item(item, out);
         last = item;
     }

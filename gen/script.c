@@ -22,8 +22,6 @@ struct script {
     const char *subject;  // of errors without a place; or NULL
     size_t memory;
     long steps;
-    struct store_file *files;
-    size_t file_count, file_capacity;
     struct diag_place frames[FRAMES_MAX];  // where the last error came from, innermost first
     int frame_count;
 };
@@ -104,14 +102,10 @@ struct script *script_new(struct store *store, struct diag *diag) {
 void script_free(struct script *s) {
     if (!s) return;
     lua_close(s->lua);
-    free(s->files);
     free(s);
 }
 
 void script_know_file(struct script *s, struct store_file file) {
-    for (size_t i = 0; i < s->file_count; i++)
-        if (!strcmp(s->files[i].name, file.name)) return;
-    MEM_PUSH(s->files, s->file_count, s->file_capacity, file);
     diag_source(s->diag, file.name, file.text, file.len);
 }
 
@@ -120,8 +114,9 @@ static bool read_position(const struct script *s, const char **at, struct diag_p
     char *end;
     if (**at != '#' || !isdigit((unsigned char)(*at)[1])) return false;
     unsigned long number = strtoul(*at + 1, &end, 10);
-    if (number >= s->file_count || *end != ':' || !isdigit((unsigned char)end[1])) return false;
-    *place = (struct diag_place){.file = s->files[number].name, .line = atoi(end + 1)};
+    struct store_file file = store_known(s->store, number);
+    if (!file.text || *end != ':' || !isdigit((unsigned char)end[1])) return false;
+    *place = (struct diag_place){.file = file.name, .line = atoi(end + 1)};
     for (end++; isdigit((unsigned char)*end);) end++;
     if (*end != ':') return false;
     *at = end + 1 + (end[1] == ' ');
@@ -129,10 +124,10 @@ static bool read_position(const struct script *s, const char **at, struct diag_p
 }
 
 const char *script_line(struct script *s, const char *file, int number, const char **end) {
-    size_t i = 0;
-    while (i < s->file_count && strcmp(s->files[i].name, file) != 0) i++;
-    if (i == s->file_count) return NULL;
-    const char *line = s->files[i].text, *stop = line + s->files[i].len;
+    size_t i;
+    if (!store_number(s->store, file, &i)) return NULL;
+    struct store_file known = store_known(s->store, i);
+    const char *line = known.text, *stop = line + known.len;
     for (int n = 1; n < number && line < stop; n++) {
         const char *newline = memchr(line, '\n', (size_t)(stop - line));
         line = newline ? newline + 1 : stop;
@@ -179,10 +174,10 @@ static int remember_frames(lua_State *L) {
     for (int level = 1; s->frame_count < FRAMES_MAX && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
         if (frame.source[0] != '=' || frame.source[1] != '#' || frame.currentline < 1) continue;
-        size_t number = strtoul(frame.source + 2, NULL, 10);
-        if (number >= s->file_count || !strncmp(s->files[number].name, "gen/lua/", 8)) continue;
+        struct store_file file = store_known(s->store, strtoul(frame.source + 2, NULL, 10));
+        if (!file.text || !strncmp(file.name, "gen/lua/", 8)) continue;
         s->frames[s->frame_count++] =
-            (struct diag_place){.file = s->files[number].name, .line = frame.currentline};
+            (struct diag_place){.file = file.name, .line = frame.currentline};
     }
     return 1;
 }
@@ -222,17 +217,44 @@ bool script_call(struct script *s, int arguments, int results) {
     return status == LUA_OK;
 }
 
-void script_load(lua_State *L, const char *file, const char *chunk, size_t len) {
-    struct script *s = script_of(L);
+struct code {
+    char *data;
+    size_t len, capacity;
+};
+
+static int write_code(lua_State *L, const void *bytes, size_t len, void *context) {
+    struct code *code = context;
+    (void)L;
+    if (code->len + len > code->capacity) {
+        code->capacity = 2 * (code->len + len);
+        code->data = mem_resize(code->data, code->capacity);
+    }
+    memcpy(code->data + code->len, bytes, len);
+    code->len += len;
+    return 0;
+}
+
+// Compiles [chunk] and keeps the result for the scripts to come.
+static void compile(lua_State *L, struct store_file file, const char *chunk, size_t len) {
+    struct code code = {0};
     char name[24];
-    size_t number = 0;
-    while (number < s->file_count && strcmp(s->files[number].name, file) != 0) number++;
-    snprintf(name, sizeof name, "=#%zu", number);
     if (len && *chunk == *LUA_SIGNATURE) {
-        lua_pushfstring(L, "%s is no text", file);
+        lua_pushfstring(L, "%s is no text", file.name);
         lua_error(L);
     }
+    snprintf(name, sizeof name, "=#%zu", file.number);
     if (luaL_loadbufferx(L, chunk, len, name, "t") != LUA_OK) lua_error(L);
+    lua_dump(L, write_code, &code, 0);
+    store_keep(script_of(L)->store, file.number, code.data, code.len);
+}
+
+void script_load(lua_State *L, struct store_file file, const char *chunk, size_t len) {
+    size_t code_len;
+    const char *code = store_compiled(script_of(L)->store, file.number, &code_len);
+    if (!code)
+        compile(L, file, chunk, len);
+    else if (luaL_loadbufferx(L, code, code_len, "", "b") != LUA_OK)  // our own, from above
+        lua_error(L);
     lua_insert(L, -2);
     lua_setupvalue(L, -2, 1);
 }
@@ -256,7 +278,7 @@ void script_module(lua_State *L, const char *path) {
         lua_pushboolean(L, 0);  // while it runs
         lua_setfield(L, -2, path);
         push_environment(L);
-        script_load(L, file.name, file.text, file.len);
+        script_load(L, file, file.text, file.len);
         lua_call(L, 0, 1);
         lua_pushvalue(L, -1);
         lua_setfield(L, -3, path);

@@ -45,9 +45,9 @@ const char *script_line(struct script *, const char *file, int number, const cha
 // Names what the scripts work on, for errors that have no place. Borrowed.
 void script_set_subject(struct script *, const char *file);
 
-// Loads [chunk] as a function that the top of the stack is the environment of, and replaces that.
-// Errors name [file], a known one. Raises Lua errors.
-void script_load(lua_State *, const char *file, const char *chunk, size_t len);
+// Loads [chunk], what [file] means as Lua, as a function whose environment is the top of the stack,
+// and replaces that. [file] must be known; errors name it. Raises Lua errors.
+void script_load(lua_State *, struct store_file file, const char *chunk, size_t len);
 
 // Pushes the module [path] (a file of the store) after running it once; nil where there is no such
 // file. Raises Lua errors.

@@ -323,7 +323,7 @@ struct spec_node *spec_parse(struct arena *arena, struct diag *diag, struct diag
         diag_error(diag, start, "at least kernel: NAME", "there is nothing in it");
     yaml_parser_delete(&r.yaml);
     free(r.anchors);
-    return diag_errors(diag) == errors ? top : NULL;
+    return r.failed ? NULL : top;
 }
 
 struct spec_node *spec_get(const struct spec_node *map, const char *key) {

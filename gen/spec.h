@@ -35,12 +35,13 @@ enum {
 
 // Parses the [len] bytes at [text], one YAML document, into nodes of the arena. [first_line] and
 // [first_column] are where the text stands in [file]. All errors go to the diag. Returns NULL where
-// there were any. The nodes' texts are copies, [file] is borrowed.
+// they leave no tree; of a key given twice the first stays, so that the rest can still be judged.
+// The nodes' texts are copies, [file] is borrowed.
 struct spec_node *spec_parse(struct arena *, struct diag *, struct diag_place start,
                              enum spec_origin, const char *text, size_t len);
 
 // Reads the spec [path] with its base files, and lays the [sets] ("a.b=value") over it. Returns its
-// top map, or NULL where there were errors. All lives in the arena, which must outlive the diag.
+// top map, or NULL where errors left none. All lives in the arena, which must outlive the diag.
 struct spec_node *spec_read(struct arena *, struct diag *, const char *path, char *const *sets,
                             size_t set_count);
 

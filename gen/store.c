@@ -14,8 +14,12 @@
 enum { FILE_MAX = 4 << 20 };
 
 struct entry {
-    char *path, *name, *text;
+    char *path;
+    const char *name, *text;  // of an embedded file the program's own, else owned
     size_t len;
+    bool owned;
+    char *code;
+    size_t code_len;
 };
 
 struct store {
@@ -37,50 +41,78 @@ struct store *store_new(const char *templates_dir) {
 void store_free(struct store *s) {
     if (!s) return;
     for (size_t i = 0; i < s->count; i++) {
-        free(s->entries[i].path);
-        free(s->entries[i].name);
-        free(s->entries[i].text);
+        struct entry *e = &s->entries[i];
+        free(e->path);
+        free(e->code);
+        if (!e->owned) continue;
+        free((char *)e->name);
+        free((char *)e->text);
     }
     free(s->entries);
     free(s->folder);
     free(s);
 }
 
-static struct store_file view(const struct entry *e) {
-    return (struct store_file){.name = e->name, .text = e->text, .len = e->len};
+struct store_file store_known(const struct store *s, size_t number) {
+    if (number >= s->count) return (struct store_file){0};
+    const struct entry *e = &s->entries[number];
+    return (struct store_file){.name = e->name, .text = e->text, .len = e->len, .number = number};
 }
 
-static struct store_file from_folder(struct store *s, const char *path, const char **why) {
+bool store_number(const struct store *s, const char *name, size_t *number) {
+    for (*number = 0; *number < s->count; ++*number)
+        if (!strcmp(s->entries[*number].name, name)) return true;
+    return false;
+}
+
+const char *store_compiled(const struct store *s, size_t number, size_t *len) {
+    *len = s->entries[number].code_len;
+    return s->entries[number].code;
+}
+
+void store_keep(struct store *s, size_t number, char *code, size_t len) {
+    free(s->entries[number].code);
+    s->entries[number].code = code;
+    s->entries[number].code_len = len;
+}
+
+// Reads [path] from the user's folder. Returns false where it is not there, or cannot be read.
+static bool read_entry(const struct store *s, const char *path, struct entry *e, const char **why) {
     size_t prefix = sizeof TEMPLATES - 1;
-    if (!s->folder || strncmp(path, TEMPLATES, prefix) != 0) return (struct store_file){0};
-    for (size_t i = 0; i < s->count; i++)
-        if (!strcmp(s->entries[i].path, path)) return view(&s->entries[i]);
+    if (!s->folder || strncmp(path, TEMPLATES, prefix) != 0) return false;
     char *name = mem_format("%s/%s", s->folder, path + prefix);
     struct file_bytes bytes = file_read(name, FILE_MAX, why);
-    if (!bytes.data) {
-        if (!file_exists(name)) *why = NULL;
-        free(name);
-        return (struct store_file){0};
-    }
-    struct entry e = {.path = mem_copy(path), .name = name, .text = bytes.data, .len = bytes.len};
-    MEM_PUSH(s->entries, s->count, s->capacity, e);
-    return view(&s->entries[s->count - 1]);
+    *e = (struct entry){.name = name, .text = bytes.data, .len = bytes.len, .owned = true};
+    if (bytes.data) return true;
+    if (!file_exists(name)) *why = NULL;
+    free(name);
+    return false;
 }
 
 static int by_path(const void *path, const void *file) {
     return strcmp(path, ((const struct embed_file *)file)->path);
 }
 
-struct store_file store_find(struct store *s, const char *path, const char **why) {
-    *why = NULL;
-    if (strstr(path, "..")) return (struct store_file){0};  // never out of the folder
-    struct store_file file = from_folder(s, path, why);
-    if (file.text || *why) return file;
+static bool embedded_entry(const char *path, struct entry *e) {
     const struct embed_file *found =
         bsearch(path, embed_files, embed_files_count, sizeof *embed_files, by_path);
-    if (!found) return (struct store_file){0};
-    return (struct store_file){
+    if (!found) return false;
+    *e = (struct entry){
         .name = found->path, .text = found->begin, .len = (size_t)(found->end - found->begin)};
+    return true;
+}
+
+struct store_file store_find(struct store *s, const char *path, const char **why) {
+    struct entry e;
+    *why = NULL;
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->entries[i].path, path)) return store_known(s, i);
+    if (strstr(path, "..")) return (struct store_file){0};  // never out of the folder
+    if (!read_entry(s, path, &e, why) && (*why || !embedded_entry(path, &e)))
+        return (struct store_file){0};
+    e.path = mem_copy(path);
+    MEM_PUSH(s->entries, s->count, s->capacity, e);
+    return store_known(s, s->count - 1);
 }
 
 struct list {

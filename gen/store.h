@@ -1,6 +1,7 @@
 // Where templates and the generator's own Lua come from: a folder of the user's, then the program.
 // One look-up for both keeps families outside the tree equal to those inside.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 struct store;
@@ -9,6 +10,7 @@ struct store_file {
     const char *name;  // for messages: "templates/gemm/family.lua", or DIR/gemm/family.lua
     const char *text;  // ends in NUL; NULL: there is no such file
     size_t len;
+    size_t number;  // by which store_known finds it again
 };
 
 // [templates_dir] is searched before the embedded templates; may be NULL.
@@ -18,6 +20,16 @@ void store_free(struct store *);
 // The file [path], "templates/..." or "gen/lua/...". It lives as long as the store. Where it exists
 // but cannot be read, text is NULL and *why says why; where it does not exist, *why is NULL.
 struct store_file store_find(struct store *, const char *path, const char **why);
+
+// The file [number] of those that were found, and its number from its name; NULL as the text, and
+// false: there is none.
+struct store_file store_known(const struct store *, size_t number);
+bool store_number(const struct store *, const char *name, size_t *number);
+
+// What Lua compiled a file to, kept so that only the first of many specs compiles it. NULL: nothing
+// yet. store_keep takes over [code].
+const char *store_compiled(const struct store *, size_t number, size_t *len);
+void store_keep(struct store *, size_t number, char *code, size_t len);
 
 // The sorted paths of the files directly in [folder] ("templates/ptx"), of both places, each once.
 // Ends with NULL; free it with store_list_free.

@@ -54,7 +54,7 @@ static size_t column(const struct text *out) {
 }
 
 // Adds text that may be of several lines; those after the first begin under the first.
-static void add_lines(struct text *out, const char *text, size_t len, struct gen_line origin) {
+static void add_lines(struct text *out, const char *text, size_t len, tmagen_source_line origin) {
     int indent = (int)column(out);
     const char *end = text + len;
     if (len && end[-1] == '\n') end--;
@@ -79,7 +79,7 @@ static int format_float(char *text, size_t size, double value) {
 }
 
 // Raises an error about the value at stack index [index], naming its expression.
-static void value_error(lua_State *L, int index, struct gen_line origin, const char *gives) {
+static void value_error(lua_State *L, int index, tmagen_source_line origin, const char *gives) {
     const char *end, *stop = NULL;
     const char *line = script_line(script_of(L), origin.file, origin.line, &end);
     const char *value = line ? expand_value(line, end, index / 2 - 1, &stop) : NULL;
@@ -88,7 +88,7 @@ static void value_error(lua_State *L, int index, struct gen_line origin, const c
     luaL_error(L, "'%s' gives %s where text is due", lua_tostring(L, -1), gives);
 }
 
-static void add_value(lua_State *L, struct text *out, int index, struct gen_line origin) {
+static void add_value(lua_State *L, struct text *out, int index, tmagen_source_line origin) {
     char number[40];
     size_t len = 0;
     double value;
@@ -126,8 +126,8 @@ static bool is_empty_value(lua_State *L) {
 // __text(line, text, value, text, ...)
 static int emit_line(lua_State *L) {
     struct text *out = &emitter_of(L)->text;
-    struct gen_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
-                              .line = (int)lua_tointeger(L, 1)};
+    tmagen_source_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
+                                 .line = (int)lua_tointeger(L, 1)};
     if (is_empty_value(L)) return 0;
     if (out->len > TEXT_MAX) luaL_error(L, "the output is larger than %d MiB", TEXT_MAX >> 20);
     add_spaces(out, emitter_of(L)->indent);
@@ -151,6 +151,23 @@ static int set_indent(lua_State *L) {
 
 static int include(lua_State *L);
 
+// Pushes a userdata with the Lua source that [file] means; empty where Lua compiled it already.
+static void push_translated(lua_State *L, struct store_file file) {
+    struct script *s = script_of(L);
+    size_t len, compiled;
+    if (store_compiled(script_store(s), file.number, &compiled)) {
+        lua_newuserdatauv(L, 0, 0);
+        return;
+    }
+    char *chunk = expand_translate(script_diag(s), file.name, file.text, file.len, &len);
+    if (!chunk) {
+        lua_pushliteral(L, SCRIPT_STOP);
+        lua_error(L);
+    }
+    memcpy(lua_newuserdatauv(L, len, 0), chunk, len);  // Lua's, so that no error leaks it
+    free(chunk);
+}
+
 // Pushes the chunk of the template [path], or raises an error.
 static void push_chunk(lua_State *L, const char *path, int env, const char **file_name) {
     struct script *s = script_of(L);
@@ -160,18 +177,9 @@ static void push_chunk(lua_State *L, const char *path, int env, const char **fil
     if (!file.text) luaL_error(L, "there is no template '%s'", path);
     *file_name = file.name;
     script_know_file(s, file);
-    size_t errors = diag_errors(script_diag(s)), len;
-    char *chunk = expand_translate(script_diag(s), file.name, file.text, file.len, &len);
-    if (!chunk || diag_errors(script_diag(s)) > errors) {
-        free(chunk);
-        lua_pushliteral(L, SCRIPT_STOP);
-        lua_error(L);
-    }
-    char *copy = lua_newuserdatauv(L, len + 1, 0);  // freed by Lua if loading raises an error
-    memcpy(copy, chunk, len);
-    free(chunk);
+    push_translated(L, file);
     lua_pushvalue(L, env);
-    script_load(L, file.name, copy, len);
+    script_load(L, file, lua_touserdata(L, -2), lua_rawlen(L, -2));
     lua_remove(L, -2);
 }
 

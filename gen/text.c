@@ -25,7 +25,7 @@ static bool at_blank_line(const struct text *t) {
            (t->len >= 2 && t->data[t->len - 1] == '\n' && t->data[t->len - 2] == '\n');
 }
 
-void text_end_line(struct text *t, struct gen_line origin) {
+void text_end_line(struct text *t, tmagen_source_line origin) {
     while (t->len && (t->data[t->len - 1] == ' ' || t->data[t->len - 1] == '\t')) t->len--;
     bool blank = t->len == 0 || t->data[t->len - 1] == '\n';
     if (blank && at_blank_line(t)) return;

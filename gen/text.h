@@ -9,7 +9,7 @@
 struct text {
     char *data;  // ends in NUL where not NULL
     size_t len, capacity;
-    struct gen_line *lines;
+    tmagen_source_line *lines;
     size_t line_count, line_capacity;
 };
 
@@ -19,7 +19,7 @@ enum { TEXT_MAX = 16 << 20 };  // bytes; more is a runaway template
 void text_add(struct text *, const char *, size_t len);
 
 // Ends the line, which came from [origin]: trailing spaces go, and so does a second blank line.
-void text_end_line(struct text *, struct gen_line origin);
+void text_end_line(struct text *, tmagen_source_line origin);
 
 // Appends all lines of [other]; a text's last line is always ended.
 void text_append(struct text *, const struct text *other);

@@ -1,5 +1,5 @@
-// For each shape: copies of the inputs, every contestant launched once and looked at, then the contest.
-// A kernel that disagrees with its peers about the result is not measured but reported.
+// For each shape: copies of the inputs, every contestant launched once and looked at, then the
+// contest. A kernel that disagrees with its peers about the result is not measured but reported.
 #include "measure/bench.h"
 
 #include <math.h>
@@ -170,7 +170,7 @@ static int lay_out(struct bench_session *session, size_t i, const struct shape *
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
     const struct reference *reference = ref_find(manifest);
     if (!reference) return TMAGEN_ERROR_MANIFEST;
-    if (*given->dtype && strcmp(given->dtype, shape_dtype(manifest))) {
+    if (!shape_is_for(given, manifest)) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "is for %s", shape_dtype(manifest));
     }
     int64_t dims[TMG_MAX_DIMS];
@@ -329,9 +329,8 @@ static const struct tmg_manifest *some_manifest(const struct bench_session *sess
 // True where some kernel is for the shape's element type.
 static bool wanted(const struct bench_session *session, const struct shape *shape) {
     for (size_t i = 0; i < session->plan->kernel_count; ++i) {
-        if (!session->kernels[i]) continue;
-        const char *dtype = shape_dtype(tmg_kernel_manifest(session->kernels[i]));
-        if (!*shape->dtype || !strcmp(shape->dtype, dtype)) return true;
+        tmagen_kernel *kernel = session->kernels[i];
+        if (kernel && shape_is_for(shape, tmg_kernel_manifest(kernel))) return true;
     }
     return false;
 }

@@ -92,7 +92,8 @@ const struct bench_entry *bench_best(const struct bench_shape *shape);
 
 // ---- bench_peer.c: the roofs, and cuBLASLt as a contestant
 
-// Measures the copy bandwidth and, with cuBLASLt, the matrix roof for problems such as [manifest]'s.
+// Measures the copy bandwidth and, with cuBLASLt, the matrix roof for problems such as
+// [manifest]'s.
 int bench_measure_roofs(struct bench_session *session, const struct tmg_manifest *manifest);
 
 // Adds cuBLASLt's first and best algorithm for the rotation to [shape]; or why there is none. The

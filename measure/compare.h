@@ -1,5 +1,6 @@
 // Holds a result against its reference, and says what is wrong with it and where.
-// A wrong kernel is wrong in a pattern (a tile, a warp's rows, a tail), and the pattern is the clue.
+// A wrong kernel is wrong in a pattern (a tile, a warp's rows, a tail), and the pattern is the
+// clue.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

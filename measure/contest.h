@@ -27,8 +27,9 @@ struct contest {
     int power_watts;  // median power; 0: not known
 };
 
-// Prepares one contestant: launches it once on each copy, records the graph of a rotation that takes
-// at least 0.5 ms, and estimates the time of a launch, [ms]. A failure leaves it without a graph.
+// Prepares one contestant: launches it once on each copy, records the graph of a rotation that
+// takes at least 0.5 ms, and estimates the time of a launch, [ms]. A failure leaves it without a
+// graph.
 int contestant_prepare(struct gpu *gpu, struct contestant *contestant, int sets, double *ms);
 void contestant_free(struct gpu *gpu, struct contestant *contestant);
 

@@ -1,5 +1,6 @@
 // cuBLASLt as the peer of gemm: its first heuristic, and every other that it offers.
-// Found at run time; what is not there cannot be compared with, and the error lists where it was sought.
+// Found at run time; what is not there cannot be compared with, and the error lists where it was
+// sought.
 #pragma once
 #include "measure/gpu.h"
 #include "runtime/reference/reference.h"

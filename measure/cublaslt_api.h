@@ -1,5 +1,5 @@
-// The part of cuBLASLt's binary interface that is used here, declared by hand as of version 12 and 13.
-// The library is a peer to measure against, never needed to build or to run.
+// The part of cuBLASLt's binary interface that is used here, declared by hand as of version 12 and
+// 13. The library is a peer to measure against, never needed to build or to run.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

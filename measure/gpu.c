@@ -63,7 +63,8 @@ void gpu_graph_free(struct gpu *gpu, struct gpu_graph *graph) {
     *graph = (struct gpu_graph){0};
 }
 
-int gpu_time(struct gpu *gpu, const struct gpu_graph *graph, int times, double *ms) {
+int gpu_time_stream(struct gpu *gpu, int (*enqueue)(void *, CUstream), void *context, int times,
+                    double *ms) {
     const struct tmg_driver *driver = gpu->driver;
     CUevent events[2] = {NULL, NULL};
     float elapsed = 0;
@@ -75,7 +76,7 @@ int gpu_time(struct gpu *gpu, const struct gpu_graph *graph, int times, double *
     if (status == TMAGEN_OK) {
         status = tmg_driver_check(driver->cuEventRecord(events[0], gpu->stream), "cuEventRecord");
     }
-    for (int i = 0; i < times && status == TMAGEN_OK; ++i) status = gpu_replay(gpu, graph);
+    for (int i = 0; i < times && status == TMAGEN_OK; ++i) status = enqueue(context, gpu->stream);
     if (status == TMAGEN_OK) {
         status = tmg_driver_check(driver->cuEventRecord(events[1], gpu->stream), "cuEventRecord");
     }
@@ -89,4 +90,20 @@ int gpu_time(struct gpu *gpu, const struct gpu_graph *graph, int times, double *
     }
     *ms = elapsed;
     return status;
+}
+
+struct replaying {
+    struct gpu *gpu;
+    const struct gpu_graph *graph;
+};
+
+static int enqueue_replay(void *context, CUstream stream) {
+    const struct replaying *replaying = context;
+    (void)stream;
+    return gpu_replay(replaying->gpu, replaying->graph);
+}
+
+int gpu_time(struct gpu *gpu, const struct gpu_graph *graph, int times, double *ms) {
+    struct replaying replaying = {gpu, graph};
+    return gpu_time_stream(gpu, enqueue_replay, &replaying, times, ms);
 }

@@ -1,5 +1,5 @@
-// A CUDA device as measuring needs it: a stream, graphs of captured launches, and events between them.
-// A thin layer over the driver's table; every call is checked and names what failed.
+// A CUDA device as measuring needs it: a stream, graphs of captured launches, and events between
+// them. A thin layer over the driver's table; every call is checked and names what failed.
 #pragma once
 #include "runtime/driver.h"
 #include "runtime/tmagen.h"
@@ -32,3 +32,8 @@ void gpu_graph_free(struct gpu *gpu, struct gpu_graph *graph);
 
 // Replays [graph] [times] times and waits; [ms] gets the time of all replays together.
 int gpu_time(struct gpu *gpu, const struct gpu_graph *graph, int times, double *ms);
+
+// The same for what [enqueue] puts on the stream by itself: copies, which a graph would hand to a
+// copy engine instead of the SMs.
+int gpu_time_stream(struct gpu *gpu, int (*enqueue)(void *context, CUstream stream), void *context,
+                    int times, double *ms);

@@ -1,5 +1,5 @@
-// The places are a table of patterns; beside each python3 of $PATH lie the wheels of its environment.
-// dlopen alone knows whether a file can be used, so it is what tries them.
+// The places are a table of patterns; beside each python3 of $PATH lie the wheels of its
+// environment. dlopen alone knows whether a file can be used, so it is what tries them.
 #include "measure/library.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include "measure/bench.h"
 
-// Prints, for each of our kernels, the time of tmagen_kernel_launch and of a bare cuLaunchKernelEx with
-// the same function, configuration and parameters, and of loading the kernel from a warm cache, in
-// all and without the driver's module load. Returns an exit code as bench_all().
+// Prints, for each of our kernels, the time of tmagen_kernel_launch and of a bare cuLaunchKernelEx
+// with the same function, configuration and parameters, and of loading the kernel from a warm
+// cache, in all and without the driver's module load. Returns an exit code as bench_all().
 int overhead_all(const struct bench_plan *plan);

@@ -1,5 +1,6 @@
-// Inputs are cut out of one random block at random places: the device copies faster than a host draws.
-// A family whose inputs are not simply random gets what its reference fills in, once for all copies.
+// Inputs are cut out of one random block at random places: the device copies faster than a host
+// draws. A family whose inputs are not simply random gets what its reference fills in, once for all
+// copies.
 #include "measure/rotation.h"
 
 #include <stdlib.h>
@@ -91,7 +92,8 @@ int rotation_make(struct gpu *gpu, struct rotation_source *source,
         status = problem->reference->fill ? fill_by_reference(gpu, source->seed, rotation)
                                           : fill_random(gpu, source, rotation);
     }
-    // an upload may end before its data has arrived, and the measuring stream does not wait for others
+    // an upload may end before its data has arrived, and the measuring stream does not wait for
+    // others
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);
     if (status != TMAGEN_OK) rotation_free(gpu, rotation);
     return status;

@@ -1,5 +1,5 @@
-// Several copies of a problem's tensors in device memory, so that no launch finds its data in the L2.
-// All copies hold random data; a launch takes the next copy in turn.
+// Several copies of a problem's tensors in device memory, so that no launch finds its data in the
+// L2. All copies hold random data; a launch takes the next copy in turn.
 #pragma once
 #include "measure/gpu.h"
 #include "runtime/reference/reference.h"

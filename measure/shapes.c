@@ -155,7 +155,13 @@ void shape_format(const struct reference *reference, const struct tmg_manifest *
 
 const char *shape_dtype(const struct tmg_manifest *manifest) {
     for (unsigned i = 0; i < manifest->tensor_count; ++i) {
-        if (manifest->tensors[i].reads) return tmg_dtypes[manifest->tensors[i].dtype].name;
+        if (!manifest->tensors[i].reads) continue;
+        const char *name = tmg_dtypes[manifest->tensors[i].dtype].name;
+        return strcmp(name, "e4m3") ? name : "fp8";
     }
     return "";
+}
+
+bool shape_is_for(const struct shape *shape, const struct tmg_manifest *manifest) {
+    return !*shape->dtype || !strcmp(shape->dtype, shape_dtype(manifest));
 }

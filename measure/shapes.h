@@ -1,6 +1,7 @@
 // Shapes as people write them: 4096x4096x4096 on a command line, "bf16 4096 4096 4096" in a file.
 // The order of the numbers is that of the reference's dims; gemm's is m n k.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +30,8 @@ int shapes_read(struct shape_list *, const char *path, char *error, size_t error
 
 void shapes_free(struct shape_list *);
 
-// The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are taken
-// from the manifest. 0, or -1 with the reason in [error].
+// The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are
+// taken from the manifest. 0, or -1 with the reason in [error].
 int shape_dims(const struct shape *, const struct reference *, const struct tmg_manifest *,
                int64_t *dims, char *error, size_t error_size);
 
@@ -38,5 +39,8 @@ int shape_dims(const struct shape *, const struct reference *, const struct tmg_
 void shape_format(const struct reference *, const struct tmg_manifest *, const int64_t *dims,
                   char *text, size_t size);
 
-// The dtype by which shape files call a kernel: that of its first input tensor.
+// The dtype by which shape files call a kernel: that of its first input tensor, "fp8" being e4m3.
 const char *shape_dtype(const struct tmg_manifest *);
+
+// Whether [shape] names no dtype, or that of the kernel.
+bool shape_is_for(const struct shape *, const struct tmg_manifest *);

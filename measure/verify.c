@@ -1,5 +1,6 @@
-// One case: upload, then several runs, each on a freshly poisoned output; the first result is compared
-// with the reference, the others with the first, bit by bit. A result that moves is a race.
+// One case: upload, then several runs, each on a freshly poisoned output; the first result is
+// compared with the reference, the others with the first, bit by bit. A result that moves is a
+// race.
 #include "measure/verify.h"
 
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "measure/watchdog.h"
+#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/reference/random.h"
 
@@ -86,12 +88,12 @@ static int poison_outputs(struct run *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
-        const int status = tmagen_memory_fill(run->device, buffer->address, poison, buffer->bytes);
+        const int status = tmg_memory_poison(run->device, buffer->address, poison, buffer->bytes);
         if (status) return status;
     }
     if (!run->workspace.bytes) return TMAGEN_OK;
-    return tmagen_memory_fill(run->device, run->workspace.address, input_poison,
-                              run->workspace.bytes);
+    return tmg_memory_poison(run->device, run->workspace.address, input_poison,
+                             run->workspace.bytes);
 }
 
 static int download_outputs(struct run *run) {
@@ -116,7 +118,8 @@ static int launch_once(struct run *run, uint8_t poison) {
     return status;
 }
 
-// Looks for bytes that are not [poison] in [from..to) of an output's buffer. [what] names the place.
+// Looks for bytes that are not [poison] in [from..to) of an output's buffer. [what] names the
+// place.
 static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, uint8_t poison,
                          const char *what) {
     const uint8_t *host = run->buffers[i].host;

@@ -14,7 +14,7 @@ struct verify_case {
     const int64_t *dims;  // in the manifest's order
     int64_t row_padding;  // elements between rows of every tensor
     uint64_t seed;
-    int runs;  // at least 2: more than one result is compared with the first
+    int runs;  // where more than one, every other result is compared with the first
 };
 
 struct verify_result {
@@ -26,7 +26,8 @@ struct verify_result {
     char report[4096];  // lines about what is wrong; "" when nothing is
 };
 
-// Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the device
-// or memory failed, and after such a failure a CUDA device does no more work in this process.
+// Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the
+// device or memory failed, and after such a failure a CUDA device does no more work in this
+// process.
 void verify_run(tmagen_device *, tmagen_kernel *, const struct verify_case *,
                 struct verify_result *);

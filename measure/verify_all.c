@@ -1,5 +1,5 @@
-// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after its
-// death the parent knows which kernel was at fault and goes on with the next.
+// The parent counts, a child runs kernels: what it has done stands in shared memory, so that after
+// its death the parent knows which kernel was at fault and goes on with the next.
 #include "measure/verify_all.h"
 
 #include <jansson.h>
@@ -36,17 +36,18 @@ struct row {
     char shape[120];
     uint64_t seed;
     const struct verify_result *result;
+    const char *reports;  // of the emulator; "" for none
 };
 
 static const char *const verdicts[] = {"ok", "WRONG", "refused", "BROKEN"};
 
 static void print_json(const struct row *row) {
     const struct verify_result *result = row->result;
-    json_t *line =
-        json_pack("{ss ss ss sI sI sb sf sI ss}", "kernel", row->kernel, "shape", row->shape,
-                  "verdict", verdicts[result->verdict], "elements", (json_int_t)result->elements,
-                  "computed", (json_int_t)result->checked, "whole", result->whole, "worst",
-                  result->worst, "seed", (json_int_t)row->seed, "report", result->report);
+    json_t *line = json_pack(
+        "{ss ss ss sI sI sb sf sI ss}", "kernel", row->kernel, "shape", row->shape, "verdict",
+        verdicts[result->verdict], "elements", (json_int_t)result->elements, "computed",
+        (json_int_t)result->checked, "whole", result->whole, "worst", result->worst, "seed",
+        (json_int_t)row->seed, "report", *row->reports ? row->reports : result->report);
     char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
     if (text) puts(text);
     free(text);
@@ -66,8 +67,8 @@ static void print_text(const struct row *row, int width) {
         printf("  %.*s", (int)strcspn(result->report, "\n"), result->report);
     }
     putchar('\n');
-    if (result->verdict != VERIFY_WRONG) return;
-    for (const char *line = result->report; *line;) {
+    const char *lines = result->verdict == VERIFY_WRONG ? result->report : row->reports;
+    for (const char *line = lines; *line;) {
         const int len = (int)strcspn(line, "\n");
         printf("    %.*s\n", len, line);
         line += len + (line[len] == '\n');
@@ -98,13 +99,14 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     progress("%s", name);
     const struct verify_case what = {name, dims, padding, plan->seed, plan->runs};
     verify_run(session->device, kernel, &what, &result);
+    row.reports = result.verdict == VERIFY_BROKEN ? tmagen_device_reports(session->device) : "";
     progress("%s", "");
     if (plan->json) print_json(&row);
     if (!plan->json) print_text(&row, name_width(plan));
     fflush(stdout);
     ++session->ledger->cases;
     session->ledger->wrong += result.verdict == VERIFY_WRONG || result.verdict == VERIFY_BROKEN;
-    return result.verdict != VERIFY_BROKEN;
+    return result.verdict != VERIFY_BROKEN || session->emulated;
 }
 
 // The shapes that were asked for and are meant for this kernel's type.
@@ -116,7 +118,7 @@ static bool run_given_shapes(struct session *session, tmagen_kernel *kernel,
         const struct shape *shape = &list->shapes[i];
         int64_t dims[TMG_MAX_DIMS];
         char error[160];
-        if (*shape->dtype && strcmp(shape->dtype, shape_dtype(manifest))) continue;
+        if (!shape_is_for(shape, manifest)) continue;
         if (shape_dims(shape, reference, manifest, dims, error, sizeof error)) {
             fprintf(stderr, "tmagen: error: %s: %s\n", text->name, error);
             ++session->ledger->wrong;

@@ -6,16 +6,8 @@
 //     phase: 0
 //     problem: {a: bf16, b: bf16, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: fma
-//     tile: {m: 16, n: 16, k: 64}
-//     stages: 1
-//     mma_in_flight: 0
-//     schedule: cooperative
-//     grid: tiles
-//     raster: {along: m, group: 8}
-//     cluster: {m: 1, n: 1}
-//     warps: {producer: {count: 0}, consumer: {count: 4}}
-//     swizzle_bits: {a: 7, b: 7}
-//     epilogue: {store: direct, ops: []}
+//     tile: {m: 16, n: 16}
+//     epilogue: {ops: []}
 
 using uint16_t = unsigned short;
 using uint32_t = unsigned int;

@@ -11,7 +11,6 @@
 //     mma_in_flight: 0
 //     schedule: cooperative
 //     grid: tiles
-//     raster: {along: m, group: 8}
 //     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 0}, consumer: {count: 4}}
 //     swizzle_bits: {a: 7, b: 7}

@@ -11,7 +11,6 @@
 //     mma_in_flight: 1
 //     schedule: cooperative
 //     grid: tiles
-//     raster: {along: m, group: 8}
 //     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7}

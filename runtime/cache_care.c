@@ -191,7 +191,8 @@ int tmagen_cache_list(const char *directory, int verify,
                       int (*visit)(const tmagen_cache_entry *entry, void *context), void *context) {
     struct tmg_cache cache;
     struct listing list;
-    int status = tmg_cache_open(directory, 1, &cache);
+    int status = visit ? tmg_cache_open(directory, 1, &cache)
+                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is nobody to visit the entries");
     if (status) return status;
     status = list_files(&cache, &list);
     for (size_t i = 0; i < list.count && !status; ++i) {
@@ -213,7 +214,8 @@ static int with_files(const char *directory, tmagen_cache_stats *stats,
     struct tmg_cache cache;
     struct listing list;
     tmagen_cache_stats result = {.limit = configured_limit()};
-    int status = tmg_cache_open(directory, 1, &cache);
+    int status = stats ? tmg_cache_open(directory, 1, &cache)
+                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the numbers");
     if (status) return status;
     copy_text(result.directory, sizeof result.directory, cache.path);
     status = list_files(&cache, &list);
@@ -235,6 +237,12 @@ static void act_count(const struct tmg_cache *cache, const struct listing *list,
 static void act_collect(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
                         tmagen_cache_stats *stats) {
     remove_beyond(cache, list, limit, 0, stats);
+}
+
+static void act_clear(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
+                      tmagen_cache_stats *stats) {
+    (void)limit;
+    for (size_t i = 0; i < list->count; ++i) remove_file(cache, &list->files[i], stats);
 }
 
 static void act_prune(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
@@ -261,7 +269,7 @@ int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *st
 }
 
 int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats) {
-    return with_files(directory, stats, act_collect, 0);
+    return with_files(directory, stats, act_clear, 0);
 }
 
 int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats) {

@@ -270,11 +270,13 @@ int tmagen_compile(const char *source, size_t bytes, const tmagen_compile_option
 }
 
 void tmagen_code_free(tmagen_code *code) {
+    if (!code) return;
     free(code->owner);
     *code = (tmagen_code){0};
 }
 
 int tmagen_compiler_describe(char *text, size_t size) {
+    if (!text || !size) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the text");
     const struct tmg_nvrtc_place *place = tmg_nvrtc_find();
     const struct tmg_nvrtc *nvrtc = place ? tmg_nvrtc() : NULL;
     if (!nvrtc) return TMAGEN_ERROR_NO_COMPILER;

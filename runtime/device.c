@@ -2,24 +2,23 @@
 // A new kind of device is one row here and one table of functions in a file of its own.
 #include "runtime/device.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/error.h"
 
-// The emulator may be left out of a build; then its name is unknown.
-#pragma weak tmg_emu_backend
 static const struct tmg_backend *const backends[] = {&tmg_cuda_backend, &tmg_emu_backend};
 
 // Finds the backend that [name] begins with, and the ordinal after its ':', 0 without one.
 static const struct tmg_backend *find_backend(const char *name, int *ordinal) {
     for (size_t i = 0; i < sizeof backends / sizeof *backends; ++i) {
-        size_t length = backends[i] ? strlen(backends[i]->name) : 0;
-        if (!length || strncmp(name, backends[i]->name, length)) continue;
+        size_t length = strlen(backends[i]->name);
+        if (strncmp(name, backends[i]->name, length)) continue;
         const char *rest = name + length;
         char *end = NULL;
         long number = *rest == ':' ? strtol(rest + 1, &end, 10) : 0;
-        if (*rest && (*rest != ':' || end == rest + 1 || *end || number < 0 || number > 1023))
+        if (*rest && (*rest != ':' || end == rest + 1 || *end || number < 0 || number > INT_MAX))
             continue;
         *ordinal = (int)number;
         return backends[i];
@@ -32,8 +31,8 @@ int tmagen_device_open(const char *name, tmagen_device **device) {
     if (!name || !device) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device's name is missing");
     const struct tmg_backend *backend = find_backend(name, &ordinal);
     if (!backend)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "no device is called '%.64s'; legal: cuda, cuda:N%s",
-                        name, backends[1] ? ", emu" : "");
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "no device is called '%.64s'; legal: cuda, cuda:N, emu, emu:N", name);
     tmagen_device *opened = calloc(1, sizeof *opened);
     if (!opened) return tmg_fail_memory();
     opened->backend = backend;
@@ -52,33 +51,54 @@ void tmagen_device_close(tmagen_device *device) {
     free(device);
 }
 
+static int fail_missing(void) {
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the place for data is missing");
+}
+
 int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info) {
+    if (!device || !info) return fail_missing();
     *info = device->info;
     return TMAGEN_OK;
 }
 
 int tmagen_device_synchronize(tmagen_device *device) {
-    return device->backend->synchronize(device->state);
+    return device ? device->backend->synchronize(device->state) : fail_missing();
 }
 
 int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address) {
+    if (!device || !address) return fail_missing();
     if (bytes) return device->backend->alloc(device->state, bytes, address);
     *address = 0;
     return TMAGEN_OK;
 }
 
 void tmagen_memory_free(tmagen_device *device, tmagen_address address) {
-    if (address) device->backend->free(device->state, address);
+    if (device && address) device->backend->free(device->state, address);
 }
 
 int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from, size_t bytes) {
-    return bytes ? device->backend->upload(device->state, to, from, bytes) : TMAGEN_OK;
+    if (!bytes) return TMAGEN_OK;
+    if (!device || !from) return fail_missing();
+    return device->backend->upload(device->state, to, from, bytes);
 }
 
 int tmagen_memory_download(tmagen_device *device, void *to, tmagen_address from, size_t bytes) {
-    return bytes ? device->backend->download(device->state, to, from, bytes) : TMAGEN_OK;
+    if (!bytes) return TMAGEN_OK;
+    if (!device || !to) return fail_missing();
+    return device->backend->download(device->state, to, from, bytes);
 }
 
 int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {
-    return bytes ? device->backend->fill(device->state, to, byte, bytes) : TMAGEN_OK;
+    if (!bytes) return TMAGEN_OK;
+    return device ? device->backend->fill(device->state, to, byte, bytes) : fail_missing();
+}
+
+int tmg_memory_poison(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {
+    if (!bytes) return TMAGEN_OK;
+    if (!device->backend->poison) return device->backend->fill(device->state, to, byte, bytes);
+    return device->backend->poison(device->state, to, byte, bytes);
+}
+
+const char *tmagen_device_reports(tmagen_device *device) {
+    return device->backend->reports ? device->backend->reports(device->state) : "";
 }

@@ -30,8 +30,10 @@ struct tmg_module_source {
     size_t param_count;
     unsigned block[3], cluster[3];
     unsigned dynamic_shared_bytes;
-    const char *manifest;  // JSON text: names of barriers and roles, for reports
-    const char *source;    // CUDA text, or NULL
+    const char *manifest;             // JSON text: names of barriers and roles, for reports
+    const char *source;               // CUDA text, or NULL
+    const tmagen_source_line *lines;  // of the source; these outlive the module
+    size_t line_count;
 };
 
 // What the device itself says of a loaded entry; -1 where it does not.
@@ -59,6 +61,8 @@ struct tmg_backend {
     int (*upload)(void *state, tmagen_address to, const void *from, size_t bytes);
     int (*download)(void *state, void *to, tmagen_address from, size_t bytes);
     int (*fill)(void *state, tmagen_address to, uint8_t byte, size_t bytes);
+    // As fill, but the bytes count as never written. NULL where the device cannot know.
+    int (*poison)(void *state, tmagen_address to, uint8_t byte, size_t bytes);
     int (*module_load)(void *state, const struct tmg_module_source *source, void **module,
                        struct tmg_module_info *info);
     void (*module_unload)(void *state, void *module);
@@ -68,6 +72,8 @@ struct tmg_backend {
     // [params] points to each parameter's value, as cuLaunchKernelEx takes them.
     int (*launch)(void *state, void *module, const struct tmg_launch_config *config, void *stream,
                   void **params);
+    // The text behind tmagen_device_reports(); NULL where there never is any.
+    const char *(*reports)(void *state);
 };
 
 struct tmagen_device {
@@ -78,6 +84,9 @@ struct tmagen_device {
 
 extern const struct tmg_backend tmg_cuda_backend;  // device_cuda.c
 extern const struct tmg_backend tmg_emu_backend;   // device_emu.c, over runtime/emu
+
+// Fills with bytes that nobody has written: the emulator reports who reads them.
+int tmg_memory_poison(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes);
 
 // Makes the device's CUDA context current in this thread, for callers of tmg_driver() (measure/).
 // Nothing to do, successfully, on other backends.

@@ -145,9 +145,20 @@ static int free_memory(struct cuda_state *cuda, tmagen_address address) {
 
 static void cuda_free(void *state, tmagen_address address) { free_memory(state, address); }
 
-static int cuda_upload(void *state, tmagen_address to, const void *from, size_t bytes) {
-    struct cuda_state *cuda = state;
+// Waits for the default stream. The driver returns from an upload or a fill before the device's
+// memory holds it, which streams that do not wait for the default one would see.
+static int settle(struct cuda_state *cuda) {
+    IN_CONTEXT(cuda, "cuStreamSynchronize", cuStreamSynchronize(NULL));
+}
+
+static int start_upload(struct cuda_state *cuda, tmagen_address to, const void *from,
+                        size_t bytes) {
     IN_CONTEXT(cuda, "cuMemcpyHtoD", cuMemcpyHtoD(to, from, bytes));
+}
+
+static int cuda_upload(void *state, tmagen_address to, const void *from, size_t bytes) {
+    int status = start_upload(state, to, from, bytes);
+    return status ? status : settle(state);
 }
 
 static int cuda_download(void *state, void *to, tmagen_address from, size_t bytes) {
@@ -155,9 +166,13 @@ static int cuda_download(void *state, void *to, tmagen_address from, size_t byte
     IN_CONTEXT(cuda, "cuMemcpyDtoH", cuMemcpyDtoH(to, from, bytes));
 }
 
-static int cuda_fill(void *state, tmagen_address to, uint8_t byte, size_t bytes) {
-    struct cuda_state *cuda = state;
+static int start_fill(struct cuda_state *cuda, tmagen_address to, uint8_t byte, size_t bytes) {
     IN_CONTEXT(cuda, "cuMemsetD8", cuMemsetD8(to, byte, bytes));
+}
+
+static int cuda_fill(void *state, tmagen_address to, uint8_t byte, size_t bytes) {
+    int status = start_fill(state, to, byte, bytes);
+    return status ? status : settle(state);
 }
 
 static int cuda_clear_async(void *state, tmagen_address to, size_t bytes, void *stream) {
@@ -250,7 +265,9 @@ static int load_module(const struct cuda_state *cuda, const struct tmg_module_so
     const struct tmg_driver *driver = cuda->driver;
     int status = tmg_driver_check(driver->cuModuleLoadData(&module->module, source->code),
                                   "cuModuleLoadData");
-    if (status) return tmg_fail_within(status, "%s: the driver does not load it", source->entry);
+    if (status)
+        return tmg_fail_within(status, "%s: the driver, of CUDA %d.%d, does not load it",
+                               source->entry, driver->version / 1000, driver->version % 1000 / 10);
     CUresult result = driver->cuModuleGetFunction(&module->function, module->module, source->entry);
     status = tmg_driver_check(result, "cuModuleGetFunction");
     if (status)

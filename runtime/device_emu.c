@@ -1,5 +1,5 @@
-// The emulator as a device: the same table of functions as CUDA's, over runtime/emu.
-// Launches run to their end at once; the first report of one is its error, in full.
+// The emulator as a device: the same kernels, launches and memory, run and checked on this CPU.
+// A launch is over when it returns, and a launch in which the checker found anything has failed.
 #include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,51 +10,46 @@
 #include "runtime/emu/emu.h"
 #include "runtime/error.h"
 
-enum { EMULATED_SMS = 4, NAMES_MAX = 64 };
+// Few SMs, so that small problems already give each CTA of a persistent grid several tiles.
+enum { SMS = 4, THREADS_PER_SM = 2048, SHARED_PER_BLOCK = 227 << 10, SHARED_PER_SM = 228 << 10 };
+enum { BLOCK_RESERVE = 1 << 10, MESSAGE = 6000, MAX_BARRIERS = 4096, MAX_WARPS = 32 };
 
 struct emu_state {
-    pthread_mutex_t lock;  // one launch at a time: the emulator runs a machine on one thread
+    pthread_mutex_t lock;  // of all below; the emulator's memory is for one thread at a time
     struct emu_memory *memory;
-    uint64_t seed, launches;
+    uint64_t seed;  // of the next launch
+    unsigned buffers;
+    char *reports;  // of the latest launch; NULL: none
 };
 
-// Names for reports point into [manifest], which the module keeps.
-struct emu_loaded {
+struct emu_kernel {
     struct emu_module *module;
     char *entry;
-    json_t *manifest;
-    struct emu_barrier_name barriers[NAMES_MAX];
-    struct emu_role roles[NAMES_MAX];
-    size_t barrier_count, role_count;
-    size_t param_count;
+    json_t *names;  // the manifest, which owns the strings below
+    struct emu_barrier_name *barriers;
+    struct emu_role *roles;
+    struct emu_source_line *lines;
+    size_t barrier_count, role_count, line_count, param_count;
 };
 
-// ---- The device
-
-// Seed of the first launch; each later one takes the next, so that repeated runs differ in order.
-static uint64_t seed_from_environment(void) {
-    const char *text = getenv("TMAGEN_EMU_SEED");
-    return text ? strtoull(text, NULL, 10) : 1;
-}
+// ---- Opening
 
 static int emu_open(int ordinal, void **state, tmagen_device_info *info) {
-    if (ordinal) return tmg_fail(TMAGEN_ERROR_NO_DEVICE, "there is one emulator only: emu");
-    struct emu_state *made = calloc(1, sizeof *made);
-    if (made) made->memory = emu_memory_new();
-    if (!made || !made->memory) {
-        free(made);
+    struct emu_state *emu = calloc(1, sizeof *emu);
+    struct emu_memory *memory = emu ? emu_memory_new() : NULL;
+    if (!memory) {
+        free(emu);
         return tmg_fail_memory();
     }
-    pthread_mutex_init(&made->lock, NULL);
-    made->seed = seed_from_environment();
-    *info = (tmagen_device_info){.name = "emulator",
+    pthread_mutex_init(&emu->lock, NULL);
+    emu->memory = memory;
+    emu->seed = (uint64_t)ordinal;
+    *info = (tmagen_device_info){.name = "emulator of sm_90a",
                                  .arch = "sm_90",
-                                 .sms = EMULATED_SMS,
-                                 .shared_memory_per_block = 227 * 1024,
-                                 .shared_memory_per_sm = 228 * 1024,
-                                 .l2_bytes = 1 << 20,
-                                 .memory_bytes = INT64_C(1) << 32};
-    *state = made;
+                                 .sms = SMS,
+                                 .shared_memory_per_block = SHARED_PER_BLOCK,
+                                 .shared_memory_per_sm = SHARED_PER_SM};
+    *state = emu;
     return TMAGEN_OK;
 }
 
@@ -62,6 +57,7 @@ static void emu_close(void *state) {
     struct emu_state *emu = state;
     emu_memory_delete(emu->memory);
     pthread_mutex_destroy(&emu->lock);
+    free(emu->reports);
     free(emu);
 }
 
@@ -72,21 +68,16 @@ static int emu_synchronize(void *state) {
 
 // ---- Memory
 
-// Runs [call] under the lock; [what] completes the message where it fails.
-#define LOCKED(emu, call, what)                                                       \
-    do {                                                                              \
-        pthread_mutex_lock(&(emu)->lock);                                             \
-        int failed = (call) != 0;                                                     \
-        pthread_mutex_unlock(&(emu)->lock);                                           \
-        return failed ? tmg_fail(TMAGEN_ERROR_DEVICE, "emulator: %s", what) : TMAGEN_OK; \
-    } while (0)
-
 static int emu_alloc(void *state, size_t bytes, tmagen_address *address) {
     struct emu_state *emu = state;
+    char name[32];
     pthread_mutex_lock(&emu->lock);
-    *address = emu_memory_alloc(emu->memory, bytes, NULL);
+    snprintf(name, sizeof name, "buffer %u", ++emu->buffers);
+    const uint64_t made = emu_memory_alloc(emu->memory, bytes, name);
     pthread_mutex_unlock(&emu->lock);
-    return *address ? TMAGEN_OK : tmg_fail_memory();
+    if (!made) return tmg_fail_memory();
+    *address = made;
+    return TMAGEN_OK;
 }
 
 static void emu_free(void *state, tmagen_address address) {
@@ -96,19 +87,39 @@ static void emu_free(void *state, tmagen_address address) {
     pthread_mutex_unlock(&emu->lock);
 }
 
+// Unlocks and gives the status of a copy or fill that returned [result].
+static int finish(struct emu_state *emu, int result, const char *what, tmagen_address address,
+                  size_t bytes) {
+    pthread_mutex_unlock(&emu->lock);
+    if (!result) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s of %zu bytes at 0x%llx is not inside one allocation",
+                    what, bytes, (unsigned long long)address);
+}
+
 static int emu_upload(void *state, tmagen_address to, const void *from, size_t bytes) {
     struct emu_state *emu = state;
-    LOCKED(emu, emu_memory_write(emu->memory, to, from, bytes), "an upload outside of any buffer");
+    pthread_mutex_lock(&emu->lock);
+    return finish(emu, emu_memory_write(emu->memory, to, from, bytes), "upload", to, bytes);
 }
 
 static int emu_download(void *state, void *to, tmagen_address from, size_t bytes) {
     struct emu_state *emu = state;
-    LOCKED(emu, emu_memory_read(emu->memory, to, from, bytes), "a download outside of any buffer");
+    pthread_mutex_lock(&emu->lock);
+    return finish(emu, emu_memory_read(emu->memory, to, from, bytes), "download", from, bytes);
 }
 
 static int emu_fill(void *state, tmagen_address to, uint8_t byte, size_t bytes) {
     struct emu_state *emu = state;
-    LOCKED(emu, emu_memory_fill(emu->memory, to, byte, bytes), "a fill outside of any buffer");
+    pthread_mutex_lock(&emu->lock);
+    return finish(emu, emu_memory_fill(emu->memory, to, byte, bytes), "fill", to, bytes);
+}
+
+static int emu_poison(void *state, tmagen_address to, uint8_t byte, size_t bytes) {
+    struct emu_state *emu = state;
+    pthread_mutex_lock(&emu->lock);
+    int result = emu_memory_fill(emu->memory, to, byte, bytes);
+    if (!result) result = emu_memory_poison(emu->memory, to, bytes);
+    return finish(emu, result, "fill", to, bytes);
 }
 
 static int emu_clear_async(void *state, tmagen_address to, size_t bytes, void *stream) {
@@ -116,139 +127,211 @@ static int emu_clear_async(void *state, tmagen_address to, size_t bytes, void *s
     return emu_fill(state, to, 0, bytes);
 }
 
+static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
+                          struct tmg_tensor_map *map) {
+    (void)state;
+    struct emu_error error;
+    if (!emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims,
+                               args->strides, args->box, args->element_strides, args->interleave,
+                               args->swizzle, args->l2_promotion, args->fill, &error))
+        return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error.text);
+}
+
 // ---- Modules
 
-static long number(const json_t *object, const char *key) {
-    return (long)json_integer_value(json_object_get(object, key));
+// The non-negative integer [key] of a manifest's object, 0 where there is none.
+static uint32_t number(const json_t *object, const char *key) {
+    const json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-static const char *name_of(const json_t *object) {
-    const char *name = json_string_value(json_object_get(object, "name"));
-    return name ? name : "?";
-}
-
-// What the manifest calls barriers and roles; whatever is missing there is only missing in reports.
-static void read_names(struct emu_loaded *loaded) {
+// What the manifest calls barriers and warps. Rows without a name are left out: they only serve
+// reports, so nothing in them can be wrong enough to refuse the kernel.
+static int read_names(struct emu_kernel *kernel) {
+    const json_t *barriers = json_object_get(kernel->names, "barriers");
+    const json_t *roles = json_object_get(kernel->names, "roles"), *row;
     size_t i;
-    json_t *entry;
-    json_array_foreach(json_object_get(loaded->manifest, "barriers"), i, entry) {
-        if (i == NAMES_MAX) break;
-        loaded->barriers[loaded->barrier_count++] = (struct emu_barrier_name){
-            name_of(entry), (uint32_t)number(entry, "offset"), (uint32_t)number(entry, "count")};
+    kernel->barriers = calloc(json_array_size(barriers) + 1, sizeof *kernel->barriers);
+    kernel->roles = calloc(json_array_size(roles) + 1, sizeof *kernel->roles);
+    if (!kernel->barriers || !kernel->roles) return tmg_fail_memory();
+    json_array_foreach(barriers, i, row) {
+        const char *name = json_string_value(json_object_get(row, "name"));
+        const uint32_t offset = number(row, "offset"), count = number(row, "count");
+        if (!name || offset > SHARED_PER_BLOCK || count > MAX_BARRIERS) continue;
+        kernel->barriers[kernel->barrier_count++] =
+            (struct emu_barrier_name){.name = name, .offset = offset, .count = count};
     }
-    json_array_foreach(json_object_get(loaded->manifest, "roles"), i, entry) {
-        if (i == NAMES_MAX) break;
-        loaded->roles[loaded->role_count++] = (struct emu_role){
-            name_of(entry), (unsigned)number(entry, "first_warp"), (unsigned)number(entry, "warps")};
+    json_array_foreach(roles, i, row) {
+        const char *name = json_string_value(json_object_get(row, "name"));
+        const uint32_t first = number(row, "first_warp"), warps = number(row, "warps");
+        if (!name || first >= MAX_WARPS || warps > MAX_WARPS) continue;
+        kernel->roles[kernel->role_count++] =
+            (struct emu_role){.name = name, .first_warp = first, .warps = warps};
     }
+    return TMAGEN_OK;
 }
 
-static int check_params(const struct emu_module *module, const struct tmg_module_source *source) {
-    int count = emu_entry_params(module, source->entry);
+static int copy_lines(struct emu_kernel *kernel, const struct tmg_module_source *source) {
+    kernel->lines = calloc(source->line_count + 1, sizeof *kernel->lines);
+    if (!kernel->lines) return tmg_fail_memory();
+    for (size_t i = 0; i < source->line_count; ++i)
+        kernel->lines[i] = (struct emu_source_line){
+            source->lines[i].file, source->lines[i].line > 0 ? (unsigned)source->lines[i].line : 0};
+    kernel->line_count = source->line_count;
+    return TMAGEN_OK;
+}
+
+// The kernel's parameters must be those of the manifest.
+static int check_params(const struct emu_kernel *kernel, const struct tmg_module_source *source) {
+    const int count = emu_entry_params(kernel->module, source->entry);
     if (count < 0)
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: no kernel of that name", source->entry);
     if ((size_t)count != source->param_count)
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: the kernel has %d parameters, its manifest %zu",
                         source->entry, count, source->param_count);
     for (int i = 0; i < count; ++i) {
-        size_t bytes = emu_entry_param_size(module, source->entry, i);
-        if (bytes != source->param_bytes[i])
-            return tmg_fail(TMAGEN_ERROR_MANIFEST,
-                            "%s: parameter %d has %zu bytes in the kernel and %zu in the manifest",
-                            source->entry, i, bytes, source->param_bytes[i]);
+        const size_t bytes = emu_entry_param_size(kernel->module, source->entry, i);
+        if (bytes == source->param_bytes[i]) continue;
+        return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                        "%s: parameter %d has %zu bytes in the kernel and %zu in the manifest",
+                        source->entry, i, bytes, source->param_bytes[i]);
     }
     return TMAGEN_OK;
 }
 
 static void emu_module_unload(void *state, void *module) {
-    struct emu_loaded *loaded = module;
+    struct emu_kernel *kernel = module;
     (void)state;
-    emu_module_free(loaded->module);
-    json_decref(loaded->manifest);
-    free(loaded->entry);
-    free(loaded);
+    emu_module_free(kernel->module);
+    json_decref(kernel->names);
+    free(kernel->entry);
+    free(kernel->barriers);
+    free(kernel->roles);
+    free(kernel->lines);
+    free(kernel);
+}
+
+static int load(struct emu_kernel *kernel, const struct tmg_module_source *source) {
+    struct emu_error error;
+    char name[160];
+    snprintf(name, sizeof name, "%.128s.ptx", source->entry);
+    if (emu_module_parse(name, source->code, source->bytes, &kernel->module, &error))
+        return tmg_fail(TMAGEN_ERROR_DEVICE, "%s", error.text);
+    kernel->entry = strdup(source->entry);
+    kernel->names = json_loads(source->manifest ? source->manifest : "{}", 0, NULL);
+    kernel->param_count = source->param_count;
+    if (!kernel->entry || !kernel->names) return tmg_fail_memory();
+    int status = check_params(kernel, source);
+    if (!status) status = read_names(kernel);
+    if (!status) status = copy_lines(kernel, source);
+    return status;
+}
+
+// By threads and shared memory alone: nothing here knows a kernel's registers.
+static int blocks_per_sm(const struct tmg_module_source *source) {
+    const unsigned threads = source->block[0] * source->block[1] * source->block[2];
+    const unsigned by_threads = threads ? THREADS_PER_SM / threads : 0;
+    const unsigned by_shared = SHARED_PER_SM / (source->dynamic_shared_bytes + BLOCK_RESERVE);
+    return (int)(by_threads < by_shared ? by_threads : by_shared);
 }
 
 static int emu_module_load(void *state, const struct tmg_module_source *source, void **module,
                            struct tmg_module_info *info) {
-    struct emu_error error;
-    struct emu_loaded *loaded = calloc(1, sizeof *loaded);
-    if (!loaded) return tmg_fail_memory();
-    int status = TMAGEN_OK;
-    loaded->entry = strdup(source->entry);
-    loaded->param_count = source->param_count;
-    loaded->manifest = source->manifest ? json_loads(source->manifest, 0, NULL) : NULL;
-    read_names(loaded);
-    if (!loaded->entry) status = tmg_fail_memory();
-    if (!status && emu_module_parse(source->entry, source->code, source->bytes, &loaded->module, &error))
-        status = tmg_fail(TMAGEN_ERROR_DEVICE, "emulator: %s", error.text);
-    if (!status) status = check_params(loaded->module, source);
+    struct emu_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return tmg_fail_memory();
+    const int status = load(kernel, source);
     if (status) {
-        emu_module_unload(state, loaded);
+        emu_module_unload(state, kernel);
         return status;
     }
-    *info = (struct tmg_module_info){-1, -1, -1, 1, 0};
-    *module = loaded;
+    *info = (struct tmg_module_info){-1, -1, -1, blocks_per_sm(source), 0};
+    *module = kernel;
     return TMAGEN_OK;
 }
 
 // ---- Launching
 
-static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
-                          struct tmg_tensor_map *map) {
-    struct emu_error error;
-    (void)state;
-    if (!emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims, args->strides,
-                               args->box, args->element_strides, args->interleave, args->swizzle,
-                               args->l2_promotion, args->fill, &error))
-        return TMAGEN_OK;
-    return tmg_fail(TMAGEN_ERROR_DEVICE, "tensor map: %s", error.text);
-}
-
-// All reports of a launch as one message; it is cut where the error's buffer ends.
-static int fail_with(const struct emu_result *result, uint64_t seed) {
-    enum { TEXT = 8000 };
-    char *text = malloc(TEXT);
-    size_t used = 0;
-    if (!text) return tmg_fail_memory();
-    text[0] = '\0';
-    for (size_t i = 0; i < result->report_count && used < TEXT; ++i)
-        used += (size_t)snprintf(text + used, TEXT - used, "%s%s", i ? "\n" : "",
-                                 result->reports[i].text ? result->reports[i].text : "");
-    int status =
-        tmg_fail(TMAGEN_ERROR_DEVICE, "emulator, seed %llu: %s", (unsigned long long)seed, text);
+// All reports one after the other, an empty line behind each; NULL without memory.
+static char *join_reports(const struct emu_result *result, uint64_t seed) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    for (size_t i = 0; i < result->report_count; ++i) {
+        const struct emu_report *report = &result->reports[i];
+        fputs(report->text ? report->text : "out of memory\n", out);
+        if (report->count > 1) fprintf(out, "  %u times at this line\n", report->count);
+        fprintf(out, "  in the order of seed %llu\n\n", (unsigned long long)seed);
+    }
+    if (!fclose(out)) return text;
     free(text);
-    return status;
+    return NULL;
 }
 
-static int emu_launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
-                      void **params) {
-    struct emu_state *emu = state;
-    const struct emu_loaded *loaded = module;
+// The error of a launch with reports: those that fit as a whole, and how many are left out.
+static int fail_reports(const char *entry, const char *reports, size_t count) {
+    size_t shown = 0, used = 0;
+    for (const char *end; (end = strstr(reports + used, "\n\n")); ++shown) {
+        const size_t next = (size_t)(end - reports) + 2;
+        if (shown && next > MESSAGE) break;
+        used = next;
+    }
+    const size_t hidden = count > shown ? count - shown : 0;
+    char more[64] = "";
+    if (hidden) snprintf(more, sizeof more, "\n\nand %zu more reports", hidden);
+    return tmg_fail(TMAGEN_ERROR_DEVICE, "%s: the emulator reports\n%.*s%s", entry,
+                    used > 2 ? (int)(used - 2) : 0, reports, more);
+}
+
+static int launch(struct emu_state *emu, const struct emu_launch *launch) {
     struct emu_result result;
     struct emu_error error;
-    struct emu_launch launch = {.module = loaded->module,
-                                .entry = loaded->entry,
-                                .dynamic_smem = config->dynamic_shared_bytes,
-                                .params = (const void *const *)params,
-                                .param_count = loaded->param_count,
-                                .sms = EMULATED_SMS,
-                                .barriers = loaded->barriers,
-                                .barrier_count = loaded->barrier_count,
-                                .roles = loaded->roles,
-                                .role_count = loaded->role_count};
-    (void)stream;
-    memcpy(launch.grid, config->grid, sizeof launch.grid);
-    memcpy(launch.block, config->block, sizeof launch.block);
-    memcpy(launch.cluster, config->cluster, sizeof launch.cluster);
-    pthread_mutex_lock(&emu->lock);
-    launch.seed = emu->seed + emu->launches++;
-    int status = emu_launch_run(emu->memory, &launch, &result, &error);
-    pthread_mutex_unlock(&emu->lock);
-    if (status) return tmg_fail(TMAGEN_ERROR_DEVICE, "emulator: %s", error.text);
-    if (result.report_count) status = fail_with(&result, launch.seed);
+    free(emu->reports);
+    emu->reports = NULL;
+    ++emu->seed;
+    if (emu_launch_run(emu->memory, launch, &result, &error))
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s", launch->entry, error.text);
+    int status = TMAGEN_OK;
+    if (result.report_count) {
+        emu->reports = join_reports(&result, launch->seed);
+        status = emu->reports ? fail_reports(launch->entry, emu->reports, result.report_count)
+                              : tmg_fail_memory();
+    }
     emu_result_free(&result);
     return status;
+}
+
+static int emu_backend_launch(void *state, void *module, const struct tmg_launch_config *config,
+                              void *stream, void **params) {
+    struct emu_state *emu = state;
+    const struct emu_kernel *kernel = module;
+    (void)stream;
+    struct emu_launch what = {.module = kernel->module,
+                              .entry = kernel->entry,
+                              .dynamic_smem = config->dynamic_shared_bytes,
+                              .params = (const void *const *)params,
+                              .param_count = kernel->param_count,
+                              .sms = SMS,
+                              .barriers = kernel->barriers,
+                              .barrier_count = kernel->barrier_count,
+                              .roles = kernel->roles,
+                              .role_count = kernel->role_count,
+                              .lines = kernel->lines,
+                              .line_count = kernel->line_count};
+    memcpy(what.grid, config->grid, sizeof what.grid);
+    memcpy(what.block, config->block, sizeof what.block);
+    memcpy(what.cluster, config->cluster, sizeof what.cluster);
+    pthread_mutex_lock(&emu->lock);
+    what.seed = emu->seed;
+    const int status = launch(emu, &what);
+    pthread_mutex_unlock(&emu->lock);
+    return status;
+}
+
+static const char *emu_reports(void *state) {
+    const struct emu_state *emu = state;
+    return emu->reports ? emu->reports : "";
 }
 
 const struct tmg_backend tmg_emu_backend = {
@@ -262,9 +345,11 @@ const struct tmg_backend tmg_emu_backend = {
     .upload = emu_upload,
     .download = emu_download,
     .fill = emu_fill,
+    .poison = emu_poison,
     .module_load = emu_module_load,
     .module_unload = emu_module_unload,
     .tensor_map = emu_tensor_map,
     .clear_async = emu_clear_async,
-    .launch = emu_launch,
+    .launch = emu_backend_launch,
+    .reports = emu_reports,
 };

@@ -132,7 +132,9 @@ static int load_module(struct loading *load, struct tmg_module_info *info) {
                                        .param_count = manifest->param_count,
                                        .dynamic_shared_bytes = manifest->shared_memory,
                                        .manifest = text,
-                                       .source = load->source};
+                                       .source = load->source,
+                                       .lines = load->options->lines,
+                                       .line_count = load->options->line_count};
     memcpy(source.block, manifest->block, sizeof source.block);
     memcpy(source.cluster, manifest->cluster, sizeof source.cluster);
     int status = backend->module_load(load->device->state, &source, &kernel->module, info);

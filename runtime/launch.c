@@ -98,6 +98,17 @@ static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launc
                                            params);
 }
 
+// Whether every list of [launch] that counts something is there.
+static int check_lists(const tmagen_kernel *kernel, const tmagen_launch *launch) {
+    const char *missing = launch->tensor_count && !launch->tensors   ? "tensors"
+                          : launch->dim_count && !launch->dims       ? "dims"
+                          : launch->scalar_count && !launch->scalars ? "scalars"
+                                                                     : NULL;
+    if (!missing) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s are counted, but their list is missing",
+                    kernel->manifest->name, missing);
+}
+
 int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch) {
     _Alignas(128) uint64_t words[TMG_MAX_VALUE_WORDS];
     if (!kernel || !launch)
@@ -105,7 +116,8 @@ int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream, const tmagen_launc
     if (launch->flags & ~(unsigned)TMAGEN_LAUNCH_OVERLAP)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: flags 0x%x; legal: 0 or TMAGEN_LAUNCH_OVERLAP",
                         kernel->manifest->name, launch->flags);
-    int status = obtain(kernel, launch, words);
+    int status = check_lists(kernel, launch);
+    if (!status) status = obtain(kernel, launch, words);
     if (status || !words[kernel->head_word]) return status;  // a grid of 0 blocks: nothing to do
     return start(kernel, stream, launch, words);
 }
@@ -115,7 +127,8 @@ int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, 
     int64_t needed = 0;
     if (!kernel || !launch || !bytes)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel, the launch or the result is missing");
-    int status = tmg_bind(kernel->manifest, launch, &binding);
+    int status = check_lists(kernel, launch);
+    if (!status) status = tmg_bind(kernel->manifest, launch, &binding);
     if (!status && !binding.empty) status = tmg_workspace_bytes(&binding, &needed);
     if (!status) *bytes = (size_t)needed;
     return status;

@@ -4,17 +4,16 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 128 };
+enum { SLOTS = 512 };
 
 int tmg_prepared_init(struct tmg_prepared *table, size_t key_words, size_t value_words) {
     table->key_words = key_words;
     table->value_words = value_words;
     table->slot_words = (1 + key_words + value_words + 7) / 8 * 8;  // whole cache lines
     table->slots = SLOTS;
-    size_t bytes = table->slots * table->slot_words * sizeof(uint64_t);
-    table->words = aligned_alloc(64, bytes);
+    // Zeroed by the system, page by page as they are used: most kernels fill a few slots.
+    table->words = calloc(table->slots * table->slot_words, sizeof(uint64_t));
     if (!table->words) return -1;
-    for (size_t i = 0; i < table->slots * table->slot_words; ++i) atomic_init(&table->words[i], 0);
     return 0;
 }
 

@@ -44,10 +44,19 @@ static int check_source(const char *source, size_t bytes) {
     return TMAGEN_OK;
 }
 
+static int check_choices(const tmagen_compile_options *options) {
+    if ((unsigned)options->kind > TMAGEN_PTX)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "kind: %d is no tmagen_kind", (int)options->kind);
+    if ((unsigned)options->mode > TMAGEN_NO_CACHE)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "mode: %d is no tmagen_mode", (int)options->mode);
+    return TMAGEN_OK;
+}
+
 int tmg_request_describe(const char *source, size_t bytes, const tmagen_compile_options *options,
                          struct tmg_request_text *text) {
     if (!options) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the compile options are missing");
     int status = check_source(source, bytes);
+    if (!status) status = check_choices(options);
     if (!status) status = check_word("arch", options->arch, 31);
     if (!status) status = check_word("name", options->name, 127);
     if (status) return status;

@@ -71,9 +71,10 @@ typedef struct tmagen_device_info {
     int64_t memory_bytes;
 } tmagen_device_info;
 
-/* Opens [name]: "cuda" or "cuda:N" (the driver's device N), or "emu" (kernels run on this CPU).
- * On "cuda" the device's primary context is retained, which any other CUDA user of the process
- * shares. */
+/* Opens [name]: "cuda" or "cuda:N" (the driver's device N), or "emu" (kernels run on this CPU and
+ * are checked). On "cuda" the device's primary context is retained, which any other CUDA user of
+ * the process shares. On "emu:N" the first launch's warps and copies are ordered by seed N, the
+ * next one's by N + 1 and so on; "emu" is "emu:0". */
 TMAGEN_API int tmagen_device_open(const char *name, tmagen_device **device);
 
 /* Closes [device], which may be NULL. Its kernels must have been unloaded. */
@@ -84,8 +85,14 @@ TMAGEN_API int tmagen_device_get_info(const tmagen_device *device, tmagen_device
 /* Blocks until all work of the device's context is done; reports failures of earlier launches. */
 TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
 
-/* Device memory, for programs that have no allocator of their own. Copies and fills are synchronous
- * to the caller. [bytes] may be 0: then nothing is allocated, and *address is 0. */
+/* What the emulator found in its latest launch: reports of several lines, each ended by an empty
+ * one. "" when it found nothing, and always on other devices. The launch failed if this is not
+ * empty; its message is the beginning of this. Valid until the device's next launch. */
+TMAGEN_API const char *tmagen_device_reports(tmagen_device *device);
+
+/* Device memory, for programs that have no allocator of their own. Copies and fills are done when
+ * they return, but do not wait for launches on streams. [bytes] may be 0: then nothing is
+ * allocated, and *address is 0. */
 TMAGEN_API int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address);
 TMAGEN_API void tmagen_memory_free(tmagen_device *device, tmagen_address address);
 TMAGEN_API int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from,
@@ -141,7 +148,7 @@ typedef struct tmagen_code {
 /* Compiles [source] ([bytes] long), or takes the result from the cache. Needs no device, and on a
  * hit no NVRTC: where none is installed, or compiling is forbidden, an entry made by any NVRTC for
  * this source serves if there is none by the installed one.
- * tmagen_code_free() returns what [code] holds. */
+ * tmagen_code_free() gives back what [code] holds, which may be NULL. */
 TMAGEN_API int tmagen_compile(const char *source, size_t bytes,
                               const tmagen_compile_options *options, tmagen_code *code);
 TMAGEN_API void tmagen_code_free(tmagen_code *code);
@@ -152,6 +159,12 @@ TMAGEN_API int tmagen_compiler_describe(char *text, size_t size);
 /* ---- Kernels ---- */
 typedef struct tmagen_kernel tmagen_kernel;
 
+/* Where a line of a generated source comes from; [file] is NULL where it comes from nowhere. */
+typedef struct tmagen_source_line {
+    const char *file;
+    int line;
+} tmagen_source_line;
+
 typedef struct tmagen_load_options {
     tmagen_mode mode;
     const char *directory; /* where names are looked up; NULL: $TMAGEN_KERNELS, else "out" */
@@ -159,6 +172,10 @@ typedef struct tmagen_load_options {
     /* Not NULL: manifest and source themselves; the name is then only for messages. */
     const char *manifest_text;
     const char *source_text;
+    /* NULL, or where each line of the source comes from, for the emulator's reports. Not copied:
+     * they must outlive the kernel. */
+    const tmagen_source_line *lines;
+    size_t line_count;
 } tmagen_load_options;
 
 /* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as

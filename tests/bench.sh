@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench from end to end on a stand-in driver with a clock: kernels take 20 us, cuBLASLt's first choice 30,
-# its fourth, the best, 24. So every figure is known beforehand.
+# bench from end to end on a stand-in driver with a clock: kernels take 20 us, cuBLASLt's first
+# choice 30, its fourth, the best, 24. So every figure is known beforehand.
 set -u
 export TMAGEN_LIBCUDA=$BUILD/tests/fake/measured.so TMAGEN_NVRTC=$BUILD/tests/fake/nvrtc.so
 export TMAGEN_CUBLASLT=$BUILD/tests/fake/cublaslt.so
@@ -10,12 +10,16 @@ fail() { echo "FAILED: $*"; failed=1; }
 has() {
     local file=$1 pattern
     shift
-    for pattern; do grep -Eq -- "$pattern" "$file" || { fail "no /$pattern/ in:"; cat "$file"; }; done
+    for pattern; do
+        grep -Eq -- "$pattern" "$file" || { fail "no /$pattern/ in:"; cat "$file"; }
+    done
 }
 bench() { "$TMAGEN" bench -o "$TMPDIR" "$@" >"$TMPDIR/out" 2>"$TMPDIR/err"; }
 
-bench gemm_256x128 gemm_128x128 --vs cublaslt --shape 4096x4096x4096 --rounds 8 || fail "exit code $?"
-has "$TMPDIR/out" 'copy 4\.00 TB/s' 'gemm_256x128 +0\.02 ms' '1\.500 \[1\.500, 1\.500\] +1\.200 \[1\.200, 1\.200\]' \
+bench gemm_256x128 gemm_128x128 --vs cublaslt --shape 4096x4096x4096 --rounds 8 ||
+    fail "exit code $?"
+has "$TMPDIR/out" 'copy 4\.00 TB/s' 'gemm_256x128 +0\.02 ms' \
+    '1\.500 \[1\.500, 1\.500\] +1\.200 \[1\.200, 1\.200\]' \
     'cuBLASLt first +0\.03 ms' 'cuBLASLt best of 6 \(#3\) +0\.024 ms' '3 input sets, 8 rounds' \
     '^bf16 4096x4096x4096 .*1\.500 +1\.200$'
 [ "$(grep -c '^  \*' "$TMPDIR/out")" = 1 ] || fail "one spec is the best"

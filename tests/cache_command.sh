@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tmagen cache: each action by what it prints, and the exit codes.
 set -u
+real_nvrtc=${TMAGEN_NVRTC:-}
 export TMAGEN_NVRTC=$BUILD/tests/fake/nvrtc.so
 
 fail() {
@@ -41,4 +42,10 @@ expect 2 'cache ls takes no SPEC' ls gemm_256x128
 expect 2 "'much' is no number of MiB" gc --limit much
 expect 1 'nosuchspec' why nosuchspec
 TMAGEN_CACHE=/proc/nowhere expect 3 'cache directory /proc/nowhere' stat
+
+# What the real compiler makes holds no folder of this machine, so that it is the same on all.
+TMAGEN_NVRTC=$real_nvrtc "$TMAGEN" -o "$TMPDIR/out" gemm_64x64 >/dev/null 2>&1 || exit 0
+for folder in "$PWD" "$TMPDIR"; do
+    grep -rqaF "$folder" "$TMAGEN_CACHE" && fail "the entry holds $folder"
+done
 exit 0

@@ -12,7 +12,8 @@ export PKG_CONFIG_PATH="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 flags=${SANITIZED:+-fsanitize=address,undefined}
 
 # shellcheck disable=SC2046,SC2086
-cc $flags -o "$TMPDIR/shared" tests/example.c $(pkg-config --cflags --libs tmagen) -Wl,-rpath,"$lib" -lm
+cc $flags -o "$TMPDIR/shared" tests/example.c $(pkg-config --cflags --libs tmagen) \
+    -Wl,-rpath,"$lib"
 # shellcheck disable=SC2046,SC2086
 cc $flags -o "$TMPDIR/static" tests/example.c $(pkg-config --cflags tmagen) "$lib/libtmagen.a" \
     -ldl -lpthread -lm

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# verify from end to end on a stand-in driver that computes nothing: no way to be wrong may pass, and what
-# one kernel does to its process leaves the next one alone.
+# verify from end to end on a stand-in driver that computes nothing: no way to be wrong may pass,
+# and what one kernel does to its process leaves the next one alone.
 set -u
 export TMAGEN_LIBCUDA=$BUILD/tests/fake/measured.so TMAGEN_NVRTC=$BUILD/tests/fake/nvrtc.so
 failed=0
@@ -8,7 +8,9 @@ fail() { echo "FAILED: $*"; failed=1; }
 has() {
     local file=$1 pattern
     shift
-    for pattern; do grep -Eq -- "$pattern" "$file" || { fail "no /$pattern/ in:"; cat "$file"; }; done
+    for pattern; do
+        grep -Eq -- "$pattern" "$file" || { fail "no /$pattern/ in:"; cat "$file"; }
+    done
 }
 # verify EXIT_CODE ARGUMENT...
 verify() {
@@ -16,12 +18,15 @@ verify() {
     shift
     "$TMAGEN" verify -o "$TMPDIR" "$@" >"$TMPDIR/out" 2>"$TMPDIR/err"
     local code=$?
-    [ $code = "$wanted" ] || { fail "exit code $code, not $wanted: verify $*"; cat "$TMPDIR/out" "$TMPDIR/err"; }
+    [ $code = "$wanted" ] && return
+    fail "exit code $code, not $wanted: verify $*"
+    cat "$TMPDIR/out" "$TMPDIR/err"
 }
 
 # memory reads as poison: nothing was written
 FAKE_BYTE=255 verify 1 gemm_64x64 --shape 72x64x64 --seed 5
-has "$TMPDIR/out" '^gemm_64x64 +72x64x64 +WRONG' 'd: 4608 of 4608 elements never written' '1 cases, 1 wrong; seed 5'
+has "$TMPDIR/out" '^gemm_64x64 +72x64x64 +WRONG' 'd: 4608 of 4608 elements never written' \
+    '1 cases, 1 wrong; seed 5'
 
 # every byte is the same number: written around the tensor
 FAKE_BYTE=60 verify 1 gemm_64x64 --shape 72x64x64

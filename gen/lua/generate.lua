@@ -12,8 +12,8 @@ local resources = require "resources"
 
 local generate = {}
 
--- The spec at work: fam, tree, options {stem=, spec=, sets=, explain=, strict=}, name, axes, legal,
--- first_errors.
+-- The spec at work: fam, tree, options {stem=, spec=, sets=, explain=, strict=, faulty=}, name, axes,
+-- legal, first_errors.
 local open
 
 local function find_family(tree)
@@ -40,19 +40,6 @@ local function base_name(tree, stem)
     if node then host.error(node, "name: must be an identifier", "letters, digits and _, at most 128") end
     local name = stem:gsub("[^%w_]", "_")
     return name:match("^%d") and "_" .. name or name
-end
-
--- Opens a spec and returns the number of its points; 0 after errors.
-function generate.open(tree, options)
-    local fam = find_family(tree)
-    open = { fam = fam, tree = tree, options = options, legal = 0 }
-    open.name = base_name(tree, options.stem)
-    local shaped = schema.check_shape(fam, tree, host.error)
-    open.axes = sweep.axes(fam, tree)
-    local count = sweep.count(open.axes)
-    if sweep.check(open.axes) and shaped or count == 0 then return count end
-    schema.resolve(fam, tree, sweep.point(open.axes, 1), host.error)  -- what else is wrong
-    return 0
 end
 
 -- What the family's check calls: fail(path, message, legal).
@@ -98,6 +85,30 @@ local function settle(picked, name, report)
     for _, check in ipairs(fam.checks) do check.check(settings, plan, fail) end
     check_budget(settings, plan, fail)
     if not failed then return settings, plan, origins end
+end
+
+-- Reports what else is wrong with a spec that has errors: illegal values, and, unless it is a sweep,
+-- whose points may be illegal, combinations of values.
+local function report_rest()
+    local picked = sweep.point(open.axes, 1)
+    if #open.axes > 0 then
+        schema.resolve(open.fam, open.tree, picked, host.error)
+    else
+        settle(picked, open.name, host.error)
+    end
+end
+
+-- Opens a spec and returns the number of its points; 0 after errors.
+function generate.open(tree, options)
+    local fam = find_family(tree)
+    open = { fam = fam, tree = tree, options = options, legal = 0 }
+    open.name = base_name(tree, options.stem)
+    local good = schema.check_shape(fam, tree, host.error) and not options.faulty
+    open.axes = sweep.axes(fam, tree)
+    local count = sweep.count(open.axes)
+    if sweep.check(open.axes) and good or count == 0 then return count end
+    report_rest()
+    return 0
 end
 
 local function resolved_rows(fam, settings, origins)

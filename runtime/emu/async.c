@@ -1,5 +1,6 @@
-/* Operations in flight: their agents and clocks, their stages in time, and the groups that wait for them.
-   An operation reads at its first stage and writes at its second, as late as the seed likes. */
+// Operations in flight: their agents and clocks, their stages in time, and the groups that wait
+// for them. An operation reads at its first stage and writes at its second, as late as the seed
+// likes.
 #include "runtime/emu/async.h"
 
 #include <stdlib.h>
@@ -7,19 +8,17 @@
 
 enum { READING, WRITING, DONE };
 
-static uint32_t first_agent(const struct emu_cluster *cluster)
-{
+static uint32_t first_agent(const struct emu_cluster *cluster) {
     return cluster->cta_count * cluster->ctas[0].warp_count;
 }
 
-uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time)
-{
+uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
     struct emu_cluster *cluster = warp->cta->cluster;
     uint32_t agent = first_agent(cluster);
 
     while (agent < cluster->agent_count && cluster->agent_times[agent] > warp->clock.seen[agent])
         agent++;
-    if (agent == cluster->agent_capacity) /* nobody waits for these: sharing only loses precision */
+    if (agent == cluster->agent_capacity)  // nobody waits for these: sharing only loses precision
         agent = first_agent(cluster) +
                 (uint32_t)(emu_random(&cluster->random) % (agent - first_agent(cluster)));
     else if (agent == cluster->agent_count)
@@ -28,8 +27,8 @@ uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time)
     return agent;
 }
 
-struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn, const char *what)
-{
+struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
+                                const char *what) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct emu_async *op = calloc(1, sizeof *op);
 
@@ -49,28 +48,26 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     return op;
 }
 
-static uint64_t delay(struct emu_cluster *cluster)
-{
+static uint64_t delay(struct emu_cluster *cluster) {
     uint64_t random = emu_random(&cluster->random);
 
-    return 1 + (random & 7 ? random >> 8 & 255 : random >> 8 & 4095); /* mostly soon, at times late */
+    return 1 + (random & 7 ? random >> 8 & 255 : random >> 8 & 4095);  // mostly soon, at times late
 }
 
-void emu_async_start(struct emu_async *op)
-{
+void emu_async_start(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
     op->clock.async[op->agent] = op->through_proxy ? op->time : 0;
     for (unsigned lane = 0; lane < EMU_LANES; lane++)
-        op->group[lane] = op->in_copy_group ? op->warp->copies[lane].open : op->warp->bulk[lane].open;
+        op->group[lane] =
+            op->in_copy_group ? op->warp->copies[lane].open : op->warp->bulk[lane].open;
     op->due = cluster->machine->steps + delay(cluster);
     op->next = cluster->pending;
     cluster->pending = op;
 }
 
 void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
-                     enum emu_use use)
-{
+                     enum emu_use use) {
     struct emu_toucher toucher = {.agent = op->agent,
                                   .time = op->time,
                                   .clock = &op->clock,
@@ -79,32 +76,27 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                   .insn = op->insn,
                                   .what = op->what};
 
-    if (emu_machine(op->warp)->check && bytes)
-        emu_shadow_touch(cta, offset, bytes, use, &toucher);
+    if (emu_machine(op->warp)->check && bytes) emu_shadow_touch(cta, offset, bytes, use, &toucher);
 }
 
-void emu_async_join(struct emu_async *op, struct emu_clock *into)
-{
+void emu_async_join(struct emu_async *op, struct emu_clock *into) {
     emu_clock_join(op->warp->cta->cluster, into, &op->clock);
 }
 
-static void free_op(struct emu_async *op)
-{
-    if (op->free != NULL)
-        op->free(op);
+static void free_op(struct emu_async *op) {
+    if (op->free != NULL) op->free(op);
     emu_clock_free(&op->clock);
     free(op->bytes);
     free(op);
 }
 
-/* Runs the due stage of *link; frees the operation when nobody can ask for it any more. */
-static void advance(struct emu_cluster *cluster, struct emu_async **link)
-{
+// Runs the due stage of *link; frees the operation when nobody can ask for it any more.
+static void advance(struct emu_cluster *cluster, struct emu_async **link) {
     struct emu_async *op = *link;
     int stage = op->stage;
 
     op->run(op, stage);
-    if (op->stage == stage) /* run() may postpone itself by stepping back */
+    if (op->stage == stage)  // run() may postpone itself by stepping back
         op->stage++;
     op->due = cluster->machine->steps + delay(cluster);
     emu_changed(cluster);
@@ -114,8 +106,7 @@ static void advance(struct emu_cluster *cluster, struct emu_async **link)
     }
 }
 
-bool emu_async_progress(struct emu_cluster *cluster, bool all_idle)
-{
+bool emu_async_progress(struct emu_cluster *cluster, bool all_idle) {
     struct emu_async **first = NULL;
     bool any = false;
 
@@ -124,11 +115,9 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle)
         if (op->stage != DONE && op->due <= cluster->machine->steps) {
             advance(cluster, link);
             any = true;
-            if (*link != op)
-                continue;
+            if (*link != op) continue;
         }
-        if (op->stage != DONE && (first == NULL || op->due < (*first)->due))
-            first = link;
+        if (op->stage != DONE && (first == NULL || op->due < (*first)->due)) first = link;
         link = &op->next;
     }
     if (!any && all_idle && first != NULL) {
@@ -139,23 +128,21 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle)
     return any;
 }
 
-bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uint32_t allowed, bool reads)
-{
+bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uint32_t allowed,
+                           bool reads) {
     struct emu_cluster *cluster = warp->cta->cluster;
     const struct emu_group_state *groups = bulk ? warp->bulk : warp->copies;
 
-    for (int pass = 0; pass < 2; pass++) /* look first, join only when all are done */
+    for (int pass = 0; pass < 2; pass++)  // look first, join only when all are done
         for (struct emu_async **link = &cluster->pending, *op; (op = *link) != NULL;) {
             uint32_t mine = 0;
             if (op->warp == warp && (bulk ? op->in_bulk_group : op->in_copy_group))
-                EMU_EACH_LANE (lane, op->lanes & lanes)
-                    mine |= (uint32_t)(op->group[lane] + allowed < groups[lane].open) << lane;
-            if (mine && pass == 0 && op->stage < (reads ? WRITING : DONE))
-                return false;
+                EMU_EACH_LANE(lane, op->lanes & lanes)
+            mine |= (uint32_t)(op->group[lane] + allowed < groups[lane].open) << lane;
+            if (mine && pass == 0 && op->stage < (reads ? WRITING : DONE)) return false;
             if (mine && pass == 1) {
                 emu_async_join(op, &warp->clock);
-                if (op->stage == DONE)
-                    op->lanes &= ~mine;
+                if (op->stage == DONE) op->lanes &= ~mine;
                 if (op->lanes == 0) {
                     *link = op->next;
                     free_op(op);
@@ -167,8 +154,7 @@ bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uin
     return true;
 }
 
-void emu_async_check_end(struct emu_warp *warp)
-{
+void emu_async_check_end(struct emu_warp *warp) {
     for (struct emu_async *op = warp->cta->cluster->pending; op != NULL; op = op->next) {
         bool here = op->cta == warp->cta || (op->ctas >> warp->cta->rank & 1);
         bool reads_here = op->in_bulk_group && op->stage == READING;
@@ -180,8 +166,7 @@ void emu_async_check_end(struct emu_warp *warp)
     }
 }
 
-void emu_async_free_all(struct emu_cluster *cluster)
-{
+void emu_async_free_all(struct emu_cluster *cluster) {
     while (cluster->pending != NULL) {
         struct emu_async *next = cluster->pending->next;
         free_op(cluster->pending);

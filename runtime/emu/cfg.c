@@ -1,39 +1,34 @@
-/* Where lanes that part at a branch meet again: immediate post-dominators of the control-flow graph.
-   Compilers reconverge there too, so aligned instructions behind a branch see whole warps. */
+// Where lanes that part at a branch meet again: immediate post-dominators of the control-flow
+// graph. Compilers reconverge there too, so aligned instructions behind a branch see whole warps.
 #include "runtime/emu/insn.h"
 
 #include <string.h>
 
-/* The graph over instructions of one function; node n is pc - first. The exit is node [count].
-   [no_early_exits] leaves out guarded branches to a return: lanes that end there meet nobody, and the
-   others should meet as if those had never been. */
+// The graph over instructions of one function; node n is pc - first. The exit is node [count].
+// [no_early_exits] leaves out guarded branches to a return: lanes that end there meet nobody, and
+// the others should meet as if those had never been.
 struct graph {
     bool no_early_exits;
     uint32_t first, count;
-    uint32_t *successors;      /* pool */
-    uint32_t *start;           /* of node's successors in the pool, count + 1 entries */
+    uint32_t *successors;  // pool
+    uint32_t *start;       // of node's successors in the pool, count + 1 entries
     uint32_t *predecessors, *back_start;
-    uint32_t *order, *number;  /* reverse post-order of the reversed graph; UINT32_MAX = not reached */
+    uint32_t *order, *number;  // reverse post-order of the reversed graph; UINT32_MAX = not reached
     uint32_t *idom;
 };
 
-static bool ends(const struct emu_insn *insn, const char *form)
-{
+static bool ends(const struct emu_insn *insn, const char *form) {
     size_t length = strlen(form);
 
     return strncmp(insn->row->form, form, length) == 0 &&
            (insn->row->form[length] == '\0' || strchr(".{", insn->row->form[length]) != NULL);
 }
 
-static bool leaves(const struct emu_insn *insn)
-{
-    return ends(insn, "ret") || ends(insn, "exit");
-}
+static bool leaves(const struct emu_insn *insn) { return ends(insn, "ret") || ends(insn, "exit"); }
 
-/* Successors of [pc], at most [MOST] except for branch tables; returns their number. */
-static uint32_t successors(const struct emu_module *module, const struct graph *graph, uint32_t node,
-                           uint32_t *out)
-{
+// Successors of [pc], at most [MOST] except for branch tables; returns their number.
+static uint32_t successors(const struct emu_module *module, const struct graph *graph,
+                           uint32_t node, uint32_t *out) {
     const struct emu_insn *insn = &module->code[graph->first + node];
     uint32_t count = 0;
     bool always = insn->guard == 0 && !insn->guard_negated;
@@ -45,51 +40,42 @@ static uint32_t successors(const struct emu_module *module, const struct graph *
     } else if (ends(insn, "bra")) {
         if (always || !graph->no_early_exits || !leaves(&module->code[insn->target]))
             out[count++] = insn->target - graph->first;
-        if (!always)
-            out[count++] = node + 1;
+        if (!always) out[count++] = node + 1;
     } else if (leaves(insn)) {
         bool trapped = node > 0 && ends(&module->code[graph->first + node - 1], "trap");
-        if (!trapped)
-            out[count++] = graph->count;
-        if (!always)
-            out[count++] = node + 1;
-    } else { /* a trap too, as if one could go on: it must not keep others from meeting */
+        if (!trapped) out[count++] = graph->count;
+        if (!always) out[count++] = node + 1;
+    } else {  // a trap too, as if one could go on: it must not keep others from meeting
         out[count++] = node + 1;
     }
     return count;
 }
 
-static uint32_t out_degree(const struct emu_insn *insn)
-{
+static uint32_t out_degree(const struct emu_insn *insn) {
     return ends(insn, "brx") ? insn->op[insn->op[1]] + 1 : 2;
 }
 
-static void build(struct emu_arena *arena, const struct emu_module *module, struct graph *graph)
-{
+static void build(struct emu_arena *arena, const struct emu_module *module, struct graph *graph) {
     uint32_t most = 0, n = graph->count;
 
-    for (uint32_t i = 0; i < n; i++)
-        most += out_degree(&module->code[graph->first + i]);
+    for (uint32_t i = 0; i < n; i++) most += out_degree(&module->code[graph->first + i]);
     graph->successors = emu_arena_alloc(arena, most * sizeof(uint32_t));
     graph->predecessors = emu_arena_alloc(arena, most * sizeof(uint32_t));
     graph->start = emu_arena_alloc(arena, (n + 2) * sizeof(uint32_t));
     graph->back_start = emu_arena_alloc(arena, (n + 3) * sizeof(uint32_t));
     for (uint32_t i = 0; i < n; i++)
-        graph->start[i + 1] = graph->start[i] +
-                              successors(module, graph, i, graph->successors + graph->start[i]);
+        graph->start[i + 1] =
+            graph->start[i] + successors(module, graph, i, graph->successors + graph->start[i]);
     graph->start[n + 1] = graph->start[n];
-    for (uint32_t e = 0; e < graph->start[n]; e++)
-        graph->back_start[graph->successors[e] + 2]++;
-    for (uint32_t i = 2; i < n + 3; i++)
-        graph->back_start[i] += graph->back_start[i - 1];
+    for (uint32_t e = 0; e < graph->start[n]; e++) graph->back_start[graph->successors[e] + 2]++;
+    for (uint32_t i = 2; i < n + 3; i++) graph->back_start[i] += graph->back_start[i - 1];
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t e = graph->start[i]; e < graph->start[i + 1]; e++)
             graph->predecessors[graph->back_start[graph->successors[e] + 1]++] = i;
 }
 
-/* Depth-first from the exit against the edges; order[] becomes reverse post-order. */
-static uint32_t number_nodes(struct emu_arena *arena, struct graph *graph)
-{
+// Depth-first from the exit against the edges; order[] becomes reverse post-order.
+static uint32_t number_nodes(struct emu_arena *arena, struct graph *graph) {
     uint32_t n = graph->count + 1, depth = 0, done = 0;
     uint32_t *stack = emu_arena_alloc(arena, n * sizeof *stack);
     uint32_t *next = emu_arena_alloc(arena, n * sizeof *next);
@@ -112,25 +98,20 @@ static uint32_t number_nodes(struct emu_arena *arena, struct graph *graph)
             stack[depth++] = before;
         }
     }
-    for (uint32_t i = 0; i < done; i++)
-        graph->number[graph->order[i]] = done - 1 - i;
+    for (uint32_t i = 0; i < done; i++) graph->number[graph->order[i]] = done - 1 - i;
     return done;
 }
 
-static uint32_t intersect(const struct graph *graph, uint32_t a, uint32_t b)
-{
+static uint32_t intersect(const struct graph *graph, uint32_t a, uint32_t b) {
     while (a != b) {
-        while (graph->number[a] > graph->number[b])
-            a = graph->idom[a];
-        while (graph->number[b] > graph->number[a])
-            b = graph->idom[b];
+        while (graph->number[a] > graph->number[b]) a = graph->idom[a];
+        while (graph->number[b] > graph->number[a]) b = graph->idom[b];
     }
     return a;
 }
 
-/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm", on the reversed graph. */
-static void dominate(struct graph *graph, uint32_t reached)
-{
+// Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm", on the reversed graph.
+static void dominate(struct graph *graph, uint32_t reached) {
     uint32_t exit_node = graph->count;
     bool changed = true;
 
@@ -140,12 +121,10 @@ static void dominate(struct graph *graph, uint32_t reached)
         changed = false;
         for (uint32_t i = reached; i-- > 0;) {
             uint32_t node = graph->order[i], idom = UINT32_MAX;
-            if (node == exit_node)
-                continue;
+            if (node == exit_node) continue;
             for (uint32_t e = graph->start[node]; e < graph->start[node + 1]; e++) {
                 uint32_t next = graph->successors[e];
-                if (graph->number[next] == UINT32_MAX || graph->idom[next] == UINT32_MAX)
-                    continue;
+                if (graph->number[next] == UINT32_MAX || graph->idom[next] == UINT32_MAX) continue;
                 idom = idom == UINT32_MAX ? next : intersect(graph, next, idom);
             }
             if (idom != graph->idom[node]) {
@@ -156,8 +135,8 @@ static void dominate(struct graph *graph, uint32_t reached)
     }
 }
 
-static void find_dominators(struct emu_arena *arena, const struct emu_module *module, struct graph *graph)
-{
+static void find_dominators(struct emu_arena *arena, const struct emu_module *module,
+                            struct graph *graph) {
     uint32_t n = graph->count + 1;
 
     build(arena, module, graph);
@@ -167,10 +146,9 @@ static void find_dominators(struct emu_arena *arena, const struct emu_module *mo
     dominate(graph, number_nodes(arena, graph));
 }
 
-/* Nodes that end only in early exits are known to the whole graph alone. A return is no place to meet:
-   lanes leave as they come. */
-void emu_find_joins(struct emu_decoder *decoder)
-{
+// Nodes that end only in early exits are known to the whole graph alone. A return is no place to
+// meet: lanes leave as they come.
+void emu_find_joins(struct emu_decoder *decoder) {
     struct emu_module *module = decoder->module;
     struct emu_arena *arena = &module->tree.arena;
     struct graph whole = {.first = decoder->function->first_pc,

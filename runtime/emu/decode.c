@@ -1,5 +1,5 @@
-/* Statements to decoded instructions: finds the table row of each, or says that there is none.
-   Nothing is skipped: an instruction without a row is an error that names it and its line. */
+// Statements to decoded instructions: finds the table row of each, or says that there is none.
+// Nothing is skipped: an instruction without a row is an error that names it and its line.
 #include "runtime/emu/insn.h"
 
 #include <stdarg.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 
 static const struct emu_op *const tables[] = {
-    emu_ops_int,     emu_ops_bits,    emu_ops_float,  emu_ops_half,   emu_ops_convert,
-    emu_ops_compare, emu_ops_memory,  emu_ops_atomic, emu_ops_warp,   emu_ops_control,
-    emu_ops_barrier, emu_ops_mbarrier, emu_ops_copy,  emu_ops_bulk,   emu_ops_tensor,
-    emu_ops_wgmma,   emu_ops_mma,     emu_ops_cluster, emu_ops_fence,
+    emu_ops_int,     emu_ops_bits,     emu_ops_float,   emu_ops_half,  emu_ops_convert,
+    emu_ops_compare, emu_ops_memory,   emu_ops_atomic,  emu_ops_warp,  emu_ops_control,
+    emu_ops_barrier, emu_ops_mbarrier, emu_ops_copy,    emu_ops_bulk,  emu_ops_tensor,
+    emu_ops_wgmma,   emu_ops_mma,      emu_ops_cluster, emu_ops_fence,
 };
 
-void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format, ...)
-{
+void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
+                     ...) {
     char message[400];
     va_list arguments;
     const struct ptx_statement *statement = decoder->statement;
@@ -22,37 +22,33 @@ void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    ptx_lex_fail(decoder->lexer, at ? at->line : statement->line, at ? at->column : statement->column,
-                 "%s: %s", statement->opcode.text, message);
+    ptx_lex_fail(decoder->lexer, at ? at->line : statement->line,
+                 at ? at->column : statement->column, "%s: %s", statement->opcode.text, message);
 }
 
-/* ---- labels ---- */
+// ---- labels ----
 
 uint32_t emu_find_label(const struct ptx_function *function, const struct ptx_statement *statement,
-                        const char *name, struct ptx_symbol **label)
-{
+                        const char *name, struct ptx_symbol **label) {
     for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
         for (struct ptx_symbol *symbol = scope->labels; symbol != NULL; symbol = symbol->next)
             if (strcmp(symbol->name, name) == 0) {
-                if (label != NULL)
-                    *label = symbol;
+                if (label != NULL) *label = symbol;
                 return function->first_pc + symbol->pc;
             }
     return EMU_NO_PC;
 }
 
-/* ---- rows ---- */
+// ---- rows ----
 
-static void whole_name(const struct ptx_statement *statement, char *text, size_t size)
-{
+static void whole_name(const struct ptx_statement *statement, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "%s", statement->opcode.text);
 
     for (uint32_t i = 0; i < statement->word_count && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, ".%s", statement->words[i].text);
 }
 
-static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_insn *insn)
-{
+static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_insn *insn) {
     const struct ptx_statement *statement = decoder->statement;
     struct emu_insn blank = *insn;
     bool form_matched = false;
@@ -61,11 +57,9 @@ static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_ins
     for (size_t table = 0; table < sizeof tables / sizeof *tables; table++)
         for (const struct emu_op *row = tables[table]; row->form != NULL; row++) {
             *insn = blank;
-            if (!emu_match_form(row, statement, insn))
-                continue;
+            if (!emu_match_form(row, statement, insn)) continue;
             form_matched = true;
-            if (emu_match_operands(row, statement, insn))
-                return row;
+            if (emu_match_operands(row, statement, insn)) return row;
         }
     whole_name(statement, name, sizeof name);
     if (form_matched)
@@ -75,8 +69,7 @@ static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_ins
                  "instruction %s is not implemented", name);
 }
 
-static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
-{
+static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn) {
     const struct ptx_statement *statement = decoder->statement;
 
     *insn = (struct emu_insn){
@@ -100,9 +93,8 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
     }
 }
 
-/* The end of a body is a return, as PTX says; so every path ends in an instruction. */
-static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn)
-{
+// The end of a body is a return, as PTX says; so every path ends in an instruction.
+static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn) {
     struct ptx_statement statement = {.opcode = {"ret", 3}};
 
     if (decoder->function->statement_count) {
@@ -115,8 +107,7 @@ static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn)
     decode_statement(decoder, insn);
 }
 
-static void decode_function(struct emu_decoder *decoder)
-{
+static void decode_function(struct emu_decoder *decoder) {
     struct ptx_function *function = decoder->function;
     struct emu_insn *code = decoder->module->code;
 
@@ -128,16 +119,14 @@ static void decode_function(struct emu_decoder *decoder)
     emu_find_joins(decoder);
 }
 
-void emu_decode(struct ptx_lexer *lexer, struct emu_module *module)
-{
+void emu_decode(struct ptx_lexer *lexer, struct emu_module *module) {
     struct emu_decoder *decoder = emu_arena_alloc(&module->tree.arena, sizeof *decoder);
 
     decoder->lexer = lexer;
     decoder->module = module;
     module->slot_count = module->tree.slot_count;
     for (struct ptx_function *f = module->tree.functions; f != NULL; f = f->next) {
-        if (!f->defined)
-            continue;
+        if (!f->defined) continue;
         f->first_pc = module->code_count;
         module->code_count += f->statement_count + 1;
         f->end_pc = module->code_count;
@@ -146,7 +135,6 @@ void emu_decode(struct ptx_lexer *lexer, struct emu_module *module)
     module->code = emu_arena_alloc(&module->tree.arena, module->code_count * sizeof *module->code);
     for (struct ptx_function *f = module->tree.functions; f != NULL; f = f->next) {
         decoder->function = f;
-        if (f->defined)
-            decode_function(decoder);
+        if (f->defined) decode_function(decoder);
     }
 }

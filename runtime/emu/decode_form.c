@@ -1,13 +1,23 @@
-/* Instruction forms: matches a statement's modifiers against a pattern like ld{.SEM}{.SPACE}.TYPE.
-   The patterns are written as the PTX ISA writes its syntax, so a table row reads like the manual. */
+// Instruction forms: matches a statement's modifiers against a pattern like ld{.SEM}{.SPACE}.TYPE.
+// The patterns are written as the PTX ISA writes its syntax, so a table row reads like the manual.
 #include "runtime/emu/insn.h"
 
 #include <string.h>
 
-enum field { FIELD_FLAG, FIELD_SPACE, FIELD_SEM, FIELD_SCOPE, FIELD_CMP, FIELD_WORD, FIELD_ROUND,
-             FIELD_VECTOR, FIELD_DIMENSIONS, FIELD_NOTHING };
+enum field {
+    FIELD_FLAG,
+    FIELD_SPACE,
+    FIELD_SEM,
+    FIELD_SCOPE,
+    FIELD_CMP,
+    FIELD_WORD,
+    FIELD_ROUND,
+    FIELD_VECTOR,
+    FIELD_DIMENSIONS,
+    FIELD_NOTHING
+};
 
-/* Words by class. A class FLAGS word sets its bit also where a pattern has it as a literal. */
+// Words by class. A class FLAGS word sets its bit also where a pattern has it as a literal.
 static const struct word {
     const char *class_, *text;
     enum field field;
@@ -134,27 +144,21 @@ static const struct word {
     {"CACHE", "unified", FIELD_NOTHING, 0},
 };
 
-/* Classes of types, so that one row serves those that differ in name only. */
+// Classes of types, so that one row serves those that differ in name only.
 static const struct {
     const char *class_, *list;
 } type_classes[] = {
-    {"I16", " u16 s16 b16 "},
-    {"I32", " u32 s32 b32 "},
-    {"I64", " u64 s64 b64 "},
-    {"B8", " b8 u8 s8 "},
-    {"B16", " b16 u16 s16 f16 bf16 "},
-    {"B32", " b32 u32 s32 f32 f16x2 bf16x2 "},
+    {"I16", " u16 s16 b16 "},           {"I32", " u32 s32 b32 "},
+    {"I64", " u64 s64 b64 "},           {"B8", " b8 u8 s8 "},
+    {"B16", " b16 u16 s16 f16 bf16 "},  {"B32", " b32 u32 s32 f32 f16x2 bf16x2 "},
     {"B64", " b64 u64 s64 f64 f32x2 "},
 };
 
-static bool in_type_class(const char *class_, size_t length, const char *text)
-{
+static bool in_type_class(const char *class_, size_t length, const char *text) {
     char word[24];
 
-    if (length == 4 && memcmp(class_, "TYPE", 4) == 0)
-        return true;
-    if (strlen(text) > sizeof word - 3)
-        return false;
+    if (length == 4 && memcmp(class_, "TYPE", 4) == 0) return true;
+    if (strlen(text) > sizeof word - 3) return false;
     snprintf(word, sizeof word, " %s ", text);
     for (size_t i = 0; i < sizeof type_classes / sizeof *type_classes; i++)
         if (strlen(type_classes[i].class_) == length &&
@@ -163,8 +167,7 @@ static bool in_type_class(const char *class_, size_t length, const char *text)
     return false;
 }
 
-static void set_field(struct emu_insn *insn, const struct word *word)
-{
+static void set_field(struct emu_insn *insn, const struct word *word) {
     switch (word->field) {
     case FIELD_FLAG: insn->flags |= word->value; break;
     case FIELD_SPACE:
@@ -182,8 +185,7 @@ static void set_field(struct emu_insn *insn, const struct word *word)
     }
 }
 
-static void add_type(struct emu_insn *insn, const char *text)
-{
+static void add_type(struct emu_insn *insn, const char *text) {
     enum ptx_type type = ptx_type_find(text, strlen(text));
 
     for (int i = 0; type != T_NONE && i < 4; i++)
@@ -193,26 +195,23 @@ static void add_type(struct emu_insn *insn, const char *text)
         }
 }
 
-/* .m64n128k16: three numbers */
-static bool match_shape(const char *text, struct emu_insn *insn)
-{
+// .m64n128k16: three numbers
+static bool match_shape(const char *text, struct emu_insn *insn) {
     unsigned m, n, k;
     int used = 0;
 
-    if (sscanf(text, "m%3un%3uk%3u%n", &m, &n, &k, &used) != 3 || text[used] != '\0')
-        return false;
+    if (sscanf(text, "m%3un%3uk%3u%n", &m, &n, &k, &used) != 3 || text[used] != '\0') return false;
     insn->shape[0] = (uint16_t)m;
     insn->shape[1] = (uint16_t)n;
     insn->shape[2] = (uint16_t)k;
     return true;
 }
 
-/* One word against one pattern element (a class or a literal). */
-static bool match_word(const char *element, size_t length, const char *text, struct emu_insn *insn)
-{
+// One word against one pattern element (a class or a literal).
+static bool match_word(const char *element, size_t length, const char *text,
+                       struct emu_insn *insn) {
     if (*element < 'A' || *element > 'Z' || (length > 2 && memchr(element, ':', length) != NULL)) {
-        if (strlen(text) != length || memcmp(element, text, length) != 0)
-            return false;
+        if (strlen(text) != length || memcmp(element, text, length) != 0) return false;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             if (words[i].field == FIELD_FLAG && strcmp(words[i].text, text) == 0)
                 set_field(insn, &words[i]);
@@ -220,13 +219,11 @@ static bool match_word(const char *element, size_t length, const char *text, str
         return true;
     }
     if (length == 3 && memcmp(element, "NaN", 3) == 0) {
-        if (strcmp(text, "NaN") != 0)
-            return false;
+        if (strcmp(text, "NaN") != 0) return false;
         insn->flags |= F_NAN;
         return true;
     }
-    if (length == 5 && memcmp(element, "SHAPE", 5) == 0)
-        return match_shape(text, insn);
+    if (length == 5 && memcmp(element, "SHAPE", 5) == 0) return match_shape(text, insn);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].class_) == length && memcmp(words[i].class_, element, length) == 0 &&
             strcmp(words[i].text, text) == 0) {
@@ -240,8 +237,7 @@ static bool match_word(const char *element, size_t length, const char *text, str
 }
 
 bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statement,
-                    struct emu_insn *insn)
-{
+                    struct emu_insn *insn) {
     const char *at = row->form + strcspn(row->form, ".{");
     uint32_t word = 0;
 
@@ -256,12 +252,10 @@ bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statem
         bool matched = word < statement->word_count &&
                        match_word(element, length, statement->words[word].text, insn);
         word += matched;
-        if (!matched && !optional)
-            return false;
+        if (!matched && !optional) return false;
         if (!matched || !repeats) {
             at = element + length + repeats;
-            if (optional)
-                at++;
+            if (optional) at++;
         }
     }
     return word == statement->word_count;

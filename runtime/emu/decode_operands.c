@@ -1,23 +1,26 @@
-/* Operands to slots: each letter of a row's operand string says what stands there and how wide it is.
-   What isn't a register gets a slot of its own that is filled before the warp starts.
-
-     d a   destination, source: as wide as the first type          e f   the same, second type
-     w x   the same, twice the first type                          I i   32 bits    J j   64 bits
-     r s   any width; the entry carries EMU_WIDE                   n     an immediate, the entry is its value
-     P p   predicate written, read (EMU_NEGATED)                   Q     predicate or pair p|q: two entries
-     V v   a list or a single register, any width: index of count and entries in the same array
-     U u   the same, but only a list
-     X     register, or pair register|predicate: two entries
-     m     [address + offset]: two entries                         l     a label: insn->target
-     F     a function: insn->callee                                 A     (.param variables): list of offsets
-     L     a table of labels: list of pcs
-     T     [tensor map, {coordinates}]: slot and list              ?     what follows may be missing: EMU_NO_PC */
+// Operands to slots: each letter of a row's operand string says what stands there and how wide.
+// What isn't a register gets a slot of its own that is filled before the warp starts.
+//
+//   d a   destination, source: as wide as the first type
+//   e f   the same, second type            w x   the same, twice the first type
+//   I i   32 bits    J j   64 bits         r s   any width; the entry carries EMU_WIDE
+//   n     an immediate, the entry is its value
+//   P p   predicate written, read (EMU_NEGATED)
+//   Q     predicate or pair p|q: two entries
+//   X     register, or pair register|predicate: two entries
+//   V v   a list or a single register, any width: index of count and entries in the same array
+//   U u   the same, but only a list
+//   m     [address + offset]: two entries
+//   l     a label: insn->target            L     a table of labels: list of pcs
+//   F     a function: insn->callee         A     (.param variables): list of offsets
+//   T     [tensor map, {coordinates}]: slot and list
+//   ?     what follows may be missing: EMU_NO_PC
 #include "runtime/emu/insn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- special registers ---- */
+// ---- special registers ----
 
 static const struct {
     const char *name;
@@ -57,8 +60,7 @@ static const struct {
     {"%globaltimer_hi", SPECIAL_GLOBALTIMER_HI, false, false},
 };
 
-int emu_special_find(const char *name, bool *wide)
-{
+int emu_special_find(const char *name, bool *wide) {
     size_t length = strcspn(name, ".");
 
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
@@ -66,20 +68,17 @@ int emu_special_find(const char *name, bool *wide)
             specials[i].triple != (name[length] == '.'))
             continue;
         *wide = specials[i].wide;
-        if (!specials[i].triple)
-            return specials[i].number;
-        if (name[length + 1] == 'w')
-            return SPECIAL_ZERO;
+        if (!specials[i].triple) return specials[i].number;
+        if (name[length + 1] == 'w') return SPECIAL_ZERO;
         return specials[i].number + (name[length + 1] - 'x');
     }
     return -1;
 }
 
-/* ---- constants ---- */
+// ---- constants ----
 
-/* The slot that holds this constant; equal ones share it. */
-static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant constant)
-{
+// The slot that holds this constant; equal ones share it.
+static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant constant) {
     struct emu_module *module = decoder->module;
 
     for (uint32_t i = 0; i < module->constant_count; i++) {
@@ -90,8 +89,7 @@ static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant c
     }
     if (module->constant_count == module->constant_capacity) {
         uint32_t wanted = module->constant_capacity ? 2 * module->constant_capacity : 64;
-        struct emu_constant *grown =
-            emu_arena_alloc(&module->tree.arena, wanted * sizeof *grown);
+        struct emu_constant *grown = emu_arena_alloc(&module->tree.arena, wanted * sizeof *grown);
         if (module->constant_count)
             memcpy(grown, module->constants, module->constant_count * sizeof *grown);
         module->constants = grown;
@@ -103,29 +101,23 @@ static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant c
     return constant.slot;
 }
 
-static bool is_float(enum ptx_type type)
-{
-    return type == T_F32 || type == T_F64;
-}
+static bool is_float(enum ptx_type type) { return type == T_F32 || type == T_F64; }
 
-/* A number's bits as an operand of [type] (or of [bytes], where the type doesn't say). */
+// A number's bits as an operand of [type] (or of [bytes], where the type doesn't say).
 static uint64_t number_bits(struct emu_decoder *decoder, const struct ptx_operand *operand,
-                            enum ptx_type type, bool wide)
-{
+                            enum ptx_type type, bool wide) {
     uint64_t bits = operand->value;
     float narrow;
     double real;
 
     if (operand->kind == OPERAND_F64) {
         memcpy(&real, &bits, 8);
-        if (wide || (is_float(type) && type == T_F64))
-            return bits;
+        if (wide || (is_float(type) && type == T_F64)) return bits;
         narrow = (float)real;
         bits = 0;
         memcpy(&bits, &narrow, 4);
     } else if (operand->kind == OPERAND_F32) {
-        if (!wide)
-            return bits;
+        if (!wide) return bits;
         memcpy(&narrow, &bits, 4);
         real = narrow;
         memcpy(&bits, &real, 8);
@@ -137,22 +129,19 @@ static uint64_t number_bits(struct emu_decoder *decoder, const struct ptx_operan
     return bits;
 }
 
-static void put(struct emu_decoder *decoder, uint32_t entry)
-{
+static void put(struct emu_decoder *decoder, uint32_t entry) {
     if (decoder->entry_count == sizeof decoder->entries / sizeof *decoder->entries)
         emu_decode_fail(decoder, NULL, "too many operands");
     decoder->entries[decoder->entry_count++] = entry;
 }
 
-static uint32_t register_rows(enum ptx_type type)
-{
+static uint32_t register_rows(enum ptx_type type) {
     return ptx_type_bytes(type) > 8 ? 4 : ptx_type_bytes(type) > 4 ? 2 : 1;
 }
 
-/* A source of [rows] rows (0 = any) and, for numbers, of [type]. */
-static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *operand, uint32_t rows,
-                       enum ptx_type type)
-{
+// A source of [rows] rows (0 = any) and, for numbers, of [type].
+static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                       uint32_t rows, enum ptx_type type) {
     bool wide = rows ? rows == 2 : ptx_type_bytes(type) == 8;
     struct emu_constant constant = {.wide = wide};
     bool special_wide = false;
@@ -166,9 +155,7 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
         return operand->slot | (!rows && register_rows(operand->type) == 2 ? EMU_WIDE : 0);
     case OPERAND_INT:
     case OPERAND_F32:
-    case OPERAND_F64:
-        constant.value = number_bits(decoder, operand, type, wide);
-        break;
+    case OPERAND_F64: constant.value = number_bits(decoder, operand, type, wide); break;
     case OPERAND_SPECIAL:
         special = emu_special_find(operand->name, &special_wide);
         if (special < 0)
@@ -176,7 +163,7 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
                             operand->name);
         constant.kind = CONSTANT_SPECIAL;
         constant.value = (uint64_t)special;
-        constant.wide = wide || special_wide;
+        constant.wide = rows ? wide : special_wide;
         break;
     case OPERAND_SYMBOL:
         constant.kind = CONSTANT_SYMBOL;
@@ -186,15 +173,14 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
     case OPERAND_NAME: emu_decode_fail(decoder, operand, "%s is not declared", operand->name);
     default: emu_decode_fail(decoder, operand, "expected a register, a number or a variable");
     }
+    if (rows > 2) emu_decode_fail(decoder, operand, "a register of 128 bits is due");
     uint32_t slot = constant_slot(decoder, constant);
     return slot | (!rows && constant.wide ? EMU_WIDE : 0);
 }
 
 static uint32_t destination(struct emu_decoder *decoder, const struct ptx_operand *operand,
-                            uint32_t rows)
-{
-    if (operand->kind == OPERAND_SINK)
-        return 0;
+                            uint32_t rows) {
+    if (operand->kind == OPERAND_SINK) return 0;
     if (operand->kind != OPERAND_SLOT)
         emu_decode_fail(decoder, operand, "expected a register to write");
     if (rows && register_rows(operand->type) != rows)
@@ -203,30 +189,29 @@ static uint32_t destination(struct emu_decoder *decoder, const struct ptx_operan
     return operand->slot | (!rows && register_rows(operand->type) == 2 ? EMU_WIDE : 0);
 }
 
-static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand *operand)
-{
-    if (operand->kind == OPERAND_SINK)
-        return EMU_NO_PC;
-    if (operand->kind != OPERAND_PRED)
-        emu_decode_fail(decoder, operand, "expected a predicate");
+static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand *operand) {
+    if (operand->kind == OPERAND_SINK) return EMU_NO_PC;
+    if (operand->kind == OPERAND_INT)  // predicate 0 is always true
+        return operand->value ? 0 : EMU_NEGATED;
+    if (operand->kind != OPERAND_PRED) emu_decode_fail(decoder, operand, "expected a predicate");
     return operand->slot | (operand->negated ? EMU_NEGATED : 0);
 }
 
-/* The list goes behind the entries that are due first, so its place is patched in. */
+// The list goes behind the entries that are due first, so its place is patched in.
 static void put_list(struct emu_decoder *decoder, const struct ptx_operand *operand, bool written,
-                     enum ptx_type type, uint32_t place)
-{
+                     enum ptx_type type, uint32_t place) {
     const struct ptx_operand *list = operand->kind == OPERAND_VECTOR ? operand->list : operand;
     uint32_t count = operand->kind == OPERAND_VECTOR ? operand->count : 1;
 
     decoder->entries[place] = decoder->entry_count;
     put(decoder, count);
     for (uint32_t i = 0; i < count; i++)
-        put(decoder, written ? destination(decoder, &list[i], 0) : source(decoder, &list[i], 0, type));
+        put(decoder,
+            written ? destination(decoder, &list[i], 0) : source(decoder, &list[i], 0, type));
 }
 
-static void put_params(struct emu_decoder *decoder, const struct ptx_operand *operand, uint32_t place)
-{
+static void put_params(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                       uint32_t place) {
     decoder->entries[place] = decoder->entry_count;
     put(decoder, operand->count);
     for (uint32_t i = 0; i < operand->count; i++) {
@@ -238,8 +223,8 @@ static void put_params(struct emu_decoder *decoder, const struct ptx_operand *op
     }
 }
 
-static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *operand, uint32_t place)
-{
+static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                        uint32_t place) {
     struct ptx_symbol *table = NULL;
 
     decoder->entries[place] = decoder->entry_count;
@@ -248,15 +233,15 @@ static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *o
         emu_decode_fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
     put(decoder, table->table_count);
     for (uint32_t i = 0; i < table->table_count; i++) {
-        uint32_t pc = emu_find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
+        uint32_t pc =
+            emu_find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
         if (pc == EMU_NO_PC)
             emu_decode_fail(decoder, operand, "there is no label %s", table->table[i]->name);
         put(decoder, pc);
     }
 }
 
-static void put_address(struct emu_decoder *decoder, const struct ptx_operand *operand)
-{
+static void put_address(struct emu_decoder *decoder, const struct ptx_operand *operand) {
     const struct ptx_operand *base = &operand->list[0];
 
     if (base->kind == OPERAND_INT) {
@@ -271,23 +256,24 @@ static void put_address(struct emu_decoder *decoder, const struct ptx_operand *o
     put(decoder, base->kind == OPERAND_SYMBOL ? 0 : (uint32_t)(int32_t)base->offset);
 }
 
-/* ---- letters ---- */
+// ---- letters ----
 
-static bool kind_fits(char letter, const struct ptx_operand *operand)
-{
+static bool kind_fits(char letter, const struct ptx_operand *operand) {
     bool scalar = operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SPECIAL ||
                   operand->kind == OPERAND_INT || operand->kind == OPERAND_F32 ||
                   operand->kind == OPERAND_F64 || operand->kind == OPERAND_SYMBOL ||
                   operand->kind == OPERAND_NAME;
 
     switch (letter) {
-    case 'F':
-        return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION;
+    case 'F': return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION;
     case 'L': return operand->kind == OPERAND_NAME;
-    case 'A': case 'U': case 'u': return operand->kind == OPERAND_VECTOR;
-    case 'V': case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
+    case 'A':
+    case 'U':
+    case 'u': return operand->kind == OPERAND_VECTOR;
+    case 'V':
+    case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
     case 'P': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_SINK;
-    case 'p': return operand->kind == OPERAND_PRED;
+    case 'p': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_INT;
     case 'X':
         return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK ||
                operand->kind == OPERAND_PAIR;
@@ -296,15 +282,18 @@ static bool kind_fits(char letter, const struct ptx_operand *operand)
     case 'T': return operand->kind == OPERAND_ADDRESS && operand->count == 2;
     case 'n': return operand->kind == OPERAND_INT;
     case 'l': return operand->kind == OPERAND_NAME;
-    case 'd': case 'e': case 'w': case 'I': case 'J': case 'r':
-        return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK;
+    case 'd':
+    case 'e':
+    case 'w':
+    case 'I':
+    case 'J':
+    case 'r': return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK;
     default: return scalar;
     }
 }
 
 bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
-                        const struct emu_insn *insn)
-{
+                        const struct emu_insn *insn) {
     uint32_t index = 0;
     bool optional = false;
 
@@ -313,8 +302,7 @@ bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *st
         if (*letter == '?') {
             optional = true;
         } else if (index == statement->operand_count) {
-            if (!optional)
-                return false;
+            if (!optional) return false;
         } else if (!kind_fits(*letter, &statement->operands[index++])) {
             return false;
         }
@@ -322,20 +310,23 @@ bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *st
     return index == statement->operand_count;
 }
 
-static uint32_t rows_for(char letter, const struct emu_insn *insn)
-{
+static uint32_t rows_for(char letter, const struct emu_insn *insn) {
     switch (letter) {
-    case 'd': case 'a': return register_rows((enum ptx_type)insn->type[0]);
-    case 'e': case 'f': return register_rows((enum ptx_type)insn->type[1]);
-    case 'w': case 'x': return ptx_type_bytes((enum ptx_type)insn->type[0]) >= 4 ? 2 : 1;
-    case 'I': case 'i': return 1;
-    case 'J': case 'j': return 2;
+    case 'd':
+    case 'a': return register_rows((enum ptx_type)insn->type[0]);
+    case 'e':
+    case 'f': return register_rows((enum ptx_type)insn->type[1]);
+    case 'w':
+    case 'x': return ptx_type_bytes((enum ptx_type)insn->type[0]) >= 4 ? 2 : 1;
+    case 'I':
+    case 'i': return 1;
+    case 'J':
+    case 'j': return 2;
     default: return 0;
     }
 }
 
-static enum ptx_type number_type(char letter, const struct emu_insn *insn)
-{
+static enum ptx_type number_type(char letter, const struct emu_insn *insn) {
     switch (letter) {
     case 'f': return (enum ptx_type)insn->type[1];
     case 'i': return T_B32;
@@ -346,24 +337,29 @@ static enum ptx_type number_type(char letter, const struct emu_insn *insn)
 }
 
 static void put_operand(struct emu_decoder *decoder, char letter, const struct ptx_operand *operand,
-                        struct emu_insn *insn)
-{
+                        struct emu_insn *insn) {
     uint32_t rows = rows_for(letter, insn);
 
     switch (letter) {
-    case 'd': case 'e': case 'w': case 'I': case 'J': case 'r':
-        put(decoder, destination(decoder, operand, rows));
-        break;
-    case 'P': case 'p':
-        put(decoder, predicate(decoder, operand));
-        break;
+    case 'd':
+    case 'e':
+    case 'w':
+    case 'I':
+    case 'J':
+    case 'r': put(decoder, destination(decoder, operand, rows)); break;
+    case 'P':
+    case 'p': put(decoder, predicate(decoder, operand)); break;
     case 'Q':
-        put(decoder, predicate(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand));
-        put(decoder, operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+        put(decoder,
+            predicate(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand));
+        put(decoder,
+            operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
         break;
     case 'X':
-        put(decoder, destination(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand, 1));
-        put(decoder, operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+        put(decoder,
+            destination(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand, 1));
+        put(decoder,
+            operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
         break;
     case 'm': put_address(decoder, operand); break;
     case 'n': put(decoder, (uint32_t)operand->value); break;
@@ -381,20 +377,16 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
     }
 }
 
-static bool is_list(char letter)
-{
-    return strchr("VvUuTAL", letter) != NULL;
-}
+static bool is_list(char letter) { return strchr("VvUuTAL", letter) != NULL; }
 
-void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row, struct emu_insn *insn)
-{
+void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
+                         struct emu_insn *insn) {
     const struct ptx_statement *statement = decoder->statement;
     uint32_t places[16], index = 0;
 
     decoder->entry_count = 0;
     for (const char *letter = row->operands; *letter != '\0'; letter++) {
-        if (*letter == '?')
-            continue;
+        if (*letter == '?') continue;
         if (index >= statement->operand_count) {
             put(decoder, EMU_NO_PC);
             continue;
@@ -408,9 +400,9 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row, 
         index++;
     }
     index = 0;
-    for (const char *letter = row->operands; *letter != '\0' && index < statement->operand_count; letter++) {
-        if (*letter == '?')
-            continue;
+    for (const char *letter = row->operands; *letter != '\0' && index < statement->operand_count;
+         letter++) {
+        if (*letter == '?') continue;
         const struct ptx_operand *operand = &statement->operands[index];
         if (*letter == 'T')
             put_list(decoder, &operand->list[1], false, T_S32, places[index]);
@@ -419,8 +411,8 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row, 
         else if (*letter == 'L')
             put_targets(decoder, operand, places[index]);
         else if (is_list(*letter))
-            put_list(decoder, operand, *letter == 'V' || *letter == 'U', (enum ptx_type)insn->type[0],
-                     places[index]);
+            put_list(decoder, operand, *letter == 'V' || *letter == 'U',
+                     (enum ptx_type)insn->type[0], places[index]);
         index++;
     }
     uint32_t *entries =

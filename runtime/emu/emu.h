@@ -1,5 +1,5 @@
-/* The emulator's public face: PTX text in, a launch run on the CPU, reports out.
-   It depends on libc only, so that it can be a device of the runtime, a command, or a test driver. */
+// The emulator's public face: PTX text in, a launch run on the CPU, reports out.
+// It depends on libc only, so that it can be a device of the runtime, a command, or a test driver.
 #ifndef TMG_EMU_H
 #define TMG_EMU_H
 
@@ -8,45 +8,46 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- modules ---- */
+// ---- modules ----
 
 struct emu_module;
 
-/* Where and why something was refused; [text] is "file:line:column: error: ..." or a plain sentence. */
+// Where and why something was refused; [text] is "file:line:column: error: ..." or a plain
+// sentence.
 struct emu_error {
     char text[1024];
 };
 
-/* Parses [text] (of [length] bytes, called [name] in messages) and decodes it.
-   0 and *out owned by the caller, or -1 and *error. The text isn't kept. */
+// Parses [text] (of [length] bytes, called [name] in messages) and decodes it.
+// 0 and *out owned by the caller, or -1 and *error. The text isn't kept.
 int emu_module_parse(const char *name, const char *text, size_t length, struct emu_module **out,
                      struct emu_error *error);
 void emu_module_free(struct emu_module *module);
 
-/* The [index]th entry point's name, or NULL past the last. */
+// The [index]th entry point's name, or NULL past the last.
 const char *emu_module_entry(const struct emu_module *module, size_t index);
-/* Number of parameters of [entry], -1 if there is no such entry; *size of parameter [index]. */
+// Number of parameters of [entry], -1 if there is no such entry; *size of parameter [index].
 int emu_entry_params(const struct emu_module *module, const char *entry);
 size_t emu_entry_param_size(const struct emu_module *module, const char *entry, int index);
 
-/* ---- device memory: allocations with known bounds in an address space of the emulator's own ---- */
+// ---- device memory: allocations with known bounds in an address space of the emulator's own ----
 
 struct emu_memory;
 
 struct emu_memory *emu_memory_new(void);
 void emu_memory_delete(struct emu_memory *memory);
-/* An address aligned to 256, or 0 when there is no memory. [name] (may be NULL) is for reports. */
+// An address aligned to 256, or 0 when there is no memory. [name] (may be NULL) is for reports.
 uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *name);
-/* 0, or -1 when [address] isn't what emu_memory_alloc returned. */
+// 0, or -1 when [address] isn't what emu_memory_alloc returned.
 int emu_memory_free(struct emu_memory *memory, uint64_t address);
-/* 0, or -1 when the range isn't inside one allocation. Written bytes count as initialised. */
+// 0, or -1 when the range isn't inside one allocation. Written bytes count as initialised.
 int emu_memory_write(struct emu_memory *memory, uint64_t to, const void *from, size_t bytes);
 int emu_memory_read(const struct emu_memory *memory, void *to, uint64_t from, size_t bytes);
 int emu_memory_fill(struct emu_memory *memory, uint64_t to, int byte, size_t bytes);
-/* Marks a range as never written, so that a kernel's read of it is reported. */
+// Marks a range as never written, so that a kernel's read of it is reported.
 int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes);
 
-/* ---- reports ---- */
+// ---- reports ----
 
 enum emu_class {
     EMU_DEADLOCK,
@@ -68,16 +69,16 @@ enum emu_class {
     EMU_CLASSES
 };
 
-/* "deadlock", "race", ...: the class as reports and the bug corpus spell it. */
+// "deadlock", "race", ...: the class as reports and the bug corpus spell it.
 const char *emu_class_name(enum emu_class class_);
 
 struct emu_report {
     enum emu_class class_;
-    unsigned ptx_line;      /* of the instruction at fault; 0 where none is */
-    unsigned source_line;   /* by .loc, 0 if the PTX has none */
-    const char *source;     /* file of .loc; owned by the module */
-    unsigned count;         /* how often the same thing happened at the same line */
-    char *text;             /* the whole report, several lines */
+    unsigned ptx_line;     // of the instruction at fault; 0 where none is
+    unsigned source_line;  // by .loc, 0 if the PTX has none
+    const char *source;    // file of .loc; owned by the module
+    unsigned count;        // how often the same thing happened at the same line
+    char *text;            // the whole report, several lines
 };
 
 struct emu_result {
@@ -89,13 +90,13 @@ struct emu_result {
 
 void emu_result_free(struct emu_result *result);
 
-/* ---- launches ---- */
+// ---- launches ----
 
-/* What the manifest calls a barrier or a warp role; only for reports. */
+// What the manifest calls a barrier or a warp role; only for reports.
 struct emu_barrier_name {
     const char *name;
-    uint32_t offset; /* in dynamic shared memory */
-    uint32_t count;  /* barriers in a row, 8 bytes each */
+    uint32_t offset;  // in dynamic shared memory
+    uint32_t count;   // barriers in a row, 8 bytes each
 };
 
 struct emu_role {
@@ -103,7 +104,7 @@ struct emu_role {
     unsigned first_warp, warps;
 };
 
-/* Line [i] (from 1) of the generated source came from file lines[i].file, line lines[i].line. */
+// Line [i] (from 1) of the generated source came from file lines[i].file, line lines[i].line.
 struct emu_source_line {
     const char *file;
     unsigned line;
@@ -112,37 +113,41 @@ struct emu_source_line {
 struct emu_launch {
     const struct emu_module *module;
     const char *entry;
-    unsigned grid[3], block[3], cluster[3]; /* cluster 0 = as the entry says, else 1 */
+    unsigned grid[3], block[3], cluster[3];  // cluster 0 = as the entry says, else 1
     unsigned dynamic_smem;
-    const void *const *params; /* as cuLaunchKernel's: one pointer a parameter */
+    const void *const *params;  // as cuLaunchKernel's: one pointer a parameter
     size_t param_count;
     uint64_t seed;
-    uint64_t max_steps;  /* warp instructions; 0 = a generous default */
-    unsigned sms;        /* what %nsmid says; 0 = 4 */
-    bool unchecked;      /* true: no race, proxy and initialisation checks */
+    uint64_t max_steps;  // warp instructions of the grid, or of each cluster where the clusters
+                         // cannot wait for each other; 0 = a generous default
+    unsigned threads;    // 0 = one a CPU; the result is the same for any number
+    unsigned sms;        // what %nsmid says; 0 = 4
+    bool unchecked;      // true: no race, proxy and initialisation checks
+    bool global_races;   // true: races in global memory between clusters are looked for even where
+                         // these cannot hear of each other, which takes one thread and more memory
     const struct emu_barrier_name *barriers;
     size_t barrier_count;
     const struct emu_role *roles;
     size_t role_count;
     const struct emu_source_line *lines;
     size_t line_count;
-    FILE *print;         /* where the kernel's printf goes; NULL = stdout */
+    FILE *print;  // where the kernel's printf goes; NULL = stdout
 };
 
-/* Runs the launch to its end, or to the first report that makes going on senseless.
-   0: it ran, see result->reports (free with emu_result_free); -1: refused, *error says why. */
+// Runs the launch to its end, or to the first report that makes going on senseless.
+// 0: it ran, see result->reports (free with emu_result_free); -1: refused, *error says why.
 int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
                    struct emu_result *result, struct emu_error *error);
 
-/* ---- tensor maps ---- */
+// ---- tensor maps ----
 
 enum { EMU_TENSOR_MAP_BYTES = 128 };
 
-/* As cuTensorMapEncodeTiled, with the same numbers for its enums, into [map] (EMU_TENSOR_MAP_BYTES,
-   aligned to 64). 0, or -1 and *error names the rule that is broken. */
-int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address, const uint64_t *dims,
-                          const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
-                          int interleave, int swizzle, int l2_promotion, int fill,
-                          struct emu_error *error);
+// As cuTensorMapEncodeTiled, with the same numbers for its enums, into [map] (EMU_TENSOR_MAP_BYTES,
+// aligned to 64). 0, or -1 and *error names the rule that is broken.
+int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
+                          const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
+                          const uint32_t *element_strides, int interleave, int swizzle,
+                          int l2_promotion, int fill, struct emu_error *error);
 
 #endif

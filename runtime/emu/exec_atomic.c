@@ -1,14 +1,15 @@
-/* atom, red and the memory fences (PTX ISA 9.7.13): read-modify-write of one element a lane, in lane order.
-   The arithmetic is the models'; here is what it means for the order between warps. */
+// atom, red and the memory fences (PTX ISA 9.7.13): read-modify-write of one element a lane, in
+// lane order. The arithmetic is the models'; here is what it means for the order between warps.
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/model_reduce.h"
 
 #include <string.h>
 
 static const uint8_t numbers[T_COUNT] = {
-    [T_U32] = TMG_U32, [T_S32] = TMG_S32, [T_B32] = TMG_U32, [T_U64] = TMG_U64, [T_S64] = TMG_S64,
-    [T_B64] = TMG_U64, [T_F32] = TMG_F32, [T_F64] = TMG_F64, [T_F16] = TMG_F16, [T_BF16] = TMG_BF16,
-    [T_F16X2] = TMG_F16, [T_BF16X2] = TMG_BF16, [T_U16] = TMG_U16, [T_B16] = TMG_U16,
+    [T_U32] = TMG_U32, [T_S32] = TMG_S32,   [T_B32] = TMG_U32,   [T_U64] = TMG_U64,
+    [T_S64] = TMG_S64, [T_B64] = TMG_U64,   [T_F32] = TMG_F32,   [T_F64] = TMG_F64,
+    [T_F16] = TMG_F16, [T_BF16] = TMG_BF16, [T_F16X2] = TMG_F16, [T_BF16X2] = TMG_BF16,
+    [T_U16] = TMG_U16, [T_B16] = TMG_U16,
 };
 
 static const uint8_t operations[] = {
@@ -18,29 +19,26 @@ static const uint8_t operations[] = {
 };
 
 static uint64_t combine(const struct emu_insn *insn, enum ptx_type type, bool global, uint64_t old,
-                        uint64_t value)
-{
+                        uint64_t value) {
     enum tmg_number number = (enum tmg_number)numbers[type];
 
-    if (insn->word == WORD_EXCH)
-        return value;
+    if (insn->word == WORD_EXCH) return value;
     enum tmg_reduce op = (enum tmg_reduce)operations[insn->word];
     if (type == T_F16X2 || type == T_BF16X2) {
         uint64_t low = tmg_reduce_element(op, number, false, old & 0xffff, value & 0xffff) & 0xffff;
-        uint64_t high = tmg_reduce_element(op, number, false, old >> 16 & 0xffff, value >> 16 & 0xffff);
+        uint64_t high =
+            tmg_reduce_element(op, number, false, old >> 16 & 0xffff, value >> 16 & 0xffff);
         return low | (high & 0xffff) << 16;
     }
     return tmg_reduce_element(op, number, global && (type == T_F32 || type == T_F64), old, value);
 }
 
-static uint64_t key_of(const struct emu_insn *insn, uint64_t address)
-{
+static uint64_t key_of(const struct emu_insn *insn, uint64_t address) {
     return insn->space == SPACE_SHARED ? EMU_SHARED_WINDOW | (address & UINT32_MAX) : address;
 }
 
-/* Both halves of what an atomic does to the order; relaxed is the default (PTX ISA 9.7.13.3). */
-static void order(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key)
-{
+// Both halves of what an atomic does to the order; relaxed is the default (PTX ISA 9.7.13.3).
+static void order(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key) {
     bool acquires = insn->sem == SEM_ACQUIRE || insn->sem == SEM_ACQ_REL;
     bool releases = insn->sem == SEM_RELEASE || insn->sem == SEM_ACQ_REL;
 
@@ -49,110 +47,98 @@ static void order(struct emu_warp *warp, const struct emu_insn *insn, uint64_t k
 }
 
 static uint8_t *locate(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       uint64_t address, uint32_t bytes, bool *global)
-{
+                       uint64_t address, uint32_t bytes, bool *global) {
     *global = insn->space == SPACE_GLOBAL ||
               (insn->space == SPACE_GENERIC && (address & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW);
     order(warp, insn, key_of(insn, address));
     return emu_access(warp, insn, lane, address, bytes, EMU_ATOMIC);
 }
 
-/* One lane's update; *old is what was there. False after a fatal report. */
-static bool update(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane, uint64_t address,
-                   uint64_t value, uint64_t *old)
-{
+// One lane's update; *old is what was there. False after a fatal report.
+static bool update(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                   uint64_t address, uint64_t value, uint64_t *old) {
     enum ptx_type type = (enum ptx_type)insn->type[0];
     unsigned bytes = ptx_type_bytes(type);
     bool global;
     uint8_t *at = locate(warp, insn, lane, address, bytes, &global);
 
-    if (at == NULL)
-        return false;
+    if (at == NULL) return false;
     *old = 0;
     memcpy(old, at, bytes);
     uint64_t made = combine(insn, type, global, *old, value);
-    if (memcmp(at, &made, bytes) != 0)
-        warp->cta->cluster->last_change = emu_machine(warp)->steps;
+    if (memcmp(at, &made, bytes) != 0) warp->cta->cluster->last_change = emu_machine(warp)->steps;
     memcpy(at, &made, bytes);
     return true;
 }
 
-EMU_HANDLER(atom)
-{
+EMU_HANDLER(atom) {
     bool wide = ptx_type_bytes((enum ptx_type)insn->type[0]) == 8;
     uint32_t flag = wide ? EMU_WIDE : 0;
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         uint64_t old;
         if (!update(warp, insn, lane, emu_address(warp, insn, 1, lane),
                     emu_get(warp, insn->op[3] | flag, lane), &old))
             return EMU_NEXT;
-        if (insn->op[0] != 0)
-            emu_set(warp, insn->op[0] | flag, lane, old);
+        if (insn->op[0] != 0) emu_set(warp, insn->op[0] | flag, lane, old);
     }
     emu_tick(warp);
     return EMU_YIELD;
 }
 
-EMU_HANDLER(cas)
-{
+EMU_HANDLER(cas) {
     unsigned bytes = ptx_type_bytes((enum ptx_type)insn->type[0]);
     uint32_t flag = bytes == 8 ? EMU_WIDE : 0;
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         bool global;
         uint8_t *at = locate(warp, insn, lane, emu_address(warp, insn, 1, lane), bytes, &global);
         uint64_t old = 0, expected = emu_get(warp, insn->op[3] | flag, lane);
         uint64_t made = emu_get(warp, insn->op[4] | flag, lane);
-        if (at == NULL)
-            return EMU_NEXT;
+        if (at == NULL) return EMU_NEXT;
         memcpy(&old, at, bytes);
         if (memcmp(at, &expected, bytes) == 0 && memcmp(at, &made, bytes) != 0) {
             memcpy(at, &made, bytes);
             warp->cta->cluster->last_change = emu_machine(warp)->steps;
         }
-        if (insn->op[0] != 0)
-            emu_set(warp, insn->op[0] | flag, lane, old);
+        if (insn->op[0] != 0) emu_set(warp, insn->op[0] | flag, lane, old);
     }
     emu_tick(warp);
     return EMU_YIELD;
 }
 
-EMU_HANDLER(red)
-{
+EMU_HANDLER(red) {
     const uint32_t *list = insn->op + insn->op[2];
     unsigned bytes = ptx_type_bytes((enum ptx_type)insn->type[0]);
 
-    EMU_EACH_LANE (lane, mask)
-        for (uint32_t i = 0; i < list[0]; i++) {
-            uint64_t old;
-            if (!update(warp, insn, lane, emu_address(warp, insn, 0, lane) + i * bytes,
-                        emu_get(warp, list[1 + i], lane), &old))
-                return EMU_NEXT;
-        }
+    EMU_EACH_LANE(lane, mask)
+    for (uint32_t i = 0; i < list[0]; i++) {
+        uint64_t old;
+        if (!update(warp, insn, lane, emu_address(warp, insn, 0, lane) + i * bytes,
+                    emu_get(warp, list[1 + i], lane), &old))
+            return EMU_NEXT;
+    }
     emu_tick(warp);
     return EMU_NEXT;
 }
 
-/* ---- fences ---- */
+// ---- fences ----
 
-/* What was observed by relaxed reads becomes known; what is known is what relaxed writes publish. */
-EMU_HANDLER(fence)
-{
+// What was observed by relaxed reads becomes known; what is known is what relaxed writes publish.
+// aux: it reaches other clusters whatever its scope.
+EMU_HANDLER(fence) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
-    (void)insn;
     (void)mask;
-    if (warp->has_observed)
-        emu_clock_join(cluster, &warp->clock, &warp->observed);
+    if (insn->row->aux || insn->scope >= SCOPE_GPU) emu_order_fence(cluster);
+    if (warp->has_observed) emu_clock_join(cluster, &warp->clock, &warp->observed);
     emu_clock_copy(cluster, &warp->fenced, &warp->clock);
     emu_tick(warp);
     return EMU_NEXT;
 }
 
-/* From here on the async proxy may rely on all that is known now. */
-EMU_HANDLER(fence_async)
-{
+// From here on the async proxy may rely on all that is known now.
+EMU_HANDLER(fence_async) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
     (void)insn;
@@ -162,15 +148,13 @@ EMU_HANDLER(fence_async)
     return EMU_NEXT;
 }
 
-/* fence.mbarrier_init: a release fence for what init wrote, in both proxies. */
-EMU_HANDLER(fence_init)
-{
+// fence.mbarrier_init: a release fence for what init wrote, in both proxies.
+EMU_HANDLER(fence_init) {
     fence_async(warp, insn, mask);
     return fence(warp, insn, mask);
 }
 
-EMU_HANDLER(no_fence)
-{
+EMU_HANDLER(no_fence) {
     (void)warp;
     (void)insn;
     (void)mask;
@@ -180,6 +164,8 @@ EMU_HANDLER(no_fence)
 const struct emu_op emu_ops_atomic[] = {
     {"atom{.SEM}{.SCOPE}{.SPACE}.cas.TYPE", "dmaa?j", cas, 0},
     {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.TYPE", "dma?j", atom, 0},
+    {"atom{.SPACE}.cas{.SEM}{.SCOPE}{.SPACE}.TYPE", "dmaa", cas, 0},  // libcu++ writes them so
+    {"atom{.SPACE}.ATOM{.SEM}{.SCOPE}{.SPACE}.TYPE", "dma", atom, 0},
     {"red{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", red, 0},
     {NULL, NULL, NULL, 0},
 };
@@ -188,8 +174,8 @@ const struct emu_op emu_ops_fence[] = {
     {"griddepcontrol.launch_dependents", "", no_fence, 0},
     {"griddepcontrol.wait", "", no_fence, 0},
     {"membar.cta", "", fence, 0},
-    {"membar.gl", "", fence, 0},
-    {"membar.sys", "", fence, 0},
+    {"membar.gl", "", fence, 1},
+    {"membar.sys", "", fence, 1},
     {"fence.SEM.SCOPE", "", fence, 0},
     {"fence.SCOPE", "", fence, 0},
     {"fence.proxy.async", "", fence_async, 0},

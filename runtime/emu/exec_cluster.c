@@ -1,5 +1,6 @@
-/* Addresses in a cluster: mapa, getctarank, and stores that count bytes at a peer's mbarrier (PTX ISA 9.7.9).
-   A .shared::cluster address carries the CTA's rank above its offset, so all of these are arithmetic. */
+// Addresses in a cluster: mapa, getctarank, and stores that count bytes at a peer's mbarrier (PTX
+// ISA 9.7.9). A .shared::cluster address carries the CTA's rank above its offset, so all of these
+// are arithmetic.
 #include "runtime/emu/async.h"
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/mbarrier.h"
@@ -7,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-EMU_HANDLER(map_address)
-{
+EMU_HANDLER(map_address) {
     unsigned count = warp->cta->cluster->cta_count;
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         uint64_t address = emu_get(warp, insn->op[1], lane);
         uint32_t rank = emu_r32(warp, insn->op[2])[lane];
         if (rank >= count) {
-            emu_fatal(warp, insn, EMU_BAD_OPERAND, "mapa to CTA rank %u in a cluster of %u", rank, count);
+            emu_fatal(warp, insn, EMU_BAD_OPERAND, "mapa to CTA rank %u in a cluster of %u", rank,
+                      count);
             return EMU_NEXT;
         }
         uint64_t window = insn->row->aux ? EMU_SHARED_WINDOW : 0;
@@ -25,35 +26,30 @@ EMU_HANDLER(map_address)
     return EMU_NEXT;
 }
 
-EMU_HANDLER(get_rank)
-{
-    EMU_EACH_LANE (lane, mask)
-        emu_r32(warp, insn->op[0])[lane] =
-            (uint32_t)(emu_get(warp, insn->op[1], lane) & UINT32_MAX) >> EMU_RANK_SHIFT;
+EMU_HANDLER(get_rank) {
+    EMU_EACH_LANE(lane, mask)
+    emu_r32(warp, insn->op[0])[lane] =
+        (uint32_t)(emu_get(warp, insn->op[1], lane) & UINT32_MAX) >> EMU_RANK_SHIFT;
     return EMU_NEXT;
 }
 
-/* ---- st.async: a store to a peer whose bytes an mbarrier there counts ---- */
+// ---- st.async: a store to a peer whose bytes an mbarrier there counts ----
 
-static void run_store(struct emu_async *op, int stage)
-{
-    if (stage == 0)
-        return;
+static void run_store(struct emu_async *op, int stage) {
+    if (stage == 0) return;
     emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count, EMU_WRITE);
     memcpy(op->cta->smem + op->shared, op->bytes, op->byte_count);
     emu_mbarrier_complete_bytes(op, op->cta, op->barrier, (uint32_t)op->byte_count);
 }
 
-EMU_HANDLER(store_async)
-{
+EMU_HANDLER(store_async) {
     const uint32_t *list = insn->op + insn->op[2];
     unsigned size = ptx_type_bytes((enum ptx_type)insn->type[0]);
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         struct emu_async *op = emu_async_new(warp, insn, "st.async");
         struct emu_cta *barrier_cta;
-        if (op == NULL)
-            return EMU_NEXT;
+        if (op == NULL) return EMU_NEXT;
         op->run = run_store;
         op->lanes = 1u << lane;
         op->through_proxy = false;
@@ -61,8 +57,10 @@ EMU_HANDLER(store_async)
         op->bytes = malloc(op->byte_count + 8);
         emu_async_start(op);
         if (op->bytes == NULL ||
-            !emu_shared_address(warp, insn, emu_address(warp, insn, 0, lane), &op->cta, &op->shared) ||
-            !emu_shared_address(warp, insn, emu_address(warp, insn, 3, lane), &barrier_cta, &op->barrier))
+            !emu_shared_address(warp, insn, emu_address(warp, insn, 0, lane), &op->cta,
+                                &op->shared) ||
+            !emu_shared_address(warp, insn, emu_address(warp, insn, 3, lane), &barrier_cta,
+                                &op->barrier))
             return EMU_NEXT;
         if (op->shared < EMU_SMEM_RESERVED || op->shared + op->byte_count > op->cta->smem_bytes) {
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "st.async to 0x%x", op->shared);

@@ -1,13 +1,13 @@
-/* Branches, calls, exits, traps and sleeping (PTX ISA 9.7.12, 9.7.19), and the functions that the driver
-   provides: vprintf and __assertfail. Functions have one frame each, so recursion is refused. */
+// Branches, calls, exits, traps and sleeping (PTX ISA 9.7.12, 9.7.19), and the functions that the
+// driver provides: vprintf and __assertfail. Functions have one frame each, so recursion is
+// refused.
 #include "runtime/emu/barrier.h"
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/print.h"
 
 #include <string.h>
 
-EMU_HANDLER(branch)
-{
+EMU_HANDLER(branch) {
     struct emu_split *split = emu_split(warp);
 
     if (mask == split->mask)
@@ -17,43 +17,42 @@ EMU_HANDLER(branch)
     return EMU_JUMPED;
 }
 
-/* brx.idx: lanes part by their index, one target after the other. */
-EMU_HANDLER(branch_indexed)
-{
+// brx.idx: lanes part by their index, one target after the other.
+EMU_HANDLER(branch_indexed) {
     const uint32_t *index = emu_r32(warp, insn->op[0]), *list = insn->op + insn->op[1];
     uint32_t rest = mask;
 
     while (rest) {
         uint32_t first = index[__builtin_ctz(rest)], same = 0;
         if (first >= list[0]) {
-            emu_fatal(warp, insn, EMU_BAD_OPERAND, "index %u in a table of %u labels", first, list[0]);
+            emu_fatal(warp, insn, EMU_BAD_OPERAND, "index %u in a table of %u labels", first,
+                      list[0]);
             return EMU_JUMPED;
         }
-        EMU_EACH_LANE (lane, rest)
-            same |= (uint32_t)(index[lane] == first) << lane;
+        EMU_EACH_LANE(lane, rest)
+        same |= (uint32_t)(index[lane] == first) << lane;
         struct emu_split *split = emu_split(warp);
         if (same == split->mask) {
             split->pc = list[1 + first];
             return EMU_JUMPED;
         }
-        /* the rest stays at this instruction and comes here again */
+        // the rest stays at this instruction and comes here again
         emu_diverge(warp, same, list[1 + first], split->pc, insn->join);
         return EMU_JUMPED;
     }
     return EMU_JUMPED;
 }
 
-static void copy_params(struct emu_warp *warp, uint32_t mask, uint64_t to, uint64_t from, uint64_t bytes)
-{
+static void copy_params(struct emu_warp *warp, uint32_t mask, uint64_t to, uint64_t from,
+                        uint64_t bytes) {
     uint64_t stride = emu_machine(warp)->module->tree.local_bytes;
 
-    EMU_EACH_LANE (lane, mask)
-        memcpy(warp->local + lane * stride + to, warp->local + lane * stride + from, bytes);
+    EMU_EACH_LANE(lane, mask)
+    memcpy(warp->local + lane * stride + to, warp->local + lane * stride + from, bytes);
 }
 
-/* Entries: [returns] function [arguments], the lists by index; aux says where the function stands. */
-EMU_HANDLER(call)
-{
+// Entries: [returns] function [arguments], the lists by index; aux says where the function stands.
+EMU_HANDLER(call) {
     const struct ptx_function *callee = insn->callee;
     const uint32_t *arguments = insn->op + insn->op[insn->row->aux + 1];
     bool has_arguments = insn->row->operands[insn->row->aux + 1] == 'A';
@@ -67,54 +66,53 @@ EMU_HANDLER(call)
         return EMU_NEXT;
     }
     if (has_arguments && arguments[0] != callee->param_count) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s takes %u parameters", callee->name, callee->param_count);
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s takes %u parameters", callee->name,
+                  callee->param_count);
         return EMU_NEXT;
     }
-    if (mask != emu_split(warp)->mask) { /* @p call: those without p go on behind it */
+    if (mask != emu_split(warp)->mask) {  // @p call: those without p go on behind it
         emu_diverge(warp, mask, pc, pc + 1, pc + 1);
         return EMU_JUMPED;
     }
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         uint32_t *back = &emu_r32(warp, callee->return_slot)[lane];
         if (*back != 0) {
-            emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "recursion (of %s) is not implemented", callee->name);
+            emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "recursion (of %s) is not implemented",
+                      callee->name);
             return EMU_NEXT;
         }
         *back = pc + 1;
     }
     for (uint32_t i = 0; has_arguments && i < callee->param_count; i++)
-        copy_params(warp, mask, callee->params[i]->offset, arguments[1 + i], callee->params[i]->bytes);
+        copy_params(warp, mask, callee->params[i]->offset, arguments[1 + i],
+                    callee->params[i]->bytes);
     emu_enter(warp, callee->first_pc, pc + 1);
     return EMU_JUMPED;
 }
 
-static enum emu_step leave(struct emu_warp *warp, uint32_t mask)
-{
+static enum emu_step leave(struct emu_warp *warp, uint32_t mask) {
     struct emu_split *split = emu_split(warp);
 
-    split->pc++; /* for lanes whose guard is false */
+    split->pc++;  // for lanes whose guard is false
     emu_exit_lanes(warp, mask);
     emu_lanes_exited(warp, mask);
     return EMU_JUMPED;
 }
 
-EMU_HANDLER(leave_thread)
-{
+EMU_HANDLER(leave_thread) {
     (void)insn;
     return leave(warp, mask);
 }
 
-EMU_HANDLER(leave_function)
-{
+EMU_HANDLER(leave_function) {
     const struct ptx_function *function = insn->function;
     struct emu_split *split = emu_split(warp);
 
-    if (function->entry)
-        return leave(warp, mask);
+    if (function->entry) return leave(warp, mask);
     uint32_t back = emu_r32(warp, function->return_slot)[__builtin_ctz(mask)];
     const struct emu_insn *caller = &emu_machine(warp)->module->code[back - 1];
-    EMU_EACH_LANE (lane, mask)
-        emu_r32(warp, function->return_slot)[lane] = 0;
+    EMU_EACH_LANE(lane, mask)
+    emu_r32(warp, function->return_slot)[lane] = 0;
     if (caller->row->aux)
         for (uint32_t i = 0; i < function->return_count; i++)
             copy_params(warp, mask, caller->op[caller->op[0] + 1 + i], function->returns[i]->offset,
@@ -126,25 +124,21 @@ EMU_HANDLER(leave_function)
     return EMU_JUMPED;
 }
 
-EMU_HANDLER(trap)
-{
+EMU_HANDLER(trap) {
     emu_fatal(warp, insn, EMU_TRAP, "trap by lanes 0x%08x", mask);
     return EMU_NEXT;
 }
 
-EMU_HANDLER(sleep)
-{
+EMU_HANDLER(sleep) {
     struct emu_wait *wait = &emu_split(warp)->wait;
     uint64_t now = emu_machine(warp)->steps;
 
-    if (emu_waiting(warp, WAIT_SLEEP))
-        return now >= wait->until ? EMU_YIELD : EMU_BLOCKED;
+    if (emu_waiting(warp, WAIT_SLEEP)) return now >= wait->until ? EMU_YIELD : EMU_BLOCKED;
     wait->until = now + 1 + emu_r32(warp, insn->op[0])[__builtin_ctz(mask)] % 1024;
     return emu_block(warp, WAIT_SLEEP, 0);
 }
 
-EMU_HANDLER(nothing)
-{
+EMU_HANDLER(nothing) {
     (void)warp;
     (void)insn;
     (void)mask;

@@ -1,5 +1,6 @@
-/* f32 and f64 arithmetic (PTX ISA 9.7.3), bit for bit: rounding modes, .ftz, .sat, the GPU's NaN.
-   Directed roundings of f32 go through a double rounded to odd, which one more rounding cannot spoil. */
+// f32 and f64 arithmetic (PTX ISA 9.7.3), bit for bit: rounding modes, .ftz, .sat, the GPU's NaN.
+// Directed roundings of f32 go through a double rounded to odd, which one more rounding cannot
+// spoil.
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/model_approx.h"
 
@@ -9,74 +10,59 @@
 
 #define F64_NAN UINT64_C(0xfff8000000000000)
 
-static double f64(uint64_t bits)
-{
+static double f64(uint64_t bits) {
     double value;
 
     memcpy(&value, &bits, 8);
     return value;
 }
 
-static uint64_t f64_bits(double value)
-{
+static uint64_t f64_bits(double value) {
     uint64_t bits;
 
     memcpy(&bits, &value, 8);
     return bits;
 }
 
-static uint32_t flush(uint32_t bits)
-{
-    return bits & 0x7f800000 ? bits : bits & 0x80000000;
-}
+static uint32_t flush(uint32_t bits) { return bits & 0x7f800000 ? bits : bits & 0x80000000; }
 
-static float f32_in(uint32_t bits, uint32_t flags)
-{
+static float f32_in(uint32_t bits, uint32_t flags) {
     return tmg_f32_from_bits(flags & F_FTZ ? flush(bits) : bits);
 }
 
-static uint32_t f32_out(float value, uint32_t flags)
-{
+static uint32_t f32_out(float value, uint32_t flags) {
     uint32_t bits = tmg_f32_bits(value);
 
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return flags & F_SAT ? 0 : TMG_F32_NAN;
-    if (flags & F_FTZ)
-        bits = flush(bits);
-    if (flags & F_SAT)
-        bits = bits >> 31 ? 0 : bits > 0x3f800000 ? 0x3f800000 : bits;
+    if ((bits & 0x7fffffff) > 0x7f800000) return flags & F_SAT ? 0 : TMG_F32_NAN;
+    if (flags & F_FTZ) bits = flush(bits);
+    if (flags & F_SAT) bits = bits >> 31 ? 0 : bits > 0x3f800000 ? 0x3f800000 : bits;
     return bits;
 }
 
-/* The double next to [value] whose last bit is odd, if [value] has lost something of sign [rest]. */
-static double to_odd(double value, double rest)
-{
+// The double next to [value] whose last bit is odd, if [value] has lost something of sign [rest].
+static double to_odd(double value, double rest) {
     uint64_t bits = f64_bits(value);
 
-    if (rest == 0 || isnan(rest) || isinf(value) || bits & 1)
-        return value;
+    if (rest == 0 || isnan(rest) || isinf(value) || bits & 1) return value;
     bool away = (rest > 0) == (value > 0);
     return f64(away ? bits + 1 : bits - 1);
 }
 
-/* a + b with the error known (Knuth's two-sum), rounded to odd. */
-static double add_odd(double a, double b)
-{
+// a + b with the error known (Knuth's two-sum), rounded to odd.
+static double add_odd(double a, double b) {
     volatile double sum = a + b, b_part = sum - a, a_part = sum - b_part;
 
     return to_odd(sum, (a - a_part) + (b - b_part));
 }
 
-static float round_f32(double value, uint8_t round)
-{
+static float round_f32(double value, uint8_t round) {
     return tmg_f32_from_bits(
         (uint32_t)tmg_number_from_double(TMG_F32, value, (enum tmg_round)round, false));
 }
 
-/* What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
-   to a subnormal's few bits would give 2^-126 (observed). */
-static float flush_tiny(double exact, float rounded, uint8_t round)
-{
+// What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
+// to a subnormal's few bits would give 2^-126 (observed).
+static float flush_tiny(double exact, float rounded, uint8_t round) {
     bool tiny = fabsf(rounded) == 0x1p-126f && fabsf(round_f32(exact * 0x1p64, round)) < 0x1p-62f;
 
     return tiny ? copysignf(0, rounded) : rounded;
@@ -84,13 +70,11 @@ static float flush_tiny(double exact, float rounded, uint8_t round)
 
 enum { OP_ADD, OP_SUB, OP_MUL, OP_FMA, OP_DIV, OP_RCP, OP_SQRT };
 
-static bool nearest(const struct emu_insn *insn)
-{
+static bool nearest(const struct emu_insn *insn) {
     return insn->round == ROUND_NONE || insn->round == ROUND_RN;
 }
 
-static float directed(int op, float a, float b, float c, uint8_t round, uint32_t flags)
-{
+static float directed(int op, float a, float b, float c, uint8_t round, uint32_t flags) {
     double q;
 
     switch (op) {
@@ -98,7 +82,7 @@ static float directed(int op, float a, float b, float c, uint8_t round, uint32_t
     case OP_SUB: q = add_odd(a, -(double)b); break;
     case OP_MUL: q = (double)a * b; break;
     case OP_FMA: q = add_odd((double)a * b, c); break;
-    case OP_RCP: a = 1, b = c; /* fall through */
+    case OP_RCP: a = 1, b = c;  // fall through
     case OP_DIV:
         q = (double)a / b;
         q = isfinite(q) && b != 0 ? to_odd(q, fma(-q, b, a) / b) : q;
@@ -108,46 +92,45 @@ static float directed(int op, float a, float b, float c, uint8_t round, uint32_t
         q = isfinite(q) ? to_odd(q, fma(-q, q, a)) : q;
         break;
     }
-    /* an exact zero of differing signs is negative only when rounding down */
-    if (q == 0 && (op == OP_ADD || op == OP_SUB || op == OP_FMA) && round == ROUND_RM && !isnan(q)) {
+    // an exact zero of differing signs is negative only when rounding down
+    if (q == 0 && (op == OP_ADD || op == OP_SUB || op == OP_FMA) && round == ROUND_RM &&
+        !isnan(q)) {
         double x = op == OP_FMA ? (double)a * b : a, y = op == OP_FMA ? c : op == OP_SUB ? -b : b;
-        if (signbit(x) != signbit(y))
-            return -0.0f;
+        if (signbit(x) != signbit(y)) return -0.0f;
     }
     float rounded = round_f32(q, round);
     return flags & F_FTZ ? flush_tiny(q, rounded, round) : rounded;
 }
 
-#define F32_BINARY(name, OP, EXPR)                                                                  \
-    EMU_HANDLER(name)                                                                               \
-    {                                                                                               \
-        uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;                              \
-        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);          \
-        if (nearest(insn)) {                                                                        \
-            EMU_LANES_DO({                                                                          \
-                float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags);                     \
-                d[lane] = f32_out(EXPR, flags);                                                     \
-            })                                                                                      \
-        } else {                                                                                    \
-            EMU_EACH_LANE (lane, mask)                                                              \
-                d[lane] = f32_out(directed(OP, f32_in(pa[lane], flags), f32_in(pb[lane], flags), 0, \
-                                           insn->round, flags), flags);                             \
-        }                                                                                           \
-        return EMU_NEXT;                                                                            \
+#define F32_BINARY(name, OP, EXPR)                                                              \
+    EMU_HANDLER(name) {                                                                         \
+        uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;                          \
+        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);      \
+        if (nearest(insn)) {                                                                    \
+            EMU_LANES_DO({                                                                      \
+                float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags);                 \
+                d[lane] = f32_out(EXPR, flags);                                                 \
+            })                                                                                  \
+        } else {                                                                                \
+            EMU_EACH_LANE(lane, mask)                                                           \
+            d[lane] = f32_out(directed(OP, f32_in(pa[lane], flags), f32_in(pb[lane], flags), 0, \
+                                       insn->round, flags),                                     \
+                              flags);                                                           \
+        }                                                                                       \
+        return EMU_NEXT;                                                                        \
     }
 F32_BINARY(add_f32, OP_ADD, a + b)
 F32_BINARY(sub_f32, OP_SUB, a - b)
-F32_BINARY(mul_f32, OP_MUL, flags & F_FTZ ? flush_tiny((double)a * b, a * b, ROUND_RN) : a * b)
-F32_BINARY(div_f32, OP_DIV, flags & F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
+F32_BINARY(mul_f32, OP_MUL, flags &F_FTZ ? flush_tiny((double)a *b, a *b, ROUND_RN) : a *b)
+F32_BINARY(div_f32, OP_DIV, flags &F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
 
-EMU_HANDLER(fma_f32)
-{
+EMU_HANDLER(fma_f32) {
     uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;
     const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);
     const uint32_t *pc = emu_r32(warp, insn->op[3]);
     bool simple = nearest(insn);
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags), c = f32_in(pc[lane], flags);
         float r = simple ? fmaf(a, b, c) : directed(OP_FMA, a, b, c, insn->round, flags);
         if (simple && flags & F_FTZ && fabsf(r) == 0x1p-126f)
@@ -157,13 +140,13 @@ EMU_HANDLER(fma_f32)
     return EMU_NEXT;
 }
 
-EMU_HANDLER(root_f32) /* sqrt, rcp with IEEE rounding; aux says which */
+EMU_HANDLER(root_f32)  // sqrt, rcp with IEEE rounding; aux says which
 {
     uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;
     const uint32_t *pa = emu_r32(warp, insn->op[1]);
     int op = insn->row->aux;
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         float a = f32_in(pa[lane], flags), r;
         if (!nearest(insn))
             r = directed(op, a, 0, a, insn->round, flags);
@@ -174,23 +157,21 @@ EMU_HANDLER(root_f32) /* sqrt, rcp with IEEE rounding; aux says which */
     return EMU_NEXT;
 }
 
-EMU_HANDLER(approx_f32)
-{
+EMU_HANDLER(approx_f32) {
     uint32_t *d = emu_r32(warp, insn->op[0]);
     const uint32_t *pa = emu_r32(warp, insn->op[1]);
 
-    EMU_EACH_LANE (lane, mask)
-        d[lane] = tmg_approx_f32((enum tmg_function)insn->row->aux, insn->flags & F_FTZ, pa[lane]);
+    EMU_EACH_LANE(lane, mask)
+    d[lane] = tmg_approx_f32((enum tmg_function)insn->row->aux, insn->flags & F_FTZ, pa[lane]);
     return EMU_NEXT;
 }
 
 EMU_BINARY(div_approx_f32, 32, uint32_t, uint32_t,
-           tmg_divide_f32(insn->row->aux, insn->flags & F_FTZ, a, b))
+           tmg_divide_f32(insn->row->aux, insn->flags &F_FTZ, a, b))
 
-/* ---- minimum, maximum, signs ---- */
+// ---- minimum, maximum, signs ----
 
-static uint32_t extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags)
-{
+static uint32_t extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags) {
     uint32_t sign = (a ^ b) & 0x80000000;
 
     if (flags & F_FTZ) {
@@ -198,14 +179,14 @@ static uint32_t extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags)
         b = flush(b);
     }
     bool a_nan = (a & 0x7fffffff) > 0x7f800000, b_nan = (b & 0x7fffffff) > 0x7f800000;
-    if ((flags & F_NAN && (a_nan || b_nan)) || (a_nan && b_nan))
-        return TMG_F32_NAN;
+    if ((flags & F_NAN && (a_nan || b_nan)) || (a_nan && b_nan)) return TMG_F32_NAN;
     if (flags & F_XORSIGN) {
         a &= 0x7fffffff;
         b &= 0x7fffffff;
     }
-    /* order of the bits as sign-magnitude integers, where -0 < +0 */
-    int64_t x = a >> 31 ? -(int64_t)(a & 0x7fffffff) - 1 : a, y = b >> 31 ? -(int64_t)(b & 0x7fffffff) - 1 : b;
+    // order of the bits as sign-magnitude integers, where -0 < +0
+    int64_t x = a >> 31 ? -(int64_t)(a & 0x7fffffff) - 1 : a,
+            y = b >> 31 ? -(int64_t)(b & 0x7fffffff) - 1 : b;
     uint32_t result = a_nan ? b : b_nan ? a : (x > y) == larger ? a : b;
     return flags & F_XORSIGN ? result | sign : result;
 }
@@ -217,26 +198,19 @@ EMU_TERNARY(min3_f32, 32, uint32_t, uint32_t,
 EMU_TERNARY(max3_f32, 32, uint32_t, uint32_t,
             extreme_f32(extreme_f32(a, b, true, insn->flags), c, true, insn->flags))
 
-static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags)
-{
-    if (flags & F_FTZ)
-        a = flush(a);
+static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags) {
+    if (flags & F_FTZ) a = flush(a);
     return (a & 0x7fffffff) > 0x7f800000 ? TMG_F32_NAN : (a & and_mask) ^ xor_mask;
 }
 
-static bool is_nan_f64(uint64_t bits)
-{
+static bool is_nan_f64(uint64_t bits) {
     return (bits & UINT64_C(0x7fffffffffffffff)) > UINT64_C(0x7ff0000000000000);
 }
 
-/* Observed: no f64 instruction but a copy changes a NaN's sign or payload; it becomes quiet. */
-static uint64_t quiet_f64(uint64_t bits)
-{
-    return bits | UINT64_C(1) << 51;
-}
+// Observed: no f64 instruction but a copy changes a NaN's sign or payload; it becomes quiet.
+static uint64_t quiet_f64(uint64_t bits) { return bits | UINT64_C(1) << 51; }
 
-static uint64_t change_sign_f64(uint64_t a, uint64_t changed)
-{
+static uint64_t change_sign_f64(uint64_t a, uint64_t changed) {
     return is_nan_f64(a) ? quiet_f64(a) : changed;
 }
 
@@ -248,10 +222,9 @@ EMU_BINARY(copysign_f32, 32, uint32_t, uint32_t, (b & 0x7fffffff) | (a & 0x80000
 EMU_BINARY(copysign_f64, 64, uint64_t, uint64_t,
            (b & ~(UINT64_C(1) << 63)) | (a & UINT64_C(1) << 63))
 
-/* ---- f64: the host's own arithmetic under the host's rounding mode ---- */
+// ---- f64: the host's own arithmetic under the host's rounding mode ----
 
-static int host_round(uint8_t round)
-{
+static int host_round(uint8_t round) {
     switch (round) {
     case ROUND_RZ: return FE_TOWARDZERO;
     case ROUND_RM: return FE_DOWNWARD;
@@ -260,14 +233,12 @@ static int host_round(uint8_t round)
     }
 }
 
-/* Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed). */
-static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z)
-{
+// Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed).
+static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z) {
     volatile double a = f64(x), b = f64(y), c = f64(z), r; /* volatile: for fesetround */
 
     if (isnan(c) || isnan(b) || isnan(a)) {
-        if (op == OP_DIV && isnan(a))
-            return quiet_f64(x);
+        if (op == OP_DIV && isnan(a)) return quiet_f64(x);
         return quiet_f64(isnan(b) ? y : isnan(c) ? z : x);
     }
     switch (op) {
@@ -282,48 +253,40 @@ static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z)
     return isnan(r) ? F64_NAN : f64_bits(r);
 }
 
-EMU_HANDLER(arithmetic_f64)
-{
+EMU_HANDLER(arithmetic_f64) {
     uint64_t *d = emu_r64(warp, insn->op[0]);
     int op = insn->row->aux;
     const uint64_t *pa = emu_r64(warp, insn->op[1]), *pb = pa, *pc;
 
-    if (op <= OP_FMA || op == OP_DIV)
-        pb = emu_r64(warp, insn->op[2]);
+    if (op <= OP_FMA || op == OP_DIV) pb = emu_r64(warp, insn->op[2]);
     pc = pb;
-    if (op == OP_FMA)
-        pc = emu_r64(warp, insn->op[3]);
-    if (!nearest(insn))
-        fesetround(host_round(insn->round));
-    EMU_EACH_LANE (lane, mask)
-        d[lane] = f64_op(op, pa[lane], pb[lane], pc[lane]);
-    if (!nearest(insn))
-        fesetround(FE_TONEAREST);
+    if (op == OP_FMA) pc = emu_r64(warp, insn->op[3]);
+    if (!nearest(insn)) fesetround(host_round(insn->round));
+    EMU_EACH_LANE(lane, mask)
+    d[lane] = f64_op(op, pa[lane], pb[lane], pc[lane]);
+    if (!nearest(insn)) fesetround(FE_TONEAREST);
     return EMU_NEXT;
 }
 
-static uint64_t extreme_f64(uint64_t a, uint64_t b, bool larger)
-{
+static uint64_t extreme_f64(uint64_t a, uint64_t b, bool larger) {
     double x = f64(a), y = f64(b);
 
-    if (isnan(x) || isnan(y))
-        return isnan(x) && isnan(y) ? quiet_f64(b) : isnan(x) ? b : a;
-    if (x == y)
-        return (a >> 63) == larger ? b : a;
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y) ? quiet_f64(b) : isnan(x) ? b : a;
+    if (x == y) return (a >> 63) == larger ? b : a;
     return (x > y) == larger ? a : b;
 }
 
 EMU_BINARY(min_f64, 64, uint64_t, uint64_t, extreme_f64(a, b, false))
 EMU_BINARY(max_f64, 64, uint64_t, uint64_t, extreme_f64(a, b, true))
-EMU_UNARY(approx_f64, 64, uint64_t, uint64_t, tmg_approx_ftz_f64((enum tmg_function)insn->row->aux, a))
+EMU_UNARY(approx_f64, 64, uint64_t, uint64_t,
+          tmg_approx_ftz_f64((enum tmg_function)insn->row->aux, a))
 EMU_UNARY(rsqrt_f64, 64, uint64_t, uint64_t, tmg_rsqrt_f64(a))
 
-/* ---- testp ---- */
+// ---- testp ----
 
 enum { TEST_FINITE, TEST_INFINITE, TEST_NUMBER, TEST_NAN, TEST_NORMAL, TEST_SUBNORMAL };
 
-static bool test(double value, bool normal, int what)
-{
+static bool test(double value, bool normal, int what) {
     switch (what) {
     case TEST_FINITE: return isfinite(value);
     case TEST_INFINITE: return isinf(value);
@@ -334,12 +297,11 @@ static bool test(double value, bool normal, int what)
     }
 }
 
-EMU_HANDLER(testp)
-{
+EMU_HANDLER(testp) {
     uint32_t found = 0;
     bool wide = insn->type[0] == T_F64;
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         double x = wide ? f64(emu_r64(warp, insn->op[1])[lane])
                         : tmg_f32_from_bits(emu_r32(warp, insn->op[1])[lane]);
         bool normal = x == 0 || (wide ? isnormal(x) : isnormal((float)x)); /* zeros count */
@@ -349,8 +311,8 @@ EMU_HANDLER(testp)
     return EMU_NEXT;
 }
 
-#define TESTP(name, what)                                                                           \
-    {"testp." name ".f32", "Pa", testp, what}, {"testp." name ".f64", "Pa", testp, what}
+#define TESTP(name, what) \
+    {"testp." name ".f32", "Pa", testp, what}, { "testp." name ".f64", "Pa", testp, what }
 
 const struct emu_op emu_ops_float[] = {
     {"add{.RND}{.ftz}{.sat}.f32", "daa", add_f32, 0},

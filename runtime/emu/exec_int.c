@@ -1,8 +1,9 @@
-/* Integer arithmetic (PTX ISA 9.7.1, 9.7.2): one expression an instruction, one row a form.
-   Arithmetic is done unsigned, where C defines wrapping; division by zero gives all ones, as observed. */
+// Integer arithmetic (PTX ISA 9.7.1, 9.7.2): one expression an instruction, one row a form.
+// Arithmetic is done unsigned, where C defines wrapping; division by zero gives all ones, as
+// observed.
 #include "runtime/emu/lanes.h"
 
-/* ---- add, sub, mul ---- */
+// ---- add, sub, mul ----
 
 EMU_BINARY(add_16, 32, uint32_t, uint16_t, a + b)
 EMU_BINARY(add_32, 32, uint32_t, uint32_t, a + b)
@@ -14,16 +15,16 @@ EMU_BINARY(mul_lo_16, 32, uint32_t, uint16_t, a *b)
 EMU_BINARY(mul_lo_32, 32, uint32_t, uint32_t, a *b)
 EMU_BINARY(mul_lo_64, 64, uint64_t, uint64_t, a *b)
 EMU_BINARY(mul_hi_u16, 32, uint16_t, uint16_t, (uint32_t)a *b >> 16)
-EMU_BINARY(mul_hi_s16, 32, int16_t, uint16_t, (uint32_t)((int32_t)a * b) >> 16)
+EMU_BINARY(mul_hi_s16, 32, int16_t, uint16_t, (uint32_t)((int32_t)a *b) >> 16)
 EMU_BINARY(mul_hi_u32, 32, uint32_t, uint32_t, (uint64_t)a *b >> 32)
-EMU_BINARY(mul_hi_s32, 32, int32_t, uint32_t, (uint64_t)((int64_t)a * b) >> 32)
+EMU_BINARY(mul_hi_s32, 32, int32_t, uint32_t, (uint64_t)((int64_t)a *b) >> 32)
 EMU_BINARY(mul_hi_u64, 64, uint64_t, uint64_t, (unsigned __int128)a *b >> 64)
-EMU_BINARY(mul_hi_s64, 64, int64_t, uint64_t, (unsigned __int128)((__int128)a * b) >> 64)
+EMU_BINARY(mul_hi_s64, 64, int64_t, uint64_t, (unsigned __int128)((__int128)a *b) >> 64)
 EMU_BINARY(mul24_lo_u32, 32, uint32_t, uint32_t, (a & 0xffffff) * (b & 0xffffff))
 
-/* mul24, mad24: bits 31 to 0 or 47 to 16 of the product of 24-bit numbers */
-#define SIGNED_24(x) ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
-#define UNSIGNED_24(x) ((uint64_t)((x) & 0xffffff))
+// mul24, mad24: bits 31 to 0 or 47 to 16 of the product of 24-bit numbers
+#define SIGNED_24(x)   ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
+#define UNSIGNED_24(x) ((uint64_t)((x)&0xffffff))
 EMU_BINARY(mul24_lo_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)))
 EMU_BINARY(mul24_hi_u32, 32, uint32_t, uint32_t, UNSIGNED_24(a) * UNSIGNED_24(b) >> 16)
 EMU_BINARY(mul24_hi_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)) >> 16)
@@ -34,17 +35,17 @@ EMU_TERNARY(mad24_hi_u32, 32, uint32_t, uint32_t, (UNSIGNED_24(a) * UNSIGNED_24(
 EMU_TERNARY(mad24_hi_s32, 32, int32_t, uint32_t,
             ((uint64_t)(SIGNED_24(a) * SIGNED_24(b)) >> 16) + (uint32_t)c)
 
-EMU_TERNARY(mad_hi_u16, 32, uint16_t, uint16_t, ((uint32_t)a *b >> 16) + c)
+EMU_TERNARY(mad_hi_u16, 32, uint16_t, uint16_t, ((uint32_t)a * b >> 16) + c)
 EMU_TERNARY(mad_hi_s16, 32, int16_t, uint16_t, ((uint32_t)((int32_t)a * b) >> 16) + (uint32_t)c)
 EMU_TERNARY(mad_lo_16, 32, uint32_t, uint16_t, a *b + c)
 EMU_TERNARY(mad_lo_32, 32, uint32_t, uint32_t, a *b + c)
 EMU_TERNARY(mad_lo_64, 64, uint64_t, uint64_t, a *b + c)
-EMU_TERNARY(mad_hi_u32, 32, uint32_t, uint32_t, (uint32_t)((uint64_t)a * b >> 32) + c)
+EMU_TERNARY(mad_hi_u32, 32, uint32_t, uint32_t, (uint32_t)((uint64_t)a *b >> 32) + c)
 EMU_TERNARY(mad_hi_s32, 32, int32_t, uint32_t,
-            (uint32_t)((uint64_t)((int64_t)a * b) >> 32) + (uint32_t)c)
-EMU_TERNARY(mad_hi_u64, 64, uint64_t, uint64_t, (uint64_t)((unsigned __int128)a * b >> 64) + c)
+            (uint32_t)((uint64_t)((int64_t)a *b) >> 32) + (uint32_t)c)
+EMU_TERNARY(mad_hi_u64, 64, uint64_t, uint64_t, (uint64_t)((unsigned __int128)a *b >> 64) + c)
 EMU_TERNARY(mad_hi_s64, 64, int64_t, uint64_t,
-            (uint64_t)((unsigned __int128)((__int128)a * b) >> 64) + (uint64_t)c)
+            (uint64_t)((unsigned __int128)((__int128)a *b) >> 64) + (uint64_t)c)
 EMU_TERNARY(sad_u16, 32, uint16_t, uint16_t, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_s16, 32, int16_t, uint16_t, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_u64, 64, uint64_t, uint64_t, c + (a > b ? a - b : b - a))
@@ -54,36 +55,33 @@ EMU_TERNARY(sad_u32, 32, uint32_t, uint32_t, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_s32, 32, int32_t, uint32_t,
             (uint32_t)c + (a > b ? (uint32_t)a - (uint32_t)b : (uint32_t)b - (uint32_t)a))
 
-/* mul.wide, mad.wide: the result has twice the width. */
-#define WIDE(name, R, T, U, OUT, EXPR)                                                              \
-    EMU_HANDLER(mul_wide_##name)                                                                    \
-    {                                                                                               \
-        uint##OUT##_t *d = emu_r##OUT(warp, insn->op[0]);                                           \
-        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);          \
-        EMU_LANES_DO({                                                                              \
-            T a = (T)pa[lane], b = (T)pb[lane];                                                     \
-            d[lane] = (U)(EXPR);                                                                    \
-        })                                                                                          \
-        return EMU_NEXT;                                                                            \
-    }                                                                                               \
-    EMU_HANDLER(mad_wide_##name)                                                                    \
-    {                                                                                               \
-        uint##OUT##_t *d = emu_r##OUT(warp, insn->op[0]);                                           \
-        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);          \
-        const uint##OUT##_t *pc = emu_r##OUT(warp, insn->op[3]);                                    \
-        EMU_LANES_DO({                                                                              \
-            T a = (T)pa[lane], b = (T)pb[lane];                                                     \
-            d[lane] = (U)(EXPR) + pc[lane];                                                         \
-        })                                                                                          \
-        return EMU_NEXT;                                                                            \
+// mul.wide, mad.wide: the result has twice the width.
+#define WIDE(name, R, T, U, OUT, EXPR)                                                     \
+    EMU_HANDLER(mul_wide_##name) {                                                         \
+        uint##OUT##_t *d = emu_r##OUT(warp, insn->op[0]);                                  \
+        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]); \
+        EMU_LANES_DO({                                                                     \
+            T a = (T)pa[lane], b = (T)pb[lane];                                            \
+            d[lane] = (U)(EXPR);                                                           \
+        })                                                                                 \
+        return EMU_NEXT;                                                                   \
+    }                                                                                      \
+    EMU_HANDLER(mad_wide_##name) {                                                         \
+        uint##OUT##_t *d = emu_r##OUT(warp, insn->op[0]);                                  \
+        const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]); \
+        const uint##OUT##_t *pc = emu_r##OUT(warp, insn->op[3]);                           \
+        EMU_LANES_DO({                                                                     \
+            T a = (T)pa[lane], b = (T)pb[lane];                                            \
+            d[lane] = (U)(EXPR) + pc[lane];                                                \
+        })                                                                                 \
+        return EMU_NEXT;                                                                   \
     }
 WIDE(u16, 32, uint16_t, uint32_t, 32, (uint32_t)a *b)
 WIDE(s16, 32, int16_t, uint32_t, 32, (int32_t)a *b)
 WIDE(u32, 32, uint32_t, uint64_t, 64, (uint64_t)a *b)
 WIDE(s32, 32, int32_t, uint64_t, 64, (int64_t)a *b)
 
-static int32_t saturate_s32(int64_t value)
-{
+static int32_t saturate_s32(int64_t value) {
     return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
 }
 
@@ -93,7 +91,7 @@ EMU_TERNARY(mad_hi_sat_s32, 32, int32_t, uint32_t, saturate_s32(((int64_t)a * b 
 EMU_TERNARY(mad24_hi_sat_s32, 32, int32_t, uint32_t,
             saturate_s32((int32_t)(SIGNED_24(a) * SIGNED_24(b) >> 16) + (int64_t)c))
 
-/* ---- division ---- */
+// ---- division ----
 
 EMU_BINARY(div_u16, 32, uint16_t, uint16_t, b ? a / b : -1)
 EMU_BINARY(div_s16, 32, int16_t, uint16_t, b ? a / b : -1)
@@ -108,7 +106,7 @@ EMU_BINARY(rem_s32, 32, int32_t, uint32_t, b ? (int64_t)a % b : -1)
 EMU_BINARY(rem_u64, 64, uint64_t, uint64_t, b ? a % b : UINT64_MAX)
 EMU_BINARY(rem_s64, 64, int64_t, uint64_t, b == 0 ? -1 : b == -1 ? 0 : a % b)
 
-/* ---- signs, minimum and maximum ---- */
+// ---- signs, minimum and maximum ----
 
 EMU_UNARY(abs_s16, 32, int16_t, uint16_t, a < 0 ? -a : a)
 EMU_UNARY(abs_s32, 32, uint32_t, uint32_t, a >> 31 ? -a : a)
@@ -117,8 +115,8 @@ EMU_UNARY(neg_s16, 32, uint32_t, uint16_t, -a)
 EMU_UNARY(neg_s32, 32, uint32_t, uint32_t, -a)
 EMU_UNARY(neg_s64, 64, uint64_t, uint64_t, -a)
 
-#define EXTREMES(type, R, T, U)                                                                     \
-    EMU_BINARY(min_##type, R, T, U, a < b ? a : b)                                                  \
+#define EXTREMES(type, R, T, U)                    \
+    EMU_BINARY(min_##type, R, T, U, a < b ? a : b) \
     EMU_BINARY(max_##type, R, T, U, a > b ? a : b)
 EXTREMES(u16, 32, uint16_t, uint16_t)
 EXTREMES(s16, 32, int16_t, uint16_t)
@@ -129,16 +127,15 @@ EXTREMES(s64, 64, int64_t, uint64_t)
 EMU_BINARY(min_relu_s32, 32, int32_t, uint32_t, (a < b ? a : b) < 0 ? 0 : a < b ? a : b)
 EMU_BINARY(max_relu_s32, 32, int32_t, uint32_t, (a > b ? a : b) < 0 ? 0 : a > b ? a : b)
 
-/* Two 16-bit halves a lane; OP works on int16_t or uint16_t x and y. */
-#define HALVES(name, T, OP)                                                                         \
-    static uint32_t name##_of(uint32_t a, uint32_t b)                                               \
-    {                                                                                               \
-        T x = (T)a, y = (T)b;                                                                       \
-        uint32_t low = (uint16_t)(OP);                                                              \
-        x = (T)(a >> 16);                                                                           \
-        y = (T)(b >> 16);                                                                           \
-        return low | (uint32_t)(uint16_t)(OP) << 16;                                                \
-    }                                                                                               \
+// Two 16-bit halves a lane; OP works on int16_t or uint16_t x and y.
+#define HALVES(name, T, OP)                             \
+    static uint32_t name##_of(uint32_t a, uint32_t b) { \
+        T x = (T)a, y = (T)b;                           \
+        uint32_t low = (uint16_t)(OP);                  \
+        x = (T)(a >> 16);                               \
+        y = (T)(b >> 16);                               \
+        return low | (uint32_t)(uint16_t)(OP) << 16;    \
+    }                                                   \
     EMU_BINARY(name, 32, uint32_t, uint32_t, name##_of(a, b))
 HALVES(add_16x2, uint16_t, x + y)
 HALVES(min_u16x2, uint16_t, x < y ? x : y)
@@ -148,21 +145,20 @@ HALVES(max_s16x2, int16_t, x > y ? x : y)
 HALVES(min_relu_s16x2, int16_t, (x < y ? x : y) < 0 ? 0 : x < y ? x : y)
 HALVES(max_relu_s16x2, int16_t, (x > y ? x : y) < 0 ? 0 : x > y ? x : y)
 
-/* ---- extended precision: CC.CF is a bit a lane ---- */
+// ---- extended precision: CC.CF is a bit a lane ----
 
-#define CARRY(name, R, IN, SUM, OUT)                                                                \
-    EMU_HANDLER(name)                                                                               \
-    {                                                                                               \
-        uint##R##_t *d = emu_r##R(warp, insn->op[0]);                                               \
-        const uint##R##_t *pa = emu_r##R(warp, insn->op[1]), *pb = emu_r##R(warp, insn->op[2]);     \
-        EMU_EACH_LANE (lane, mask) {                                                                \
-            unsigned in = (IN) ? warp->carry >> lane & 1 : 0;                                       \
-            unsigned __int128 a = pa[lane], b = pb[lane], sum = SUM;                                \
-            d[lane] = (uint##R##_t)sum;                                                             \
-            if (OUT)                                                                                \
-                warp->carry = (warp->carry & ~(1u << lane)) | (uint32_t)(sum >> R & 1) << lane;     \
-        }                                                                                           \
-        return EMU_NEXT;                                                                            \
+#define CARRY(name, R, IN, SUM, OUT)                                                            \
+    EMU_HANDLER(name) {                                                                         \
+        uint##R##_t *d = emu_r##R(warp, insn->op[0]);                                           \
+        const uint##R##_t *pa = emu_r##R(warp, insn->op[1]), *pb = emu_r##R(warp, insn->op[2]); \
+        EMU_EACH_LANE(lane, mask) {                                                             \
+            unsigned in = (IN) ? warp->carry >> lane & 1 : 0;                                   \
+            unsigned __int128 a = pa[lane], b = pb[lane], sum = SUM;                            \
+            d[lane] = (uint##R##_t)sum;                                                         \
+            if (OUT)                                                                            \
+                warp->carry = (warp->carry & ~(1u << lane)) | (uint32_t)(sum >> R & 1) << lane; \
+        }                                                                                       \
+        return EMU_NEXT;                                                                        \
     }
 CARRY(add_cc_32, 32, false, a + b + in, true)
 CARRY(addc_32, 32, true, a + b + in, false)
@@ -177,22 +173,21 @@ CARRY(sub_cc_64, 64, false, a - b - in, true)
 CARRY(subc_64, 64, true, a - b - in, false)
 CARRY(subc_cc_64, 64, true, a - b - in, true)
 
-/* mad{c}.{lo,hi}{.cc}: aux bits say high half, carry in, carry out */
+// mad{c}.{lo,hi}{.cc}: aux bits say high half, carry in, carry out
 enum { MAD_HIGH = 1, MAD_IN = 2, MAD_OUT = 4, MAD_WIDE = 8, MAD_SIGNED = 16 };
-EMU_HANDLER(mad_carry)
-{
+EMU_HANDLER(mad_carry) {
     int aux = insn->row->aux;
     uint32_t wide = aux & MAD_WIDE ? EMU_WIDE : 0;
     unsigned bits = wide ? 64 : 32;
 
-    EMU_EACH_LANE (lane, mask) {
-        uint64_t a = emu_get(warp, insn->op[1] | wide, lane), b = emu_get(warp, insn->op[2] | wide, lane);
+    EMU_EACH_LANE(lane, mask) {
+        uint64_t a = emu_get(warp, insn->op[1] | wide, lane),
+                 b = emu_get(warp, insn->op[2] | wide, lane);
         unsigned __int128 product = (unsigned __int128)a * b;
         if (aux & MAD_SIGNED)
             product = wide ? (unsigned __int128)((__int128)(int64_t)a * (int64_t)b)
                            : (unsigned __int128)((int64_t)(int32_t)a * (int32_t)b);
-        if (aux & MAD_HIGH)
-            product >>= bits;
+        if (aux & MAD_HIGH) product >>= bits;
         uint64_t half = wide ? (uint64_t)product : (uint32_t)product;
         unsigned __int128 sum = (unsigned __int128)half + emu_get(warp, insn->op[3] | wide, lane);
         sum += aux & MAD_IN ? warp->carry >> lane & 1 : 0;
@@ -203,10 +198,9 @@ EMU_HANDLER(mad_carry)
     return EMU_NEXT;
 }
 
-/* ---- dot products of bytes ---- */
+// ---- dot products of bytes ----
 
-static uint32_t byte_of(uint32_t word, int index, bool is_signed)
-{
+static uint32_t byte_of(uint32_t word, int index, bool is_signed) {
     uint8_t byte = (uint8_t)(word >> (8 * index));
 
     return is_signed ? (uint32_t)(int8_t)byte : byte;
@@ -214,15 +208,13 @@ static uint32_t byte_of(uint32_t word, int index, bool is_signed)
 
 enum { DOT_A_SIGNED = 1, DOT_B_SIGNED = 2, DOT_HIGH = 4 };
 
-static uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, int aux)
-{
+static uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, int aux) {
     for (int i = 0; i < 4; i++)
         c += byte_of(a, i, aux & DOT_A_SIGNED) * byte_of(b, i, aux & DOT_B_SIGNED);
     return c;
 }
 
-static uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, int aux)
-{
+static uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, int aux) {
     for (int i = 0; i < 2; i++) {
         uint16_t half = (uint16_t)(a >> (16 * i));
         uint32_t x = aux & DOT_A_SIGNED ? (uint32_t)(int16_t)half : half;

@@ -1,16 +1,14 @@
-/* Loads and stores of every space, width and vector length (PTX ISA 9.7.9.8 to 9.7.9.14).
-   What may go wrong with an address is space.c's; what order a flag gives to others is sync.c's. */
+// Loads and stores of every space, width and vector length (PTX ISA 9.7.9.8 to 9.7.9.14).
+// What may go wrong with an address is space.c's; what order a flag gives to others is sync.c's.
 #include "runtime/emu/lanes.h"
 
 #include <string.h>
 
-static bool is_signed(enum ptx_type type)
-{
+static bool is_signed(enum ptx_type type) {
     return type == T_S8 || type == T_S16 || type == T_S32 || type == T_S64;
 }
 
-static uint64_t load_element(const uint8_t *bytes, enum ptx_type type)
-{
+static uint64_t load_element(const uint8_t *bytes, enum ptx_type type) {
     unsigned size = ptx_type_bytes(type), shift = 64 - 8 * size;
     uint64_t value = 0;
 
@@ -18,20 +16,18 @@ static uint64_t load_element(const uint8_t *bytes, enum ptx_type type)
     return is_signed(type) ? (uint64_t)((int64_t)(value << shift) >> shift) : value;
 }
 
-/* The name of a flag word for sync.c: generic addresses and windows give the same. */
-static uint64_t sync_key(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address)
-{
+// The name of a flag word for sync.c: generic addresses and windows give the same.
+static uint64_t sync_key(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address) {
     (void)warp;
     return insn->space == SPACE_SHARED ? EMU_SHARED_WINDOW | (address & UINT32_MAX) : address;
 }
 
-static void load_lane(struct emu_warp *warp, const uint32_t *list, unsigned lane, const uint8_t *bytes,
-                      enum ptx_type type)
-{
+static void load_lane(struct emu_warp *warp, const uint32_t *list, unsigned lane,
+                      const uint8_t *bytes, enum ptx_type type) {
     unsigned size = ptx_type_bytes(type);
 
     for (uint32_t i = 0; i < list[0]; i++, bytes += size) {
-        if ((list[1 + i] & ~EMU_WIDE) == 0) /* the sink */
+        if ((list[1 + i] & ~EMU_WIDE) == 0)  // the sink
             continue;
         if (size == 16) {
             memcpy(&emu_r64(warp, list[1 + i])[lane], bytes, 8);
@@ -42,27 +38,24 @@ static void load_lane(struct emu_warp *warp, const uint32_t *list, unsigned lane
     }
 }
 
-EMU_HANDLER(load)
-{
+EMU_HANDLER(load) {
     enum ptx_type type = (enum ptx_type)insn->type[0];
     const uint32_t *list = insn->op + insn->op[0];
     uint32_t bytes = ptx_type_bytes(type) * list[0];
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         uint64_t address = emu_address(warp, insn, 1, lane);
         const uint8_t *from = emu_access(warp, insn, lane, address, bytes, EMU_READ);
-        if (from == NULL)
-            return EMU_NEXT;
+        if (from == NULL) return EMU_NEXT;
         load_lane(warp, list, lane, from, type);
         if (insn->sem != SEM_WEAK)
             emu_sync_acquire(warp, sync_key(warp, insn, address), insn->sem == SEM_ACQUIRE);
     }
-    return insn->sem != SEM_WEAK ? EMU_YIELD : EMU_NEXT; /* it may be polling */
+    return insn->sem != SEM_WEAK ? EMU_YIELD : EMU_NEXT;  // it may be polling
 }
 
 static void store_lane(struct emu_warp *warp, const uint32_t *list, unsigned lane, uint8_t *bytes,
-                       unsigned size)
-{
+                       unsigned size) {
     for (uint32_t i = 0; i < list[0]; i++, bytes += size) {
         if (size == 16) {
             memcpy(bytes, &emu_r64(warp, list[1 + i])[lane], 8);
@@ -74,39 +67,34 @@ static void store_lane(struct emu_warp *warp, const uint32_t *list, unsigned lan
     }
 }
 
-EMU_HANDLER(store)
-{
+EMU_HANDLER(store) {
     unsigned size = ptx_type_bytes((enum ptx_type)insn->type[0]);
     const uint32_t *list = insn->op + insn->op[2];
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         uint64_t address = emu_address(warp, insn, 0, lane);
         if (insn->sem != SEM_WEAK)
             emu_sync_release(warp, sync_key(warp, insn, address), insn->sem == SEM_RELEASE);
         uint8_t *to = emu_access(warp, insn, lane, address, size * list[0], EMU_WRITE);
-        if (to == NULL)
-            return EMU_NEXT;
+        if (to == NULL) return EMU_NEXT;
         store_lane(warp, list, lane, to, size);
     }
     warp->cta->cluster->last_change = emu_machine(warp)->steps;
-    if (insn->sem != SEM_WEAK)
-        emu_tick(warp);
+    if (insn->sem != SEM_WEAK) emu_tick(warp);
     return EMU_NEXT;
 }
 
-/* Prefetches and cache policies change nothing that a program can see. */
-EMU_HANDLER(nothing)
-{
+// Prefetches and cache policies change nothing that a program can see.
+EMU_HANDLER(nothing) {
     (void)warp;
     (void)insn;
     (void)mask;
     return EMU_NEXT;
 }
 
-EMU_HANDLER(create_policy)
-{
-    EMU_EACH_LANE (lane, mask)
-        emu_r64(warp, insn->op[0])[lane] = 0;
+EMU_HANDLER(create_policy) {
+    EMU_EACH_LANE(lane, mask)
+    emu_r64(warp, insn->op[0])[lane] = 0;
     return EMU_NEXT;
 }
 

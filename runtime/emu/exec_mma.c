@@ -1,38 +1,39 @@
-/* mma.sync, ldmatrix, stmatrix, movmatrix (PTX ISA 9.7.14): gathers registers and rows for the models. */
-/* All lanes take part, so a partial mask is an error. */
+// mma.sync, ldmatrix, stmatrix, movmatrix (PTX ISA 9.7.14): gathers registers and rows for the
+// models. All lanes take part, so a partial mask is an error.
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/model_mma.h"
 
 #include <string.h>
 
-static bool whole_warp(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask)
-{
-    if (mask == UINT32_MAX)
-        return true;
+static bool whole_warp(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
+    if (mask == UINT32_MAX) return true;
     emu_fatal(warp, insn, EMU_DIVERGENT, "lanes 0x%08x execute this; it needs all 32", mask);
     return false;
 }
 
 static const uint8_t numbers[T_COUNT] = {
-    [T_F16] = TMG_F16, [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32, [T_F32] = TMG_F32, [T_F64] = TMG_F64,
-    [T_E4M3] = TMG_E4M3, [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8, [T_U8] = TMG_U8, [T_S32] = TMG_S32,
-    [T_B1] = TMG_B1,
+    [T_F16] = TMG_F16, [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32, [T_F32] = TMG_F32,
+    [T_F64] = TMG_F64, [T_E4M3] = TMG_E4M3, [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8,
+    [T_U8] = TMG_U8,   [T_S32] = TMG_S32,   [T_B1] = TMG_B1,
 };
 
-/* Types in order d, a, b, c; aux: .xor.popc */
-EMU_HANDLER(mma)
-{
+// Types in order d, a, b, c; aux: .xor.popc
+EMU_HANDLER(mma) {
     const uint32_t *list[4];
     struct tmg_mma op = {
-        .m = insn->shape[0], .n = insn->shape[1], .k = insn->shape[2],
-        .d = (enum tmg_number)numbers[insn->type[0]], .a = (enum tmg_number)numbers[insn->type[1]],
-        .b = (enum tmg_number)numbers[insn->type[2]], .c = (enum tmg_number)numbers[insn->type[3]],
-        .satfinite = insn->flags & F_SATFINITE, .xor_popc = insn->row->aux,
+        .m = insn->shape[0],
+        .n = insn->shape[1],
+        .k = insn->shape[2],
+        .d = (enum tmg_number)numbers[insn->type[0]],
+        .a = (enum tmg_number)numbers[insn->type[1]],
+        .b = (enum tmg_number)numbers[insn->type[2]],
+        .c = (enum tmg_number)numbers[insn->type[3]],
+        .satfinite = insn->flags & F_SATFINITE,
+        .xor_popc = insn->row->aux,
     };
     const char *wrong = tmg_mma_check(&op);
 
-    if (!whole_warp(warp, insn, mask))
-        return EMU_NEXT;
+    if (!whole_warp(warp, insn, mask)) return EMU_NEXT;
     if (wrong != NULL) {
         emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "mma: %s", wrong);
         return EMU_NEXT;
@@ -42,7 +43,8 @@ EMU_HANDLER(mma)
     for (int i = 0; i < 4; i++) {
         list[i] = insn->op + insn->op[i];
         if ((int)list[i][0] != counts[i]) {
-            emu_fatal(warp, insn, EMU_BAD_OPERAND, "mma: %u registers where %d are due", list[i][0], counts[i]);
+            emu_fatal(warp, insn, EMU_BAD_OPERAND, "mma: %u registers where %d are due", list[i][0],
+                      counts[i]);
             return EMU_NEXT;
         }
     }
@@ -64,50 +66,42 @@ EMU_HANDLER(mma)
     return EMU_NEXT;
 }
 
-EMU_HANDLER(load_matrix)
-{
+EMU_HANDLER(load_matrix) {
     uint8_t rows[EMU_LANES][16] = {{0}};
     uint32_t *registers[4] = {NULL};
     const uint32_t *list = insn->op + insn->op[0];
     int count = insn->vector;
 
-    if (!whole_warp(warp, insn, mask))
-        return EMU_NEXT;
+    if (!whole_warp(warp, insn, mask)) return EMU_NEXT;
     for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++) {
-        const uint8_t *from = emu_access(warp, insn, lane, emu_address(warp, insn, 1, lane), 16, EMU_READ);
-        if (from == NULL)
-            return EMU_NEXT;
+        const uint8_t *from =
+            emu_access(warp, insn, lane, emu_address(warp, insn, 1, lane), 16, EMU_READ);
+        if (from == NULL) return EMU_NEXT;
         memcpy(rows[lane], from, 16);
     }
-    for (int i = 0; i < count; i++)
-        registers[i] = emu_r32(warp, list[1 + i]);
+    for (int i = 0; i < count; i++) registers[i] = emu_r32(warp, list[1 + i]);
     tmg_ldmatrix(count, insn->flags & F_TRANS, (const uint8_t(*)[16])rows, registers);
     return EMU_NEXT;
 }
 
-EMU_HANDLER(store_matrix)
-{
+EMU_HANDLER(store_matrix) {
     uint8_t rows[EMU_LANES][16];
     const uint32_t *registers[4] = {NULL};
     const uint32_t *list = insn->op + insn->op[2];
     int count = insn->vector;
 
-    if (!whole_warp(warp, insn, mask))
-        return EMU_NEXT;
-    for (int i = 0; i < count; i++)
-        registers[i] = emu_r32(warp, list[1 + i]);
+    if (!whole_warp(warp, insn, mask)) return EMU_NEXT;
+    for (int i = 0; i < count; i++) registers[i] = emu_r32(warp, list[1 + i]);
     tmg_stmatrix(count, insn->flags & F_TRANS, registers, rows);
     for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++) {
         uint8_t *to = emu_access(warp, insn, lane, emu_address(warp, insn, 0, lane), 16, EMU_WRITE);
-        if (to == NULL)
-            return EMU_NEXT;
+        if (to == NULL) return EMU_NEXT;
         memcpy(to, rows[lane], 16);
     }
     return EMU_NEXT;
 }
 
-EMU_HANDLER(move_matrix)
-{
+EMU_HANDLER(move_matrix) {
     if (whole_warp(warp, insn, mask))
         tmg_movmatrix(emu_r32(warp, insn->op[1]), emu_r32(warp, insn->op[0]));
     return EMU_NEXT;

@@ -1,5 +1,5 @@
-/* cp.async.bulk.tensor: boxes of a tensor map to and from shared memory (PTX ISA 9.7.9.25.5).
-   The geometry is the models'; here are the checks, the times, the barriers and who touches what. */
+// cp.async.bulk.tensor: boxes of a tensor map to and from shared memory (PTX ISA 9.7.9.25.5).
+// The geometry is the models'; here are the checks, the times, the barriers and who touches what.
 #include "runtime/emu/async.h"
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/mbarrier.h"
@@ -15,56 +15,47 @@ struct box {
     struct tmg_tma_request request;
     bool reduces;
     enum tmg_reduce reduction;
-    /* while a visit runs */
+    // while a visit runs
     struct emu_async *op;
     struct emu_cta *cta;
     enum emu_use use;
 };
 
-static void free_box(struct emu_async *op)
-{
-    free(op->extra);
-}
+static void free_box(struct emu_async *op) { free(op->extra); }
 
-/* The bytes of one run in global memory; NULL after a report. */
-static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, bool write)
-{
+// The bytes of one run in global memory; NULL after a report.
+static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
 
     if (found == NULL || run->bytes > found->bytes - (run->global - found->base)) {
-        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS, "%s touches 0x%llx, outside of every buffer",
-                  op->what, (unsigned long long)run->global);
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s touches 0x%llx, outside of every buffer", op->what,
+                  (unsigned long long)run->global);
         return NULL;
     }
     uint64_t offset = run->global - found->base;
-    if (found->written != NULL && emu_machine(op->warp)->check) {
-        if (!write && memchr(found->written + offset, 0, run->bytes) != NULL)
-            emu_report(op->warp, op->insn, EMU_UNINITIALISED, "%s reads offset %llu of %s, never written",
-                       op->what, (unsigned long long)offset, found->name);
-        memset(found->written + offset, 1, run->bytes);
-    }
+    struct emu_touch_global by = {op->warp, op->insn,   op->what, found,
+                                  offset,   run->bytes, use,      use == EMU_ATOMIC};
+    if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
     return found->data + offset;
 }
 
-static int load_run(void *context, const struct tmg_tma_run *run)
-{
+static int load_run(void *context, const struct tmg_tma_run *run) {
     struct box *box = context;
-    const uint8_t *from = run->outside ? NULL : run_bytes(box->op, run, false);
+    const uint8_t *from = run->outside ? NULL : run_bytes(box->op, run, EMU_READ);
 
-    if (!run->outside && from == NULL)
-        return -1;
+    if (!run->outside && from == NULL) return -1;
     tmg_tma_load_run(&box->map, run, from, box->cta->smem);
     return 0;
 }
 
-static int store_run(void *context, const struct tmg_tma_run *run)
-{
+static int store_run(void *context, const struct tmg_tma_run *run) {
     struct box *box = context;
-    uint8_t *to = run->outside ? NULL : run_bytes(box->op, run, true);
+    uint8_t *to =
+        run->outside ? NULL : run_bytes(box->op, run, box->reduces ? EMU_ATOMIC : EMU_WRITE);
 
-    if (to == NULL)
-        return run->outside ? 0 : -1;
-    /* the data was taken out of shared memory at the first stage; box->op->bytes is that copy */
+    if (to == NULL) return run->outside ? 0 : -1;
+    // the data was taken out of shared memory at the first stage; box->op->bytes is that copy
     if (box->reduces)
         tmg_tma_reduce_run(&box->map, run, box->reduction, to, box->op->bytes);
     else
@@ -72,24 +63,21 @@ static int store_run(void *context, const struct tmg_tma_run *run)
     return 0;
 }
 
-static int touch_range(void *context, uint32_t address, uint32_t bytes)
-{
+static int touch_range(void *context, uint32_t address, uint32_t bytes) {
     struct box *box = context;
 
     emu_async_touch(box->op, box->cta, address, bytes, box->use);
     return 0;
 }
 
-static int save_range(void *context, uint32_t address, uint32_t bytes)
-{
+static int save_range(void *context, uint32_t address, uint32_t bytes) {
     struct box *box = context;
 
     memcpy(box->op->bytes + address, box->cta->smem + address, bytes);
     return touch_range(context, address, bytes);
 }
 
-static void load_into(struct emu_async *op, struct emu_cta *cta)
-{
+static void load_into(struct emu_async *op, struct emu_cta *cta) {
     struct box *box = op->extra;
 
     box->cta = cta;
@@ -100,14 +88,11 @@ static void load_into(struct emu_async *op, struct emu_cta *cta)
     emu_mbarrier_complete_bytes(op, cta, op->barrier, tmg_tma_box_bytes(&box->map));
 }
 
-static void run_load(struct emu_async *op, int stage)
-{
+static void run_load(struct emu_async *op, int stage) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
-    if (stage == 0)
-        return;
-    if (op->ctas == 0)
-        load_into(op, op->cta);
+    if (stage == 0) return;
+    if (op->ctas == 0) load_into(op, op->cta);
     for (unsigned rank = 0; rank < cluster->cta_count; rank++)
         if (op->ctas >> rank & 1) {
             if (cluster->ctas[rank].live_warps == 0) {
@@ -119,8 +104,7 @@ static void run_load(struct emu_async *op, int stage)
         }
 }
 
-static void run_store(struct emu_async *op, int stage)
-{
+static void run_store(struct emu_async *op, int stage) {
     struct box *box = op->extra;
 
     box->cta = op->cta;
@@ -131,12 +115,11 @@ static void run_store(struct emu_async *op, int stage)
         tmg_tma_each(&box->map, &box->request, store_run, box);
 }
 
-/* ---- reading the operands ---- */
+// ---- reading the operands ----
 
-/* The map at generic [address]: in a parameter, or in global memory. */
+// The map at generic [address]: in a parameter, or in global memory.
 static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                     struct tmg_tensor_map *map)
-{
+                     struct tmg_tensor_map *map) {
     struct emu_machine *machine = emu_machine(warp);
     uint8_t bytes[TMG_TENSOR_MAP_BYTES];
     char why[TMG_TENSOR_WHY];
@@ -151,7 +134,8 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
     if (param && offset + sizeof bytes <= machine->entry->param_bytes)
         memcpy(bytes, machine->params + offset, sizeof bytes);
     else if (param || emu_memory_read(machine->memory, bytes, address, sizeof bytes) != 0) {
-        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "no tensor map at 0x%llx", (unsigned long long)address);
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "no tensor map at 0x%llx",
+                  (unsigned long long)address);
         return false;
     }
     if (tmg_tensor_map_read(bytes, map) != 0 || tmg_tensor_map_check(map, why) != 0) {
@@ -165,52 +149,52 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
         return false;
     }
     if (map->rank != insn->dimensions) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "a tensor map of rank %d in an instruction for %dd", map->rank,
-                  insn->dimensions);
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "a tensor map of rank %d in an instruction for %dd",
+                  map->rank, insn->dimensions);
         return false;
     }
     return true;
 }
 
-/* TMA wants 128 bytes; a swizzle repeats after 256 to 1024 bytes, and readers count on a tile's start. */
+// TMA wants 128 bytes; a swizzle repeats after 256 to 1024 bytes, and readers count on a tile's
+// start.
 static bool shared_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
-                         struct emu_cta *cta, uint32_t offset)
-{
+                         struct emu_cta *cta, uint32_t offset) {
     uint32_t period = tmg_swizzle_rules[box->map.swizzle].period;
     uint32_t align = period > 128 && box->map.swizzle != TMG_SWIZZLE_NONE ? period : 128;
     uint32_t bytes = tmg_tma_box_bytes(&box->map);
 
     if (offset % align) {
-        emu_fatal(warp, insn, EMU_MISALIGNED, "box in shared memory at 0x%x; %s needs a multiple of %u", offset,
+        emu_fatal(warp, insn, EMU_MISALIGNED,
+                  "box in shared memory at 0x%x; %s needs a multiple of %u", offset,
                   align == 128 ? "TMA" : "its swizzle", align);
         return false;
     }
     if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
-        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "box of %u bytes at 0x%x, outside of shared memory", bytes,
-                  offset);
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                  "box of %u bytes at 0x%x, outside of shared memory", bytes, offset);
         return false;
     }
     return true;
 }
 
-int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address, const uint64_t *dims,
-                          const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
-                          int interleave, int swizzle, int l2_promotion, int fill, struct emu_error *error)
-{
+int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
+                          const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
+                          const uint32_t *element_strides, int interleave, int swizzle,
+                          int l2_promotion, int fill, struct emu_error *error) {
     char why[TMG_TENSOR_WHY];
-    int status = tmg_tensor_map_encode_tiled(map, type, rank, address, dims, strides, box, element_strides,
-                                             interleave, swizzle, l2_promotion, fill, why);
+    int status =
+        tmg_tensor_map_encode_tiled(map, type, rank, address, dims, strides, box, element_strides,
+                                    interleave, swizzle, l2_promotion, fill, why);
 
-    if (status != 0)
-        snprintf(error->text, sizeof error->text, "%s", why);
+    if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
     return status;
 }
 
-/* Not in PTX, but the H200 stops with an illegal instruction: a row must start at a multiple of 16
-   bytes from the tensor's start, and a box that is written may not start before it in any dimension. */
+// The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
+// multiple of 16 bytes from the tensor, and a box that is written may not start before it.
 static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
-                      bool writes)
-{
+                      bool writes) {
     for (int i = 0; writes && i < insn->dimensions; i++)
         if (box->coordinates[i] < 0) {
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s to coordinate %d of dimension %d",
@@ -219,18 +203,16 @@ static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const 
         }
     int64_t bytes = tmg_number_bytes(tmg_tensor_types[box->map.type].number);
 
-    if (box->coordinates[0] * bytes % 16 == 0)
-        return true;
+    if (box->coordinates[0] * bytes % 16 == 0) return true;
     emu_fatal(warp, insn, EMU_MISALIGNED,
               "innermost coordinate %d of elements of %d bytes: not a multiple of 16 bytes",
               (int)box->coordinates[0], (int)bytes);
     return false;
 }
 
-/* Entries of the tensor operand: map slot, list of coordinates. */
+// Entries of the tensor operand: map slot, list of coordinates.
 static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                                 unsigned tensor_at, uint64_t shared_address, const char *what)
-{
+                                 unsigned tensor_at, uint64_t shared_address, const char *what) {
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];
     struct box *box = calloc(1, sizeof *box);
     struct emu_async *op = emu_async_new(warp, insn, what);
@@ -245,7 +227,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     op->free = free_box;
     op->lanes = 1u << lane;
     box->op = op;
-    op->run = run_store; /* so that a failed one can be freed by the scheduler */
+    op->run = run_store;  // so that a failed one can be freed by the scheduler
     emu_async_start(op);
     if (list[0] != insn->dimensions) {
         emu_fatal(warp, insn, EMU_BAD_OPERAND, "%u coordinates in an instruction for %ud", list[0],
@@ -265,18 +247,17 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     return op;
 }
 
-/* Operands: [dst], [map, {c}], [mbar] {, {im2col offsets}} {, mask} {, policy} */
-EMU_HANDLER(load)
-{
+// Operands: [dst], [map, {c}], [mbar] {, {im2col offsets}} {, mask} {, policy}
+EMU_HANDLER(load) {
     bool offsets = insn->row->aux;
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         struct emu_cta *barrier_cta;
         uint32_t barrier;
         struct emu_async *op =
             new_box(warp, insn, lane, 2, emu_address(warp, insn, 0, lane), "TMA load");
-        if (op == NULL || !emu_shared_address(warp, insn, emu_address(warp, insn, 4, lane), &barrier_cta,
-                                              &barrier))
+        if (op == NULL || !emu_shared_address(warp, insn, emu_address(warp, insn, 4, lane),
+                                              &barrier_cta, &barrier))
             return EMU_NEXT;
         op->barrier = barrier;
         op->run = run_load;
@@ -294,34 +275,30 @@ EMU_HANDLER(load)
     return EMU_NEXT;
 }
 
-/* Operands: [map, {c}], [src] {, policy} */
-EMU_HANDLER(store)
-{
+// Operands: [map, {c}], [src] {, policy}
+EMU_HANDLER(store) {
     static const uint8_t operations[] = {
         [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
         [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
         [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
     };
 
-    EMU_EACH_LANE (lane, mask) {
+    EMU_EACH_LANE(lane, mask) {
         struct emu_async *op = new_box(warp, insn, lane, 0, emu_address(warp, insn, 2, lane),
                                        insn->row->aux ? "TMA reduction" : "TMA store");
-        if (op == NULL)
-            return EMU_NEXT;
+        if (op == NULL) return EMU_NEXT;
         struct box *box = op->extra;
         op->in_bulk_group = true;
         op->bytes = malloc(op->cta->smem_bytes + 64);
         box->reduces = insn->row->aux;
         box->reduction = (enum tmg_reduce)operations[insn->word];
-        if (op->bytes == NULL)
-            emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
+        if (op->bytes == NULL) emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
     }
     emu_tick(warp);
     return EMU_NEXT;
 }
 
-EMU_HANDLER(nothing)
-{
+EMU_HANDLER(nothing) {
     (void)warp;
     (void)insn;
     (void)mask;
@@ -329,25 +306,33 @@ EMU_HANDLER(nothing)
 }
 
 const struct emu_op emu_ops_tensor[] = {
-#define LOAD(space, mode, more, aux)                                                                \
-    {"cp.async.bulk.tensor.DIM." space ".global" mode ".mbarrier::complete_tx::bytes", "mTm" more,  \
-     load, aux},                                                                                    \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                           \
-         ".mbarrier::complete_tx::bytes.L2::cache_hint", "mTm" more "j", load, aux},                \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                           \
-         ".mbarrier::complete_tx::bytes.multicast::cluster", "mTm" more "i", load, aux},            \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                           \
-         ".mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint", "mTm" more "ij", load, aux}
+#define LOAD(space, mode, more, aux)                                                               \
+    {"cp.async.bulk.tensor.DIM." space ".global" mode ".mbarrier::complete_tx::bytes", "mTm" more, \
+     load, aux},                                                                                   \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode                                          \
+         ".mbarrier::complete_tx::bytes.L2::cache_hint",                                           \
+         "mTm" more "j", load, aux},                                                               \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode                                          \
+         ".mbarrier::complete_tx::bytes.multicast::cluster",                                       \
+         "mTm" more "i", load, aux},                                                               \
+    {                                                                                              \
+        "cp.async.bulk.tensor.DIM." space ".global" mode                                           \
+        ".mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",                         \
+            "mTm" more "ij", load, aux                                                             \
+    }
     LOAD("shared::cluster", "{.tile}", "", 0),
     LOAD("shared::cta", "{.tile}", "", 0),
     LOAD("shared::cluster", ".im2col", "u", 1),
     LOAD("shared::cta", ".im2col", "u", 1),
     {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group", "Tm", store, 0},
-    {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group.L2::cache_hint", "Tmj", store, 0},
+    {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group.L2::cache_hint", "Tmj", store,
+     0},
     {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group", "Tm", store, 0},
-    {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint", "Tmj", store, 0},
+    {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint", "Tmj",
+     store, 0},
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group", "Tm", store, 1},
-    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group.L2::cache_hint", "Tmj", store, 1},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group.L2::cache_hint",
+     "Tmj", store, 1},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
     {NULL, NULL, NULL, 0},

@@ -1,5 +1,6 @@
-/* wgmma: four warps meet, the model multiplies, and both operands stay in use until a group is waited for.
-   Results are there at once; marks on the registers and an agent for the reads stand for the time it takes. */
+// wgmma: four warps meet, the model multiplies, and both operands stay in use until a group is
+// waited for. Results are there at once; marks on the registers and an agent for the reads stand
+// for the time it takes.
 #include "runtime/emu/async.h"
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/model_wgmma.h"
@@ -10,16 +11,15 @@
 
 enum { READ_MARK = 1u << 31 };
 
-/* Of one warp. A mark is the group's number plus one, with READ_MARK for an A operand. */
+// Of one warp. A mark is the group's number plus one, with READ_MARK for an A operand.
 struct emu_wgmma_state {
-    uint32_t open;               /* the group that collects now */
-    uint32_t *marks;             /* by slot */
-    uint32_t *marked;            /* slots with a mark, with repetitions */
+    uint32_t open;     // the group that collects now
+    uint32_t *marks;   // by slot
+    uint32_t *marked;  // slots with a mark, with repetitions
     uint32_t marked_count, marked_capacity;
 };
 
-static struct emu_wgmma_state *state_of(struct emu_warp *warp)
-{
+static struct emu_wgmma_state *state_of(struct emu_warp *warp) {
     if (warp->wgmma == NULL) {
         uint32_t slots = emu_machine(warp)->module->slot_count;
         struct emu_wgmma_state *state = calloc(1, sizeof *state);
@@ -35,27 +35,22 @@ static struct emu_wgmma_state *state_of(struct emu_warp *warp)
     return warp->wgmma;
 }
 
-void emu_wgmma_free(struct emu_warp *warp)
-{
-    if (warp->wgmma == NULL)
-        return;
+void emu_wgmma_free(struct emu_warp *warp) {
+    if (warp->wgmma == NULL) return;
     free(warp->wgmma->marks);
     free(warp->wgmma->marked);
     free(warp->wgmma);
 }
 
-static void mark(struct emu_warp *warp, uint32_t slot, uint32_t value)
-{
+static void mark(struct emu_warp *warp, uint32_t slot, uint32_t value) {
     struct emu_wgmma_state *state = warp->wgmma;
 
-    if (slot == 0)
-        return;
+    if (slot == 0) return;
     if (state->marks[slot] == 0) {
         if (state->marked_count == state->marked_capacity) {
             uint32_t capacity = state->marked_capacity ? 2 * state->marked_capacity : 256;
             uint32_t *grown = realloc(state->marked, capacity * sizeof *grown);
-            if (grown == NULL)
-                return;
+            if (grown == NULL) return;
             state->marked = grown;
             state->marked_capacity = capacity;
         }
@@ -65,8 +60,7 @@ static void mark(struct emu_warp *warp, uint32_t slot, uint32_t value)
     state->marks[slot] = value;
 }
 
-static void unmark_before(struct emu_warp *warp, uint32_t group)
-{
+static void unmark_before(struct emu_warp *warp, uint32_t group) {
     struct emu_wgmma_state *state = warp->wgmma;
     uint32_t kept = 0;
 
@@ -81,45 +75,39 @@ static void unmark_before(struct emu_warp *warp, uint32_t group)
     warp->pending_registers = kept;
 }
 
-/* ---- the check of other instructions' registers ---- */
+// ---- the check of other instructions' registers ----
 
-static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot, bool written)
-{
+static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
+                   bool written) {
     uint32_t value = warp->wgmma->marks[slot & ~EMU_WIDE];
 
-    if (value == 0 || (!written && (value & READ_MARK)))
-        return;
+    if (value == 0 || (!written && (value & READ_MARK))) return;
     emu_report(warp, insn, EMU_REGISTER_HAZARD,
                "this %s a register that a wgmma still %s: no wgmma.wait_group has waited for it",
                written ? "writes" : "reads", value & READ_MARK ? "reads" : "accumulates into");
-    warp->wgmma->marks[slot & ~EMU_WIDE] = 1; /* once is enough; the next wait clears it */
+    warp->wgmma->marks[slot & ~EMU_WIDE] = 1;  // once is enough; the next wait clears it
 }
 
-static bool is_plain_move(const struct emu_insn *insn)
-{
+static bool is_plain_move(const struct emu_insn *insn) {
     return strncmp(insn->row->form, "mov.B32", 7) == 0;
 }
 
-/* Copies that the compiler makes between accumulators are no uses; the copy is pending too. */
-static void follow_move(struct emu_warp *warp, const struct emu_insn *insn)
-{
+// Copies that the compiler makes between accumulators are no uses; the copy is pending too.
+static void follow_move(struct emu_warp *warp, const struct emu_insn *insn) {
     uint32_t *marks = warp->wgmma->marks, from = marks[insn->op[1]];
 
-    if (from & READ_MARK)
-        from = 0;
+    if (from & READ_MARK) from = 0;
     if (from != 0)
         mark(warp, insn->op[0], from);
     else if (marks[insn->op[0]] != 0)
-        marks[insn->op[0]] = 1; /* a new value: group 0 is over by the next wait */
+        marks[insn->op[0]] = 1;  // a new value: group 0 is over by the next wait
 }
 
-void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask)
-{
+void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
     unsigned at = 0;
 
     (void)mask;
-    if (strncmp(insn->row->form, "wgmma", 5) == 0)
-        return;
+    if (strncmp(insn->row->form, "wgmma", 5) == 0) return;
     if (is_plain_move(insn)) {
         follow_move(warp, insn);
         return;
@@ -128,14 +116,24 @@ void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *ins
         uint32_t entry = *letter == '?' ? EMU_NO_PC : insn->op[at];
         switch (*letter) {
         case '?': continue;
-        case 'd': case 'e': case 'w': case 'I': case 'J': case 'r':
-            hazard(warp, insn, entry, true);
+        case 'd':
+        case 'e':
+        case 'w':
+        case 'I':
+        case 'J':
+        case 'r': hazard(warp, insn, entry, true); break;
+        case 'a':
+        case 'f':
+        case 'x':
+        case 'i':
+        case 'j':
+        case 's':
+            if (entry != EMU_NO_PC) hazard(warp, insn, entry, false);
             break;
-        case 'a': case 'f': case 'x': case 'i': case 'j': case 's':
-            if (entry != EMU_NO_PC)
-                hazard(warp, insn, entry, false);
-            break;
-        case 'V': case 'v': case 'U': case 'u':
+        case 'V':
+        case 'v':
+        case 'U':
+        case 'u':
             for (uint32_t i = 0; i < insn->op[entry]; i++)
                 hazard(warp, insn, insn->op[entry + 1 + i], *letter == 'V' || *letter == 'U');
             break;
@@ -155,27 +153,25 @@ void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *ins
     }
 }
 
-/* ---- four warps meet ---- */
+// ---- four warps meet ----
 
-static struct emu_warpgroup *group_of(struct emu_warp *warp)
-{
+static struct emu_warpgroup *group_of(struct emu_warp *warp) {
     return &warp->cta->warpgroups[warp->index / 4];
 }
 
-/* True for the warp that comes last; the others block until it has been here. */
-static bool all_here(struct emu_warp *warp, const struct emu_insn *insn, enum emu_step *result)
-{
+// True for the warp that comes last; the others block until it has been here.
+static bool all_here(struct emu_warp *warp, const struct emu_insn *insn, enum emu_step *result) {
     struct emu_warpgroup *group = group_of(warp);
     struct emu_split *split = emu_split(warp);
 
     *result = EMU_NEXT;
     if (emu_waiting(warp, WAIT_WARPGROUP)) {
-        if (group->generation == split->wait.generation)
-            *result = EMU_BLOCKED;
+        if (group->generation == split->wait.generation) *result = EMU_BLOCKED;
         return false;
     }
     if (group->arrived != 0 && group->pc != split->pc) {
-        emu_fatal(warp, insn, EMU_DIVERGENT, "the warps of a warpgroup execute different wgmma instructions");
+        emu_fatal(warp, insn, EMU_DIVERGENT,
+                  "the warps of a warpgroup execute different wgmma instructions");
         return false;
     }
     group->pc = split->pc;
@@ -191,18 +187,18 @@ static bool all_here(struct emu_warp *warp, const struct emu_insn *insn, enum em
     return true;
 }
 
-/* ---- the operation ---- */
+// ---- the operation ----
 
 static const uint8_t numbers[T_COUNT] = {
-    [T_F32] = TMG_F32, [T_F16] = TMG_F16, [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32, [T_E4M3] = TMG_E4M3,
-    [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8, [T_U8] = TMG_U8, [T_S32] = TMG_S32, [T_B1] = TMG_B1,
+    [T_F32] = TMG_F32,   [T_F16] = TMG_F16,   [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32,
+    [T_E4M3] = TMG_E4M3, [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8,     [T_U8] = TMG_U8,
+    [T_S32] = TMG_S32,   [T_B1] = TMG_B1,
 };
 
-/* aux: which operands there are */
+// aux: which operands there are
 enum { A_REGISTERS = 1, HAS_SCALES = 2, HAS_TRANSPOSES = 4 };
 
-static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct tmg_wgmma *op)
-{
+static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct tmg_wgmma *op) {
     int aux = insn->row->aux;
 
     *op = (struct tmg_wgmma){
@@ -224,9 +220,8 @@ static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct 
     }
 }
 
-/* The agent that reads shared memory for the open group; one for all its operations. */
-static void group_agent(struct emu_warp *warp, uint32_t *agent, uint32_t *time)
-{
+// The agent that reads shared memory for the open group; one for all its operations.
+static void group_agent(struct emu_warp *warp, uint32_t *agent, uint32_t *time) {
     struct emu_warpgroup *group = group_of(warp);
     uint32_t number = warp->wgmma->open, index = number % EMU_WGMMA_GROUPS;
 
@@ -243,63 +238,58 @@ struct reader {
     struct emu_toucher toucher;
 };
 
-static int touch(void *context, uint32_t address, uint32_t bytes)
-{
+static int touch(void *context, uint32_t address, uint32_t bytes) {
     struct reader *reader = context;
 
-    if (address < EMU_SMEM_RESERVED || address + bytes > reader->cta->smem_bytes)
-        return 1;
+    if (address < EMU_SMEM_RESERVED || address + bytes > reader->cta->smem_bytes) return 1;
     emu_shadow_touch(reader->cta, address, bytes, EMU_READ, &reader->toucher);
     return 0;
 }
 
-static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn, const struct tmg_wgmma *op,
-                           uint64_t a, uint64_t b)
-{
-    struct reader reader = {warp->cta, {.clock = &warp->clock, .async = true, .warp = warp, .insn = insn,
-                                        .what = "wgmma"}};
+static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
+                           const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
+    struct reader reader = {
+        warp->cta,
+        {.clock = &warp->clock, .async = true, .warp = warp, .insn = insn, .what = "wgmma"}};
     struct tmg_footprint footprint;
 
     group_agent(warp, &reader.toucher.agent, &reader.toucher.time);
     memset(&footprint, 0, sizeof footprint);
-    if (!op->a_in_registers)
-        tmg_wgmma_footprint(op, 0, a, &footprint);
+    if (!op->a_in_registers) tmg_wgmma_footprint(op, 0, a, &footprint);
     tmg_wgmma_footprint(op, 1, b, &footprint);
     tmg_footprint_each(&footprint, touch, &reader);
 }
 
-static void mark_registers(struct emu_warp *warp, const struct emu_insn *insn, const struct tmg_wgmma *op)
-{
+static void mark_registers(struct emu_warp *warp, const struct emu_insn *insn,
+                           const struct tmg_wgmma *op) {
     const uint32_t *d = insn->op + insn->op[0], *a = insn->op + insn->op[1];
     uint32_t value = warp->wgmma->open + 1;
 
-    for (uint32_t i = 0; i < d[0]; i++)
-        mark(warp, d[1 + i], value);
+    for (uint32_t i = 0; i < d[0]; i++) mark(warp, d[1 + i], value);
     for (uint32_t i = 0; op->a_in_registers && i < a[0]; i++)
         mark(warp, a[1 + i], value | READ_MARK);
 }
 
-static void multiply(struct emu_warp *warp, const struct emu_insn *insn)
-{
+static void multiply(struct emu_warp *warp, const struct emu_insn *insn) {
     struct emu_warp *first = warp - (warp->index & 3);
     const uint32_t *d = insn->op + insn->op[0];
     struct tmg_wgmma op;
-    struct tmg_wgmma_operands operands = {.smem = warp->cta->smem, .smem_bytes = warp->cta->smem_bytes};
+    struct tmg_wgmma_operands operands = {.smem = warp->cta->smem,
+                                          .smem_bytes = warp->cta->smem_bytes};
     unsigned lane = (unsigned)__builtin_ctz(warp->live);
     uint32_t bad;
 
     describe(warp, insn, &op);
     const char *wrong = tmg_wgmma_check(&op);
     if (wrong != NULL || d[0] != (uint32_t)tmg_wgmma_d_registers(&op)) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "wgmma: %s", wrong ? wrong : "wrong number of registers");
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "wgmma: %s",
+                  wrong ? wrong : "wrong number of registers");
         return;
     }
-    if (!op.a_in_registers)
-        operands.a_descriptor = emu_r64(warp, insn->op[1])[lane];
+    if (!op.a_in_registers) operands.a_descriptor = emu_r64(warp, insn->op[1])[lane];
     operands.b_descriptor = emu_r64(warp, insn->op[2])[lane];
     for (int w = 0; w < 4; w++) {
-        for (uint32_t i = 0; i < d[0]; i++)
-            operands.d[w][i] = emu_r32(first + w, d[1 + i]);
+        for (uint32_t i = 0; i < d[0]; i++) operands.d[w][i] = emu_r32(first + w, d[1 + i]);
         const uint32_t *a = insn->op + insn->op[1];
         for (uint32_t i = 0; op.a_in_registers && i < a[0] && i < 4; i++)
             operands.a[w][i] = emu_r32(first + w, a[1 + i]);
@@ -307,14 +297,11 @@ static void multiply(struct emu_warp *warp, const struct emu_insn *insn)
     if (emu_machine(warp)->check)
         touch_operands(warp, insn, &op, operands.a_descriptor, operands.b_descriptor);
     wrong = tmg_wgmma_run(&op, &operands, &bad);
-    if (wrong != NULL)
-        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "wgmma: %s (0x%x)", wrong, bad);
-    for (int w = 0; w < 4; w++)
-        mark_registers(first + w, insn, &op);
+    if (wrong != NULL) emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "wgmma: %s (0x%x)", wrong, bad);
+    for (int w = 0; w < 4; w++) mark_registers(first + w, insn, &op);
 }
 
-EMU_HANDLER(wgmma)
-{
+EMU_HANDLER(wgmma) {
     enum emu_step result = EMU_NEXT;
     struct emu_warp *first = warp - (warp->index & 3);
 
@@ -329,35 +316,29 @@ EMU_HANDLER(wgmma)
     if (state_of(warp) == NULL || !all_here(warp, insn, &result))
         return warp->wgmma ? result : EMU_NEXT;
     for (int w = 0; w < 4; w++)
-        if (state_of(first + w) == NULL)
-            return EMU_NEXT;
+        if (state_of(first + w) == NULL) return EMU_NEXT;
     multiply(warp, insn);
     return EMU_NEXT;
 }
 
-EMU_HANDLER(commit)
-{
+EMU_HANDLER(commit) {
     (void)insn;
     (void)mask;
-    if (state_of(warp) != NULL)
-        warp->wgmma->open++;
+    if (state_of(warp) != NULL) warp->wgmma->open++;
     return EMU_NEXT;
 }
 
-/* Groups before the last [allowed] ones are over: their reads happened before what comes now. */
-EMU_HANDLER(wait)
-{
+// Groups before the last [allowed] ones are over: their reads happened before what comes now.
+EMU_HANDLER(wait) {
     struct emu_wgmma_state *state = state_of(warp);
     struct emu_warpgroup *group = group_of(warp);
     uint32_t allowed = insn->op[0];
 
     (void)mask;
-    if (state == NULL || state->open < allowed)
-        return EMU_NEXT;
+    if (state == NULL || state->open < allowed) return EMU_NEXT;
     uint32_t done = state->open - allowed;
     for (uint32_t i = 0; i < EMU_WGMMA_GROUPS; i++) {
-        if (group->groups[i].number == 0 || group->groups[i].number > done)
-            continue;
+        if (group->groups[i].number == 0 || group->groups[i].number > done) continue;
         uint32_t agent = group->groups[i].agent, time = group->groups[i].time;
         if (warp->clock.seen[agent] < time)
             warp->clock.seen[agent] = warp->clock.async[agent] = time;
@@ -367,8 +348,7 @@ EMU_HANDLER(wait)
     return EMU_NEXT;
 }
 
-EMU_HANDLER(fence)
-{
+EMU_HANDLER(fence) {
     (void)warp;
     (void)insn;
     (void)mask;

@@ -1,5 +1,6 @@
-/* Decoded instructions: a dense array of small structs whose operands are slots of a warp's registers.
-   Constants, symbol addresses and special registers have slots too, so that every source reads alike. */
+// Decoded instructions: a dense array of small structs whose operands are slots of a warp's
+// registers. Constants, symbol addresses and special registers have slots too, so that every
+// source reads alike.
 #ifndef TMG_EMU_INSN_H
 #define TMG_EMU_INSN_H
 
@@ -10,18 +11,18 @@ enum { EMU_LANES = 32 };
 struct emu_warp;
 struct emu_insn;
 
-/* What an instruction tells the step loop. */
+// What an instruction tells the step loop.
 enum emu_step {
-    EMU_NEXT,    /* done; go on behind it */
-    EMU_JUMPED,  /* done; it has set the pc (or ended the lanes) itself */
-    EMU_BLOCKED, /* not done; call it again when something has changed */
-    EMU_YIELD    /* done, but polling: let others run first */
+    EMU_NEXT,     // done; go on behind it
+    EMU_JUMPED,   // done; it has set the pc (or ended the lanes) itself
+    EMU_BLOCKED,  // not done; call it again when something has changed
+    EMU_YIELD     // done, but polling: let others run first
 };
 
-/* Executes [insn] for the lanes of [mask]. */
+// Executes [insn] for the lanes of [mask].
 typedef enum emu_step emu_exec(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask);
 
-/* Flags: modifiers without a value. */
+// Flags: modifiers without a value.
 enum {
     F_FTZ = 1u << 0,
     F_SAT = 1u << 1,
@@ -33,12 +34,12 @@ enum {
     F_NOINC = 1u << 7,
     F_NOCOMPLETE = 1u << 8,
     F_PARITY = 1u << 9,
-    F_SHARED_CLUSTER = 1u << 10, /* .shared::cluster, address may name a peer */
-    F_CACHE_HINT = 1u << 11,     /* .L2::cache_hint: one more operand */
+    F_SHARED_CLUSTER = 1u << 10,  // .shared::cluster, address may name a peer
+    F_CACHE_HINT = 1u << 11,      // .L2::cache_hint: one more operand
     F_MULTICAST = 1u << 12,
     F_READ = 1u << 13,
     F_ALIGNED = 1u << 14,
-    F_CLOCK = 1u << 15,          /* reads %clock and friends: refresh them first */
+    F_CLOCK = 1u << 15,  // reads %clock and friends: refresh them first
     F_SHIFTAMT = 1u << 16,
     F_ABS = 1u << 17,
     F_REMOTE = 1u << 18,
@@ -52,58 +53,94 @@ enum {
 enum emu_sem { SEM_WEAK, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_VOLATILE };
 enum emu_scope { SCOPE_NONE, SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS };
 enum emu_cmp {
-    CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_LO, CMP_LS, CMP_HI, CMP_HS,
-    CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU, CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN
+    CMP_EQ,
+    CMP_NE,
+    CMP_LT,
+    CMP_LE,
+    CMP_GT,
+    CMP_GE,
+    CMP_LO,
+    CMP_LS,
+    CMP_HI,
+    CMP_HS,
+    CMP_EQU,
+    CMP_NEU,
+    CMP_LTU,
+    CMP_LEU,
+    CMP_GTU,
+    CMP_GEU,
+    CMP_NUM,
+    CMP_NAN
 };
 enum emu_word_op {
-    WORD_NONE, WORD_AND, WORD_OR, WORD_XOR, WORD_ADD, WORD_MIN, WORD_MAX, WORD_INC, WORD_DEC,
-    WORD_EXCH, WORD_CAS, WORD_POPC
+    WORD_NONE,
+    WORD_AND,
+    WORD_OR,
+    WORD_XOR,
+    WORD_ADD,
+    WORD_MIN,
+    WORD_MAX,
+    WORD_INC,
+    WORD_DEC,
+    WORD_EXCH,
+    WORD_CAS,
+    WORD_POPC
 };
-enum emu_round { ROUND_NONE, ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_RNA, ROUND_RNI, ROUND_RZI,
-                 ROUND_RMI, ROUND_RPI };
+enum emu_round {
+    ROUND_NONE,
+    ROUND_RN,
+    ROUND_RZ,
+    ROUND_RM,
+    ROUND_RP,
+    ROUND_RNA,
+    ROUND_RNI,
+    ROUND_RZI,
+    ROUND_RMI,
+    ROUND_RPI
+};
 
-enum { EMU_WIDE = 1u << 31 };   /* in an operand entry of any width: the register has 64 bits */
-enum { EMU_NEGATED = 1u << 31 };/* in a predicate entry */
+enum { EMU_WIDE = 1u << 31 };     // in an operand entry of any width: the register has 64 bits
+enum { EMU_NEGATED = 1u << 31 };  // in a predicate entry
 enum { EMU_NO_PC = UINT32_MAX };
 
 struct emu_insn {
     emu_exec *exec;
-    const uint32_t *op;    /* operand entries, in the order of the row's operand letters */
+    const uint32_t *op;  // operand entries, in the order of the row's operand letters
     const struct emu_op *row;
     uint32_t flags;
-    uint32_t line;         /* in the PTX */
+    uint32_t line;  // in the PTX
     const struct ptx_loc *loc;
-    uint32_t guard;        /* predicate; 0 is always true */
+    uint32_t guard;  // predicate; 0 is always true
     bool guard_negated;
-    uint8_t type[4];       /* enum ptx_type, in order of appearance */
+    uint8_t type[4];  // enum ptx_type, in order of appearance
     uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
-    uint16_t shape[3];     /* m, n, k of mma and wgmma */
-    uint32_t target;       /* of a branch, or of a call */
-    const struct ptx_function *function, *callee; /* that it is in, that it calls */
-    uint32_t join;         /* where lanes that part here meet again, EMU_NO_PC if nowhere */
+    uint16_t shape[3];                             // m, n, k of mma and wgmma
+    uint32_t target;                               // of a branch, or of a call
+    const struct ptx_function *function, *callee;  // that it is in, that it calls
+    uint32_t join;  // where lanes that part here meet again, EMU_NO_PC if nowhere
 };
 
-/* A row of an instruction table: one form of an instruction.
-   [form]: its words; {.x} is optional, capitals are classes of words (decode.c), {.X*} repeats.
-   [operands]: a letter each, see decode_operands.c. [aux]: for handlers that serve several rows. */
+// A row of an instruction table: one form of an instruction.
+// [form]: its words; {.x} is optional, capitals are classes of words (decode.c), {.X*} repeats.
+// [operands]: a letter each, see decode_operands.c. [aux]: for handlers that serve several rows.
 struct emu_op {
     const char *form, *operands;
     emu_exec *exec;
     int aux;
 };
 
-extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_ops_half[], emu_ops_convert[],
-    emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[], emu_ops_control[],
-    emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[], emu_ops_tensor[],
-    emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[];
+extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_ops_half[],
+    emu_ops_convert[], emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[],
+    emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
+    emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[];
 
-/* ---- slots filled before a warp starts ---- */
+// ---- slots filled before a warp starts ----
 
 enum emu_constant_kind {
-    CONSTANT_BITS,    /* value */
-    CONSTANT_SYMBOL,  /* address of symbol, + value */
-    CONSTANT_GENERIC, /* the same as a generic address */
-    CONSTANT_SPECIAL  /* special register number value */
+    CONSTANT_BITS,     // value
+    CONSTANT_SYMBOL,   // address of symbol, + value
+    CONSTANT_GENERIC,  // the same as a generic address
+    CONSTANT_SPECIAL   // special register number value
 };
 
 struct emu_constant {
@@ -120,15 +157,15 @@ struct emu_module {
     uint32_t code_count;
     struct emu_constant *constants;
     uint32_t constant_count, constant_capacity;
-    uint32_t slot_count;      /* of a warp's register file, constants included */
-    uint64_t image_address;   /* of .global and .const data in the memory bound last */
+    uint32_t slot_count;     // of a warp's register file, constants included
+    uint64_t image_address;  // of .global and .const data in the memory bound last
     struct emu_memory *image_memory;
 };
 
-/* Decodes all functions of module->tree; leaves by lexer->fail on what isn't implemented. */
+// Decodes all functions of module->tree; leaves by lexer->fail on what isn't implemented.
 void emu_decode(struct ptx_lexer *lexer, struct emu_module *module);
 
-/* ---- between the files of decode ---- */
+// ---- between the files of decode ----
 
 struct emu_decoder {
     struct ptx_lexer *lexer;
@@ -139,36 +176,59 @@ struct emu_decoder {
     uint32_t entry_count;
 };
 
-/* Matches the statement's words against row->form and fills [insn]'s modifiers. */
+// Matches the statement's words against row->form and fills [insn]'s modifiers.
 bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statement,
                     struct emu_insn *insn);
-/* Whether the operands' kinds suit row->operands. */
+// Whether the operands' kinds suit row->operands.
 bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
                         const struct emu_insn *insn);
-/* Fills insn->op; fails with a message where a type doesn't fit. */
-void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row, struct emu_insn *insn);
+// Fills insn->op; fails with a message where a type doesn't fit.
+void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
+                         struct emu_insn *insn);
 _Noreturn void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at,
                                const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* pc of label [name] as seen by [statement], or EMU_NO_PC. */
+// pc of label [name] as seen by [statement], or EMU_NO_PC.
 uint32_t emu_find_label(const struct ptx_function *function, const struct ptx_statement *statement,
                         const char *name, struct ptx_symbol **label);
-/* Fills insn->join for the function's divergent branches (cfg.c). */
+// Fills insn->join for the function's divergent branches (cfg.c).
 void emu_find_joins(struct emu_decoder *decoder);
 
-/* Special registers. */
+// Special registers.
 enum emu_special {
-    SPECIAL_TID, SPECIAL_NTID = SPECIAL_TID + 3, SPECIAL_CTAID = SPECIAL_NTID + 3,
-    SPECIAL_NCTAID = SPECIAL_CTAID + 3, SPECIAL_CLUSTERID = SPECIAL_NCTAID + 3,
-    SPECIAL_NCLUSTERID = SPECIAL_CLUSTERID + 3, SPECIAL_CLUSTER_CTAID = SPECIAL_NCLUSTERID + 3,
+    SPECIAL_TID,
+    SPECIAL_NTID = SPECIAL_TID + 3,
+    SPECIAL_CTAID = SPECIAL_NTID + 3,
+    SPECIAL_NCTAID = SPECIAL_CTAID + 3,
+    SPECIAL_CLUSTERID = SPECIAL_NCTAID + 3,
+    SPECIAL_NCLUSTERID = SPECIAL_CLUSTERID + 3,
+    SPECIAL_CLUSTER_CTAID = SPECIAL_NCLUSTERID + 3,
     SPECIAL_CLUSTER_NCTAID = SPECIAL_CLUSTER_CTAID + 3,
-    SPECIAL_CLUSTER_CTARANK = SPECIAL_CLUSTER_NCTAID + 3, SPECIAL_CLUSTER_NCTARANK,
-    SPECIAL_IS_EXPLICIT_CLUSTER, SPECIAL_LANEID, SPECIAL_WARPID, SPECIAL_NWARPID, SPECIAL_SMID,
-    SPECIAL_NSMID, SPECIAL_GRIDID, SPECIAL_LANEMASK_EQ, SPECIAL_LANEMASK_LE, SPECIAL_LANEMASK_LT,
-    SPECIAL_LANEMASK_GE, SPECIAL_LANEMASK_GT, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM,
-    SPECIAL_ZERO, SPECIAL_WARP_SIZE, SPECIAL_CLOCK, SPECIAL_CLOCK_HI, SPECIAL_CLOCK64,
-    SPECIAL_GLOBALTIMER, SPECIAL_GLOBALTIMER_LO, SPECIAL_GLOBALTIMER_HI
+    SPECIAL_CLUSTER_CTARANK = SPECIAL_CLUSTER_NCTAID + 3,
+    SPECIAL_CLUSTER_NCTARANK,
+    SPECIAL_IS_EXPLICIT_CLUSTER,
+    SPECIAL_LANEID,
+    SPECIAL_WARPID,
+    SPECIAL_NWARPID,
+    SPECIAL_SMID,
+    SPECIAL_NSMID,
+    SPECIAL_GRIDID,
+    SPECIAL_LANEMASK_EQ,
+    SPECIAL_LANEMASK_LE,
+    SPECIAL_LANEMASK_LT,
+    SPECIAL_LANEMASK_GE,
+    SPECIAL_LANEMASK_GT,
+    SPECIAL_DYNAMIC_SMEM,
+    SPECIAL_TOTAL_SMEM,
+    SPECIAL_ZERO,
+    SPECIAL_WARP_SIZE,
+    SPECIAL_CLOCK,
+    SPECIAL_CLOCK_HI,
+    SPECIAL_CLOCK64,
+    SPECIAL_GLOBALTIMER,
+    SPECIAL_GLOBALTIMER_LO,
+    SPECIAL_GLOBALTIMER_HI
 };
-/* Number of special register [name] and its width in bits; -1 if there is none. */
+// Number of special register [name] and its width in bits; -1 if there is none.
 int emu_special_find(const char *name, bool *wide);
 
 #endif

@@ -1,5 +1,5 @@
-/* A launch: checks what was asked for against the entry and the limits, then builds clusters to run.
-   A cluster's CTAs live together; clusters come one after another unless they wait for each other. */
+// A launch: checks what was asked for against the entry and the limits, then builds clusters to
+// run, whose CTAs live together.
 #include "runtime/emu/async.h"
 #include "runtime/emu/mbarrier.h"
 #include "runtime/emu/wgmma.h"
@@ -10,19 +10,17 @@
 
 enum { ASYNC_AGENTS = 512, DEFAULT_SMS = 4 };
 
-/* ---- modules ---- */
+// ---- modules ----
 
 int emu_module_parse(const char *name, const char *text, size_t length, struct emu_module **out,
-                     struct emu_error *error)
-{
+                     struct emu_error *error) {
     struct emu_module *module = calloc(1, sizeof *module);
     struct ptx_lexer lexer = {.error = error};
     jmp_buf fail;
 
     *out = NULL;
     snprintf(error->text, sizeof error->text, "out of memory");
-    if (module == NULL)
-        return -1;
+    if (module == NULL) return -1;
     lexer.fail = module->tree.arena.fail = &fail;
     if (setjmp(fail) != 0) {
         emu_module_free(module);
@@ -37,55 +35,44 @@ int emu_module_parse(const char *name, const char *text, size_t length, struct e
     return 0;
 }
 
-void emu_module_free(struct emu_module *module)
-{
-    if (module == NULL)
-        return;
+void emu_module_free(struct emu_module *module) {
+    if (module == NULL) return;
     emu_arena_free(&module->tree.arena);
     free(module);
 }
 
-const char *emu_module_entry(const struct emu_module *module, size_t index)
-{
+const char *emu_module_entry(const struct emu_module *module, size_t index) {
     for (const struct ptx_function *f = module->tree.functions; f != NULL; f = f->next)
-        if (f->entry && f->defined && index-- == 0)
-            return f->name;
+        if (f->entry && f->defined && index-- == 0) return f->name;
     return NULL;
 }
 
-static const struct ptx_function *find_entry(const struct emu_module *module, const char *name)
-{
+static const struct ptx_function *find_entry(const struct emu_module *module, const char *name) {
     for (const struct ptx_function *f = module->tree.functions; f != NULL; f = f->next)
-        if (f->entry && f->defined && strcmp(f->name, name) == 0)
-            return f;
+        if (f->entry && f->defined && strcmp(f->name, name) == 0) return f;
     return NULL;
 }
 
-int emu_entry_params(const struct emu_module *module, const char *entry)
-{
+int emu_entry_params(const struct emu_module *module, const char *entry) {
     const struct ptx_function *function = find_entry(module, entry);
 
     return function == NULL ? -1 : (int)function->param_count;
 }
 
-size_t emu_entry_param_size(const struct emu_module *module, const char *entry, int index)
-{
+size_t emu_entry_param_size(const struct emu_module *module, const char *entry, int index) {
     const struct ptx_function *function = find_entry(module, entry);
 
-    if (function == NULL || index < 0 || (uint32_t)index >= function->param_count)
-        return 0;
+    if (function == NULL || index < 0 || (uint32_t)index >= function->param_count) return 0;
     return function->params[index]->bytes;
 }
 
-/* ---- .global and .const variables ---- */
+// ---- .global and .const variables ----
 
 static uint64_t symbol_address(const struct emu_machine *machine, const struct emu_cta *cta,
-                               const struct ptx_symbol *symbol, bool generic)
-{
+                               const struct ptx_symbol *symbol, bool generic) {
     uint64_t offset = symbol->offset;
 
-    if (symbol->kind == SYM_FUNCTION)
-        return symbol->function->first_pc;
+    if (symbol->kind == SYM_FUNCTION) return symbol->function->first_pc;
     switch (symbol->space) {
     case SPACE_SHARED:
         offset = symbol->external ? cta->dynamic_offset : EMU_SMEM_RESERVED + symbol->offset;
@@ -97,24 +84,22 @@ static uint64_t symbol_address(const struct emu_machine *machine, const struct e
     }
 }
 
-static int bind_globals(struct emu_machine *machine, struct emu_error *error)
-{
+static int bind_globals(struct emu_machine *machine, struct emu_error *error) {
     struct emu_module *module = machine->module;
 
-    if (module->tree.global_bytes == 0 || module->image_memory == machine->memory)
-        return 0;
+    if (module->tree.global_bytes == 0 || module->image_memory == machine->memory) return 0;
     module->image_address =
         emu_memory_alloc(machine->memory, module->tree.global_bytes, "the module's variables");
     if (module->image_address == 0) {
-        snprintf(error->text, sizeof error->text, "no memory for the module's %llu bytes of variables",
+        snprintf(error->text, sizeof error->text,
+                 "no memory for the module's %llu bytes of variables",
                  (unsigned long long)module->tree.global_bytes);
         return -1;
     }
     module->image_memory = machine->memory;
     emu_memory_fill(machine->memory, module->image_address, 0, module->tree.global_bytes);
     for (struct ptx_global_data *data = module->tree.globals; data != NULL; data = data->next) {
-        if (data->bytes == NULL)
-            continue;
+        if (data->bytes == NULL) continue;
         uint64_t at = module->image_address + data->symbol->offset;
         emu_memory_write(machine->memory, at, data->bytes, data->symbol->bytes);
         for (struct ptx_relocation *r = data->relocations; r != NULL; r = r->next) {
@@ -125,16 +110,16 @@ static int bind_globals(struct emu_machine *machine, struct emu_error *error)
     return 0;
 }
 
-/* ---- warps ---- */
+// ---- warps ----
 
-static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum emu_special number)
-{
+static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum emu_special number) {
     const struct emu_cta *cta = warp->cta;
     const struct emu_cluster *cluster = cta->cluster;
     const struct emu_machine *machine = cluster->machine;
     unsigned thread = warp->index * EMU_LANES + lane, axis;
     const unsigned *block = machine->block, *size = machine->cluster_size;
-    unsigned tid[3] = {thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1]};
+    unsigned tid[3] = {thread % block[0], thread / block[0] % block[1],
+                       thread / block[0] / block[1]};
     unsigned within[3] = {cta->rank % size[0], cta->rank / size[0] % size[1],
                           cta->rank / size[0] / size[1]};
 
@@ -180,8 +165,7 @@ static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum e
     }
 }
 
-static void fill_constant(struct emu_warp *warp, const struct emu_constant *constant)
-{
+static void fill_constant(struct emu_warp *warp, const struct emu_constant *constant) {
     uint64_t value = constant->value;
 
     if (constant->kind == CONSTANT_SYMBOL)
@@ -193,17 +177,16 @@ static void fill_constant(struct emu_warp *warp, const struct emu_constant *cons
     }
 }
 
-void emu_refresh_clocks(struct emu_warp *warp)
-{
+void emu_refresh_clocks(struct emu_warp *warp) {
     const struct emu_module *module = emu_machine(warp)->module;
 
     for (uint32_t i = 0; i < module->constant_count; i++)
-        if (module->constants[i].kind == CONSTANT_SPECIAL && module->constants[i].value >= SPECIAL_CLOCK)
+        if (module->constants[i].kind == CONSTANT_SPECIAL &&
+            module->constants[i].value >= SPECIAL_CLOCK)
             fill_constant(warp, &module->constants[i]);
 }
 
-static int start_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index, uint32_t agent)
-{
+static int start_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index, uint32_t agent) {
     const struct emu_machine *machine = cta->cluster->machine;
     const struct emu_module *module = machine->module;
     unsigned threads = cta->threads - index * EMU_LANES;
@@ -230,8 +213,7 @@ static int start_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index
     return 0;
 }
 
-static void free_warp(struct emu_warp *warp)
-{
+static void free_warp(struct emu_warp *warp) {
     emu_joins_free(warp);
     emu_wgmma_free(warp);
     free(warp->regs);
@@ -242,10 +224,9 @@ static void free_warp(struct emu_warp *warp)
     emu_clock_free(&warp->observed);
 }
 
-/* ---- CTAs and clusters ---- */
+// ---- CTAs and clusters ----
 
-static uint32_t dynamic_offset(const struct emu_module *module)
-{
+static uint32_t dynamic_offset(const struct emu_module *module) {
     uint64_t align = 16, at = EMU_SMEM_RESERVED + module->tree.shared_bytes;
 
     for (const struct ptx_symbol *s = module->tree.symbols; s != NULL; s = s->next)
@@ -254,13 +235,11 @@ static uint32_t dynamic_offset(const struct emu_module *module)
     return (uint32_t)((at + align - 1) & ~(align - 1));
 }
 
-static int start_barrier(struct emu_cluster *cluster, struct emu_named_barrier *barrier)
-{
+static int start_barrier(struct emu_cluster *cluster, struct emu_named_barrier *barrier) {
     return emu_clock_new(cluster, &barrier->clock) || emu_clock_new(cluster, &barrier->released);
 }
 
-static int start_cta(struct emu_cluster *cluster, unsigned rank)
-{
+static int start_cta(struct emu_cluster *cluster, unsigned rank) {
     struct emu_machine *machine = cluster->machine;
     struct emu_cta *cta = &cluster->ctas[rank];
     const unsigned *size = machine->cluster_size;
@@ -268,8 +247,7 @@ static int start_cta(struct emu_cluster *cluster, unsigned rank)
 
     cta->cluster = cluster;
     cta->rank = rank;
-    for (int i = 0; i < 3; i++)
-        cta->id[i] = cluster->id[i] * size[i] + within[i];
+    for (int i = 0; i < 3; i++) cta->id[i] = cluster->id[i] * size[i] + within[i];
     cta->threads = cta->live_threads = machine->block[0] * machine->block[1] * machine->block[2];
     cta->warp_count = cta->live_warps = (cta->threads + EMU_LANES - 1) / EMU_LANES;
     cta->dynamic_offset = dynamic_offset(machine->module);
@@ -280,18 +258,16 @@ static int start_cta(struct emu_cluster *cluster, unsigned rank)
     cta->shadow = emu_shadow_new(cta->smem_bytes);
     if (cta->smem == NULL || cta->warps == NULL || cta->warpgroups == NULL || cta->shadow == NULL)
         return -1;
-    memset(cta->smem, 0xff, cta->smem_bytes + 64); /* NaN in every format: what is not written shows */
+    memset(cta->smem, 0xff,
+           cta->smem_bytes + 64);  // NaN in every format: what is not written shows
     for (int i = 0; i < EMU_NAMED_BARRIERS; i++)
-        if (start_barrier(cluster, &cta->barriers[i]))
-            return -1;
+        if (start_barrier(cluster, &cta->barriers[i])) return -1;
     for (unsigned i = 0; i < cta->warp_count; i++)
-        if (start_warp(&cta->warps[i], cta, i, rank * cta->warp_count + i))
-            return -1;
+        if (start_warp(&cta->warps[i], cta, i, rank * cta->warp_count + i)) return -1;
     return 0;
 }
 
-struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
-{
+struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index) {
     const unsigned *size = machine->cluster_size;
     unsigned count = size[0] * size[1] * size[2];
     unsigned threads = machine->block[0] * machine->block[1] * machine->block[2];
@@ -301,6 +277,7 @@ struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
     if (cluster != NULL) {
         uint64_t x = machine->grid[0] / size[0], y = machine->grid[1] / size[1];
         cluster->machine = machine;
+        cluster->number = (uint32_t)index;
         cluster->id[0] = (unsigned)(index % x);
         cluster->id[1] = (unsigned)(index / x % y);
         cluster->id[2] = (unsigned)(index / x / y);
@@ -312,9 +289,8 @@ struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
         cluster->ctas = calloc(count, sizeof *cluster->ctas);
         cluster->agent_times = calloc(cluster->agent_capacity, sizeof *cluster->agent_times);
         failed = cluster->ctas == NULL || cluster->agent_times == NULL ||
-                 start_barrier(cluster, &cluster->barrier);
-        for (unsigned i = 0; i < count && !failed; i++)
-            failed = start_cta(cluster, i);
+                 start_barrier(cluster, &cluster->barrier) || emu_order_start(cluster);
+        for (unsigned i = 0; i < count && !failed; i++) failed = start_cta(cluster, i);
     }
     if (failed) {
         emu_report_machine(machine, EMU_BAD_LAUNCH, "out of memory");
@@ -324,24 +300,20 @@ struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
     return cluster;
 }
 
-static void free_barrier(struct emu_named_barrier *barrier)
-{
+static void free_barrier(struct emu_named_barrier *barrier) {
     emu_clock_free(&barrier->clock);
     emu_clock_free(&barrier->released);
 }
 
-void emu_cluster_delete(struct emu_cluster *cluster)
-{
-    if (cluster == NULL)
-        return;
+void emu_cluster_delete(struct emu_cluster *cluster) {
+    if (cluster == NULL) return;
     emu_async_free_all(cluster);
     for (unsigned i = 0; cluster->ctas != NULL && i < cluster->cta_count; i++) {
         struct emu_cta *cta = &cluster->ctas[i];
         emu_mbarriers_free(cta);
         for (unsigned w = 0; cta->warps != NULL && w < cta->warp_count; w++)
             free_warp(&cta->warps[w]);
-        for (int b = 0; b < EMU_NAMED_BARRIERS; b++)
-            free_barrier(&cta->barriers[b]);
+        for (int b = 0; b < EMU_NAMED_BARRIERS; b++) free_barrier(&cta->barriers[b]);
         free(cta->smem);
         free(cta->warps);
         free(cta->warpgroups);
@@ -351,13 +323,21 @@ void emu_cluster_delete(struct emu_cluster *cluster)
     emu_syncs_free(cluster);
     free(cluster->ctas);
     free(cluster->agent_times);
+    free(cluster->known);
     free(cluster);
 }
 
-/* ---- launches ---- */
+void emu_clusters_delete(struct emu_machine *machine) {
+    while (machine->clusters != NULL) {
+        struct emu_cluster *next = machine->clusters->next;
+        emu_cluster_delete(machine->clusters);
+        machine->clusters = next;
+    }
+}
 
-static int refuse(struct emu_error *error, const char *format, ...)
-{
+// ---- launches ----
+
+static int refuse(struct emu_error *error, const char *format, ...) {
     va_list arguments;
 
     va_start(arguments, format);
@@ -366,8 +346,7 @@ static int refuse(struct emu_error *error, const char *format, ...)
     return -1;
 }
 
-static int set_dimensions(struct emu_machine *machine, struct emu_error *error)
-{
+static int set_dimensions(struct emu_machine *machine, struct emu_error *error) {
     const struct emu_launch *launch = machine->launch;
     const struct ptx_function *entry = machine->entry;
     uint64_t threads = 1, ctas = 1, cluster = 1;
@@ -376,13 +355,13 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error)
         static const char axis[] = "xyz";
         machine->grid[i] = launch->grid[i] ? launch->grid[i] : 1;
         machine->block[i] = launch->block[i] ? launch->block[i] : 1;
-        machine->cluster_size[i] = launch->cluster[i] ? launch->cluster[i]
-                                   : entry->cluster[i] ? entry->cluster[i] : 1;
+        machine->cluster_size[i] = launch->cluster[i]  ? launch->cluster[i]
+                                   : entry->cluster[i] ? entry->cluster[i]
+                                                       : 1;
         threads *= machine->block[i];
         ctas *= machine->grid[i];
         cluster *= machine->cluster_size[i];
-        if (threads > 1024)
-            return refuse(error, "a block has more than 1024 threads");
+        if (threads > 1024) return refuse(error, "a block has more than 1024 threads");
         if (entry->reqntid[i] && entry->reqntid[i] != machine->block[i])
             return refuse(error, "block.%c is %u, but %s requires %u", axis[i], machine->block[i],
                           entry->name, entry->reqntid[i]);
@@ -394,36 +373,36 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error)
                           machine->grid[i], machine->cluster_size[i]);
     }
     if (cluster > 16)
-        return refuse(error, "a cluster of %llu CTAs; the limit is 16", (unsigned long long)cluster);
-    if (entry->maxntid[0] && threads > (uint64_t)entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2])
+        return refuse(error, "a cluster of %llu CTAs; the limit is 16",
+                      (unsigned long long)cluster);
+    if (entry->maxntid[0] &&
+        threads > (uint64_t)entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2])
         return refuse(error, "a block of %llu threads; %s allows %u", (unsigned long long)threads,
                       entry->name, entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2]);
     machine->cluster_total = ctas / cluster;
     return 0;
 }
 
-static int set_params(struct emu_machine *machine, struct emu_error *error)
-{
+static int set_params(struct emu_machine *machine, struct emu_error *error) {
     const struct emu_launch *launch = machine->launch;
     const struct ptx_function *entry = machine->entry;
 
     if (launch->param_count != entry->param_count)
-        return refuse(error, "%s takes %u parameters, %zu were given", entry->name, entry->param_count,
-                      launch->param_count);
+        return refuse(error, "%s takes %u parameters, %zu were given", entry->name,
+                      entry->param_count, launch->param_count);
     machine->params = calloc(1, entry->param_bytes + 128);
-    if (machine->params == NULL)
-        return refuse(error, "out of memory");
+    if (machine->params == NULL) return refuse(error, "out of memory");
     for (uint32_t i = 0; i < entry->param_count; i++)
-        memcpy(machine->params + entry->params[i]->offset, launch->params[i], entry->params[i]->bytes);
+        memcpy(machine->params + entry->params[i]->offset, launch->params[i],
+               entry->params[i]->bytes);
     return 0;
 }
 
-int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch, struct emu_result *result,
-                   struct emu_error *error)
-{
+int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
+                   struct emu_result *result, struct emu_error *error) {
     struct emu_module *module = (struct emu_module *)(uintptr_t)launch->module;
-    struct emu_machine machine = {.memory = memory, .launch = launch, .module = module,
-                                  .check = !launch->unchecked};
+    struct emu_machine machine = {
+        .memory = memory, .launch = launch, .module = module, .check = !launch->unchecked};
 
     *result = (struct emu_result){0};
     machine.entry = find_entry(module, launch->entry);
@@ -435,14 +414,10 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch, s
                       (unsigned long long)smem - EMU_SMEM_RESERVED, launch->dynamic_smem,
                       EMU_SMEM_MAX - EMU_SMEM_RESERVED);
     machine.max_steps = launch->max_steps ? launch->max_steps : UINT64_C(2000000000);
-    if (set_dimensions(&machine, error) || bind_globals(&machine, error) || set_params(&machine, error))
+    if (set_dimensions(&machine, error) || bind_globals(&machine, error) ||
+        set_params(&machine, error))
         return -1;
-    emu_run(&machine);
-    while (machine.clusters != NULL) {
-        struct emu_cluster *next = machine.clusters->next;
-        emu_cluster_delete(machine.clusters);
-        machine.clusters = next;
-    }
+    emu_grid_run(&machine);
     free(machine.params);
     result->reports = machine.reports;
     result->report_count = machine.report_count;
@@ -451,10 +426,8 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch, s
     return 0;
 }
 
-void emu_result_free(struct emu_result *result)
-{
-    for (size_t i = 0; i < result->report_count; i++)
-        free(result->reports[i].text);
+void emu_result_free(struct emu_result *result) {
+    for (size_t i = 0; i < result->report_count; i++) free(result->reports[i].text);
     free(result->reports);
     *result = (struct emu_result){0};
 }

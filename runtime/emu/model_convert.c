@@ -290,7 +290,8 @@ static uint64_t convert(const struct tmg_cvt *cvt, uint64_t bits) {
 uint64_t tmg_cvt_scalar(const struct tmg_cvt *cvt, uint64_t bits) {
     bool floats = formats[cvt->to].is_float && formats[cvt->from].is_float;
     uint64_t kept;
-    if (floats && unpack(cvt->from, bits).kind == KIND_NAN && keeps_nan(cvt, bits, &kept)) return kept;
+    if (floats && unpack(cvt->from, bits).kind == KIND_NAN && keeps_nan(cvt, bits, &kept))
+        return kept;
     return convert(cvt, bits);
 }
 

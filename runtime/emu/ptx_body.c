@@ -1,11 +1,10 @@
-/* The body of a PTX function: registers, labels, nested scopes, statements and their operands.
-   Statements keep their words unjudged; decode.c knows which instructions exist. */
+// The body of a PTX function: registers, labels, nested scopes, statements and their operands.
+// Statements keep their words unjudged; decode.c knows which instructions exist.
 #include "runtime/emu/ptx.h"
 
 #include <string.h>
 
-static _Noreturn void expected(struct ptx_parser *parser, const char *what)
-{
+static _Noreturn void expected(struct ptx_parser *parser, const char *what) {
     struct ptx_token *token = &parser->lexer->token;
 
     ptx_lex_fail(parser->lexer, token->line, token->column, "expected %s, found '%s%.*s'", what,
@@ -13,20 +12,17 @@ static _Noreturn void expected(struct ptx_parser *parser, const char *what)
                  token->kind == PTX_END ? "" : token->at);
 }
 
-/* ---- registers ---- */
+// ---- registers ----
 
-/* How many slots a register takes; a slot is a row of 32 lanes of 32 bits. */
-static uint32_t slots_of(enum ptx_type type)
-{
+// How many slots a register takes; a slot is a row of 32 lanes of 32 bits.
+static uint32_t slots_of(enum ptx_type type) {
     return ptx_type_bytes(type) > 8 ? 4 : ptx_type_bytes(type) > 4 ? 2 : 1;
 }
 
-static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigned vector)
-{
+static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigned vector) {
     struct ptx_token token = parser->lexer->token;
 
-    if (token.kind != PTX_NAME)
-        expected(parser, "a register's name");
+    if (token.kind != PTX_NAME) expected(parser, "a register's name");
     struct ptx_symbol *symbol = ptx_scope_add(parser, token.at, token.length, SYM_REGISTER);
     ptx_lex_next(parser->lexer);
     symbol->type = type;
@@ -36,8 +32,7 @@ static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigne
         symbol->ranged = true;
         uint64_t count = ptx_expect_integer(parser, "the number of registers");
         ptx_expect(parser, '>');
-        if (count > 1u << 20)
-            expected(parser, "at most 2^20 registers before this");
+        if (count > 1u << 20) expected(parser, "at most 2^20 registers before this");
         symbol->count = (uint32_t)count;
     }
     uint32_t *next = type == T_PRED ? &parser->tree->pred_count : &parser->tree->slot_count;
@@ -45,8 +40,7 @@ static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigne
     *next += symbol->count * vector * slots_of(type);
 }
 
-static void parse_registers(struct ptx_parser *parser)
-{
+static void parse_registers(struct ptx_parser *parser) {
     unsigned vector = 1;
 
     if (ptx_accept_directive(parser, "v2"))
@@ -54,9 +48,9 @@ static void parse_registers(struct ptx_parser *parser)
     else if (ptx_accept_directive(parser, "v4"))
         vector = 4;
     struct ptx_token token = parser->lexer->token;
-    enum ptx_type type = token.kind == PTX_DIRECTIVE ? ptx_type_find(token.at, token.length) : T_NONE;
-    if (type == T_NONE)
-        expected(parser, "a register type");
+    enum ptx_type type =
+        token.kind == PTX_DIRECTIVE ? ptx_type_find(token.at, token.length) : T_NONE;
+    if (type == T_NONE) expected(parser, "a register type");
     ptx_lex_next(parser->lexer);
     do {
         add_registers(parser, type, vector);
@@ -64,28 +58,24 @@ static void parse_registers(struct ptx_parser *parser)
     ptx_expect(parser, ';');
 }
 
-/* ---- operands ---- */
+// ---- operands ----
 
 static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand, unsigned depth);
 
 static void parse_list(struct ptx_parser *parser, struct ptx_operand *operand, char close,
-                       unsigned depth)
-{
+                       unsigned depth) {
     enum { MOST = 512 };
     struct ptx_operand *list = NULL;
     uint32_t count = 0, capacity = 0;
 
-    if (depth > 4)
-        expected(parser, "at most 4 nested operand lists");
+    if (depth > 4) expected(parser, "at most 4 nested operand lists");
     do {
-        if (count == MOST)
-            expected(parser, "at most 512 operands in a list");
+        if (count == MOST) expected(parser, "at most 512 operands in a list");
         if (count == capacity) {
             uint32_t wanted = capacity ? 4 * capacity : 4;
             struct ptx_operand *grown =
                 emu_arena_alloc(&parser->tree->arena, wanted * sizeof *grown);
-            if (list != NULL)
-                memcpy(grown, list, count * sizeof *grown);
+            if (list != NULL) memcpy(grown, list, count * sizeof *grown);
             list = grown;
             capacity = wanted;
         }
@@ -96,9 +86,8 @@ static void parse_list(struct ptx_parser *parser, struct ptx_operand *operand, c
     operand->count = count;
 }
 
-/* %rd1, %rd1+16, smem+4, %p1|%p2, {..} element .x of a vector register, or a name not yet known */
-static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand)
-{
+// %rd1, %rd1+16, smem+4, %p1|%p2, {..} element .x of a vector register, or a name not yet known
+static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand) {
     struct ptx_token token = parser->lexer->token;
     uint32_t index;
 
@@ -108,8 +97,8 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand)
     if (token.length == 1 && *token.at == '_') {
         operand->kind = OPERAND_SINK;
     } else if (symbol == NULL) {
-        operand->kind = *token.at == '%' || ptx_token_is(&token, "WARP_SZ") ? OPERAND_SPECIAL
-                                                                          : OPERAND_NAME;
+        operand->kind =
+            *token.at == '%' || ptx_token_is(&token, "WARP_SZ") ? OPERAND_SPECIAL : OPERAND_NAME;
     } else if (symbol->kind == SYM_REGISTER) {
         if (symbol->vector != 1)
             ptx_lex_fail(parser->lexer, token.line, token.column,
@@ -121,19 +110,16 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand)
         operand->kind = OPERAND_SYMBOL;
         operand->symbol = symbol;
     }
-    if (parser->lexer->token.kind != PTX_PUNCT)
-        return;
+    if (parser->lexer->token.kind != PTX_PUNCT) return;
     if (parser->lexer->token.punct == '+' || parser->lexer->token.punct == '-') {
         bool minus = ptx_accept(parser, '-');
-        if (!minus)
-            ptx_expect(parser, '+');
+        if (!minus) ptx_expect(parser, '+');
         int64_t offset = (int64_t)ptx_expect_integer(parser, "an offset");
         operand->offset = minus ? -offset : offset;
     }
 }
 
-static void parse_number(struct ptx_parser *parser, struct ptx_operand *operand, bool minus)
-{
+static void parse_number(struct ptx_parser *parser, struct ptx_operand *operand, bool minus) {
     struct ptx_token token = parser->lexer->token;
 
     ptx_lex_next(parser->lexer);
@@ -141,22 +127,19 @@ static void parse_number(struct ptx_parser *parser, struct ptx_operand *operand,
     operand->kind = token.kind == PTX_INTEGER   ? OPERAND_INT
                     : token.kind == PTX_FLOAT32 ? OPERAND_F32
                                                 : OPERAND_F64;
-    if (!minus)
-        return;
+    if (!minus) return;
     if (token.kind == PTX_INTEGER)
         operand->value = -token.value;
     else
         operand->value ^= token.kind == PTX_FLOAT32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
 }
 
-static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand, unsigned depth)
-{
+static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand, unsigned depth) {
     struct ptx_lexer *lexer = parser->lexer;
 
     operand->line = lexer->token.line;
     operand->column = lexer->token.column;
-    if (ptx_accept(parser, '!'))
-        operand->negated = true;
+    if (ptx_accept(parser, '!')) operand->negated = true;
     bool minus = ptx_accept(parser, '-');
     if (lexer->token.kind == PTX_INTEGER || lexer->token.kind == PTX_FLOAT32 ||
         lexer->token.kind == PTX_FLOAT64) {
@@ -171,32 +154,32 @@ static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand
         parse_list(parser, operand, '}', depth);
     } else if (ptx_accept(parser, '(')) {
         operand->kind = OPERAND_VECTOR;
-        if (!ptx_accept(parser, ')'))
-            parse_list(parser, operand, ')', depth);
+        if (!ptx_accept(parser, ')')) parse_list(parser, operand, ')', depth);
     } else if (lexer->token.kind == PTX_NAME) {
         parse_named(parser, operand);
         if (ptx_accept(parser, '|')) {
             struct ptx_operand *pair = emu_arena_alloc(&parser->tree->arena, 2 * sizeof *pair);
             pair[0] = *operand;
             parse_operand(parser, &pair[1], depth + 1);
-            *operand = (struct ptx_operand){.kind = OPERAND_PAIR, .list = pair, .count = 2,
-                                            .line = pair->line, .column = pair->column};
+            *operand = (struct ptx_operand){.kind = OPERAND_PAIR,
+                                            .list = pair,
+                                            .count = 2,
+                                            .line = pair->line,
+                                            .column = pair->column};
         }
     } else {
         expected(parser, "an operand");
     }
 }
 
-/* ---- statements ---- */
+// ---- statements ----
 
-static struct ptx_statement *new_statement(struct ptx_parser *parser)
-{
+static struct ptx_statement *new_statement(struct ptx_parser *parser) {
     struct ptx_function *function = parser->function;
 
     if (function->statement_count == function->statement_capacity) {
         uint32_t wanted = function->statement_capacity ? 2 * function->statement_capacity : 256;
-        struct ptx_statement *grown =
-            emu_arena_alloc(&parser->tree->arena, wanted * sizeof *grown);
+        struct ptx_statement *grown = emu_arena_alloc(&parser->tree->arena, wanted * sizeof *grown);
         if (function->statement_count)
             memcpy(grown, function->statements, function->statement_count * sizeof *grown);
         function->statements = grown;
@@ -205,8 +188,7 @@ static struct ptx_statement *new_statement(struct ptx_parser *parser)
     return &function->statements[function->statement_count++];
 }
 
-static void parse_guard(struct ptx_parser *parser, struct ptx_statement *statement)
-{
+static void parse_guard(struct ptx_parser *parser, struct ptx_statement *statement) {
     uint32_t index;
 
     statement->guarded = true;
@@ -220,13 +202,11 @@ static void parse_guard(struct ptx_parser *parser, struct ptx_statement *stateme
     ptx_lex_next(parser->lexer);
 }
 
-static void parse_words(struct ptx_parser *parser, struct ptx_statement *statement)
-{
+static void parse_words(struct ptx_parser *parser, struct ptx_statement *statement) {
     struct ptx_token token = parser->lexer->token;
     struct emu_arena *arena = &parser->tree->arena;
 
-    if (token.kind != PTX_NAME)
-        expected(parser, "an instruction");
+    if (token.kind != PTX_NAME) expected(parser, "an instruction");
     statement->line = token.line;
     statement->column = token.column;
     statement->opcode =
@@ -234,30 +214,25 @@ static void parse_words(struct ptx_parser *parser, struct ptx_statement *stateme
     ptx_lex_next(parser->lexer);
     while (parser->lexer->token.kind == PTX_DIRECTIVE) {
         token = parser->lexer->token;
-        if (statement->word_count == PTX_WORDS_MAX)
-            expected(parser, "at most 20 modifiers");
+        if (statement->word_count == PTX_WORDS_MAX) expected(parser, "at most 20 modifiers");
         statement->words[statement->word_count++] =
             (struct ptx_word){emu_arena_text(arena, token.at, token.length), token.length};
         ptx_lex_next(parser->lexer);
     }
 }
 
-static void parse_statement(struct ptx_parser *parser)
-{
+static void parse_statement(struct ptx_parser *parser) {
     enum { MOST = 16 };
     struct ptx_statement statement = {.loc = parser->loc, .scope = parser->labels};
     struct ptx_operand operands[MOST];
 
-    if (ptx_accept(parser, '@'))
-        parse_guard(parser, &statement);
+    if (ptx_accept(parser, '@')) parse_guard(parser, &statement);
     parse_words(parser, &statement);
     memset(operands, 0, sizeof operands);
     while (parser->lexer->token.kind != PTX_PUNCT || parser->lexer->token.punct != ';') {
-        if (statement.operand_count == MOST)
-            expected(parser, "at most 16 operands");
+        if (statement.operand_count == MOST) expected(parser, "at most 16 operands");
         parse_operand(parser, &operands[statement.operand_count++], 0);
-        if (!ptx_accept(parser, ','))
-            break;
+        if (!ptx_accept(parser, ',')) break;
     }
     ptx_expect(parser, ';');
     statement.operands =
@@ -266,10 +241,9 @@ static void parse_statement(struct ptx_parser *parser)
     *new_statement(parser) = statement;
 }
 
-/* ---- labels ---- */
+// ---- labels ----
 
-static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_token *token)
-{
+static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_token *token) {
     struct ptx_symbol *label = emu_arena_alloc(&parser->tree->arena, sizeof *label);
 
     label->name = emu_arena_text(&parser->tree->arena, token->at, token->length);
@@ -285,17 +259,16 @@ static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_
     return label;
 }
 
-/* name: .branchtargets L0, L1, ...;  The labels may follow, so names are kept and resolved by decode. */
-static void parse_branch_targets(struct ptx_parser *parser, struct ptx_symbol *table)
-{
+// name: .branchtargets L0, L1, ...;  The labels may follow, so names are kept and resolved by
+// decode.
+static void parse_branch_targets(struct ptx_parser *parser, struct ptx_symbol *table) {
     enum { MOST = 4096 };
     uint32_t capacity = 64;
 
     table->table = emu_arena_alloc(&parser->tree->arena, capacity * sizeof *table->table);
     do {
         struct ptx_token token = parser->lexer->token;
-        if (token.kind != PTX_NAME || table->table_count == MOST)
-            expected(parser, "a label");
+        if (token.kind != PTX_NAME || table->table_count == MOST) expected(parser, "a label");
         if (table->table_count == capacity) {
             struct ptx_symbol **grown =
                 emu_arena_alloc(&parser->tree->arena, 2 * capacity * sizeof *grown);
@@ -312,8 +285,7 @@ static void parse_branch_targets(struct ptx_parser *parser, struct ptx_symbol *t
     ptx_expect(parser, ';');
 }
 
-static void parse_label(struct ptx_parser *parser, const struct ptx_token *token)
-{
+static void parse_label(struct ptx_parser *parser, const struct ptx_token *token) {
     struct ptx_symbol *label = add_label(parser, token);
 
     if (ptx_accept_directive(parser, "branchtargets")) {
@@ -324,11 +296,10 @@ static void parse_label(struct ptx_parser *parser, const struct ptx_token *token
     }
 }
 
-/* ---- directives inside a body ---- */
+// ---- directives inside a body ----
 
-/* The .loc that a call stands at: the last one of that place, or a new one. */
-static const struct ptx_loc *find_loc(struct ptx_parser *parser, struct ptx_loc wanted)
-{
+// The .loc that a call stands at: the last one of that place, or a new one.
+static const struct ptx_loc *find_loc(struct ptx_parser *parser, struct ptx_loc wanted) {
     for (const struct ptx_loc *loc = parser->loc; loc != NULL; loc = loc->previous)
         if (loc->file == wanted.file && loc->line == wanted.line && loc->column == wanted.column)
             return loc;
@@ -338,17 +309,15 @@ static const struct ptx_loc *find_loc(struct ptx_parser *parser, struct ptx_loc 
     return made;
 }
 
-/* FILE LINE COLUMN */
-static void parse_place(struct ptx_parser *parser, struct ptx_loc *loc)
-{
+// FILE LINE COLUMN
+static void parse_place(struct ptx_parser *parser, struct ptx_loc *loc) {
     loc->file = (unsigned)ptx_expect_integer(parser, "a file number");
     loc->line = (unsigned)ptx_expect_integer(parser, "a line");
     loc->column = (unsigned)ptx_expect_integer(parser, "a column");
 }
 
-/* .loc PLACE {, function_name LABEL {+ N}, inlined_at PLACE} */
-static void parse_loc(struct ptx_parser *parser)
-{
+// .loc PLACE {, function_name LABEL {+ N}, inlined_at PLACE}
+static void parse_loc(struct ptx_parser *parser) {
     unsigned line = parser->lexer->token.line;
     struct ptx_loc *loc = emu_arena_alloc(&parser->tree->arena, sizeof *loc), call = {0};
 
@@ -365,8 +334,7 @@ static void parse_loc(struct ptx_parser *parser)
     parser->loc = loc;
 }
 
-static void parse_body_directive(struct ptx_parser *parser)
-{
+static void parse_body_directive(struct ptx_parser *parser) {
     if (ptx_accept_directive(parser, "reg")) {
         parse_registers(parser);
     } else if (ptx_accept_directive(parser, "loc")) {
@@ -377,8 +345,11 @@ static void parse_body_directive(struct ptx_parser *parser)
         static const struct {
             const char *name;
             enum ptx_space space;
-        } spaces[] = {{"local", SPACE_LOCAL}, {"shared", SPACE_SHARED}, {"param", SPACE_PARAM},
-                      {"global", SPACE_GLOBAL}, {"const", SPACE_CONST}};
+        } spaces[] = {{"local", SPACE_LOCAL},
+                      {"shared", SPACE_SHARED},
+                      {"param", SPACE_PARAM},
+                      {"global", SPACE_GLOBAL},
+                      {"const", SPACE_CONST}};
         for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
             if (ptx_accept_directive(parser, spaces[i].name)) {
                 ptx_parse_variable(parser, spaces[i].space, false);
@@ -389,9 +360,8 @@ static void parse_body_directive(struct ptx_parser *parser)
     }
 }
 
-/* An instruction or a label; both begin with a name, and only a look at the next token tells. */
-static void parse_named_line(struct ptx_parser *parser)
-{
+// An instruction or a label; both begin with a name, and only a look at the next token tells.
+static void parse_named_line(struct ptx_parser *parser) {
     struct ptx_lexer before = *parser->lexer;
     struct ptx_token token = before.token;
 
@@ -404,25 +374,21 @@ static void parse_named_line(struct ptx_parser *parser)
     parse_statement(parser);
 }
 
-static void open_scope(struct ptx_parser *parser)
-{
-    if (parser->scope_count == parser->scope_capacity)
-        expected(parser, "at most 64 nested scopes");
+static void open_scope(struct ptx_parser *parser) {
+    if (parser->scope_count == parser->scope_capacity) expected(parser, "at most 64 nested scopes");
     parser->scopes[parser->scope_count++] = NULL;
     struct ptx_label_scope *labels = emu_arena_alloc(&parser->tree->arena, sizeof *labels);
     labels->parent = parser->labels;
     parser->labels = labels;
 }
 
-static void close_scope(struct ptx_parser *parser)
-{
+static void close_scope(struct ptx_parser *parser) {
     parser->scope_count--;
     parser->labels = parser->labels->parent;
 }
 
-/* From behind the '{' to behind its '}'. The function's parameters are in the scope around. */
-void ptx_parse_body(struct ptx_parser *parser)
-{
+// From behind the '{' to behind its '}'. The function's parameters are in the scope around.
+void ptx_parse_body(struct ptx_parser *parser) {
     uint32_t outside = parser->scope_count;
 
     open_scope(parser);

@@ -1,181 +1,78 @@
-/* PTX at module level: functions, variables with their layout, scopes, and the directives around them.
-   Layout is done while parsing, since every later use of a name is then a number. */
+// PTX at module level: functions, variables with their layout, scopes, and the directives around
+// them. Layout is done while parsing, since every later use of a name is then a number.
 #include "runtime/emu/ptx.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- arena ---- */
+// ---- tokens ----
 
-struct emu_arena_block {
-    struct emu_arena_block *next;
-    max_align_t data[];
-};
-
-void *emu_arena_alloc(struct emu_arena *arena, size_t bytes)
-{
-    enum { BLOCK = 1 << 18 };
-
-    bytes = (bytes + 15) & ~(size_t)15;
-    if (arena->blocks == NULL || arena->capacity - arena->used < bytes) {
-        size_t capacity = bytes > BLOCK ? bytes : BLOCK;
-        struct emu_arena_block *block = calloc(1, sizeof *block + capacity);
-        if (block == NULL)
-            longjmp(*arena->fail, 2);
-        block->next = arena->blocks;
-        arena->blocks = block;
-        arena->used = 0;
-        arena->capacity = capacity;
-    }
-    void *result = (char *)arena->blocks->data + arena->used;
-    arena->used += bytes;
-    return result;
-}
-
-char *emu_arena_text(struct emu_arena *arena, const char *text, size_t length)
-{
-    char *copy = emu_arena_alloc(arena, length + 1);
-
-    memcpy(copy, text, length);
-    return copy;
-}
-
-void emu_arena_free(struct emu_arena *arena)
-{
-    while (arena->blocks != NULL) {
-        struct emu_arena_block *next = arena->blocks->next;
-        free(arena->blocks);
-        arena->blocks = next;
-    }
-}
-
-/* ---- types ---- */
-
-static const struct {
-    const char *name;
-    unsigned bytes;
-} types[T_COUNT] = {
-    [T_NONE] = {"", 0},           [T_B8] = {"b8", 1},           [T_U8] = {"u8", 1},
-    [T_S8] = {"s8", 1},           [T_B16] = {"b16", 2},         [T_U16] = {"u16", 2},
-    [T_S16] = {"s16", 2},         [T_F16] = {"f16", 2},         [T_BF16] = {"bf16", 2},
-    [T_B32] = {"b32", 4},         [T_U32] = {"u32", 4},         [T_S32] = {"s32", 4},
-    [T_F32] = {"f32", 4},         [T_TF32] = {"tf32", 4},       [T_F16X2] = {"f16x2", 4},
-    [T_BF16X2] = {"bf16x2", 4},   [T_U16X2] = {"u16x2", 4},     [T_S16X2] = {"s16x2", 4},
-    [T_B64] = {"b64", 8},         [T_U64] = {"u64", 8},         [T_S64] = {"s64", 8},
-    [T_F64] = {"f64", 8},         [T_F32X2] = {"f32x2", 8},     [T_B128] = {"b128", 16},
-    [T_PRED] = {"pred", 1},       [T_B1] = {"b1", 1},           [T_E4M3] = {"e4m3", 1},
-    [T_E5M2] = {"e5m2", 1},       [T_E4M3X2] = {"e4m3x2", 2},   [T_E5M2X2] = {"e5m2x2", 2},
-    [T_E4M3X4] = {"e4m3x4", 4},   [T_E5M2X4] = {"e5m2x4", 4},   [T_E2M3] = {"e2m3", 1},
-    [T_E3M2] = {"e3m2", 1},       [T_E2M1] = {"e2m1", 1},       [T_E2M3X2] = {"e2m3x2", 2},
-    [T_E3M2X2] = {"e3m2x2", 2},   [T_E2M1X2] = {"e2m1x2", 1},   [T_E2M3X4] = {"e2m3x4", 4},
-    [T_E3M2X4] = {"e3m2x4", 4},   [T_E2M1X4] = {"e2m1x4", 2},   [T_UE8M0] = {"ue8m0", 1},
-    [T_UE8M0X2] = {"ue8m0x2", 2}, [T_S2F6X2] = {"s2f6x2", 2},   [T_U4] = {"u4", 1},
-    [T_S4] = {"s4", 1},
-};
-
-const char *ptx_type_name(enum ptx_type type)
-{
-    return types[type].name;
-}
-
-unsigned ptx_type_bytes(enum ptx_type type)
-{
-    return types[type].bytes;
-}
-
-enum ptx_type ptx_type_find(const char *text, size_t length)
-{
-    for (int type = T_NONE + 1; type < T_COUNT; type++)
-        if (strlen(types[type].name) == length && memcmp(types[type].name, text, length) == 0)
-            return (enum ptx_type)type;
-    return T_NONE;
-}
-
-/* ---- tokens ---- */
-
-bool ptx_token_is(const struct ptx_token *token, const char *text)
-{
+bool ptx_token_is(const struct ptx_token *token, const char *text) {
     return token->length == strlen(text) && memcmp(token->at, text, token->length) == 0;
 }
 
-static _Noreturn void expected(struct ptx_parser *parser, const char *what)
-{
+static _Noreturn void expected(struct ptx_parser *parser, const char *what) {
     struct ptx_token *token = &parser->lexer->token;
 
     if (token->kind == PTX_END)
-        ptx_lex_fail(parser->lexer, token->line, token->column, "expected %s, found the end of the file",
-                     what);
+        ptx_lex_fail(parser->lexer, token->line, token->column,
+                     "expected %s, found the end of the file", what);
     ptx_lex_fail(parser->lexer, token->line, token->column, "expected %s, found '%s%.*s'", what,
                  token->kind == PTX_DIRECTIVE ? "." : "", (int)token->length, token->at);
 }
 
-bool ptx_accept(struct ptx_parser *parser, char punct)
-{
-    if (parser->lexer->token.kind != PTX_PUNCT || parser->lexer->token.punct != punct)
-        return false;
+bool ptx_accept(struct ptx_parser *parser, char punct) {
+    if (parser->lexer->token.kind != PTX_PUNCT || parser->lexer->token.punct != punct) return false;
     ptx_lex_next(parser->lexer);
     return true;
 }
 
-void ptx_expect(struct ptx_parser *parser, char punct)
-{
+void ptx_expect(struct ptx_parser *parser, char punct) {
     char what[4] = {'\'', punct, '\'', '\0'};
 
-    if (!ptx_accept(parser, punct))
-        expected(parser, what);
+    if (!ptx_accept(parser, punct)) expected(parser, what);
 }
 
-bool ptx_accept_directive(struct ptx_parser *parser, const char *text)
-{
+bool ptx_accept_directive(struct ptx_parser *parser, const char *text) {
     struct ptx_token *token = &parser->lexer->token;
 
-    if (token->kind != PTX_DIRECTIVE || !ptx_token_is(token, text))
-        return false;
+    if (token->kind != PTX_DIRECTIVE || !ptx_token_is(token, text)) return false;
     ptx_lex_next(parser->lexer);
     return true;
 }
 
-uint64_t ptx_expect_integer(struct ptx_parser *parser, const char *what)
-{
+uint64_t ptx_expect_integer(struct ptx_parser *parser, const char *what) {
     bool minus = ptx_accept(parser, '-');
 
-    if (parser->lexer->token.kind != PTX_INTEGER)
-        expected(parser, what);
+    if (parser->lexer->token.kind != PTX_INTEGER) expected(parser, what);
     uint64_t value = parser->lexer->token.value;
     ptx_lex_next(parser->lexer);
     return minus ? -value : value;
 }
 
-void ptx_skip_past(struct ptx_parser *parser, char punct)
-{
+void ptx_skip_past(struct ptx_parser *parser, char punct) {
     while (!ptx_accept(parser, punct)) {
-        if (parser->lexer->token.kind == PTX_END)
-            ptx_expect(parser, punct);
+        if (parser->lexer->token.kind == PTX_END) ptx_expect(parser, punct);
         ptx_lex_next(parser->lexer);
     }
 }
 
-static char *expect_name(struct ptx_parser *parser, const char *what)
-{
+static char *expect_name(struct ptx_parser *parser, const char *what) {
     struct ptx_token token = parser->lexer->token;
 
-    if (token.kind != PTX_NAME)
-        expected(parser, what);
+    if (token.kind != PTX_NAME) expected(parser, what);
     ptx_lex_next(parser->lexer);
     return emu_arena_text(&parser->tree->arena, token.at, token.length);
 }
 
-/* ---- scopes ---- */
+// ---- scopes ----
 
-/* %r12 is element 12 of the range %r<...>; exact names come first, innermost scope first. */
+// %r12 is element 12 of the range %r<...>; exact names come first, innermost scope first.
 static struct ptx_symbol *find_in(struct ptx_symbol *scope, const char *name, size_t length,
-                                  uint32_t *index)
-{
+                                  uint32_t *index) {
     size_t stem = length;
     uint64_t number = 0;
 
-    while (stem > 1 && name[stem - 1] >= '0' && name[stem - 1] <= '9')
-        stem--;
+    while (stem > 1 && name[stem - 1] >= '0' && name[stem - 1] <= '9') stem--;
     for (size_t i = stem; i < length && number < UINT32_MAX; i++)
         number = number * 10 + (uint64_t)(name[i] - '0');
     for (struct ptx_symbol *symbol = scope; symbol != NULL; symbol = symbol->next) {
@@ -194,19 +91,16 @@ static struct ptx_symbol *find_in(struct ptx_symbol *scope, const char *name, si
 }
 
 struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
-                                  uint32_t *index)
-{
+                                  uint32_t *index) {
     for (uint32_t i = parser->scope_count; i-- > 0;) {
         struct ptx_symbol *symbol = find_in(parser->scopes[i], name, length, index);
-        if (symbol != NULL)
-            return symbol;
+        if (symbol != NULL) return symbol;
     }
     return NULL;
 }
 
 struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
-                                 enum ptx_symbol_kind kind)
-{
+                                 enum ptx_symbol_kind kind) {
     struct ptx_symbol **scope = &parser->scopes[parser->scope_count - 1];
     struct ptx_symbol *symbol = emu_arena_alloc(&parser->tree->arena, sizeof *symbol);
 
@@ -218,18 +112,16 @@ struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, si
     return symbol;
 }
 
-/* ---- variables ---- */
+// ---- variables ----
 
-static uint64_t place(uint64_t *end, uint64_t bytes, uint64_t align)
-{
+static uint64_t place(uint64_t *end, uint64_t bytes, uint64_t align) {
     uint64_t at = (*end + align - 1) & ~(align - 1);
 
     *end = at + bytes;
     return at;
 }
 
-static void layout(struct ptx_parser *parser, struct ptx_symbol *symbol)
-{
+static void layout(struct ptx_parser *parser, struct ptx_symbol *symbol) {
     struct ptx_tree *tree = parser->tree;
 
     switch (symbol->space) {
@@ -240,20 +132,18 @@ static void layout(struct ptx_parser *parser, struct ptx_symbol *symbol)
     case SPACE_LOCAL:
         symbol->offset = place(&tree->local_bytes, symbol->bytes, symbol->align);
         break;
-    case SPACE_PARAM: /* an entry's own are the launch's, all others belong to a thread */
+    case SPACE_PARAM:  // an entry's own are the launch's, all others belong to a thread
         symbol->of_entry = parser->function->entry && parser->labels == NULL;
-        symbol->offset = place(symbol->of_entry ? &parser->function->param_bytes : &tree->local_bytes,
-                               symbol->bytes, symbol->align);
+        symbol->offset =
+            place(symbol->of_entry ? &parser->function->param_bytes : &tree->local_bytes,
+                  symbol->bytes, symbol->align);
         break;
-    default:
-        symbol->offset = place(&tree->global_bytes, symbol->bytes, symbol->align);
-        break;
+    default: symbol->offset = place(&tree->global_bytes, symbol->bytes, symbol->align); break;
     }
 }
 
 static uint64_t parse_element(struct ptx_parser *parser, struct ptx_global_data *data, uint64_t at,
-                              enum ptx_type type)
-{
+                              enum ptx_type type) {
     struct ptx_lexer *lexer = parser->lexer;
     unsigned size = ptx_type_bytes(type);
     bool generic = false;
@@ -267,16 +157,15 @@ static uint64_t parse_element(struct ptx_parser *parser, struct ptx_global_data 
         uint32_t index;
         struct ptx_symbol *target =
             ptx_scope_find(parser, lexer->token.at, lexer->token.length, &index);
-        if (target == NULL)
-            expected(parser, "the name of a variable declared above");
-        struct ptx_relocation *relocation = emu_arena_alloc(&parser->tree->arena, sizeof *relocation);
+        if (target == NULL) expected(parser, "the name of a variable declared above");
+        struct ptx_relocation *relocation =
+            emu_arena_alloc(&parser->tree->arena, sizeof *relocation);
         *relocation = (struct ptx_relocation){data->relocations, at, target, 0};
         data->relocations = relocation;
         ptx_lex_next(lexer);
         if (ptx_accept(parser, '+'))
             relocation->offset = (int64_t)ptx_expect_integer(parser, "an offset");
-        if (generic)
-            ptx_expect(parser, ')');
+        if (generic) ptx_expect(parser, ')');
         return at + size;
     }
     bool minus = ptx_accept(parser, '-');
@@ -290,8 +179,7 @@ static uint64_t parse_element(struct ptx_parser *parser, struct ptx_global_data 
         token.value = 0;
         memcpy(&token.value, &narrow, 4);
     }
-    if (minus)
-        token.value = -token.value;
+    if (minus) token.value = -token.value;
     if (at + size > data->symbol->bytes)
         ptx_lex_fail(lexer, token.line, token.column, "more initial values than %s has room for",
                      data->symbol->name);
@@ -301,12 +189,9 @@ static uint64_t parse_element(struct ptx_parser *parser, struct ptx_global_data 
 }
 
 static uint64_t parse_initial(struct ptx_parser *parser, struct ptx_global_data *data, uint64_t at,
-                              enum ptx_type type, unsigned depth)
-{
-    if (!ptx_accept(parser, '{'))
-        return parse_element(parser, data, at, type);
-    if (depth > 16)
-        expected(parser, "at most 16 nested braces");
+                              enum ptx_type type, unsigned depth) {
+    if (!ptx_accept(parser, '{')) return parse_element(parser, data, at, type);
+    if (depth > 16) expected(parser, "at most 16 nested braces");
     do {
         at = parse_initial(parser, data, at, type, depth + 1);
     } while (ptx_accept(parser, ','));
@@ -314,8 +199,7 @@ static uint64_t parse_initial(struct ptx_parser *parser, struct ptx_global_data 
     return at;
 }
 
-static void parse_dimensions(struct ptx_parser *parser, struct ptx_symbol *symbol)
-{
+static void parse_dimensions(struct ptx_parser *parser, struct ptx_symbol *symbol) {
     while (ptx_accept(parser, '[')) {
         if (ptx_accept(parser, ']')) {
             symbol->unsized = true;
@@ -330,8 +214,7 @@ static void parse_dimensions(struct ptx_parser *parser, struct ptx_symbol *symbo
     }
 }
 
-static void parse_data(struct ptx_parser *parser, struct ptx_symbol *symbol)
-{
+static void parse_data(struct ptx_parser *parser, struct ptx_symbol *symbol) {
     struct ptx_global_data *data = emu_arena_alloc(&parser->tree->arena, sizeof *data);
 
     data->symbol = symbol;
@@ -346,10 +229,9 @@ static void parse_data(struct ptx_parser *parser, struct ptx_symbol *symbol)
     parser->tree->globals = data;
 }
 
-/* After .shared and the like: [.align N] [.v4] .type name[dims] [= value] {, name...} ;
-   with .ptr attributes as parameters have them. The closing ';' is left to the caller. */
-void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool external)
-{
+// After .shared and the like: [.align N] [.v4] .type name[dims] [= value] {, name...} ;
+// with .ptr attributes as parameters have them. The closing ';' is left to the caller.
+void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool external) {
     struct ptx_lexer *lexer = parser->lexer;
     enum ptx_type type = T_NONE;
     uint64_t align = 0, vector = 1;
@@ -359,7 +241,7 @@ void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool ex
         ptx_lex_next(lexer);
         if (ptx_token_is(&token, "align")) {
             uint64_t given = ptx_expect_integer(parser, "an alignment");
-            if (type == T_NONE) /* after the type it is what a .ptr points to */
+            if (type == T_NONE)  // after the type it is what a .ptr points to
                 align = given;
             if (given == 0 || (given & (given - 1)) || given > 65536)
                 ptx_lex_fail(lexer, token.line, token.column, "alignment is not a power of two");
@@ -377,8 +259,7 @@ void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool ex
             ptx_skip_past(parser, ')');
         }
     }
-    if (type == T_NONE)
-        expected(parser, "a type");
+    if (type == T_NONE) expected(parser, "a type");
     do {
         char *name = expect_name(parser, "the variable's name");
         struct ptx_symbol *symbol = ptx_scope_add(parser, name, strlen(name), SYM_VARIABLE);
@@ -389,30 +270,24 @@ void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool ex
         symbol->align = align ? align : symbol->bytes;
         parse_dimensions(parser, symbol);
         layout(parser, symbol);
-        if (space == SPACE_GLOBAL || space == SPACE_CONST)
-            parse_data(parser, symbol);
-        if (space == SPACE_PARAM)
-            break;
+        if (space == SPACE_GLOBAL || space == SPACE_CONST) parse_data(parser, symbol);
+        if (space == SPACE_PARAM) break;
     } while (ptx_accept(parser, ','));
 }
 
-/* ---- functions ---- */
+// ---- functions ----
 
-static struct ptx_symbol **parse_params(struct ptx_parser *parser, uint32_t *count)
-{
+static struct ptx_symbol **parse_params(struct ptx_parser *parser, uint32_t *count) {
     struct ptx_symbol *list[1024];
 
     *count = 0;
     ptx_expect(parser, '(');
-    if (ptx_accept(parser, ')'))
-        return NULL;
+    if (ptx_accept(parser, ')')) return NULL;
     do {
         if (ptx_accept_directive(parser, "reg"))
             expected(parser, "a .param (functions with .reg parameters are not implemented)");
-        if (!ptx_accept_directive(parser, "param"))
-            expected(parser, "'.param'");
-        if (*count == sizeof list / sizeof *list)
-            expected(parser, "at most 1024 parameters");
+        if (!ptx_accept_directive(parser, "param")) expected(parser, "'.param'");
+        if (*count == sizeof list / sizeof *list) expected(parser, "at most 1024 parameters");
         ptx_parse_variable(parser, SPACE_PARAM, false);
         list[(*count)++] = parser->scopes[parser->scope_count - 1];
     } while (ptx_accept(parser, ','));
@@ -422,18 +297,15 @@ static struct ptx_symbol **parse_params(struct ptx_parser *parser, uint32_t *cou
     return params;
 }
 
-static void parse_triple(struct ptx_parser *parser, unsigned triple[3])
-{
+static void parse_triple(struct ptx_parser *parser, unsigned triple[3]) {
     triple[0] = triple[1] = triple[2] = 1;
     for (int i = 0; i < 3; i++) {
         triple[i] = (unsigned)ptx_expect_integer(parser, "a number");
-        if (!ptx_accept(parser, ','))
-            break;
+        if (!ptx_accept(parser, ',')) break;
     }
 }
 
-static void parse_performance(struct ptx_parser *parser, struct ptx_function *function)
-{
+static void parse_performance(struct ptx_parser *parser, struct ptx_function *function) {
     while (parser->lexer->token.kind == PTX_DIRECTIVE) {
         unsigned ignored[3];
         if (ptx_accept_directive(parser, "maxntid"))
@@ -459,14 +331,12 @@ static void parse_performance(struct ptx_parser *parser, struct ptx_function *fu
     }
 }
 
-/* The function of that name, declared or new. */
-static struct ptx_function *function_named(struct ptx_parser *parser, const char *name)
-{
+// The function of that name, declared or new.
+static struct ptx_function *function_named(struct ptx_parser *parser, const char *name) {
     uint32_t index;
     struct ptx_symbol *symbol = ptx_scope_find(parser, name, strlen(name), &index);
 
-    if (symbol != NULL && symbol->kind == SYM_FUNCTION)
-        return symbol->function;
+    if (symbol != NULL && symbol->kind == SYM_FUNCTION) return symbol->function;
     struct ptx_function *function = emu_arena_alloc(&parser->tree->arena, sizeof *function);
     symbol = ptx_scope_add(parser, name, strlen(name), SYM_FUNCTION);
     symbol->function = function;
@@ -477,15 +347,12 @@ static struct ptx_function *function_named(struct ptx_parser *parser, const char
     return function;
 }
 
-static void open_scope(struct ptx_parser *parser)
-{
-    if (parser->scope_count == parser->scope_capacity)
-        expected(parser, "at most 64 nested scopes");
+static void open_scope(struct ptx_parser *parser) {
+    if (parser->scope_count == parser->scope_capacity) expected(parser, "at most 64 nested scopes");
     parser->scopes[parser->scope_count++] = NULL;
 }
 
-static void parse_function(struct ptx_parser *parser, bool entry)
-{
+static void parse_function(struct ptx_parser *parser, bool entry) {
     struct ptx_function parsed = {.entry = entry}, *function;
 
     parser->function = &parsed;
@@ -518,21 +385,18 @@ static void parse_function(struct ptx_parser *parser, bool entry)
     parser->function = NULL;
 }
 
-/* ---- module ---- */
+// ---- module ----
 
-static void parse_file(struct ptx_parser *parser)
-{
+static void parse_file(struct ptx_parser *parser) {
     struct ptx_tree *tree = parser->tree;
     unsigned number = (unsigned)ptx_expect_integer(parser, "the file's number");
 
-    if (parser->lexer->token.kind != PTX_STRING)
-        expected(parser, "the file's name");
+    if (parser->lexer->token.kind != PTX_STRING) expected(parser, "the file's name");
     if (tree->file_count == tree->file_capacity) {
         struct ptx_file_name *old = tree->files;
         tree->file_capacity = tree->file_capacity ? 2 * tree->file_capacity : 16;
         tree->files = emu_arena_alloc(&tree->arena, tree->file_capacity * sizeof *tree->files);
-        if (old != NULL)
-            memcpy(tree->files, old, tree->file_count * sizeof *old);
+        if (old != NULL) memcpy(tree->files, old, tree->file_count * sizeof *old);
     }
     tree->files[tree->file_count++] = (struct ptx_file_name){
         number, emu_arena_text(&tree->arena, parser->lexer->token.at, parser->lexer->token.length)};
@@ -544,46 +408,38 @@ static void parse_file(struct ptx_parser *parser)
     }
 }
 
-/* .section NAME { DWARF data }: skipped to the closing brace. */
-static void skip_section(struct ptx_parser *parser)
-{
+// .section NAME { DWARF data }: skipped to the closing brace.
+static void skip_section(struct ptx_parser *parser) {
     while (parser->lexer->token.kind != PTX_PUNCT || parser->lexer->token.punct != '{') {
-        if (parser->lexer->token.kind == PTX_END)
-            expected(parser, "'{'");
+        if (parser->lexer->token.kind == PTX_END) expected(parser, "'{'");
         ptx_lex_next(parser->lexer);
     }
     ptx_skip_past(parser, '}');
 }
 
-static void parse_version(struct ptx_parser *parser)
-{
+static void parse_version(struct ptx_parser *parser) {
     double version;
 
-    if (parser->lexer->token.kind != PTX_FLOAT64)
-        expected(parser, "the PTX version, like 8.5");
+    if (parser->lexer->token.kind != PTX_FLOAT64) expected(parser, "the PTX version, like 8.5");
     memcpy(&version, &parser->lexer->token.value, 8);
     parser->tree->version_major = (unsigned)version;
     parser->tree->version_minor = (unsigned)(version * 10 + 0.5) % 10;
     ptx_lex_next(parser->lexer);
 }
 
-static void parse_target(struct ptx_parser *parser)
-{
+static void parse_target(struct ptx_parser *parser) {
     parser->tree->target = expect_name(parser, "an architecture, like sm_90a");
-    while (ptx_accept(parser, ','))
-        expect_name(parser, "a target option");
+    while (ptx_accept(parser, ',')) expect_name(parser, "a target option");
 }
 
-static void parse_directive(struct ptx_parser *parser)
-{
+static void parse_directive(struct ptx_parser *parser) {
     bool external = false;
 
     while (ptx_accept_directive(parser, "visible") || ptx_accept_directive(parser, "weak") ||
            ptx_accept_directive(parser, "common") ||
            (parser->lexer->token.kind == PTX_DIRECTIVE &&
             ptx_token_is(&parser->lexer->token, "extern"))) {
-        if (ptx_accept_directive(parser, "extern"))
-            external = true;
+        if (ptx_accept_directive(parser, "extern")) external = true;
     }
     if (ptx_accept_directive(parser, "entry")) {
         parse_function(parser, true);
@@ -612,22 +468,21 @@ static void parse_directive(struct ptx_parser *parser)
     } else if (ptx_accept_directive(parser, "pragma")) {
         ptx_skip_past(parser, ';');
     } else {
-        expected(parser, "a directive of module level (.entry, .func, .global, .shared, .const, ...)");
+        expected(parser,
+                 "a directive of module level (.entry, .func, .global, .shared, .const, ...)");
     }
 }
 
-void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree)
-{
+void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree) {
     enum { SCOPES = 64 };
     struct ptx_parser parser = {.lexer = lexer, .tree = tree, .scope_capacity = SCOPES};
 
     parser.scopes = emu_arena_alloc(&tree->arena, SCOPES * sizeof *parser.scopes);
     parser.scope_count = 1;
-    tree->slot_count = 4; /* slots 0..3 take what goes to the sink _ */
-    tree->pred_count = 1; /* predicate 0 is always true */
+    tree->slot_count = 4;  // slots 0..3 take what goes to the sink _
+    tree->pred_count = 1;  // predicate 0 is always true
     while (lexer->token.kind != PTX_END) {
-        if (lexer->token.kind != PTX_DIRECTIVE)
-            expected(&parser, "a directive");
+        if (lexer->token.kind != PTX_DIRECTIVE) expected(&parser, "a directive");
         parse_directive(&parser);
     }
     tree->symbols = parser.scopes[0];

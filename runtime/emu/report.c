@@ -1,5 +1,5 @@
-/* Reports: what happened, where in the PTX, the generated source and the template, and who was involved.
-   They are the product: written for a person who has stared at a hung GPU. */
+// Reports: what happened, where in the PTX, the generated source and the template, and who was
+// involved. They are the product: written for a person who has stared at a hung GPU.
 #include "runtime/emu/mbarrier.h"
 
 #include <stdarg.h>
@@ -27,12 +27,9 @@ static const char *const names[EMU_CLASSES] = {
     [EMU_BAD_LAUNCH] = "bad launch",
 };
 
-const char *emu_class_name(enum emu_class class_)
-{
-    return names[class_];
-}
+const char *emu_class_name(enum emu_class class_) { return names[class_]; }
 
-/* ---- text that grows ---- */
+// ---- text that grows ----
 
 struct text {
     char *at;
@@ -41,8 +38,7 @@ struct text {
 
 static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void put_list(struct text *text, const char *format, va_list arguments)
-{
+static void put_list(struct text *text, const char *format, va_list arguments) {
     va_list again;
 
     va_copy(again, arguments);
@@ -62,8 +58,7 @@ static void put_list(struct text *text, const char *format, va_list arguments)
     va_end(again);
 }
 
-static void put(struct text *text, const char *format, ...)
-{
+static void put(struct text *text, const char *format, ...) {
     va_list arguments;
 
     va_start(arguments, format);
@@ -71,10 +66,9 @@ static void put(struct text *text, const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- names ---- */
+// ---- names ----
 
-static const char *file_name(const struct emu_machine *machine, unsigned number)
-{
+static const char *file_name(const struct emu_machine *machine, unsigned number) {
     const struct ptx_tree *tree = &machine->module->tree;
 
     for (uint32_t i = 0; i < tree->file_count; i++)
@@ -85,28 +79,25 @@ static const char *file_name(const struct emu_machine *machine, unsigned number)
     return "source";
 }
 
-/* The kernel's own line: that of the outermost call into what was inlined. */
-static const struct ptx_loc *outermost(const struct ptx_loc *loc)
-{
-    for (int depth = 0; loc->parent != NULL && depth < 64; depth++)
-        loc = loc->parent;
+// The kernel's own line: that of the outermost call into what was inlined.
+static const struct ptx_loc *outermost(const struct ptx_loc *loc) {
+    for (int depth = 0; loc->parent != NULL && depth < 64; depth++) loc = loc->parent;
     return loc;
 }
 
-/* ", in 258, in 151": the lines of inlined functions below the kernel's own, outermost first. */
-static void put_chain(const struct ptx_loc *loc, const struct ptx_loc *outer, char *text, size_t size)
-{
+// ", in 258, in 151": the lines of inlined functions below the kernel's own, outermost first.
+static void put_chain(const struct ptx_loc *loc, const struct ptx_loc *outer, char *text,
+                      size_t size) {
     size_t used;
 
-    if (loc == outer || loc == NULL)
-        return;
+    if (loc == outer || loc == NULL) return;
     put_chain(loc->parent, outer, text, size);
     used = strlen(text);
     snprintf(text + used, size - used, ", in %u", loc->line);
 }
 
-const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn, char *text, size_t size)
-{
+const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
+                           char *text, size_t size) {
     const struct emu_launch *launch = machine->launch;
     char chain[160] = "";
 
@@ -125,15 +116,13 @@ const char *emu_place_text(const struct emu_machine *machine, const struct emu_i
     return text;
 }
 
-const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size)
-{
+const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size) {
     const struct emu_launch *launch = cta->cluster->machine->launch;
 
     for (size_t i = 0; i < launch->barrier_count; i++) {
         const struct emu_barrier_name *name = &launch->barriers[i];
         uint32_t base = cta->dynamic_offset + name->offset;
-        if (offset < base || offset >= base + 8 * name->count)
-            continue;
+        if (offset < base || offset >= base + 8 * name->count) continue;
         snprintf(text, size, "%s[%u]", name->name, (offset - base) / 8);
         return text;
     }
@@ -141,8 +130,7 @@ const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *t
     return text;
 }
 
-static const struct emu_role *role_of(const struct emu_warp *warp)
-{
+static const struct emu_role *role_of(const struct emu_warp *warp) {
     const struct emu_launch *launch = warp->cta->cluster->machine->launch;
 
     for (size_t i = 0; i < launch->role_count; i++)
@@ -151,22 +139,21 @@ static const struct emu_role *role_of(const struct emu_warp *warp)
     return NULL;
 }
 
-const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size)
-{
+const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size) {
     const struct emu_role *role = role_of(warp);
     char rank[24] = "";
 
     if (warp->cta->cluster->cta_count > 1)
         snprintf(rank, sizeof rank, " of rank %u", warp->cta->rank);
-    snprintf(text, size, "%s%swarp %u%s", role ? role->name : "", role ? " " : "", warp->index, rank);
+    snprintf(text, size, "%s%swarp %u%s", role ? role->name : "", role ? " " : "", warp->index,
+             rank);
     return text;
 }
 
-/* ---- one report ---- */
+// ---- one report ----
 
 static struct emu_report *new_report(struct emu_machine *machine, enum emu_class class_,
-                                     const struct emu_insn *insn)
-{
+                                     const struct emu_insn *insn) {
     for (size_t i = 0; i < machine->report_count && insn != NULL; i++)
         if (machine->reports[i].class_ == class_ && machine->reports[i].ptx_line == insn->line) {
             machine->reports[i].count++;
@@ -176,8 +163,7 @@ static struct emu_report *new_report(struct emu_machine *machine, enum emu_class
         machine->stop = true;
         return NULL;
     }
-    if (machine->reports == NULL)
-        machine->reports = calloc(REPORTS_MAX, sizeof *machine->reports);
+    if (machine->reports == NULL) machine->reports = calloc(REPORTS_MAX, sizeof *machine->reports);
     if (machine->reports == NULL) {
         machine->stop = true;
         return NULL;
@@ -194,26 +180,24 @@ static struct emu_report *new_report(struct emu_machine *machine, enum emu_class
 }
 
 static void report_list(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
-                        const char *format, va_list arguments)
-{
+                        const char *format, va_list arguments) {
     struct emu_machine *machine = emu_machine(warp);
     struct emu_report *report = new_report(machine, class_, insn);
     const struct emu_cta *cta = warp->cta;
     struct text text = {0};
     char place[400], who[100];
 
-    if (report == NULL)
-        return;
-    put(&text, "%s in %s, CTA (%u,%u,%u), %s\n  at %s\n  ", names[class_], machine->entry->name, cta->id[0],
-        cta->id[1], cta->id[2], emu_warp_text(warp, who, sizeof who),
+    if (report == NULL) return;
+    put(&text, "%s in %s, CTA (%u,%u,%u), %s\n  at %s\n  ", names[class_], machine->entry->name,
+        cta->id[0], cta->id[1], cta->id[2], emu_warp_text(warp, who, sizeof who),
         emu_place_text(machine, insn, place, sizeof place));
     put_list(&text, format, arguments);
     put(&text, "\n");
     report->text = text.at;
 }
 
-void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_, const char *format, ...)
-{
+void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+                const char *format, ...) {
     va_list arguments;
 
     va_start(arguments, format);
@@ -221,61 +205,70 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_cla
     va_end(arguments);
 }
 
-void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_, const char *format, ...)
-{
+void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+               const char *format, ...) {
     va_list arguments;
 
-    if (emu_machine(warp)->stop)
-        return;
+    if (emu_machine(warp)->stop) return;
     va_start(arguments, format);
     report_list(warp, insn, class_, format, arguments);
     va_end(arguments);
     emu_machine(warp)->stop = true;
 }
 
-void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *message)
-{
+void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *message) {
     struct emu_report *report = new_report(machine, class_, NULL);
 
     machine->stop = true;
-    if (report != NULL)
-        report->text = strdup(message);
+    if (report != NULL) report->text = strdup(message);
 }
 
-/* ---- everyone's state ---- */
+// ---- everyone's state ----
 
-/* The agents that have not arrived in this phase, as far as a bit mask knows them. */
-static void put_barrier_state(struct text *text, const struct emu_mbarrier *barrier)
-{
+// Warp number [agent] of the cluster, with its CTA's rank where there are several.
+static void put_agent(struct text *text, const struct emu_cta *cta, unsigned agent) {
+    put(text, " warp %u", agent % cta->warp_count);
+    if (cta->cluster->cta_count > 1) put(text, " of rank %u", agent / cta->warp_count);
+}
+
+// What has come and what is due in the barrier's phase.
+static void put_barrier_state(struct text *text, const struct emu_mbarrier *barrier) {
     char who[100], place[400];
 
-    put(text, "%*s%u of %u arrivals in phase %u", 26, "", barrier->expected - barrier->pending, barrier->expected,
-        barrier->phase);
+    put(text, "%*s%u of %u arrivals in phase %u", 26, "", barrier->expected - barrier->pending,
+        barrier->expected, barrier->phase);
     if (barrier->bytes != 0)
-        put(text, ", %lld bytes %s", (long long)(barrier->bytes > 0 ? barrier->bytes : -barrier->bytes),
+        put(text, ", %lld bytes %s",
+            (long long)(barrier->bytes > 0 ? barrier->bytes : -barrier->bytes),
             barrier->bytes > 0 ? "still due" : "more than expected");
     if (barrier->last != NULL)
         put(text, "; last: %s%s%s at %s", barrier->last_what ? barrier->last_what : "",
             barrier->last_what ? " of " : "", emu_warp_text(barrier->last, who, sizeof who),
-            emu_place_text(barrier->cta->cluster->machine, barrier->last_insn, place, sizeof place));
+            emu_place_text(barrier->cta->cluster->machine, barrier->last_insn, place,
+                           sizeof place));
+    if (barrier->arrived != 0) {
+        put(text, "\n%*sarrived in this phase:", 26, "");
+        for (unsigned agent = 0; agent < 64; agent++)
+            if (barrier->arrived >> agent & 1) put_agent(text, barrier->cta, agent);
+    }
     put(text, "\n");
 }
 
-static void put_named_barrier(struct text *text, const struct emu_cta *cta, uint32_t number)
-{
+static void put_named_barrier(struct text *text, const struct emu_cta *cta, uint32_t number) {
     const struct emu_named_barrier *barrier = &cta->barriers[number];
 
-    put(text, "%*s%u of %u threads are there; missing:", 26, "", barrier->arrived, barrier->expected);
+    put(text, "%*s%u of %u threads are there; missing:", 26, "", barrier->arrived,
+        barrier->expected);
     for (unsigned w = 0; w < cta->warp_count; w++)
         if (!(barrier->warps >> w & 1))
             put(text, " warp %u%s", w, cta->warps[w].live ? "" : " (exited)");
     put(text, "\n");
 }
 
-/* What [split] waits for; *barrier where that is an mbarrier. */
-static const struct emu_mbarrier *wait_text(const struct emu_warp *warp, const struct emu_split *split,
-                                            char *text, size_t size)
-{
+// What [split] waits for; *barrier where that is an mbarrier.
+static const struct emu_mbarrier *wait_text(const struct emu_warp *warp,
+                                            const struct emu_split *split, char *text,
+                                            size_t size) {
     const struct emu_wait *wait = &split->wait;
     const struct emu_mbarrier *barrier;
     char name[64];
@@ -297,19 +290,22 @@ static const struct emu_mbarrier *wait_text(const struct emu_warp *warp, const s
                  barrier ? barrier->phase & 1 : 0);
         return barrier;
     }
-    case WAIT_BULK_GROUP: snprintf(text, size, "waits for bulk groups (%u may be pending)", wait->object); break;
+    case WAIT_BULK_GROUP:
+        snprintf(text, size, "waits for bulk groups (%u may be pending)", wait->object);
+        break;
     case WAIT_COPY_GROUP: snprintf(text, size, "waits for cp.async groups"); break;
     case WAIT_WARPGROUP: snprintf(text, size, "waits for its warpgroup at a wgmma"); break;
-    case WAIT_WARP: snprintf(text, size, "waits for lanes 0x%08x at bar.warp.sync", wait->object); break;
+    case WAIT_WARP:
+        snprintf(text, size, "waits for lanes 0x%08x at bar.warp.sync", wait->object);
+        break;
     case WAIT_SLEEP: snprintf(text, size, "sleeps"); break;
     default: snprintf(text, size, "waits"); break;
     }
     return NULL;
 }
 
-/* Consecutive warps in the same state are one line: "warps 4..11". */
-static unsigned same_state(const struct emu_cta *cta, unsigned first)
-{
+// Consecutive warps in the same state are one line: "warps 4..11".
+static unsigned same_state(const struct emu_cta *cta, unsigned first) {
     const struct emu_warp *a = &cta->warps[first];
     unsigned last = first;
 
@@ -323,8 +319,7 @@ static unsigned same_state(const struct emu_cta *cta, unsigned first)
     return last;
 }
 
-static void put_warps(struct text *text, const struct emu_cta *cta, unsigned first, unsigned last)
-{
+static void put_warps(struct text *text, const struct emu_cta *cta, unsigned first, unsigned last) {
     const struct emu_warp *warp = &cta->warps[first];
     const struct emu_role *role = role_of(warp);
     char place[400], what[160], who[80];
@@ -332,27 +327,24 @@ static void put_warps(struct text *text, const struct emu_cta *cta, unsigned fir
     if (first == last)
         snprintf(who, sizeof who, "%s%swarp %u", role ? role->name : "", role ? " " : "", first);
     else
-        snprintf(who, sizeof who, "%s%swarps %u..%u", role ? role->name : "", role ? " " : "", first, last);
-    if (warp->split_count == 0 && warp->live == 0)
-        put(text, "  %-22s  has exited\n", who);
+        snprintf(who, sizeof who, "%s%swarps %u..%u", role ? role->name : "", role ? " " : "",
+                 first, last);
+    if (warp->split_count == 0 && warp->live == 0) put(text, "  %-22s  has exited\n", who);
     for (unsigned s = 0; s < warp->split_count; s++) {
         const struct emu_split *split = &warp->splits[s];
         const struct emu_mbarrier *barrier = wait_text(warp, split, what, sizeof what);
         put(text, "  %-22s  %s", who, what);
-        if (split->mask != warp->started)
-            put(text, " (lanes 0x%08x)", split->mask);
+        if (split->mask != warp->started) put(text, " (lanes 0x%08x)", split->mask);
         put(text, "   %s\n",
-            emu_place_text(cta->cluster->machine, &cta->cluster->machine->module->code[split->pc], place,
-                           sizeof place));
-        if (barrier != NULL)
-            put_barrier_state(text, barrier);
+            emu_place_text(cta->cluster->machine, &cta->cluster->machine->module->code[split->pc],
+                           place, sizeof place));
+        if (barrier != NULL) put_barrier_state(text, barrier);
         if (split->blocked && split->wait.kind == WAIT_BARRIER)
             put_named_barrier(text, cta, split->wait.object);
     }
 }
 
-void emu_report_standstill(struct emu_machine *machine, enum emu_class class_)
-{
+void emu_report_standstill(struct emu_machine *machine, enum emu_class class_) {
     struct emu_cluster *cluster = machine->clusters;
     const struct emu_insn *insn = NULL;
     struct text text = {0};
@@ -362,13 +354,12 @@ void emu_report_standstill(struct emu_machine *machine, enum emu_class class_)
             if (cluster->ctas[c].warps[w].split_count)
                 insn = &machine->module->code[cluster->ctas[c].warps[w].splits[0].pc];
     struct emu_report *report = new_report(machine, class_, insn);
-    if (report == NULL)
-        return;
+    if (report == NULL) return;
     for (; cluster != NULL; cluster = cluster->next)
         for (unsigned c = 0; c < cluster->cta_count; c++) {
             struct emu_cta *cta = &cluster->ctas[c];
-            put(&text, "%s in %s, CTA (%u,%u,%u)\n", names[class_], machine->entry->name, cta->id[0], cta->id[1],
-                cta->id[2]);
+            put(&text, "%s in %s, CTA (%u,%u,%u)\n", names[class_], machine->entry->name,
+                cta->id[0], cta->id[1], cta->id[2]);
             for (unsigned w = 0; w < cta->warp_count; w++) {
                 unsigned last = same_state(cta, w);
                 put_warps(&text, cta, w, last);

@@ -1,5 +1,5 @@
-/* Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever written.
-   Pages keep cells of 16 bytes and are split to 4 or 1 where a smaller access comes. */
+// Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
+// written. Pages keep cells of 16 bytes and are split to 4 or 1 where a smaller access comes.
 #include "runtime/emu/machine.h"
 
 #include <stdlib.h>
@@ -20,14 +20,14 @@ struct readers {
 };
 
 struct cell {
-    struct touch write;      /* time 0: never written */
-    struct touch read;       /* the latest reader since; time 0: none */
-    struct readers *others;  /* further readers since the write */
+    struct touch write;      // time 0: never written
+    struct touch read;       // the latest reader since; time 0: none
+    struct readers *others;  // further readers since the write
 };
 
 struct page {
-    uint32_t shift;          /* log2 of the bytes of a cell */
-    struct cell *cells;      /* NULL: nobody was here */
+    uint32_t shift;      // log2 of the bytes of a cell
+    struct cell *cells;  // NULL: nobody was here
 };
 
 struct emu_shadow {
@@ -35,52 +35,39 @@ struct emu_shadow {
     struct page pages[];
 };
 
-struct emu_shadow *emu_shadow_new(uint32_t bytes)
-{
+struct emu_shadow *emu_shadow_new(uint32_t bytes) {
     uint32_t count = (bytes + PAGE - 1) / PAGE;
     struct emu_shadow *shadow = calloc(1, sizeof *shadow + count * sizeof *shadow->pages);
 
-    if (shadow != NULL)
-        shadow->page_count = count;
+    if (shadow != NULL) shadow->page_count = count;
     return shadow;
 }
 
-static void free_cells(struct page *page)
-{
-    if (page->cells == NULL)
-        return;
-    for (uint32_t i = 0; i < (uint32_t)PAGE >> page->shift; i++)
-        free(page->cells[i].others);
+static void free_cells(struct page *page) {
+    if (page->cells == NULL) return;
+    for (uint32_t i = 0; i < (uint32_t)PAGE >> page->shift; i++) free(page->cells[i].others);
     free(page->cells);
 }
 
-void emu_shadow_delete(struct emu_shadow *shadow)
-{
-    if (shadow == NULL)
-        return;
-    for (uint32_t i = 0; i < shadow->page_count; i++)
-        free_cells(&shadow->pages[i]);
+void emu_shadow_delete(struct emu_shadow *shadow) {
+    if (shadow == NULL) return;
+    for (uint32_t i = 0; i < shadow->page_count; i++) free_cells(&shadow->pages[i]);
     free(shadow);
 }
 
-static struct readers *copy_readers(const struct readers *from)
-{
-    if (from == NULL)
-        return NULL;
+static struct readers *copy_readers(const struct readers *from) {
+    if (from == NULL) return NULL;
     size_t bytes = sizeof *from + from->capacity * sizeof *from->list;
     struct readers *copy = malloc(bytes);
-    if (copy != NULL)
-        memcpy(copy, from, bytes);
+    if (copy != NULL) memcpy(copy, from, bytes);
     return copy;
 }
 
-/* Splits the page's cells to 1 << shift bytes. Where memory is out the page stays coarse. */
-static void refine(struct page *page, uint32_t shift)
-{
+// Splits the page's cells to 1 << shift bytes. Where memory is out the page stays coarse.
+static void refine(struct page *page, uint32_t shift) {
     struct cell *cells = calloc(PAGE >> shift, sizeof *cells);
 
-    if (cells == NULL)
-        return;
+    if (cells == NULL) return;
     for (uint32_t i = 0; page->cells != NULL && i < (uint32_t)PAGE >> shift; i++) {
         cells[i] = page->cells[i >> (page->shift - shift)];
         cells[i].others = copy_readers(cells[i].others);
@@ -90,10 +77,9 @@ static void refine(struct page *page, uint32_t shift)
     page->shift = shift;
 }
 
-/* ---- the rule: of two touches, one a write, one happens before the other ---- */
+// ---- the rule: of two touches, one a write, one happens before the other ----
 
-static const char *toucher_name(const struct emu_toucher *toucher, char *text, size_t size)
-{
+static const char *toucher_name(const struct emu_toucher *toucher, char *text, size_t size) {
     char warp[64];
 
     emu_warp_text(toucher->warp, warp, sizeof warp);
@@ -105,24 +91,22 @@ static const char *toucher_name(const struct emu_toucher *toucher, char *text, s
 }
 
 static const char *earlier_name(const struct emu_cta *cta, const struct touch *touch, char *text,
-                                size_t size)
-{
+                                size_t size) {
     const struct emu_cluster *cluster = cta->cluster;
     uint32_t agent = touch->agent;
 
     for (unsigned i = 0; i < cluster->cta_count; i++) {
         const struct emu_cta *owner = &cluster->ctas[i];
-        if (agent < owner->warp_count)
-            return emu_warp_text(&owner->warps[agent], text, size);
+        if (agent < owner->warp_count) return emu_warp_text(&owner->warps[agent], text, size);
         agent -= owner->warp_count;
     }
     snprintf(text, size, "an asynchronous operation");
     return text;
 }
 
-static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use, const struct touch *before,
-                     bool before_wrote, const struct emu_toucher *toucher, bool fence_missing)
-{
+static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                     const struct touch *before, bool before_wrote,
+                     const struct emu_toucher *toucher, bool fence_missing) {
     char who[128], other[128], where[300];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
 
@@ -141,36 +125,30 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use, con
                    before->async ? " asynchronously" : "", where);
 }
 
-static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher)
-{
+static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
     return touch->strong && toucher->strong;
 }
 
-/* Is the earlier write visible to [toucher]? */
-static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use, const struct cell *cell,
-                        const struct emu_toucher *toucher)
-{
+// Is the earlier write visible to [toucher]?
+static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                        const struct cell *cell, const struct emu_toucher *toucher) {
     const struct touch *write = &cell->write;
 
-    if (write->time == 0 || write->agent == toucher->agent || same_kind(write, toucher))
-        return;
+    if (write->time == 0 || write->agent == toucher->agent || same_kind(write, toucher)) return;
     const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
-    if (view[write->agent] >= write->time)
-        return;
+    if (view[write->agent] >= write->time) return;
     complain(cta, offset, use, write, true, toucher,
              toucher->async && toucher->clock->seen[write->agent] >= write->time);
 }
 
-static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use, const struct touch *read,
-                       const struct emu_toucher *toucher)
-{
+static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                       const struct touch *read, const struct emu_toucher *toucher) {
     if (read->time != 0 && read->agent != toucher->agent && !same_kind(read, toucher) &&
         toucher->clock->seen[read->agent] < read->time)
         complain(cta, offset, use, read, false, toucher, false);
 }
 
-static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch)
-{
+static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch) {
     struct touch *last = &cell->read;
 
     if (last->time == 0 || last->agent == touch.agent ||
@@ -189,10 +167,8 @@ static void note_read(struct cell *cell, const struct emu_toucher *toucher, stru
     if (others == NULL || others->count == others->capacity) {
         uint32_t capacity = others ? 2 * others->capacity : INLINE_READERS;
         struct readers *grown = realloc(others, sizeof *grown + capacity * sizeof *grown->list);
-        if (grown == NULL)
-            return;
-        if (others == NULL)
-            grown->count = 0;
+        if (grown == NULL) return;
+        if (others == NULL) grown->count = 0;
         grown->capacity = capacity;
         cell->others = others = grown;
     }
@@ -200,21 +176,18 @@ static void note_read(struct cell *cell, const struct emu_toucher *toucher, stru
     *last = touch;
 }
 
-static void note_write(struct cell *cell, struct touch touch)
-{
+static void note_write(struct cell *cell, struct touch touch) {
     cell->write = touch;
     cell->read.time = 0;
-    if (cell->others != NULL)
-        cell->others->count = 0;
+    if (cell->others != NULL) cell->others->count = 0;
 }
 
 static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
-                       const struct emu_toucher *toucher, struct touch touch)
-{
+                       const struct emu_toucher *toucher, struct touch touch) {
     if (use != EMU_WRITE && cell->write.time == 0) {
         emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
                    "shared memory at 0x%x was never written", offset);
-        cell->write.time = 1; /* once is enough */
+        cell->write.time = 1;  // once is enough
         cell->write.agent = touch.agent;
         cell->write.insn = touch.insn;
     }
@@ -230,8 +203,7 @@ static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, 
 }
 
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
-                      const struct emu_toucher *toucher)
-{
+                      const struct emu_toucher *toucher) {
     struct touch touch = {toucher->time, (uint16_t)toucher->agent, toucher->strong, toucher->async,
                           toucher->insn};
     uint32_t end = offset + bytes, odd = offset | end;
@@ -240,15 +212,13 @@ void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum
     while (offset < end) {
         struct page *page = &cta->shadow->pages[offset / PAGE];
         uint32_t stop = (offset / PAGE + 1) * PAGE < end ? (offset / PAGE + 1) * PAGE : end;
-        if (page->cells == NULL || page->shift > shift)
-            refine(page, shift);
-        if (page->cells == NULL)
-            return;
+        if (page->cells == NULL || page->shift > shift) refine(page, shift);
+        if (page->cells == NULL) return;
         for (; offset < stop; offset += 1u << page->shift) {
             struct cell *cell = &page->cells[(offset % PAGE) >> page->shift];
             const struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
-            if (same->time == touch.time && same->agent == touch.agent && same->insn == touch.insn &&
-                (use == EMU_READ || cell->read.time == 0))
+            if (same->time == touch.time && same->agent == touch.agent &&
+                same->insn == touch.insn && (use == EMU_READ || cell->read.time == 0))
                 continue;
             touch_cell(cta, cell, offset, use, toucher, touch);
         }

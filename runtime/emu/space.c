@@ -1,17 +1,15 @@
-/* Addresses to bytes: which window an address lies in, whose it is, and whether it may be used so.
-   Every access of an instruction comes through here, so this is where bounds are checked. */
+// Addresses to bytes: which window an address lies in, whose it is, and whether it may be used so.
+// Every access of an instruction comes through here, so this is where bounds are checked.
 #include "runtime/emu/machine.h"
 
 #include <string.h>
 
-static const char *use_text(enum emu_use use)
-{
+static const char *use_text(enum emu_use use) {
     return use == EMU_READ ? "read" : use == EMU_WRITE ? "write" : "atomic";
 }
 
 bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                        struct emu_cta **cta, uint32_t *offset)
-{
+                        struct emu_cta **cta, uint32_t *offset) {
     struct emu_cluster *cluster = warp->cta->cluster;
     uint64_t local = address;
 
@@ -34,18 +32,21 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
     return true;
 }
 
+// PTX ISA 8.4: relaxed and stronger accesses may meet without being a race.
+static bool is_strong(const struct emu_insn *insn, enum emu_use use) {
+    return use == EMU_ATOMIC || insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE);
+}
+
 static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                              uint32_t bytes, enum emu_use use)
-{
+                              uint32_t bytes, enum emu_use use) {
     struct emu_cta *cta;
     uint32_t offset;
 
-    if (!emu_shared_address(warp, insn, address, &cta, &offset))
-        return NULL;
+    if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
     if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
-                  "%s of %u bytes at 0x%x, outside of shared memory [0x%x, 0x%x)", use_text(use), bytes,
-                  offset, EMU_SMEM_RESERVED, cta->smem_bytes);
+                  "%s of %u bytes at 0x%x, outside of shared memory [0x%x, 0x%x)", use_text(use),
+                  bytes, offset, EMU_SMEM_RESERVED, cta->smem_bytes);
         return NULL;
     }
     if (emu_machine(warp)->check) {
@@ -53,7 +54,7 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
             .agent = warp->agent,
             .time = warp->clock.seen[warp->agent],
             .clock = &warp->clock,
-            .strong = use == EMU_ATOMIC || insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE),
+            .strong = is_strong(insn, use),
             .warp = warp,
             .insn = insn,
         };
@@ -62,21 +63,33 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
     return cta->smem + offset;
 }
 
+void emu_global_touch(const struct emu_touch_global *by) {
+    uint8_t *written = by->allocation->written;
+
+    if (written != NULL && by->use != EMU_WRITE &&
+        memchr(written + by->offset, 0, by->bytes) != NULL)
+        emu_report(by->warp, by->insn, EMU_UNINITIALISED,
+                   "%s%sglobal memory at offset %llu of %s was never written",
+                   by->what ? by->what : "", by->what ? " reads " : "",
+                   (unsigned long long)by->offset, by->allocation->name);
+    if (written != NULL && by->use != EMU_READ) memset(written + by->offset, 1, by->bytes);
+    if (by->warp->cta->cluster->known != NULL) emu_order_touch(by);
+}
+
 static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                              uint32_t bytes, enum emu_use use)
-{
-    struct emu_memory *memory = emu_machine(warp)->memory;
+                              uint32_t bytes, enum emu_use use) {
+    struct emu_machine *machine = emu_machine(warp);
+    struct emu_memory *memory = machine->memory;
     struct emu_allocation *found = NULL;
 
-    if (memory->last < memory->count)
-        found = &memory->allocations[memory->last];
+    if (machine->last_allocation < memory->count)
+        found = &memory->allocations[machine->last_allocation];
     if (found == NULL || address - found->base >= found->bytes) {
         found = emu_memory_find(memory, address);
-        if (found != NULL)
-            memory->last = (size_t)(found - memory->allocations);
+        if (found != NULL) machine->last_allocation = (size_t)(found - memory->allocations);
     }
     if (found == NULL || bytes > found->bytes - (address - found->base)) {
-        /* the allocation just below is most often the one that was meant */
+        // the allocation just below is most often the one that was meant
         struct emu_allocation *near = found;
         for (size_t i = 0; near == NULL && i < memory->count; i++)
             if (memory->allocations[i].base <= address &&
@@ -84,35 +97,38 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
                 near = &memory->allocations[i];
         if (near != NULL && address - near->base < near->bytes + 4096)
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
-                      "%s of %u bytes at offset %llu of %s, which has %zu bytes", use_text(use), bytes,
-                      (unsigned long long)(address - near->base), near->name, near->bytes);
+                      "%s of %u bytes at offset %llu of %s, which has %zu bytes", use_text(use),
+                      bytes, (unsigned long long)(address - near->base), near->name, near->bytes);
         else
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s of %u bytes at 0x%llx, where nothing is",
                       use_text(use), bytes, (unsigned long long)address);
         return NULL;
     }
     uint64_t offset = address - found->base;
-    if (found->written != NULL && emu_machine(warp)->check) {
-        if (use != EMU_WRITE && memchr(found->written + offset, 0, bytes) != NULL) {
-            emu_report(warp, insn, EMU_UNINITIALISED, "global memory at offset %llu of %s was never written",
-                       (unsigned long long)offset, found->name);
-        }
-        memset(found->written + offset, 1, bytes);
+    if (machine->check && (found->written != NULL || machine->order != NULL)) {
+        struct emu_touch_global by = {.warp = warp,
+                                      .insn = insn,
+                                      .allocation = found,
+                                      .offset = offset,
+                                      .bytes = bytes,
+                                      .use = use,
+                                      .strong = is_strong(insn, use)};
+        emu_global_touch(&by);
     }
     return found->data + offset;
 }
 
 static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                              uint64_t address, uint32_t bytes, enum emu_use use)
-{
+                              uint64_t address, uint32_t bytes, enum emu_use use) {
     struct emu_machine *machine = emu_machine(warp);
     bool param = (address & EMU_WINDOW_MASK) == EMU_PARAM_WINDOW;
     uint64_t offset = address & ~EMU_WINDOW_MASK;
     uint64_t limit = param ? machine->entry->param_bytes : machine->module->tree.local_bytes;
 
     if (bytes > limit || offset > limit - bytes) {
-        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s of %u bytes at offset %llu of %s memory, which has %llu",
-                  use_text(use), bytes, (unsigned long long)offset, param ? "parameter" : "local",
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %u bytes at offset %llu of %s memory, which has %llu", use_text(use),
+                  bytes, (unsigned long long)offset, param ? "parameter" : "local",
                   (unsigned long long)limit);
         return NULL;
     }
@@ -123,18 +139,18 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
     return param ? machine->params + offset : warp->local + lane * limit + offset;
 }
 
-uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane, uint64_t address,
-                    uint32_t bytes, enum emu_use use)
-{
+uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                    uint64_t address, uint32_t bytes, enum emu_use use) {
     if (address & (bytes - 1)) {
-        emu_fatal(warp, insn, EMU_MISALIGNED, "%s of %u bytes at 0x%llx, which is not a multiple of %u",
-                  use_text(use), bytes, (unsigned long long)address, bytes);
+        emu_fatal(warp, insn, EMU_MISALIGNED,
+                  "%s of %u bytes at 0x%llx, which is not a multiple of %u", use_text(use), bytes,
+                  (unsigned long long)address, bytes);
         return NULL;
     }
-    if (insn->space == SPACE_SHARED)
-        return access_shared(warp, insn, address, bytes, use);
+    if (insn->space == SPACE_SHARED) return access_shared(warp, insn, address, bytes, use);
     if (insn->space == SPACE_LOCAL)
-        return access_window(warp, insn, lane, EMU_LOCAL_WINDOW | (address & ~EMU_WINDOW_MASK), bytes, use);
+        return access_window(warp, insn, lane, EMU_LOCAL_WINDOW | (address & ~EMU_WINDOW_MASK),
+                             bytes, use);
     switch (address >> 40) {
     case EMU_SHARED_WINDOW >> 40: return access_shared(warp, insn, address, bytes, use);
     case EMU_LOCAL_WINDOW >> 40:

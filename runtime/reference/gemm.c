@@ -1,5 +1,5 @@
-// The reference of the gemm family: D[m,n] = A[m,k] B[n,k]^T, plus bias[n] where the manifest says so.
-// Plain sums in float64; the whole result is checked by Freivalds' method.
+// The reference of the gemm family: D[m,n] = A[m,k] B[n,k]^T, plus bias[n] where the manifest says
+// so. Plain sums in float64; the whole result is checked by Freivalds' method.
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "runtime/reference/numbers.h"
 #include "runtime/reference/reference.h"
 
-// What summing in the kernel costs: products of 16-bit inputs are exact in fp32, but each step of 16
-// along k truncates the running sum, whose deviation is at most that of the whole. A truncation is
-// up to 2^-23 of the sum; alignment inside a step costs as much again. Hence 2^-21 a step as the
+// What summing in the kernel costs: products of 16-bit inputs are exact in fp32, but each step of
+// 16 along k truncates the running sum, whose deviation is at most that of the whole. A truncation
+// is up to 2^-23 of the sum; alignment inside a step costs as much again. Hence 2^-21 a step as the
 // deviation, and 2^-19 for the worst element of millions.
 static double steps(const struct ref_problem *problem) {
     return (double)ref_dim(problem, "k", 1) / 16 + 8;

@@ -1,5 +1,5 @@
-// Normal values by lookup: 16 random bits choose one of 65536 quantiles, already in the element type.
-// One draw of 64 bits serves four elements, so that memory, not arithmetic, sets the speed.
+// Normal values by lookup: 16 random bits choose one of 65536 quantiles, already in the element
+// type. One draw of 64 bits serves four elements, so that memory, not arithmetic, sets the speed.
 #include "runtime/reference/random.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// The table of references, and how a problem is laid out from a manifest and the values of its dims.
-// Everything here is the same for all families; what differs is behind the rows.
+// The table of references, and how a problem is laid out from a manifest and the values of its
+// dims. Everything here is the same for all families; what differs is behind the rows.
 #include "runtime/reference/reference.h"
 
 #include <stdlib.h>
@@ -9,9 +9,10 @@
 #include "runtime/reference/numbers.h"
 #include "runtime/reference/random.h"
 
-extern const struct reference reference_gemm, reference_resample;
+extern const struct reference reference_deform_attn, reference_gemm, reference_resample;
 
-const struct reference *const references[] = {&reference_gemm, &reference_resample, NULL};
+const struct reference *const references[] = {&reference_deform_attn, &reference_gemm,
+                                              &reference_resample, NULL};
 
 static const struct reference *find_name(const char *name) {
     for (size_t i = 0; references[i]; ++i) {

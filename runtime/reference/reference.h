@@ -63,8 +63,8 @@ struct reference {
     // TMAGEN_OK, or an error with tmagen_error_last() set.
     int (*accepts)(const struct tmg_manifest *);
 
-    // Adds the shapes that verify uses by default; [small] on the emulator. Values are rounded up to
-    // what the manifest allows afterwards.
+    // Adds the shapes that verify uses by default; [small] on the emulator. Values are rounded up
+    // to what the manifest allows afterwards.
     void (*shapes)(const struct tmg_manifest *, bool small, struct ref_shapes *);
 
     // Fills an input tensor's data. NULL: standard normal values. Returns 0, or -1 without memory.

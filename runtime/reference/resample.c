@@ -1,5 +1,6 @@
-// The reference of the resample family: out[b,t,d] = source[b,:,d] at target time t, linear, clamped.
-// Between the last source time that is <= t and the next; so of equal times the last counts.
+// The reference of the resample family: out[b,t,d] = source[b,:,d] at target time t, linear,
+// clamped. Between the last source time that is <= t and the next; so of equal times the last
+// counts.
 #include <float.h>
 #include <math.h>
 #include <pthread.h>

@@ -146,6 +146,11 @@ local list = {
                 "tile.m * tile.n up to 1024, a multiple of 32")
         end
     end },
+    { "grid of the naive kernel", check = function(s, p, fail)
+        if s.math == "fma" and s.grid == "persistent" then
+            fail("math", "math: fma computes a tile a CTA, but the grid is persistent", "math: wgmma, or a phase below 4")
+        end
+    end },
     { "fixed dimensions", check = function(s, p, fail)
         local n_multiple = s.epilogue.store == "tma" and (s.problem.d == "fp32" and 4 or 8) or 2
         for _, rule in ipairs { { "n", n_multiple }, { "k", 8 } } do

@@ -8,6 +8,26 @@ local checks = require "checks"
 local input_types = { "bf16", "fp16" }
 local output_types = { "bf16", "fp16", "fp32" }
 
+-- Where a knob means anything, and how that reads: whoever sets it elsewhere has something else in mind.
+local function tensor_cores(s)
+    return s.math == "wgmma"
+end
+
+local function producers(s)
+    return tensor_cores(s) and s.warps.producer.count > 0
+end
+
+local function persistent(s)
+    return s.grid == "persistent"
+end
+
+local function staging(s)
+    return tensor_cores(s) and s.epilogue.store == "tma"
+end
+
+local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
+local PERSISTENT, STAGING = "grid is persistent", "epilogue.store is tma"
+
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
     { "problem.b", type = "enum", values = input_types, default = function(s) return s.problem.a end,
@@ -25,51 +45,65 @@ local knobs = {
     { "tile.n", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128 }, default = 64, unit = "columns",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "columns of A and B in one stage" },
     { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "depth of the ring between the producer and the consumers" },
     { "mma_in_flight", type = "int", values = { 0, 1 }, default = function(s) return s.stages > 1 and 1 or 0 end,
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "k steps whose wgmma may still run while the next are issued; 1 releases a stage one step late" },
     { "schedule", type = "enum", values = { "cooperative", "pingpong" }, default = "cooperative",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "cooperative: the consumer warpgroups share a tile; pingpong: two alternate whole tiles, "
           .. "one multiplying while the other stores" },
     { "grid", type = "enum", values = { "tiles", "persistent" }, default = "tiles",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "tiles: a CTA a tile; persistent: a CTA an SM that walks the tiles" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
+      when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
     { "raster.group", type = "int", min = 1, max = 64, default = 8, unit = "tiles",
+      when = persistent, when_doc = PERSISTENT,
       doc = "tiles (clusters, where there are any) that a group spans" },
     { "cluster.m", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs below each other that share, by multicast, the tile of B" },
     { "cluster.n", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs beside each other that share, by multicast, the tile of A" },
     { "warps.producer.count", type = "int", values = { 0, 4 }, default = 0, unit = "warps",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "warps that issue TMA loads; 0: the consumers issue their own" },
     { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
-      when = function(s) return s.warps.producer.count > 0 end, when_doc = "there are producer warps",
+      when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
     { "warps.consumer.count", type = "int", values = { 4, 8, 12 }, default = 4, unit = "warps",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "warps that multiply and store, in warpgroups of 4" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
-      when = function(s) return s.warps.producer.count > 0 end, when_doc = "there are producer warps",
+      when = producers, when_doc = PRODUCERS,
       doc = "registers that a consumer takes (setmaxnreg)" },
     { "swizzle_bits.a", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "span of A's swizzle in shared memory: 7 = 128 bytes, 6 = 64, 5 = 32, 0 = none" },
     { "swizzle_bits.b", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "the same for B" },
     { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
-      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      when = staging, when_doc = STAGING,
       doc = "the same for D's staging buffers" },
     { "epilogue.store", type = "enum", values = { "direct", "tma" }, default = "direct",
+      when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; tma: stmatrix into swizzled staging, bulk store drained late" },
     { "epilogue.tile.m", type = "int", values = { 64, 128 }, default = 64, unit = "rows",
-      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      when = staging, when_doc = STAGING,
       doc = "rows of a staging buffer" },
     { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = 64, unit = "columns",
-      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      when = staging, when_doc = STAGING,
       doc = "columns of a staging buffer" },
     { "epilogue.buffers", type = "int", min = 1, max = 4, default = 2, unit = "buffers",
-      when = function(s) return s.epilogue.store == "tma" end, when_doc = "epilogue.store is tma",
+      when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
     { "epilogue.ops", type = "list", of = { "bias" }, default = {},
       doc = "applied in fp32 before rounding; bias: adds bias[n]" },

@@ -43,3 +43,13 @@ template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }
+
+// box at ([x], [y], [z]) -> [destination]; its bytes complete on [barrier]
+__device__ __forceinline__ void tma_load_3d(void *destination, const TensorMap *map, int x, int y, int z,
+                                            uint64_t *barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(smem_address(barrier))
+        : "memory");
+}

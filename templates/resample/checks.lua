@@ -56,7 +56,7 @@ end
 local function memory_fits(s, p, fail)
     local limit = math.min(smem.LIMIT, (233472 // (s.blocks_per_sm or 1) - 1024) // 16 * 16)
     if p.smem_bytes > limit then
-        fail(p.bulk_load and "window" or "targets_per_warp",
+        fail(p.bulk_load and "window" or s.mapping == "lanes" and "cached_times" or "targets_per_warp",
             ("shared memory: a CTA needs %d bytes of the %d that %d CTAs an SM leave it"):format(p.smem_bytes, limit,
                 s.blocks_per_sm), "fewer targets_per_warp, cached_times or blocks_per_sm, or a smaller window")
     end

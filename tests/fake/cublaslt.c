@@ -1,5 +1,5 @@
-// A stand-in for cuBLASLt: offers six algorithms, of which the first takes 30 us, the fourth 24, the
-// others 40, and the second fails. It works on the clock of tests/fake/measured.c.
+// A stand-in for cuBLASLt: offers six algorithms, of which the first takes 30 us, the fourth 24,
+// the others 40, and the second fails. It works on the clock of tests/fake/measured.c.
 //   FAKE_CUBLASLT_ALGOS=N   offers N algorithms; 0: none
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -129,6 +129,11 @@ static void test_bad_options(void **state) {
     options = (tmagen_compile_options){.arch = "sm_90a", .name = "k.cu"};
     assert_int_equal(tmagen_compile("a\0b", 3, &options, &code), TMAGEN_ERROR_ARGUMENT);
     assert_int_equal(tmagen_compile(NULL, 0, &options, &code), TMAGEN_ERROR_ARGUMENT);
+    options.kind = (tmagen_kind)2;
+    assert_int_equal(tmagen_compile("s", 1, &options, &code), TMAGEN_ERROR_ARGUMENT);
+    options = (tmagen_compile_options){.arch = "sm_90a", .name = "k.cu", .mode = (tmagen_mode)3};
+    assert_int_equal(tmagen_compile("s", 1, &options, &code), TMAGEN_ERROR_ARGUMENT);
+    tmagen_code_free(NULL);
 }
 
 // ---- Machines without, or with another, NVRTC: in child processes, because a process finds it
@@ -183,6 +188,28 @@ static void test_stat_list_clear(void **state) {
     assert_int_equal(tmagen_cache_clear(NULL, &stats), TMAGEN_OK);
     assert_int_equal(stats.removed, 1);
     assert_false(hits(NULL));
+}
+
+static void test_clear_removes_what_has_no_bytes(void **state) {
+    (void)state;
+    char key[TMAGEN_KEY_CHARS], path[4400];
+    tmagen_cache_stats stats;
+    assert_false(hits(key));
+    entry_path(key, path);
+    damage(path, 0, 0);
+    assert_int_equal(tmagen_cache_clear(NULL, &stats), TMAGEN_OK);
+    assert_int_equal(stats.removed, 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void test_care_needs_room_for_its_answer(void **state) {
+    (void)state;
+    assert_int_equal(tmagen_cache_list(NULL, 0, NULL, NULL), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_cache_stat(NULL, NULL), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_cache_gc(NULL, -1, NULL), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_cache_clear(NULL, NULL), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_cache_prune(NULL, NULL), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_compiler_describe(NULL, 8), TMAGEN_ERROR_ARGUMENT);
 }
 
 static int count_faults(const tmagen_cache_entry *entry, void *context) {
@@ -330,6 +357,8 @@ int main(void) {
         TEST(test_no_cache_is_neither_read_nor_written),
         TEST(test_bad_options),
         TEST(test_stat_list_clear),
+        TEST(test_clear_removes_what_has_no_bytes),
+        TEST(test_care_needs_room_for_its_answer),
         TEST(test_verify_and_prune),
         TEST(test_longest_unused_go_first),
         TEST(test_stores_keep_to_the_limit),

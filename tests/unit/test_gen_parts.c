@@ -19,7 +19,7 @@
 
 static void add_line(struct text *t, const char *line, int number) {
     text_add(t, line, strlen(line));
-    text_end_line(t, (struct gen_line){.file = "f", .line = number});
+    text_end_line(t, (tmagen_source_line){.file = "f", .line = number});
 }
 
 static void test_blank_lines_collapse(void **state) {

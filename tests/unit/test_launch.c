@@ -235,7 +235,7 @@ static void test_launches_do_not_allocate(void **state) {
     (void)state;
     struct arguments *it = right();
     long before = allocations;
-    for (uint64_t i = 0; i < 300; ++i) {  // found, prepared anew, and beyond the table
+    for (uint64_t i = 0; i < 300; ++i) {  // prepared, then found
         it->tensors[0].data = 0x900000 + i / 2 * 16;
         int status = tmagen_kernel_launch(kernel, NULL, &it->launch);
         if (status) fail_msg("%s", tmagen_error_last());
@@ -304,6 +304,15 @@ static void no_workspace(struct arguments *it) { it->launch.workspace = 0; }
 static void small_workspace(struct arguments *it) { it->launch.workspace_bytes = 511; }
 static void odd_workspace(struct arguments *it) { it->launch.workspace += 16; }
 static void flags(struct arguments *it) { it->launch.flags = 8; }
+static void no_list_of_tensors(struct arguments *it) { it->launch.tensors = NULL; }
+static void no_list_of_dims(struct arguments *it) {
+    it->launch.dims = NULL;
+    it->launch.dim_count = 1;
+}
+static void no_list_of_scalars(struct arguments *it) {
+    it->launch.scalars = NULL;
+    it->launch.scalar_count = 1;
+}
 
 static const struct {
     void (*spoil)(struct arguments *);
@@ -335,6 +344,9 @@ static const struct {
     {small_workspace, "the workspace has 511 bytes"},
     {odd_workspace, "at a multiple of 256"},
     {flags, "flags 0x8"},
+    {no_list_of_tensors, "tensors are counted, but their list is missing"},
+    {no_list_of_dims, "dims are counted, but their list is missing"},
+    {no_list_of_scalars, "scalars are counted, but their list is missing"},
 };
 
 static void test_refusals(void **state) {
@@ -349,6 +361,36 @@ static void test_refusals(void **state) {
         assert_int_equal(fake->launches, launches);
     }
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, NULL), TMAGEN_ERROR_ARGUMENT);
+}
+
+static void test_missing_arguments(void **state) {
+    (void)state;
+    tmagen_address address = 7;
+    tmagen_device_info info;
+    size_t bytes;
+    struct arguments *it = right();
+    const int statuses[] = {
+        tmagen_device_get_info(NULL, &info),
+        tmagen_device_get_info(device, NULL),
+        tmagen_device_synchronize(NULL),
+        tmagen_memory_alloc(NULL, 1, &address),
+        tmagen_memory_alloc(device, 1, NULL),
+        tmagen_memory_upload(NULL, 0x1000, "x", 1),
+        tmagen_memory_upload(device, 0x1000, NULL, 1),
+        tmagen_memory_download(NULL, &bytes, 0x1000, 1),
+        tmagen_memory_download(device, NULL, 0x1000, 1),
+        tmagen_memory_fill(NULL, 0x1000, 0, 1),
+        tmagen_kernel_get_info(NULL, NULL),
+        tmagen_kernel_workspace(NULL, &it->launch, &bytes),
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; ++i)
+        assert_int_equal(statuses[i], TMAGEN_ERROR_ARGUMENT);
+    it->launch.tensors = NULL;
+    assert_int_equal(tmagen_kernel_workspace(kernel, &it->launch, &bytes), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(address, 7);
+    tmagen_memory_free(NULL, 0x1000);
+    tmagen_device_close(NULL);
+    tmagen_kernel_unload(NULL);
 }
 
 static void test_driver_failures_are_reported(void **state) {
@@ -485,6 +527,7 @@ int main(void) {
         cmocka_unit_test(test_launches_do_not_allocate),
         cmocka_unit_test(test_beyond_the_table),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_driver_failures_are_reported),
         cmocka_unit_test(test_the_callers_context_is_given_back),
         cmocka_unit_test(test_load_checks_the_kernel_against_its_manifest),

@@ -1,5 +1,5 @@
-// Element types: every value of the small ones survives a round trip, and rounding is to nearest even.
-// Random data has the distribution that it says, whatever the number of threads.
+// Element types: every value of the small ones survives a round trip, and rounding is to nearest
+// even. Random data has the distribution that it says, whatever the number of threads.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// verify_run on a device of its own: memory is the host's and the kernel is C, with faults to choose.
-// Every fault that a kernel may have must be found, and a right kernel must pass.
+// verify_run on a device of its own: memory is the host's and the kernel is C, with faults to
+// choose. Every fault that a kernel may have must be found, and a right kernel must pass.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

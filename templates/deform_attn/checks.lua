@@ -1,0 +1,110 @@
+-- checks.lua: deform_attn's legality beyond the range of a single knob; every broken rule is reported in one run.
+-- What cannot be known here, such as the number of queries, the manifest demands at launch.
+
+local smem = require "smem"
+
+local function level_table(s, p, fail)
+    for i, size in ipairs(s.problem.levels) do
+        if size[1] < 1 or size[2] < 1 or size[1] > 16384 or size[2] > 16384 then
+            fail("problem.levels", ("problem.levels: level %d is %d x %d"):format(i, size[1], size[2]),
+                "1..16384 rows and columns")
+        end
+    end
+    if #s.problem.levels < 1 or #s.problem.levels > 8 then
+        fail("problem.levels", ("problem.levels: %d levels"):format(#s.problem.levels), "1..8 levels")
+    end
+end
+
+local function offsets(s, p, fail)
+    if p.pixels * p.pixel_bytes >= 1 << 31 then
+        fail("problem.levels", ("problem.levels: a batch of value takes %d bytes, offsets have 31 bits"):format(
+            p.pixels * p.pixel_bytes), "smaller or fewer levels")
+    end
+end
+
+local function vectors(s, p, fail)
+    if p.head_bytes % 16 ~= 0 then
+        fail("problem.channels", ("problem.channels: %d of %s are no whole 16 bytes"):format(s.problem.channels,
+            s.problem.dtype), "a multiple of 8")
+    elseif s.lanes and p.vectors % s.lanes ~= 0 then
+        fail("lanes", ("lanes: %d do not divide the %d vectors of a head"):format(s.lanes, p.vectors),
+            "a power of two that divides " .. p.vectors)
+    end
+end
+
+local function packed(s, p, fail)
+    if s.math == "packed" and s.problem.dtype == "fp32" then
+        fail("math", "math: packed needs 16-bit elements", "fp32")
+    end
+end
+
+local function unroll(s, p, fail)
+    if s.unroll and s.problem.points % s.unroll ~= 0 then
+        if s.mapping == "gather" then
+            fail("unroll", ("unroll: %d does not divide the %d points of a level"):format(s.unroll, s.problem.points),
+                "a divisor of problem.points")
+        end
+    elseif s.mapping == "gather" and s.lanes * p.chunk % s.unroll ~= 0 then
+        fail("unroll", ("unroll: %d points are not within one share of %d lanes"):format(s.unroll, s.lanes),
+            "up to " .. s.lanes * p.chunk)
+    end
+end
+
+local function resident(s, p, fail)
+    if p.resident > #s.problem.levels then
+        fail("resident_levels", ("resident_levels: %d of %d levels"):format(p.resident, #s.problem.levels),
+            "up to " .. #s.problem.levels)
+    elseif p.smem_bytes > smem.LIMIT // (s.blocks_per_sm or 1) then
+        local knob = s.mapping == "roles" and "stages" or "resident_levels"
+        fail(knob, ("shared memory: %d bytes a CTA, of %d with %d on an SM"):format(p.smem_bytes,
+            smem.LIMIT // (s.blocks_per_sm or 1), s.blocks_per_sm or 1),
+            s.mapping == "roles" and "fewer stages, queries_per_warp or consumers" or "fewer resident levels")
+    end
+end
+
+local function threads(s, p, fail)
+    if s.threads * (s.blocks_per_sm or 1) > 2048 then
+        fail("blocks_per_sm", ("blocks_per_sm: %d CTAs of %d threads exceed the 2048 threads of an SM"):format(
+            s.blocks_per_sm, s.threads), "up to " .. 2048 // s.threads)
+    end
+end
+
+local function tiles(s, p, fail)
+    if s.schedule == "static" and s.mapping == "gather" and s.queries_per_block * s.problem.heads % p.items ~= 0 then
+        fail("queries_per_block", ("queries_per_block: %d queries of %d heads are no whole groups of %d items"):format(
+            s.queries_per_block, s.problem.heads, p.items), "a multiple of " .. p.items)
+    end
+end
+
+local function copies(s, p, fail)
+    if s.mapping == "gather" and s.prefetch == "cp_async" and p.chunk * p.bytes < 4 then
+        fail("prefetch", "prefetch: cp_async copies at least 4 bytes, a chunk's weights have 2", "none or ldcg")
+    end
+end
+
+local function producers(s, p, fail)
+    if s.mapping == "roles" and p.consumers < 1 then
+        fail("warps.producer", ("warps.producer: %d of %d warps leave no consumer"):format(p.producers, p.warps),
+            "up to " .. p.warps - 1)
+    end
+end
+
+local function boxes(s, p, fail)
+    if s.mapping == "roles" and s.load == "tma" and p.pixels < 2 then
+        fail("load", "load: tma boxes two pixels, value has one", "ldg or cp_async")
+    end
+end
+
+return {
+    { "producers", check = producers },
+    { "boxes", check = boxes },
+    { "copies", check = copies },
+    { "levels", check = level_table },
+    { "offsets", check = offsets },
+    { "vectors", check = vectors },
+    { "packed math", check = packed },
+    { "unroll", check = unroll },
+    { "shared memory", check = resident },
+    { "threads", check = threads },
+    { "tiles", check = tiles },
+}

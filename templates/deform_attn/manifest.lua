@@ -1,0 +1,100 @@
+-- manifest.lua: what the runtime must know of a deform_attn kernel: tensors, parameters, grid, barriers.
+-- The rows of value are fixed by the levels, so a launch with another number of them is refused.
+
+local function dims(s, p)
+    local function dim(name, value)
+        local fields = { { "name", name } }
+        if value ~= "dynamic" then
+            fields[2] = { "value", value }
+        end
+        return json.object(fields)
+    end
+    return json.array { dim("b", s.problem.b), dim("s", p.pixels), dim("q", s.problem.q) }
+end
+
+-- [stride]: bytes that every row is a multiple of
+local function tensor(name, dtype, dim_list, access, stride)
+    return json.object { { "name", name }, { "dtype", dtype }, { "dims", json.array(dim_list) }, { "access", access },
+        { "alignment", 16 }, { "stride_bytes_multiple", stride } }
+end
+
+local function tensors(s, p)
+    local dtype, points = s.problem.dtype, s.problem.heads * p.points_of_item
+    return json.array {
+        tensor("value", dtype, { "b", "s", s.problem.heads * s.problem.channels }, "read", 16),
+        tensor("locations", dtype, { "b", "q", 2 * points }, "read", 2 * p.bytes),
+        tensor("weights", dtype, { "b", "q", points }, "read", p.bytes),
+        tensor("out", dtype, { "b", "q", s.problem.heads * s.problem.channels }, "write", 16),
+    }
+end
+
+local function grid(s, p)
+    local tiles = {}
+    for i, factor in ipairs(p.grid) do
+        local fields = { { "dim", factor[1] } }
+        fields[#fields + 1] = factor[3] and { "times", factor[3] }
+        fields[#fields + 1] = { "by", factor[2] }
+        tiles[i] = json.object(fields)
+    end
+    local fields = { { "rule", p.persistent and "persistent" or "tiles" }, { "tiles", json.array(tiles) } }
+    if p.persistent then
+        fields[3] = { "blocks_per_sm", s.blocks_per_sm }
+    end
+    return json.object(fields)
+end
+
+local function parameters(p)
+    local list = {}
+    for i, parameter in ipairs(p.parameters) do
+        local row, fields = parameter.row, {}
+        for _, key in ipairs { "kind", "tensor", "dim", "type" } do
+            fields[#fields + 1] = row[key] and { key, row[key] }
+        end
+        if row.box then
+            fields[#fields + 1] = { "box", json.array(row.box) }
+        end
+        list[i] = json.object(fields)
+    end
+    return json.array(list)
+end
+
+local function barriers(p)
+    local list = {}
+    for i, barrier in ipairs(p.barriers) do
+        list[i] = json.object { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
+            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
+    end
+    return json.array(list)
+end
+
+local function roles(p)
+    local list = {}
+    for i, role in ipairs(p.roles) do
+        list[i] = json.object { { "name", role.name }, { "first_warp", role.first_warp }, { "warps", role.warps } }
+    end
+    return json.array(list)
+end
+
+local function levels(s)
+    local list = {}
+    for i, size in ipairs(s.problem.levels) do
+        list[i] = json.array(size)
+    end
+    return json.array(list)
+end
+
+return function(s, p)
+    local workspace = s.schedule == "dynamic" and json.object { { "rule", "bytes" }, { "bytes", 4 }, { "zeroed", true } }
+        or json.object { { "rule", "none" } }
+    return json.object {
+        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "deform_attn" }, { "entry", s.name }, { "arch", s.arch },
+        { "source", s.name .. ".cu" },
+        { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
+        { "shared_memory", p.smem_bytes },
+        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
+        { "workspace", workspace }, { "barriers", barriers(p) }, { "roles", roles(p) },
+        { "reference", json.object { { "name", "deform_attn" }, { "heads", s.problem.heads },
+            { "channels", s.problem.channels }, { "points", s.problem.points }, { "padded", s.problem.padded },
+            { "levels", levels(s) }, { "packed", s.math == "packed" } } },
+    }
+end

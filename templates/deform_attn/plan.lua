@@ -1,0 +1,268 @@
+-- plan.lua: what follows from deform_attn's knobs: levels, lanes, chunks, shared memory, launch, the template's names.
+-- Pure functions of the resolved spec; the manifest, explain and the templates read the same values.
+
+local cuda = require "cuda"
+local smem = require "smem"
+local text = require "text"
+
+local plan = {}
+
+local element_bytes = { bf16 = 2, fp16 = 2, fp32 = 4 }
+
+plan.element_bytes = element_bytes
+
+local function gcd(a, b)
+    while b ~= 0 do
+        a, b = b, a % b
+    end
+    return a
+end
+
+-- largest power of two up to [limit] that divides [n]
+local function power_of_two(n, limit)
+    local power = 1
+    while power * 2 <= limit and n % (power * 2) == 0 do
+        power = power * 2
+    end
+    return power
+end
+
+local function head_vectors(s)
+    return s.problem.channels * element_bytes[s.problem.dtype] // 16
+end
+
+-- default of `lanes`: a vector a lane
+function plan.default_lanes(s)
+    return power_of_two(head_vectors(s), 32)
+end
+
+-- points whose locations one 16-byte load brings
+local function chunk_of(s)
+    return gcd(s.problem.points, 8 // element_bytes[s.problem.dtype])
+end
+
+-- default of `unroll`: two points of a gather are eight loads
+function plan.default_unroll(s)
+    if s.mapping == "plain" then
+        return 4
+    end
+    local share = s.lanes and s.lanes * chunk_of(s) or 16
+    return math.min(power_of_two(gcd(s.problem.points, share), 2), 2)
+end
+
+-- the levels, each with its place among the rows of a batch, and what locate() needs of it
+function plan.levels(s)
+    local border = s.problem.padded and 1 or 0
+    local list, first = {}, 0
+    for i, size in ipairs(s.problem.levels) do
+        local height, width = size[1], size[2]
+        local pitch, rows = width + 2 * border, height + 2 * border
+        list[i] = { height = height, width = width, pitch = pitch, rows = rows, first = first,
+            last = s.problem.padded and height * pitch + width or 0 }
+        first = first + pitch * rows
+    end
+    return list, first
+end
+
+-- default of `resident_levels`: the last levels that fit in 96 KiB, which leave L1 more than half of its memory
+function plan.default_resident(s)
+    if s.mapping ~= "gather" or s.schedule ~= "persistent" then
+        return 0
+    end
+    local list = plan.levels(s)
+    local row = s.problem.heads * s.problem.channels * element_bytes[s.problem.dtype]
+    local bytes, count = 0, 0
+    for i = #list, 1, -1 do
+        bytes = bytes + list[i].pitch * list[i].rows * row
+        if bytes > 96 * 1024 or count == 8 then
+            break
+        end
+        count = count + 1
+    end
+    return count
+end
+
+local function resident_plan(s, p)
+    p.resident = s.mapping == "gather" and s.resident_levels or 0
+    p.resident_first = p.pixels
+    if p.resident > 0 then
+        p.resident_first = p.levels[math.max(#p.levels - p.resident + 1, 1)].first
+    end
+    p.resident_bytes = (p.pixels - p.resident_first) * p.pixel_bytes
+end
+
+local function is_narrow(s)
+    for _, size in ipairs(s.problem.levels) do
+        if not s.problem.padded and (size[1] == 1 or size[2] == 1) then
+            return true
+        end
+    end
+    return false
+end
+
+local function lane_plan(s, p)
+    p.lanes = s.lanes
+    p.items = 32 // p.lanes
+    p.passes = p.vectors // p.lanes
+    p.chunk = chunk_of(s)
+    p.chunks = p.points_of_item // p.chunk
+    p.shares = (p.chunks + p.lanes - 1) // p.lanes
+    -- sizeof(Share): the locations of its chunks, then their weights, aligned as a vector of locations is
+    local vector = 2 * p.chunk * p.bytes
+    p.share_bytes = (p.shares * 3 + 1) // 2 * vector
+    p.packed_math = s.math == "packed"
+    p.narrow = is_narrow(s)
+    -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
+    p.banks = s.lanes == 4 and s.problem.heads % 2 == 1 and p.passes == 1 and not p.narrow
+    local largest = math.max(p.resident > 0 and p.resident_first or p.pixels, p.pixels - p.resident_first)
+    p.compact = p.packed_math and s.problem.padded and largest <= 65536
+    p.word_count = p.compact and 2 or p.packed_math and 3 or 5
+end
+
+-- warps of each role, and what a stage of the ring holds
+local function roles_plan(s, p)
+    p.producers = s.warps.producer
+    p.consumers = p.warps - p.producers
+    p.lanes = s.lanes
+    p.slice = s.queries_per_warp * s.problem.heads
+    p.item_passes = (p.slice * p.lanes + 31) // 32
+    p.slice_points = p.slice * s.problem.points
+    p.tile_items = s.queries_per_block * s.problem.heads
+    p.row_bytes = 2 * p.head_bytes
+    if s.load == "tma" then
+        p.row_bytes = (p.row_bytes + 127) // 128 * 128              -- where a box may land
+    end
+    local barriers = s.stages * (s.barrier_scope == "warp" and p.consumers or 1)
+    -- arrivals for one consumer: of each lane of its producer, and of that lane's copies
+    local lanes = s.load == "cp_async" and 64 or 32
+    p.full_arrivals = lanes * (s.barrier_scope == "warp" and 1 or p.consumers)
+    p.barriers = {
+        { name = "full", count = barriers, arrivals = p.full_arrivals, bytes = s.load == "tma"
+            and p.slice_points * 4 * p.head_bytes * (s.barrier_scope == "warp" and 1 or p.consumers) or 0,
+          who = "each lane of the producer", doc = "the level's pixels have landed" },
+        { name = "empty", count = barriers, arrivals = s.barrier_scope == "warp" and 1 or p.consumers, bytes = 0,
+          who = "a lane of each consumer", doc = "they have been summed" },
+    }
+end
+
+local function roles_members(s, p)
+    local members, slots = {}, s.stages * p.consumers * p.slice_points
+    local function add(name, bytes, align, doc)
+        members[#members + 1] = { name = name, bytes = bytes, align = align, doc = doc }
+    end
+    add("corners", slots * 2 * p.row_bytes, 128, "two rows of two pixels for each point of a stage")
+    if s.metadata == "smem" then
+        add("weights", slots * 16, 16, "four weights for each point of a stage")
+    end
+    if s.load ~= "tma" then
+        add("pixels", p.producers * p.slice_points * 4, 4, "where a producer's points begin")
+    end
+    for _, barrier in ipairs(p.barriers) do
+        add(barrier.name, 8 * barrier.count, 8, barrier.doc)
+    end
+    return members
+end
+
+local function smem_plan(s, p)
+    if s.mapping == "roles" then
+        local members, total = smem.layout(roles_members(s, p))
+        for i, barrier in ipairs(p.barriers) do
+            barrier.offset = members[#members - #p.barriers + i].offset
+        end
+        return members, total
+    end
+    local members = {}
+    if p.resident > 0 then
+        members[1] = { name = "resident", bytes = p.resident_bytes, align = 128, doc = "the last levels of the batch" }
+    end
+    if s.mapping == "gather" and s.prefetch == "cp_async" then
+        members[#members + 1] = { name = "shares", bytes = s.threads * p.share_bytes, align = 16,
+            doc = "each thread's next locations and weights" }
+    end
+    return smem.layout(members)
+end
+
+local function parameter_plan(s, p)
+    local type, list = text.types[s.problem.dtype], {}
+    local function add(declaration, row)
+        list[#list + 1] = { declaration = declaration, row = row }
+    end
+    if s.mapping == "roles" and s.load == "tma" then
+        add("const __grid_constant__ TensorMap value_map", { kind = "tensor_map", tensor = "value",
+            box = { 1, 2, s.problem.channels } })
+    else
+        add("const " .. type .. " *value", { kind = "pointer", tensor = "value" })
+    end
+    add("const " .. type .. " *locations", { kind = "pointer", tensor = "locations" })
+    add("const " .. type .. " *weights", { kind = "pointer", tensor = "weights" })
+    add(type .. " *out", { kind = "pointer", tensor = "out" })
+    for _, dim in ipairs { "b", "q" } do
+        if s.problem[dim] == "dynamic" then
+            add("int " .. dim, { kind = "dim", dim = dim, type = "i32" })
+        end
+    end
+    if s.schedule == "dynamic" then
+        add("uint32_t *counter", { kind = "workspace" })
+    end
+    return list
+end
+
+local function grid_plan(s, p)
+    if s.mapping == "plain" then
+        local per_query = s.problem.heads * p.vectors                   -- threads
+        return { { "b", 1 }, { "q", s.threads, per_query } }, ("b x ceil(%d q / %d)"):format(per_query, s.threads)
+    end
+    if s.mapping == "roles" and s.schedule == "persistent" then
+        return { { "b", 1 }, { "q", s.queries_per_block } }, ("persistent: min(tiles, SMs * %d)"):format(s.blocks_per_sm)
+    elseif s.schedule == "static" then
+        return { { "b", 1 }, { "q", s.queries_per_block } }, ("b x ceil(q / %d)"):format(s.queries_per_block)
+    end
+    local queries = math.max(p.warps * p.items // s.problem.heads, 1)
+    return { { "b", 1 }, { "q", queries } }, ("persistent: min(tiles, SMs * %d)"):format(s.blocks_per_sm)
+end
+
+local function role_list(s, p)
+    local registers = math.min(65536 // (s.threads * (s.blocks_per_sm or 1)) // 8 * 8, 255)
+    if s.mapping == "roles" then
+        p.roles = { { name = "consumer", first_warp = 0, warps = p.consumers },
+            { name = "producer", first_warp = p.consumers, warps = p.producers } }
+    else
+        p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
+    end
+    p.registers = {}
+    for i, role in ipairs(p.roles) do
+        p.registers[i] = { role = role.name, warps = role.warps, registers = registers }
+    end
+end
+
+function plan.plan(s)
+    local p = { warps = s.threads // 32, bytes = element_bytes[s.problem.dtype] }
+    p.levels, p.pixels = plan.levels(s)
+    p.points_of_item = #p.levels * s.problem.points
+    p.head_bytes = s.problem.channels * p.bytes
+    p.pixel_bytes = s.problem.heads * p.head_bytes
+    p.vectors = p.head_bytes // 16
+    p.narrow = is_narrow(s)
+    p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"
+    p.barriers = {}
+    resident_plan(s, p)
+    if s.mapping == "gather" then
+        lane_plan(s, p)
+    end
+    if s.mapping == "roles" then
+        roles_plan(s, p)
+    end
+    p.smem, p.smem_bytes = smem_plan(s, p)
+    role_list(s, p)
+    p.parameters = parameter_plan(s, p)
+    local grid_text
+    p.grid, grid_text = grid_plan(s, p)
+    p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, dynamic_smem = p.smem_bytes, grid = grid_text }
+    return p
+end
+
+function plan.env(s, p)
+    return text.env(s, p)
+end
+
+return plan

@@ -1,0 +1,48 @@
+// load.cuh: loads of 16, 8, 4 and 2 bytes from global memory that no one writes, and from shared memory.
+// The streamed ones leave L1 to data that is read again.
+
+__device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
+    uint4 v;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address) {
+    uint4 v;
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint2 ld_global_nc_no_allocate_v2(const void *address) {
+    uint2 v;
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.x), "=r"(v.y)
+        : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint32_t ld_global_nc_no_allocate_u32(const void *address) {
+    uint32_t v;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint32_t ld_global_nc_no_allocate_u16(const void *address) {
+    uint16_t v;
+    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(address));
+    return v;
+}
+
+// [address] is one of the shared window
+__device__ __forceinline__ uint4 ld_shared_v4(uint32_t address) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# What verify says of a kernel whose template has a bug: the template's line, and the seed with which
+# it comes again.
+set -u
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+failed=0
+
+# says PATTERN... - the last run's output has a line like each.
+says() {
+    for pattern; do
+        grep -Eq -- "$pattern" "$TMPDIR/out" && continue
+        echo "no /$pattern/ in:"
+        cat "$TMPDIR/out"
+        failed=1
+    done
+}
+
+# verify ARGUMENT... - must find something, on the emulator.
+verify() {
+    "$TMAGEN" verify --templates "$TMPDIR/templates" --shape 72x72x72 --schedules 3 gemm_64x64 "$@" \
+        >"$TMPDIR/out" 2>&1
+    code=$?
+    [ $code = 1 ] || { echo "exit code $code: verify $*"; failed=1; }
+}
+
+cp -r templates "$TMPDIR"
+stage=$TMPDIR/templates/gemm/load_stages.cu.in
+line=$(grep -n 'mbarrier_arrive_expect_tx(full, STAGE_BYTES)' "$stage" | head -n 1 | cut -d: -f1)
+[ -n "$line" ] || { echo "the template has changed: where does it expect?"; exit 1; }
+sed -i "${line}s|STAGE_BYTES|STAGE_BYTES + 16|" "$stage"
+
+verify --device emu
+says '^gemm_64x64 +72x72x72 +BROKEN +gemm_64x64: the emulator reports$' \
+    '^    deadlock in gemm_64x64, CTA \(0,0,0\)$' \
+    'consumer warps 0..3 +waits for full\[0\].*/multiply.cu.in:[0-9]+ \(gemm_64x64.cu:[0-9]+' \
+    ' 16 bytes still due' 'in the order of seed 0$' '^1 cases, 1 wrong'
+line=$(sed -nE 's/.*waits for full.*multiply.cu.in:([0-9]+).*/\1/p' "$TMPDIR/out")
+sed -n "${line:-1}p" templates/gemm/multiply.cu.in | grep -q 'mbarrier_wait_parity(&smem.full' ||
+    { echo "line ${line:-none} of multiply.cu.in waits for nothing"; failed=1; }
+verify --device emu:5
+says 'in the order of seed 5$'
+verify --device emu --json
+says '^\{"kernel":"gemm_64x64".*"verdict":"BROKEN".*"report":"deadlock in gemm_64x64.*seed 0'
+exit $failed

@@ -1,0 +1,40 @@
+// Fuzzes launch files of tmagen emulate: any bytes as YAML, and the same bytes as an .npy file.
+// What is read without an error must be within the limits that the emulator is then asked for.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "gen/diag.h"
+#include "gen/emulate.h"
+#include "gen/memory.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct emulate_file *file) {
+    if (file->block[0] * file->block[1] * file->block[2] > 1024) abort();
+    for (size_t i = 0; i < file->argument_count; i++)
+        if (file->arguments[i].kind != ARGUMENT_SCALAR &&
+            file->arguments[i].buffer >= file->buffer_count)
+            abort();
+    for (size_t i = 0; i < file->buffer_count; i++)
+        if (!file->buffers[i].bytes) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    int fd = memfd_create("launch", 0);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
+    char *path = mem_format("/proc/self/fd/%d", fd);
+    struct npy array;
+    if (!npy_parse((const char *)data, size, &array) && array.bytes > size) abort();
+    struct emulate_file file;
+    struct diag *diag = diag_new();
+    emulate_file_read(&file, diag, path, NULL, 0, NULL);
+    if (!diag_errors(diag)) check(&file);
+    diag_free(diag);
+    emulate_file_free(&file);
+    close(fd);
+    free(path);
+    return 0;
+}

@@ -1,0 +1,169 @@
+// The reference of deform_attn against samples worked out by hand, and its check of the whole against
+// outputs with one wrong element.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/reference/reference.h"
+
+// Two heads of two channels, one point on each of the levels 2 x 3 and 1 x 1.
+static const char manifest_text[] =
+    "{\"tmagen_manifest\": 1, \"name\": \"d\", \"family\": \"deform_attn\", \"entry\": \"d\","
+    " \"arch\": \"sm_90a\", \"source\": \"d.cu\", \"block\": [256, 1, 1], \"cluster\": [1, 1, 1],"
+    " \"shared_memory\": 0,"
+    " \"dims\": [{\"name\": \"b\"}, {\"name\": \"s\", \"value\": %d}, {\"name\": \"q\"}],"
+    " \"tensors\": ["
+    "  {\"name\": \"value\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"s\", 4], \"access\": "
+    "\"read\"},"
+    "  {\"name\": \"locations\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"q\", 8],"
+    "   \"access\": \"read\"},"
+    "  {\"name\": \"weights\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"q\", 4],"
+    "   \"access\": \"read\"},"
+    "  {\"name\": \"out\", \"dtype\": \"fp32\", \"dims\": [\"b\", \"q\", 4],"
+    "   \"access\": \"write\"}],"
+    " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
+    " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
+    " \"workspace\": {\"rule\": \"none\"}, \"reference\": {\"name\": \"deform_attn\","
+    " \"heads\": 2, \"channels\": 2, \"points\": 1, \"padded\": %s, \"packed\": false,"
+    " \"levels\": [[2, 3], [1, 1]]}}";
+
+enum { UNPADDED = 7, PADDED = 4 * 5 + 3 * 3 };
+
+struct fixture {
+    struct tmg_manifest *manifest;
+    struct ref_problem problem;
+    const struct ref_tensor *out;
+};
+
+static struct tmg_manifest *parse(int pixels, bool padded) {
+    char text[sizeof manifest_text + 16];
+    struct tmg_manifest *manifest = NULL;
+    snprintf(text, sizeof text, manifest_text, pixels, padded ? "true" : "false");
+    assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
+    return manifest;
+}
+
+static void make(struct fixture *f, bool padded, int64_t b, int64_t q) {
+    const int pixels = padded ? PADDED : UNPADDED;
+    const int64_t dims[] = {b, pixels, q};
+    f->manifest = parse(pixels, padded);
+    const struct reference *reference = ref_find(f->manifest);
+    assert_non_null(reference);
+    assert_int_equal(ref_problem_make(f->manifest, reference, dims, 0, &f->problem), TMAGEN_OK);
+    assert_int_equal(ref_problem_fill(&f->problem, 3), TMAGEN_OK);
+    f->out = ref_tensor_find(&f->problem, "out");
+}
+
+static void drop(struct fixture *f) {
+    ref_problem_free(&f->problem);
+    tmg_manifest_free(f->manifest);
+}
+
+static float *data(struct fixture *f, const char *name) {
+    return ref_tensor_find(&f->problem, name)->data;
+}
+
+// Channel 1 of head 1 at one point of the first level; the second level's weighs nothing. The pixels
+// of the level are 1 2 3 above 10 20 30.
+static double sampled(bool padded, float x, float y) {
+    static const float pixels[] = {1, 2, 3, 10, 20, 30};
+    struct fixture f;
+    make(&f, padded, 1, 1);
+    const int pitch = padded ? 5 : 3, border = padded;
+    for (int i = 0; i < 6; ++i) {
+        const int pixel = (i / 3 + border) * pitch + i % 3 + border;
+        data(&f, "value")[pixel * 4 + 3] = pixels[i];
+    }
+    memcpy(data(&f, "locations") + 4, (const float[]){x, y, 0.5f, 0.5f}, 4 * sizeof(float));
+    memcpy(data(&f, "weights") + 2, (const float[]){2, 0}, 2 * sizeof(float));
+    const int64_t index[] = {0, 0, 3};
+    const double value = f.problem.reference->element(&f.problem, f.out, index).value;
+    drop(&f);
+    return value;
+}
+
+static void test_definition(void **state) {
+    (void)state;
+    static const struct {
+        float x, y;
+        double value;  // without the weight of 2
+    } rows[] = {{1.0f / 6, 0.25f, 1}, {0.5f, 0.25f, 2},       {5.0f / 6, 0.75f, 30},  // on pixels
+                {0.5f, 0.5f, 11},     {1.0f / 3, 0.25f, 1.5},                         // between
+                {0, 0.25f, 0.5},      {0.5f, 1, 10},          {0, 0, 0.25},    // half outside
+                {-0.2f, 0.5f, 0},     {0.5f, 1.3f, 0},        {NAN, 0.5f, 0},  // outside
+                {0.5f, NAN, 0},       {INFINITY, 0.5f, 0},    {0.5f, -INFINITY, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        for (int padded = 0; padded < 2; ++padded) {
+            assert_true(fabs(sampled(padded, rows[i].x, rows[i].y) - 2 * rows[i].value) < 1e-5);
+        }
+    }
+}
+
+// Borders are zeros, and locations hold what is hard.
+static void test_inputs(void **state) {
+    (void)state;
+    struct fixture f;
+    make(&f, true, 3, 500);
+    for (int i = 0; i < 4 * 6; ++i) assert_true(data(&f, "value")[i] == 0);
+    int64_t odd = 0, outside = 0;
+    const struct ref_tensor *locations = ref_tensor_find(&f.problem, "locations");
+    for (int64_t i = 0; i < locations->count; ++i) {
+        const float location = data(&f, "locations")[i];
+        odd += !isfinite(location);
+        outside += location < 0 || location > 1;
+    }
+    assert_true(odd > 0 && outside > locations->count / 20);
+    drop(&f);
+}
+
+static void test_check_of_the_whole(void **state) {
+    (void)state;
+    struct fixture f;
+    make(&f, true, 3, 77);
+    float *out = data(&f, "out");
+    for (int64_t i = 0; i < f.out->count; ++i) {
+        int64_t index[TMAGEN_MAX_RANK];
+        ref_index(f.out, i, index);
+        out[i] = (float)f.problem.reference->element(&f.problem, f.out, index).value;
+    }
+    struct ref_spans spans = {0};
+    assert_int_equal(f.problem.reference->suspects(&f.problem, f.out, 5, &spans), 0);
+    assert_int_equal(spans.count, 0);
+    static const float wrong[] = {0.01f, NAN};
+    for (int i = 0; i < 2; ++i) {
+        const float right = out[401];
+        out[401] += wrong[i];
+        assert_int_equal(f.problem.reference->suspects(&f.problem, f.out, 5, &spans), 0);
+        assert_int_equal(spans.total, i + 1);
+        assert_int_equal(spans.spans[i].first, 400);
+        assert_int_equal(spans.spans[i].count, 2);
+        out[401] = right;
+    }
+    ref_spans_free(&spans);
+    drop(&f);
+}
+
+// A table of levels that doesn't add up to the rows of value is refused.
+static void test_accepts(void **state) {
+    (void)state;
+    struct tmg_manifest *manifest = parse(UNPADDED + 1, false);
+    const struct reference *reference = ref_find(manifest);
+    assert_true(!reference || reference->accepts(manifest) == TMAGEN_ERROR_MANIFEST);
+    tmg_manifest_free(manifest);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_check_of_the_whole),
+        cmocka_unit_test(test_accepts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

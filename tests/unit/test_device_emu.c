@@ -1,0 +1,210 @@
+// The emulator as a device: memory with bounds, kernels from PTX, launches that fail where anything
+// is reported, and the reports: whole in tmagen_device_reports(), as many as fit in the error.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device.h"
+
+// y[i] = x[i]
+static const char copy_ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                               ".visible .entry copy(.param .u64 x, .param .u64 y)\n{\n"
+                               ".reg .b32 %r<4>;\n.reg .b64 %rd<8>;\n"
+                               "ld.param.u64 %rd0, [x];\nld.param.u64 %rd1, [y];\n"
+                               "mov.u32 %r0, %tid.x;\nmul.wide.u32 %rd2, %r0, 4;\n"
+                               "add.u64 %rd0, %rd0, %rd2;\nadd.u64 %rd1, %rd1, %rd2;\n"
+                               "ld.global.u32 %r1, [%rd0];\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+static const size_t copy_params[] = {8, 8};
+
+enum { COUNT = 32, BYTES = 4 * COUNT };
+
+struct copy {
+    tmagen_device *device;
+    void *module;
+    tmagen_address x, y;
+    uint32_t values[COUNT];
+};
+
+static int load(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
+                void **module) {
+    struct tmg_module_info info;
+    const struct tmg_module_source source = {.code = ptx,
+                                             .bytes = strlen(ptx),
+                                             .entry = "copy",
+                                             .param_bytes = params,
+                                             .param_count = count,
+                                             .block = {COUNT, 1, 1},
+                                             .cluster = {1, 1, 1},
+                                             .manifest = "{}"};
+    return device->backend->module_load(device->state, &source, module, &info);
+}
+
+static int launch(const struct copy *copy) {
+    tmagen_address x = copy->x, y = copy->y;
+    void *params[] = {&x, &y};
+    const struct tmg_launch_config config = {{1, 1, 1}, {COUNT, 1, 1}, {1, 1, 1}, 0, 0};
+    return copy->device->backend->launch(copy->device->state, copy->module, &config, NULL, params);
+}
+
+static int setup(void **state) {
+    static struct copy copy;
+    for (uint32_t i = 0; i < COUNT; ++i) copy.values[i] = i * i;
+    *state = &copy;
+    return tmagen_device_open("emu:7", &copy.device) ||
+           load(copy.device, copy_ptx, copy_params, 2, &copy.module) ||
+           tmagen_memory_alloc(copy.device, BYTES, &copy.x) ||
+           tmagen_memory_alloc(copy.device, BYTES, &copy.y);
+}
+
+static int teardown(void **state) {
+    struct copy *copy = *state;
+    copy->device->backend->module_unload(copy->device->state, copy->module);
+    tmagen_device_close(copy->device);
+    return 0;
+}
+
+static void must_say(const char *text, const char *part) {
+    if (!strstr(text, part)) fail_msg("no '%s' in: %s", part, text);
+}
+
+static void test_names(void **state) {
+    (void)state;
+    tmagen_device *device;
+    tmagen_device_info info;
+    assert_int_equal(tmagen_device_open("emu:2147483647", &device), TMAGEN_OK);
+    assert_int_equal(tmagen_device_get_info(device, &info), TMAGEN_OK);
+    assert_string_equal(info.backend, "emu");
+    assert_true(info.sms >= 4 && info.shared_memory_per_block == 232448);
+    tmagen_device_close(device);
+    static const char *const wrong[] = {"emu:", "emu:-1", "emu:x", "emu:2147483648", "emul", "em"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+        assert_int_equal(tmagen_device_open(wrong[i], &device), TMAGEN_ERROR_ARGUMENT);
+}
+
+static void test_memory(void **state) {
+    struct copy *copy = *state;
+    uint32_t back[COUNT];
+    assert_int_equal(tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES), TMAGEN_OK);
+    assert_int_equal(tmagen_memory_fill(copy->device, copy->x + 4, 0x11, 4), TMAGEN_OK);
+    assert_int_equal(tmagen_memory_download(copy->device, back, copy->x, BYTES), TMAGEN_OK);
+    assert_int_equal(back[1], 0x11111111);
+    assert_int_equal(back[5], 25);
+    assert_int_equal(tmagen_memory_upload(copy->device, copy->x + 4, back, BYTES),
+                     TMAGEN_ERROR_ARGUMENT);
+    must_say(tmagen_error_last(), "not inside one allocation");
+    assert_int_equal(tmagen_memory_download(copy->device, back, 4096, 4), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_memory_fill(copy->device, copy->x - 1, 0, 4), TMAGEN_ERROR_ARGUMENT);
+    tmagen_memory_free(copy->device, 4096);  // nothing there: nothing happens
+}
+
+static void test_launch(void **state) {
+    struct copy *copy = *state;
+    uint32_t back[COUNT];
+    tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
+    assert_int_equal(launch(copy), TMAGEN_OK);
+    assert_string_equal(tmagen_device_reports(copy->device), "");
+    tmagen_memory_download(copy->device, back, copy->y, BYTES);
+    assert_memory_equal(back, copy->values, BYTES);
+}
+
+// Filled bytes are written ones, poisoned bytes are not; each launch has the next seed.
+static void test_poison(void **state) {
+    struct copy *copy = *state;
+    assert_int_equal(tmagen_memory_fill(copy->device, copy->x, 0xff, BYTES), TMAGEN_OK);
+    assert_int_equal(launch(copy), TMAGEN_OK);
+    assert_int_equal(tmg_memory_poison(copy->device, copy->x, 0xff, BYTES), TMAGEN_OK);
+    assert_int_equal(launch(copy), TMAGEN_ERROR_DEVICE);
+    const char *reports = tmagen_device_reports(copy->device);
+    must_say(reports, "uninitialised read in copy");
+    must_say(reports, "in the order of seed 8\n\n");
+    must_say(tmagen_error_last(), "copy: the emulator reports\nuninitialised read");
+    tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
+    assert_int_equal(launch(copy), TMAGEN_OK);
+    assert_string_equal(tmagen_device_reports(copy->device), "");
+}
+
+static void test_bounds(void **state) {
+    struct copy copy = *(struct copy *)*state;
+    tmagen_memory_upload(copy.device, copy.x, copy.values, BYTES);
+    copy.x += 4;
+    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device), "out of bounds in copy");
+}
+
+static void test_refused_modules(void **state) {
+    struct copy *copy = *state;
+    static const size_t wrong[] = {8, 4}, more[] = {8, 8, 8};
+    void *module;
+    assert_int_equal(load(copy->device, copy_ptx, wrong, 2, &module), TMAGEN_ERROR_MANIFEST);
+    must_say(tmagen_error_last(), "parameter 1 has 8 bytes in the kernel and 4 in the manifest");
+    assert_int_equal(load(copy->device, copy_ptx, more, 3, &module), TMAGEN_ERROR_MANIFEST);
+    must_say(tmagen_error_last(), "the kernel has 2 parameters, its manifest 3");
+    assert_int_equal(
+        load(copy->device, ".version 8.0\n.target sm_80\nnonsense", copy_params, 2, &module),
+        TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_error_last(), "copy.ptx:3:1");
+}
+
+// More reports than the error has room for: it ends with how many there are.
+static void test_many_reports(void **state) {
+    enum { LOADS = 80 };
+    struct copy copy = *(struct copy *)*state;
+    char ptx[8192];
+    int used = snprintf(ptx, sizeof ptx,
+                        ".version 8.0\n.target sm_80\n.address_size 64\n"
+                        ".visible .entry copy(.param .u64 x, .param .u64 y)\n{\n"
+                        ".reg .b32 %%r<2>;\n.reg .b64 %%rd<2>;\nld.param.u64 %%rd0, [x];\n");
+    for (int i = 0; i < LOADS; ++i)
+        used += snprintf(ptx + used, sizeof ptx - (size_t)used, "ld.global.u32 %%r1, [%%rd0+%d];\n",
+                         i * 4);
+    snprintf(ptx + used, sizeof ptx - (size_t)used, "ret;\n}\n");
+    assert_int_equal(load(copy.device, ptx, copy_params, 2, &copy.module), TMAGEN_OK);
+    assert_int_equal(tmagen_memory_alloc(copy.device, 4 * LOADS, &copy.x), TMAGEN_OK);
+    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_error_last(), " more reports");
+    int count = 0;
+    for (const char *at = tmagen_device_reports(copy.device); (at = strstr(at, "\n\n")); at += 2)
+        ++count;
+    assert_true(count >= 32);
+    copy.device->backend->module_unload(copy.device->state, copy.module);
+}
+
+static void *launch_often(void *context) {
+    int failed = 0;
+    for (int i = 0; i < 50; ++i) failed |= launch(context);
+    return failed ? context : NULL;
+}
+
+static void test_threads(void **state) {
+    struct copy *copy = *state;
+    pthread_t threads[4];
+    void *failed;
+    tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
+    for (int i = 0; i < 4; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_often, copy), 0);
+    for (int i = 0; i < 4; ++i) {
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_launch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_poison, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused_modules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_reports, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
