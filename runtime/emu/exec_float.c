@@ -60,8 +60,8 @@ static float round_f32(double value, uint8_t round) {
         (uint32_t)tmg_number_from_double(TMG_F32, value, (enum tmg_round)round, false));
 }
 
-/* What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
-   to a subnormal's few bits would give 2^-126 (observed). */
+// What is below every normal number when rounded to 24 bits is zero with .ftz, even where rounding
+// to a subnormal's few bits would give 2^-126 (observed).
 static float flush_tiny(double exact, float rounded, uint8_t round) {
     bool tiny = fabsf(rounded) == 0x1p-126f && fabsf(round_f32(exact * 0x1p64, round)) < 0x1p-62f;
 
@@ -207,7 +207,7 @@ static bool is_nan_f64(uint64_t bits) {
     return (bits & UINT64_C(0x7fffffffffffffff)) > UINT64_C(0x7ff0000000000000);
 }
 
-/* Observed: no f64 instruction but a copy changes a NaN's sign or payload; it becomes quiet. */
+// Observed: no f64 instruction but a copy changes a NaN's sign or payload; it becomes quiet.
 static uint64_t quiet_f64(uint64_t bits) { return bits | UINT64_C(1) << 51; }
 
 static uint64_t change_sign_f64(uint64_t a, uint64_t changed) {
@@ -233,7 +233,7 @@ static int host_round(uint8_t round) {
     }
 }
 
-/* Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed). */
+// Of several NaNs the result is b's, then c's, then a's; a division takes a's first (observed).
 static uint64_t f64_op(int op, uint64_t x, uint64_t y, uint64_t z) {
     volatile double a = f64(x), b = f64(y), c = f64(z), r; /* volatile: for fesetround */
 

@@ -54,7 +54,7 @@ static uint16_t narrow(double value, bool bf16, uint32_t flags) {
     uint16_t bits;
 
     if (isnan(value)) return flags & (F_SAT) ? 0 : nan;
-    /* .ftz looks at the value rounded to 11 bits, not to a subnormal's few; bf16 has no .ftz */
+    // .ftz looks at the value rounded to 11 bits, not to a subnormal's few; bf16 has no .ftz
     if (flags & F_FTZ && fabs(value) < 0x1p-14 &&
         (tmg_number_from_double(TMG_F16, value * 0x1p14, TMG_ROUND_RN, false) & 0x7fff) < 0x3c00)
         value = copysign(0, value);

@@ -22,7 +22,7 @@ EMU_BINARY(mul_hi_u64, 64, uint64_t, uint64_t, (unsigned __int128)a *b >> 64)
 EMU_BINARY(mul_hi_s64, 64, int64_t, uint64_t, (unsigned __int128)((__int128)a *b) >> 64)
 EMU_BINARY(mul24_lo_u32, 32, uint32_t, uint32_t, (a & 0xffffff) * (b & 0xffffff))
 
-/* mul24, mad24: bits 31 to 0 or 47 to 16 of the product of 24-bit numbers */
+// mul24, mad24: bits 31 to 0 or 47 to 16 of the product of 24-bit numbers
 #define SIGNED_24(x)   ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
 #define UNSIGNED_24(x) ((uint64_t)((x)&0xffffff))
 EMU_BINARY(mul24_lo_s32, 32, int32_t, uint32_t, (uint64_t)(SIGNED_24(a) * SIGNED_24(b)))

@@ -191,8 +191,8 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
     return status;
 }
 
-/* Not in PTX, but the H200 stops with an illegal instruction: a row must start at a multiple of 16
-   bytes from the tensor's start, and a box that is written may not start before it in any dimension. */
+// The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
+// multiple of 16 bytes from the tensor, and a box that is written may not start before it.
 static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
                       bool writes) {
     for (int i = 0; writes && i < insn->dimensions; i++)
@@ -210,7 +210,7 @@ static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const 
     return false;
 }
 
-/* Entries of the tensor operand: map slot, list of coordinates. */
+// Entries of the tensor operand: map slot, list of coordinates.
 static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                                  unsigned tensor_at, uint64_t shared_address, const char *what) {
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];

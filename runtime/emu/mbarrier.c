@@ -273,7 +273,7 @@ EMU_HANDLER(wait) {
     return pending ? EMU_YIELD : EMU_NEXT;
 }
 
-/* What was due before the arrival that gave the state (observed). */
+// What was due before the arrival that gave the state (observed).
 EMU_HANDLER(pending_count) {
     EMU_EACH_LANE(lane, mask)
     emu_r32(warp, insn->op[0])[lane] = (uint32_t)(emu_r64(warp, insn->op[1])[lane] >> 32);
