@@ -18,6 +18,7 @@ done
 }
 tail -n 1 "$TMPDIR/table"
 
-# Descriptors without a swizzle in a cluster, which no shipped spec has: an address has the CTA's rank in it.
+# Descriptors without a swizzle in a cluster, which no shipped spec has: an address has the CTA's
+# rank in it.
 "$TMAGEN" verify --device emu --shape 256x256x72 --set swizzle_bits.a=0 --set swizzle_bits.b=0 \
     -o "$TMPDIR/out" gemm_phase5
