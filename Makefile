@@ -61,7 +61,7 @@ test-gpu: all programs              # every shipped spec, ragged and round shape
 	$(BUILD)/tests/example cuda
 	$(BUILD)/tmagen verify --device cuda specs/*.yaml
 
-programs: $(unit_bin) $(user_bin) $(fake_lib) $(BUILD)/vectors   # all that the tests run, besides all
+programs: $(unit_bin) $(user_bin) $(fake_lib) $(BUILD)/vectors  # what the tests run, besides all
 
 check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
 	$(BUILD)/tmagen check --out specs/*.yaml

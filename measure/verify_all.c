@@ -20,7 +20,7 @@ enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
 // What parent and child share.
 struct ledger {
     size_t next;  // the kernel that is being verified, or will be
-    int cases, wrong, skipped;
+    int cases, wrong, refused, skipped;
 };
 
 struct session {
@@ -105,6 +105,7 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     if (!plan->json) print_text(&row, name_width(plan));
     fflush(stdout);
     ++session->ledger->cases;
+    session->ledger->refused += result.verdict == VERIFY_REFUSED;
     session->ledger->wrong += result.verdict == VERIFY_WRONG || result.verdict == VERIFY_BROKEN;
     return result.verdict != VERIFY_BROKEN || session->emulated;
 }
@@ -270,7 +271,7 @@ int verify_all(const struct verify_plan *plan) {
             printf("%d cases, %d wrong; seed %llu\n", ledger->cases, ledger->wrong,
                    (unsigned long long)plan->seed);
         }
-        const bool nothing = !ledger->cases && !ledger->skipped;
+        const bool nothing = ledger->cases == ledger->refused && !ledger->skipped;
         if (nothing && !ledger->wrong) {
             fputs("tmagen: error: no shape is for these kernels\n", stderr);
         }

@@ -91,8 +91,8 @@ INLINE ints term(floats b_significand, ints b_exponent, float a_significand, int
 }
 
 // The sum of 8 columns of a row as exact integers, in units of 2^(largest - fraction_bits).
-// In two halves: 16 terms below 2^27 each stay within 32 bits; those of a NaN wrap, and are replaced
-// by the caller. [k] is even.
+// In two halves: 16 terms below 2^27 each stay within 32 bits; those of a NaN wrap, and the caller
+// replaces them. [k] is even.
 INLINE doubles sum_terms(const struct tmg_fused *how, int k, const float *a_significand,
                          const int32_t *a_exponent, const floats *b_significand,
                          const ints *b_exponent, floats c, ints c_exponent, ints *largest) {
