@@ -89,7 +89,7 @@ static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
 }
 
 static bool is_plain_move(const struct emu_insn *insn) {
-    return strncmp(insn->row->form, "mov.B32", 7) == 0;
+    return insn->row->form[0] == 'm' && strncmp(insn->row->form, "mov.B32", 7) == 0;
 }
 
 // Copies that the compiler makes between accumulators are no uses; the copy is pending too.
@@ -107,7 +107,7 @@ void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *ins
     unsigned at = 0;
 
     (void)mask;
-    if (strncmp(insn->row->form, "wgmma", 5) == 0) return;
+    if (insn->row->form[0] == 'w') return;
     if (is_plain_move(insn)) {
         follow_move(warp, insn);
         return;

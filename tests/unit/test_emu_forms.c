@@ -1,5 +1,6 @@
-// Every kind of instruction that the emulator promises, by a line each: it parses, decodes, runs and
-// gives nothing to report. What the results are is for the vectors and the models' own tests.
+// Every kind of instruction that the emulator promises, by a line each: it parses, decodes, runs
+// and gives nothing to report.
+// What the results are is for the vectors and the models' own tests.
 #include "runtime/emu/emu.h"
 
 #include <setjmp.h>
@@ -13,9 +14,9 @@
 enum { BYTES = 65536 };
 
 // One warpgroup in each of two CTAs. %rd1 is global memory (its address %rd2 generic for a thread),
-// %rd3 the tensor map, %r1 the thread, %r2 shared memory (1 KB aligned, all written), %r3 an mbarrier
-// that one arrival completes, %r4 the same in the other CTA, %p1 is true for one thread of the CTA,
-// %p2 for all.
+// %rd3 the tensor map, %r1 the thread, %r2 shared memory (1 KB aligned, all written), %r3 an
+// mbarrier that one arrival completes, %r4 the same in the other CTA, %p1 is true for one thread of
+// the CTA, %p2 for all.
 static const char frame[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
     ".func (.param .b32 back) twice(.param .b32 given)\n{\n.reg .b32 %%r<4>;\n"
