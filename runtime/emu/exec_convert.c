@@ -143,7 +143,12 @@ EMU_BINARY(bf16x2_of_f32, 32, uint32_t, uint32_t,
 // ---- address spaces ----
 
 static uint64_t window(uint8_t space) {
-    return space == SPACE_SHARED ? EMU_SHARED_WINDOW : space == SPACE_LOCAL ? EMU_LOCAL_WINDOW : 0;
+    switch (space) {
+    case SPACE_SHARED: return EMU_SHARED_WINDOW;
+    case SPACE_LOCAL: return EMU_LOCAL_WINDOW;
+    case SPACE_PARAM: return EMU_PARAM_WINDOW;
+    default: return 0;
+    }
 }
 
 // aux: to the space; else from it to a generic address

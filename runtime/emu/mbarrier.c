@@ -167,6 +167,10 @@ EMU_HANDLER(init) {
         uint64_t address = emu_address(warp, insn, 0, lane);
         if (!emu_shared_address(warp, insn, address, &cta, &offset)) return EMU_NEXT;
         struct emu_mbarrier *old = emu_mbarrier_at(cta, offset);
+        if (old != NULL && old->init_insn == insn && old->init_agent == warp->agent &&
+            old->init_time == warp->clock.seen[warp->agent] && old->expected == count &&
+            old->pending == count && old->phase == 0)
+            continue;  // by another lane of this instruction
         if (old != NULL || count == 0 || count > COUNT_MAX) {
             emu_barrier_text(cta, offset, name, sizeof name);
             if (old != NULL)

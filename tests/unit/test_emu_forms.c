@@ -312,6 +312,15 @@ static const struct {
     {"wgmma, b1", WGMMA("wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {%r20, %r21, "
                         "%r22, %r23}, %rd5, %rd5, %p2;")},
     // ---- clusters
+    {"modifiers in another order",
+     "atom.global.gpu.acq_rel.add.u32 %r10, [%rd1], 1; ld.global.acquire.gpu.b32 %r11, [%rd1];\n"
+     "red.and.release.cta.b32 [%rd1], 1; vote.ballot.sync.b32 %r12, %p1, -1;\n"
+     "ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 {%r10, %r11, %r12, %r13}, [%r2];"},
+    {"a parameter's address in 32 bits",
+     "mov.b32 %r10, map; cvt.u64.u32 %rd5, %r10; cvta.param.u64 %rd5, %rd5; "
+     "prefetch.tensormap [%rd5]; ld.u32 %r11, [%rd5];"},
+    {"one mbarrier.init by a warp",
+     "setp.lt.u32 %p3, %r1, 32; @%p3 mbarrier.init.shared.b64 [%r3+16], 1;"},
     {"cluster",
      "mapa.u64 %rd5, %rd4, 1; getctarank.shared::cluster.u32 %r10, %r7; ld.shared::cluster.u32 "
      "%r11, [%r7]; mov.u32 %r12, %cluster_nctarank; mov.b32 %r13, %clusterid.x;"},
