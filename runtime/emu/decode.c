@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const struct emu_op *const tables[] = {
-    emu_ops_int,     emu_ops_bits,     emu_ops_float,   emu_ops_half,  emu_ops_convert,
-    emu_ops_compare, emu_ops_memory,   emu_ops_atomic,  emu_ops_warp,  emu_ops_control,
-    emu_ops_barrier, emu_ops_mbarrier, emu_ops_copy,    emu_ops_bulk,  emu_ops_tensor,
-    emu_ops_wgmma,   emu_ops_mma,      emu_ops_cluster, emu_ops_fence,
+    emu_ops_int,       emu_ops_bits,     emu_ops_float,  emu_ops_half,    emu_ops_convert,
+    emu_ops_compare,   emu_ops_memory,   emu_ops_atomic, emu_ops_warp,    emu_ops_control,
+    emu_ops_barrier,   emu_ops_mbarrier, emu_ops_copy,   emu_ops_bulk,    emu_ops_tensor,
+    emu_ops_tensormap, emu_ops_wgmma,    emu_ops_mma,    emu_ops_cluster, emu_ops_fence,
 };
 
 void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
@@ -48,19 +48,73 @@ static void whole_name(const struct ptx_statement *statement, char *text, size_t
         used += (size_t)snprintf(text + used, size - used, ".%s", statement->words[i].text);
 }
 
-static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_insn *insn) {
-    const struct ptx_statement *statement = decoder->statement;
+// Where a modifier stands in the rows of the instructions below; ptxas takes them in any order.
+static int word_rank(const char *text) {
+    static const struct {
+        const char *words;
+        int rank;
+    } ranks[] = {
+        {" mmio ", 0},
+        {" sync weak relaxed acquire release acq_rel sc volatile ", 1},
+        {" aligned cta cluster gpu gl sys ", 2},
+        {" m8n8 ", 3},
+        {" x1 x2 x4 ", 4},
+        {" trans ", 5},
+        {" global shared shared::cta shared::cluster local param const ", 6},
+    };
+    char word[32];
+
+    snprintf(word, sizeof word, " %.28s ", text);
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        if (strstr(ranks[i].words, word) != NULL) return ranks[i].rank;
+    return 7;
+}
+
+// [statement] with its modifiers in the manual's order. False if they are, or have none.
+static bool reorder(const struct ptx_statement *statement, struct ptx_statement *ordered) {
+    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix ";
+    char opcode[32];
+    bool changed = false;
+
+    snprintf(opcode, sizeof opcode, " %.28s ", statement->opcode.text);
+    if (strstr(opcodes, opcode) == NULL) return false;
+    *ordered = *statement;
+    for (uint32_t i = 1; i < ordered->word_count; i++)
+        for (uint32_t k = i; k > 0; k--) {
+            struct ptx_word *a = &ordered->words[k - 1], *b = &ordered->words[k], swap = *a;
+            if (word_rank(a->text) <= word_rank(b->text)) break;
+            *a = *b;
+            *b = swap;
+            changed = true;
+        }
+    return changed;
+}
+
+// The first row that takes the statement's form and operands, or NULL.
+static const struct emu_op *match_row(const struct ptx_statement *statement, struct emu_insn *insn,
+                                      bool *form_matched) {
     struct emu_insn blank = *insn;
-    bool form_matched = false;
-    char name[300];
 
     for (size_t table = 0; table < sizeof tables / sizeof *tables; table++)
         for (const struct emu_op *row = tables[table]; row->form != NULL; row++) {
             *insn = blank;
             if (!emu_match_form(row, statement, insn)) continue;
-            form_matched = true;
+            *form_matched = true;
             if (emu_match_operands(row, statement, insn)) return row;
         }
+    *insn = blank;
+    return NULL;
+}
+
+static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_insn *insn) {
+    const struct ptx_statement *statement = decoder->statement;
+    struct ptx_statement ordered;
+    bool form_matched = false;
+    const struct emu_op *row = match_row(statement, insn, &form_matched);
+    char name[300];
+
+    if (row == NULL && reorder(statement, &ordered)) row = match_row(&ordered, insn, &form_matched);
+    if (row != NULL) return row;
     whole_name(statement, name, sizeof name);
     if (form_matched)
         ptx_lex_fail(decoder->lexer, statement->line, statement->column,

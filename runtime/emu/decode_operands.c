@@ -12,6 +12,7 @@
 //   U u   the same, but only a list
 //   m     [address + offset]: two entries
 //   l     a label: insn->target            L     a table of labels: list of pcs
+//   N     a call's prototype, unused
 //   F     a function: insn->callee         A     (.param variables): list of offsets
 //   T     [tensor map, {coordinates}]: slot and list
 //   ?     what follows may be missing: EMU_NO_PC
@@ -266,6 +267,7 @@ static bool kind_fits(char letter, const struct ptx_operand *operand) {
 
     switch (letter) {
     case 'F': return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION;
+    case 'N':
     case 'L': return operand->kind == OPERAND_NAME;
     case 'A':
     case 'U':
@@ -369,6 +371,7 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
             emu_decode_fail(decoder, operand, "there is no label %s", operand->name);
         break;
     case 'T': put(decoder, source(decoder, &operand->list[0], 2, T_B64)); break;
+    case 'N': put(decoder, 0); break;
     case 'F':
         insn->callee = operand->symbol->function;
         put(decoder, 0);

@@ -122,6 +122,23 @@ EMU_HANDLER(red) {
     return EMU_NEXT;
 }
 
+// atom with a vector: an update an element, each for itself.
+EMU_HANDLER(atom_vector) {
+    const uint32_t *to = insn->op + insn->op[0], *from = insn->op + insn->op[3];
+    unsigned bytes = ptx_type_bytes((enum ptx_type)insn->type[0]);
+
+    EMU_EACH_LANE(lane, mask)
+    for (uint32_t i = 0; i < from[0] && i < to[0]; i++) {
+        uint64_t old;
+        if (!update(warp, insn, lane, emu_address(warp, insn, 1, lane) + i * bytes,
+                    emu_get(warp, from[1 + i], lane), &old))
+            return EMU_NEXT;
+        if ((to[1 + i] & ~EMU_WIDE) != 0) emu_set(warp, to[1 + i], lane, old);
+    }
+    emu_tick(warp);
+    return EMU_YIELD;
+}
+
 // ---- fences ----
 
 // What was observed by relaxed reads becomes known; what is known is what relaxed writes publish.
@@ -166,6 +183,7 @@ const struct emu_op emu_ops_atomic[] = {
     {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.TYPE", "dma?j", atom, 0},
     {"atom{.SPACE}.cas{.SEM}{.SCOPE}{.SPACE}.TYPE", "dmaa", cas, 0},  // libcu++ writes them so
     {"atom{.SPACE}.ATOM{.SEM}{.SCOPE}{.SPACE}.TYPE", "dma", atom, 0},
+    {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.VEC.TYPE", "Vmv?j", atom_vector, 0},
     {"red{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", red, 0},
     {NULL, NULL, NULL, 0},
 };

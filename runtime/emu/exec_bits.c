@@ -351,12 +351,27 @@ EMU_HANDLER(slct) {
     return EMU_NEXT;
 }
 
+// The [offset]th set bit of the mask from bit [base] on, upwards or downwards (PTX ISA 9.7.1.18).
+EMU_HANDLER(find_nth_set) {
+    EMU_EACH_LANE(lane, mask) {
+        uint32_t bits = emu_r32(warp, insn->op[1])[lane], base = emu_r32(warp, insn->op[2])[lane];
+        int32_t offset = (int32_t)emu_r32(warp, insn->op[3])[lane], step = offset < 0 ? -1 : 1;
+        int64_t left = offset == 0 ? 1 : offset < 0 ? -(int64_t)offset : offset, bit = base;
+        for (; bit >= 0 && bit < 32; bit += step)
+            if ((bits >> bit & 1 && --left == 0) || (offset == 0 && !(bits >> bit & 1))) break;
+        bool found = bit >= 0 && bit < 32 && bits >> bit & 1;
+        emu_r32(warp, insn->op[0])[lane] = found ? (uint32_t)bit : UINT32_MAX;
+    }
+    return EMU_NEXT;
+}
+
 const struct emu_op emu_ops_bits[] = {
     {"and.pred", "Ppp", logic_pred, WORD_AND},
     {"or.pred", "Ppp", logic_pred, WORD_OR},
     {"xor.pred", "Ppp", logic_pred, WORD_XOR},
     {"not.pred", "Pp", not_pred, 0},
     {"mov.pred", "Pp", mov_pred, 0},
+    {"fns.b32", "Iiii", find_nth_set, 0},
     {"and.b16", "daa", and_32, 0},
     {"and.b32", "daa", and_32, 0},
     {"and.b64", "daa", and_64, 0},

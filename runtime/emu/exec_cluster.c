@@ -4,6 +4,7 @@
 #include "runtime/emu/async.h"
 #include "runtime/emu/lanes.h"
 #include "runtime/emu/mbarrier.h"
+#include "runtime/emu/model_reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +34,34 @@ EMU_HANDLER(get_rank) {
     return EMU_NEXT;
 }
 
-// ---- st.async: a store to a peer whose bytes an mbarrier there counts ----
+// ---- st.async, red.async: at a peer, whose mbarrier counts the bytes ----
+
+static void reduce(struct emu_async *op, uint8_t *to) {
+    static const uint8_t operations[] = {
+        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
+        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
+        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
+    };
+    static const uint8_t numbers[T_COUNT] = {
+        [T_U32] = TMG_U32, [T_S32] = TMG_S32, [T_B32] = TMG_U32,
+        [T_U64] = TMG_U64, [T_S64] = TMG_S64, [T_B64] = TMG_U64};
+    uint64_t old = 0, value = 0;
+
+    memcpy(&old, to, op->byte_count);
+    memcpy(&value, op->bytes, op->byte_count);
+    value = tmg_reduce_element((enum tmg_reduce)operations[op->insn->word],
+                               (enum tmg_number)numbers[op->insn->type[0]], false, old, value);
+    memcpy(to, &value, op->byte_count);
+}
 
 static void run_store(struct emu_async *op, int stage) {
     if (stage == 0) return;
-    emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count, EMU_WRITE);
-    memcpy(op->cta->smem + op->shared, op->bytes, op->byte_count);
+    emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count,
+                    op->insn->row->aux ? EMU_ATOMIC : EMU_WRITE);
+    if (op->insn->row->aux)
+        reduce(op, op->cta->smem + op->shared);
+    else
+        memcpy(op->cta->smem + op->shared, op->bytes, op->byte_count);
     emu_mbarrier_complete_bytes(op, op->cta, op->barrier, (uint32_t)op->byte_count);
 }
 
@@ -47,7 +70,7 @@ EMU_HANDLER(store_async) {
     unsigned size = ptx_type_bytes((enum ptx_type)insn->type[0]);
 
     EMU_EACH_LANE(lane, mask) {
-        struct emu_async *op = emu_async_new(warp, insn, "st.async");
+        struct emu_async *op = emu_async_new(warp, insn, insn->row->aux ? "red.async" : "st.async");
         struct emu_cta *barrier_cta;
         if (op == NULL) return EMU_NEXT;
         op->run = run_store;
@@ -63,7 +86,7 @@ EMU_HANDLER(store_async) {
                                 &op->barrier))
             return EMU_NEXT;
         if (op->shared < EMU_SMEM_RESERVED || op->shared + op->byte_count > op->cta->smem_bytes) {
-            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "st.async to 0x%x", op->shared);
+            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s to 0x%x", op->what, op->shared);
             return EMU_NEXT;
         }
         for (uint32_t i = 0; i < list[0]; i++) {
@@ -84,5 +107,7 @@ const struct emu_op emu_ops_cluster[] = {
     {"getctarank{.SHARED}.u64", "Is", get_rank, 0},
     {"st.async{.weak}.mbarrier::complete_tx::bytes{.SHARED}{.VEC}.TYPE", "mvm", store_async, 0},
     {"st.async{.weak}{.SHARED}.mbarrier::complete_tx::bytes{.VEC}.TYPE", "mvm", store_async, 0},
+    {"red.async{.relaxed}{.SCOPE}{.SHARED}.mbarrier::complete_tx::bytes.ATOM.TYPE", "mvm",
+     store_async, 1},
     {NULL, NULL, NULL, 0},
 };

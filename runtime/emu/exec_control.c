@@ -51,14 +51,32 @@ static void copy_params(struct emu_warp *warp, uint32_t mask, uint64_t to, uint6
     memcpy(warp->local + lane * stride + to, warp->local + lane * stride + from, bytes);
 }
 
+// The function that the first lane of [mask] calls, NULL after a report. *same: who calls it too.
+static const struct ptx_function *find_callee(struct emu_warp *warp, const struct emu_insn *insn,
+                                              uint32_t mask, uint32_t *same) {
+    *same = mask;
+    if (insn->callee != NULL) return insn->callee;
+    const uint64_t *address = emu_r64(warp, insn->op[insn->row->aux]);
+    uint64_t first = address[__builtin_ctz(mask)];
+    EMU_EACH_LANE(lane, mask)
+    if (address[lane] != first) *same &= ~(1u << lane);
+    for (const struct ptx_function *f = emu_machine(warp)->module->tree.functions; f; f = f->next)
+        if (f->defined && !f->entry && f->first_pc == first) return f;
+    emu_fatal(warp, insn, EMU_BAD_OPERAND, "there is no function at 0x%llx",
+              (unsigned long long)first);
+    return NULL;
+}
+
 // Entries: [returns] function [arguments], the lists by index; aux says where the function stands.
 EMU_HANDLER(call) {
-    const struct ptx_function *callee = insn->callee;
+    uint32_t same;
+    const struct ptx_function *callee = find_callee(warp, insn, mask, &same);
     const uint32_t *arguments = insn->op + insn->op[insn->row->aux + 1];
     bool has_arguments = insn->row->operands[insn->row->aux + 1] == 'A';
     const uint32_t *returns = insn->row->aux ? insn->op + insn->op[0] : NULL;
     uint32_t pc = emu_split(warp)->pc;
 
+    if (callee == NULL) return EMU_NEXT;
     if (!callee->defined) {
         if (!emu_call_builtin(warp, insn, mask, has_arguments ? arguments : NULL, returns))
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "function %s is declared but not defined",
@@ -72,6 +90,10 @@ EMU_HANDLER(call) {
     }
     if (mask != emu_split(warp)->mask) {  // @p call: those without p go on behind it
         emu_diverge(warp, mask, pc, pc + 1, pc + 1);
+        return EMU_JUMPED;
+    }
+    if (same != mask) {  // the others come here again
+        emu_diverge(warp, same, pc, pc, pc + 1);
         return EMU_JUMPED;
     }
     EMU_EACH_LANE(lane, mask) {
@@ -138,6 +160,29 @@ EMU_HANDLER(sleep) {
     return emu_block(warp, WAIT_SLEEP, 0);
 }
 
+// The registers that all warps of the CTA have asked for must be there at once: else an inc waits
+// for ever. What a warp starts with is not in PTX, so those that never asked count nothing.
+EMU_HANDLER(set_registers) {
+    enum { SM_REGISTERS = 65536 };
+    const struct emu_cta *cta = warp->cta;
+    uint32_t asked = insn->op[0], sum = 0;
+
+    if (mask != warp->live || asked < 24 || asked > 256 || asked % 8) {
+        emu_fatal(warp, insn, mask != warp->live ? EMU_DIVERGENT : EMU_BAD_OPERAND,
+                  "setmaxnreg to %u by lanes 0x%08x; it takes multiples of 8 in 24..256 and all "
+                  "lanes of the warpgroup",
+                  asked, mask);
+        return EMU_NEXT;
+    }
+    warp->registers = asked;
+    for (unsigned i = 0; i < cta->warp_count; i++) sum += cta->warps[i].registers * EMU_LANES;
+    if (sum > SM_REGISTERS)
+        emu_fatal(warp, insn, EMU_DEADLOCK,
+                  "setmaxnreg waits for ever: the CTA's warps ask for %u registers, an SM has %u",
+                  sum, SM_REGISTERS);
+    return EMU_NEXT;
+}
+
 EMU_HANDLER(nothing) {
     (void)warp;
     (void)insn;
@@ -152,13 +197,17 @@ const struct emu_op emu_ops_control[] = {
     {"call{.uni}", "AF", call, 1},
     {"call{.uni}", "FA", call, 0},
     {"call{.uni}", "F", call, 0},
+    {"call{.uni}", "AjAN", call, 1},
+    {"call{.uni}", "AjN", call, 1},
+    {"call{.uni}", "jAN", call, 0},
+    {"call{.uni}", "jN", call, 0},
     {"ret{.uni}", "", leave_function, 0},
     {"exit", "", leave_thread, 0},
     {"trap", "", trap, 0},
     {"brkpt", "", trap, 0},
     {"nanosleep.u32", "i", sleep, 0},
     {"pmevent", "n", nothing, 0},
-    {"setmaxnreg.inc.sync.aligned.u32", "n", nothing, 0},
-    {"setmaxnreg.dec.sync.aligned.u32", "n", nothing, 0},
+    {"setmaxnreg.inc.sync.aligned.u32", "n", set_registers, 0},
+    {"setmaxnreg.dec.sync.aligned.u32", "n", set_registers, 0},
     {NULL, NULL, NULL, 0},
 };

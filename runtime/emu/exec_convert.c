@@ -95,6 +95,27 @@ EMU_HANDLER(cvt_int) {
     return EMU_NEXT;
 }
 
+// cvt.pack.sat: two numbers, clamped to the first type and above them what [c] has (PTX ISA
+// 9.7.9.22).
+EMU_HANDLER(cvt_pack) {
+    enum ptx_type to = (enum ptx_type)insn->type[0];
+    unsigned bits = 8 * ptx_type_bytes(to);
+    bool narrow = to == T_S8 || to == T_S16;
+    int64_t low = narrow ? -(INT64_C(1) << (bits - 1)) : 0;
+    int64_t high = (INT64_C(1) << (bits - narrow)) - 1;
+
+    EMU_EACH_LANE(lane, mask) {
+        uint64_t packed = bits == 16 ? 0 : (uint64_t)emu_r32(warp, insn->op[3])[lane] << 2 * bits;
+        for (int i = 0; i < 2; i++) {
+            int64_t a = (int32_t)emu_r32(warp, insn->op[1 + i])[lane];
+            a = a < low ? low : a > high ? high : a;
+            packed |= ((uint64_t)a & ((UINT64_C(1) << bits) - 1)) << (i ? 0 : bits);
+        }
+        emu_r32(warp, insn->op[0])[lane] = (uint32_t)packed;
+    }
+    return EMU_NEXT;
+}
+
 // ---- the usual float conversions, which need no general machinery ----
 
 #define CVT_32(name, EXPR)                               \
@@ -122,7 +143,12 @@ EMU_BINARY(bf16x2_of_f32, 32, uint32_t, uint32_t,
 // ---- address spaces ----
 
 static uint64_t window(uint8_t space) {
-    return space == SPACE_SHARED ? EMU_SHARED_WINDOW : space == SPACE_LOCAL ? EMU_LOCAL_WINDOW : 0;
+    switch (space) {
+    case SPACE_SHARED: return EMU_SHARED_WINDOW;
+    case SPACE_LOCAL: return EMU_LOCAL_WINDOW;
+    case SPACE_PARAM: return EMU_PARAM_WINDOW;
+    default: return 0;
+    }
 }
 
 // aux: to the space; else from it to a generic address
@@ -183,6 +209,8 @@ const struct emu_op emu_ops_convert[] = {
     {"cvt{.RNDI}{.relu}{.satfinite}.TYPE.TYPE", "rss", cvt, 2},
     {"cvt{.RNDI}{.satfinite}{.relu}.TYPE.TYPE", "rss", cvt, 2},
     {"cvt{.RNDI}{.relu}{.satfinite}.TYPE.TYPE", "rs", cvt, 1},
+    {"cvt.pack.sat.I16.s32", "Iii", cvt_pack, 0},
+    {"cvt.pack.sat.B8.s32.b32", "Iiii", cvt_pack, 0},
     {"cvta.to.SPACE.u64", "rs", cvta, 1},
     {"cvta.SPACE.u64", "rs", cvta, 0},
     {"cvta.to.SPACE.u32", "rs", cvta, 1},

@@ -99,9 +99,10 @@ EMU_HANDLER(create_policy) {
 }
 
 const struct emu_op emu_ops_memory[] = {
-    {"ld{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.CACHE*}{.VEC}.TYPE", "Vm?j", load, 0},
+    {"ld{.mmio}{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.CACHE*}{.VEC}.TYPE", "Vm?j", load,
+     0},
     {"ldu{.SPACE}{.VEC}.TYPE", "Vm", load, 0},
-    {"st{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", store, 0},
+    {"st{.mmio}{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", store, 0},
     {"prefetch{.SPACE}.L1", "m", nothing, 0},
     {"prefetch{.SPACE}.L2", "m", nothing, 0},
     {"prefetch{.SPACE}{.CACHE*}", "m", nothing, 0},

@@ -156,18 +156,14 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
     return true;
 }
 
-// TMA wants 128 bytes; a swizzle repeats after 256 to 1024 bytes, and readers count on a tile's
-// start.
+// TMA wants 128 bytes, whatever the swizzle: that goes by the bits of the address itself.
 static bool shared_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
                          struct emu_cta *cta, uint32_t offset) {
-    uint32_t period = tmg_swizzle_rules[box->map.swizzle].period;
-    uint32_t align = period > 128 && box->map.swizzle != TMG_SWIZZLE_NONE ? period : 128;
     uint32_t bytes = tmg_tma_box_bytes(&box->map);
 
-    if (offset % align) {
+    if (offset % 128) {
         emu_fatal(warp, insn, EMU_MISALIGNED,
-                  "box in shared memory at 0x%x; %s needs a multiple of %u", offset,
-                  align == 128 ? "TMA" : "its swizzle", align);
+                  "box in shared memory at 0x%x; TMA needs a multiple of 128", offset);
         return false;
     }
     if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {

@@ -3,6 +3,24 @@
 // hardware leaves it undefined.
 #include "runtime/emu/lanes.h"
 
+// Lanes with different member masks are groups of their own: [exec] runs for each.
+static enum emu_step each_group(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask,
+                                unsigned at, emu_exec *exec) {
+    const uint32_t *wanted = emu_r32(warp, insn->op[at]);
+
+    while (mask != 0) {
+        uint32_t first = wanted[__builtin_ctz(mask)], same = 0;
+        EMU_EACH_LANE(lane, mask)
+        same |= (uint32_t)(wanted[lane] == first) << lane;
+        exec(warp, insn, same);
+        mask &= ~same;
+    }
+    return EMU_NEXT;
+}
+
+#define EACH_GROUP(name, at) \
+    EMU_HANDLER(name) { return each_group(warp, insn, mask, at, name##_group); }
+
 // The member mask of an instruction, the same for all lanes here; 0 after a report.
 static uint32_t members(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
                         uint32_t mask) {
@@ -20,7 +38,7 @@ static uint32_t members(struct emu_warp *warp, const struct emu_insn *insn, unsi
 
 enum { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX };
 
-EMU_HANDLER(shfl) {
+EMU_HANDLER(shfl_group) {
     const uint32_t *a = emu_r32(warp, insn->op[2]), *b = emu_r32(warp, insn->op[3]);
     const uint32_t *c = emu_r32(warp, insn->op[4]);
     uint32_t *d = emu_r32(warp, insn->op[0]), result[EMU_LANES], valid = 0;
@@ -63,7 +81,7 @@ EMU_HANDLER(shfl) {
 
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 
-EMU_HANDLER(vote) {
+EMU_HANDLER(vote_group) {
     uint32_t here = members(warp, insn, 2, mask), votes = emu_pred(warp, insn->op[1]) & here;
 
     switch (insn->row->aux) {
@@ -78,7 +96,7 @@ EMU_HANDLER(vote) {
 }
 
 // match.any: who has my value; match.all: everyone, if all have the same
-EMU_HANDLER(match) {
+EMU_HANDLER(match_group) {
     bool all = insn->row->aux;
     unsigned a = all ? 2 : 1;
     uint32_t wide = insn->type[0] == T_B64 ? EMU_WIDE : 0;
@@ -111,7 +129,7 @@ static uint32_t reduce(const struct emu_insn *insn, uint32_t a, uint32_t b) {
     }
 }
 
-EMU_HANDLER(redux) {
+EMU_HANDLER(redux_group) {
     const uint32_t *a = emu_r32(warp, insn->op[1]);
     uint32_t here = members(warp, insn, 2, mask), result;
 
@@ -130,7 +148,7 @@ EMU_HANDLER(activemask) {
     return EMU_NEXT;
 }
 
-EMU_HANDLER(elect) {
+EMU_HANDLER(elect_group) {
     uint32_t here = members(warp, insn, 2, mask);
 
     if (here == 0) return EMU_NEXT;
@@ -144,7 +162,10 @@ EMU_HANDLER(elect) {
 // ---- bar.warp.sync: lanes may come along different paths ----
 
 EMU_HANDLER(bar_warp) {
-    uint32_t wanted = emu_r32(warp, insn->op[0])[__builtin_ctz(mask)] & warp->live;
+    uint32_t wanted = 0;
+
+    EMU_EACH_LANE(lane, mask)
+    wanted |= emu_r32(warp, insn->op[0])[lane] & warp->live;
 
     if (!emu_waiting(warp, WAIT_WARP)) {
         warp->warp_barrier |= mask;
@@ -159,6 +180,12 @@ EMU_HANDLER(bar_warp) {
     }
     return warp->warp_barriers != emu_split(warp)->wait.generation ? EMU_NEXT : EMU_BLOCKED;
 }
+
+EACH_GROUP(shfl, 5)
+EACH_GROUP(vote, 2)
+EACH_GROUP(match, insn->row->aux ? 3 : 2)
+EACH_GROUP(redux, 2)
+EACH_GROUP(elect, 2)
 
 const struct emu_op emu_ops_warp[] = {
     {"shfl.sync.up.b32", "Xaiii", shfl, SHUFFLE_UP},

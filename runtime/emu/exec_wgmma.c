@@ -89,7 +89,7 @@ static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
 }
 
 static bool is_plain_move(const struct emu_insn *insn) {
-    return strncmp(insn->row->form, "mov.B32", 7) == 0;
+    return insn->row->form[0] == 'm' && strncmp(insn->row->form, "mov.B32", 7) == 0;
 }
 
 // Copies that the compiler makes between accumulators are no uses; the copy is pending too.
@@ -107,7 +107,7 @@ void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *ins
     unsigned at = 0;
 
     (void)mask;
-    if (strncmp(insn->row->form, "wgmma", 5) == 0) return;
+    if (insn->row->form[0] == 'w') return;
     if (is_plain_move(insn)) {
         follow_move(warp, insn);
         return;
@@ -150,6 +150,44 @@ void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *ins
         default: break;
         }
         at++;
+    }
+}
+
+// ---- wgmma.fence ----
+
+static bool in_list(const uint32_t *list, uint32_t slot) {
+    for (uint32_t i = 0; i < list[0]; i++)
+        if (list[1 + i] == slot) return true;
+    return false;
+}
+
+// Does [insn] write, other than by a copy that the compiler makes, a register of [wgmma]'s?
+static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *wgmma) {
+    const char letter = insn->row->operands[0];
+    bool a = wgmma->row->aux & 1;  // A_REGISTERS
+
+    if (letter == '\0' || strchr("dewIJr", letter) == NULL || is_plain_move(insn)) return false;
+    return in_list(wgmma->op + wgmma->op[0], insn->op[0]) ||
+           (a && in_list(wgmma->op + wgmma->op[1], insn->op[0]));
+}
+
+// Reports registers written between the last wgmma.fence and this (PTX ISA 9.7.15.7.1): looks back
+// as far as the code is straight.
+static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
+    const struct emu_insn *first = &emu_machine(warp)->module->code[wgmma->function->first_pc];
+    char place[400];
+
+    for (const struct emu_insn *insn = wgmma; insn-- > first;) {
+        const char *form = insn->row->form;
+        if (strncmp(form, "wgmma.fence", 11) == 0 || strncmp(form, "bra", 3) == 0 ||
+            strncmp(form, "brx", 3) == 0 || strncmp(form, "call", 4) == 0)
+            return;
+        if (!writes_operand(insn, wgmma)) continue;
+        emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
+                   "no wgmma.fence lies between this and the write of one of its registers\n"
+                   "  written at %s",
+                   emu_place_text(emu_machine(warp), insn, place, sizeof place));
+        return;
     }
 }
 
@@ -317,6 +355,7 @@ EMU_HANDLER(wgmma) {
         return warp->wgmma ? result : EMU_NEXT;
     for (int w = 0; w < 4; w++)
         if (state_of(first + w) == NULL) return EMU_NEXT;
+    if (emu_machine(warp)->check) check_fence(warp, insn);
     multiply(warp, insn);
     return EMU_NEXT;
 }

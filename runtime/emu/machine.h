@@ -123,7 +123,8 @@ struct emu_warp {
     uint32_t warp_barrier, warp_barriers;  // bar.warp.sync: who is there, how many are done
     uint32_t cluster_arrived;              // lanes between barrier.cluster.arrive and .wait
     uint64_t cluster_generation;
-    uint32_t carry;  // CC.CF, a bit a lane
+    uint32_t carry;      // CC.CF, a bit a lane
+    uint32_t registers;  // that setmaxnreg asked for; 0: none
     struct emu_split splits[EMU_LANES];
     unsigned split_count, current;
     struct emu_join *joins;

@@ -167,6 +167,10 @@ EMU_HANDLER(init) {
         uint64_t address = emu_address(warp, insn, 0, lane);
         if (!emu_shared_address(warp, insn, address, &cta, &offset)) return EMU_NEXT;
         struct emu_mbarrier *old = emu_mbarrier_at(cta, offset);
+        if (old != NULL && old->init_insn == insn && old->init_agent == warp->agent &&
+            old->init_time == warp->clock.seen[warp->agent] && old->expected == count &&
+            old->pending == count && old->phase == 0)
+            continue;  // by another lane of this instruction
         if (old != NULL || count == 0 || count > COUNT_MAX) {
             emu_barrier_text(cta, offset, name, sizeof name);
             if (old != NULL)
@@ -204,6 +208,7 @@ EMU_HANDLER(inval) {
     return EMU_NEXT;
 }
 
+// What an arrival returns: its phase, and above it the arrivals that were pending before.
 // aux of arrivals: where the address is, and what else the instruction does
 enum { ARRIVE_STATE = 1, ARRIVE_EXPECT = 2, ARRIVE_DROP = 4 };
 
@@ -211,18 +216,23 @@ EMU_HANDLER(arrive_insn) {
     int aux = insn->row->aux;
     unsigned at = aux & ARRIVE_STATE ? 1 : 0;
     uint32_t operand = insn->op[at + 2];
+    char name[64];
 
     EMU_EACH_LANE(lane, mask) {
         struct emu_mbarrier *barrier = find(warp, insn, at, lane);
         if (barrier == NULL) return EMU_NEXT;
         uint32_t number = operand == EMU_NO_PC ? 1 : emu_r32(warp, operand)[lane];
-        uint64_t state = (uint64_t)barrier->pending << 32 | barrier->phase;
+        uint32_t arrivals = aux & ARRIVE_EXPECT ? 1 : number;
+        uint64_t token = barrier->phase | (uint64_t)barrier->pending << 32;
         if ((aux & ARRIVE_EXPECT) && !add_bytes(barrier, warp, insn, number)) return EMU_NEXT;
-        if (!arrive(barrier, warp, insn, &warp->clock, aux & ARRIVE_EXPECT ? 1 : number, NULL))
-            return EMU_NEXT;
-        if (aux & ARRIVE_DROP) barrier->expected -= barrier->expected ? 1 : 0;
-        if ((aux & ARRIVE_STATE) && insn->op[0] != 0) emu_r64(warp, insn->op[0])[lane] = state;
-        if (!(insn->flags & F_NOCOMPLETE)) end_phase_if_done(barrier);
+        if (!arrive(barrier, warp, insn, &warp->clock, arrivals, NULL)) return EMU_NEXT;
+        if (aux & ARRIVE_DROP) barrier->expected -= arrivals;
+        if ((aux & ARRIVE_STATE) && insn->op[0] != 0) emu_r64(warp, insn->op[0])[lane] = token;
+        if ((insn->flags & F_NOCOMPLETE) && barrier->pending == 0 && barrier->bytes == 0)
+            emu_fatal(warp, insn, EMU_BARRIER_MISUSE,
+                      "an arrival with .noComplete completes the phase of %s",
+                      emu_barrier_text(barrier->cta, barrier->offset, name, sizeof name));
+        end_phase_if_done(barrier);
     }
     emu_tick(warp);
     return EMU_NEXT;

@@ -85,6 +85,12 @@ static void integers(void **state) {
         {"add.cc.u32 %r2, -1, 1; addc.u32 %r3, 0, 0;", 1},
         {"dp4a.s32.s32 %r3, 0xff01ff01, 0x01010101, 5;", 5},
         {"vote.sync.ballot.b32 %r3, %p1, 0xffffffff;", 0},
+        {"and.b32 %r4, %r1, 28; shl.b32 %r5, 15, %r4; shfl.sync.up.b32 %r3, %r1, 1, 0x1c00, %r5;",
+         6},
+        {"and.b32 %r4, %r1, 28; shl.b32 %r5, 15, %r4; redux.sync.add.u32 %r3, %r1, %r5;", 22},
+        {"setp.eq.u32 %p1, 0, 0; and.b32 %r4, %r1, 28; shl.b32 %r5, 15, %r4; "
+         "vote.sync.ballot.b32 %r3, %p1, %r5;",
+         0xf0},
         {"add.sat.s32 %r3, 0x7fffffff, 1;", 0x7fffffff},
         {"cvt.rni.s32.f32 %r3, 0f40200000;", 2},
         {"mov.b32 %f1, 0x7f800001; mov.b32 %f2, 0; add.f32 %f3, %f1, %f2; mov.b32 %r3, %f3;",
