@@ -60,6 +60,6 @@ TMAGEN_LIBCUDA=/nowhere/libcuda.so bench gemm_256x128
 [ $? = 3 ] || fail "no driver, and exit code $?"
 has "$TMPDIR/err" 'no CUDA driver'
 
-bench gemm_256x128 --overhead || fail "exit code $?"
+bench gemm_256x128 --overhead || { fail "exit code $?"; cat "$TMPDIR/err"; }
 has "$TMPDIR/out" 'cuLaunchKernelEx' '^gemm_256x128 .* us .* ms'
 exit $failed
