@@ -183,6 +183,8 @@ static void gemm(void **params, float factor) {
     }
 }
 
+static CUfunction last_captured;
+
 // What a launch of [kernel] takes.
 static double launch_us(const char *kernel) {
     char name[160];
@@ -196,10 +198,14 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **
     if (how && !strcmp(how, "hang")) pause();
     if (how && !strcmp(how, "crash")) abort();
     if (how && !strcmp(how, "error")) return 700;  // CUDA_ERROR_ILLEGAL_ADDRESS
+    if (!function) return CUDA_ERROR_INVALID_VALUE;
     fake_work(launch_us(function->name));
     const char *wrong = getenv("FAKE_WRONG");
     if (computes() && !capturing) gemm(params, wrong && !strcmp(wrong, function->name) ? 2 : 1);
-    if (capturing) ++capturing->launches;
+    if (capturing) {
+        ++capturing->launches;
+        last_captured = function;
+    }
     return (void)config, (void)extra, CUDA_SUCCESS;
 }
 
@@ -231,8 +237,11 @@ FAKE cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
     if (nodes && *count) nodes[0] = (CUgraphNode)(void *)graph;
     return *count = graph->launches, CUDA_SUCCESS;
 }
+// Of the last launch that was recorded: its function, and no parameters. 72 bytes, as in cuda.h.
 FAKE cuGraphKernelNodeGetParams_v2(CUgraphNode node, void *params) {
-    return memset(params, 0, 72), node ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    memset(params, 0, 72);
+    memcpy(params, &last_captured, sizeof last_captured);
+    return node ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 FAKE cuGraphExecDestroy(CUgraphExec exec) { return (void)exec, CUDA_SUCCESS; }
 FAKE cuGraphDestroy(CUgraph graph) { return free(graph), CUDA_SUCCESS; }
