@@ -63,6 +63,10 @@ static bool update(struct emu_warp *warp, const struct emu_insn *insn, unsigned 
     uint8_t *at = locate(warp, insn, lane, address, bytes, &global);
 
     if (at == NULL) return false;
+    if (bytes > sizeof *old) {
+        emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "128 bits have atom.exch and atom.cas only");
+        return false;
+    }
     *old = 0;
     memcpy(old, at, bytes);
     uint64_t made = combine(insn, type, global, *old, value);
@@ -71,7 +75,35 @@ static bool update(struct emu_warp *warp, const struct emu_insn *insn, unsigned 
     return true;
 }
 
+// exch and cas on 128 bits: a register's low halves, then its high ones (see mov.b128). Nothing else
+// exists on them (PTX ISA 9.7.13.16).
+EMU_HANDLER(atom_128) {
+    const bool compares = insn->word != WORD_EXCH;
+    const uint64_t *expected = emu_r64(warp, insn->op[3]);
+    const uint64_t *made = compares ? emu_r64(warp, insn->op[4]) : expected;
+
+    EMU_EACH_LANE(lane, mask) {
+        bool global;
+        uint8_t *at = locate(warp, insn, lane, emu_address(warp, insn, 1, lane), 16, &global);
+        uint64_t old[2], wanted[2] = {expected[lane], expected[lane + EMU_LANES]};
+        uint64_t value[2] = {made[lane], made[lane + EMU_LANES]};
+        if (at == NULL) return EMU_NEXT;
+        memcpy(old, at, sizeof old);
+        if (!compares || memcmp(old, wanted, sizeof old) == 0) {
+            if (memcmp(old, value, sizeof old) != 0)
+                warp->cta->cluster->last_change = emu_machine(warp)->steps;
+            memcpy(at, value, sizeof value);
+        }
+        if (insn->op[0] == 0) continue;
+        emu_r64(warp, insn->op[0])[lane] = old[0];
+        emu_r64(warp, insn->op[0])[lane + EMU_LANES] = old[1];
+    }
+    emu_tick(warp);
+    return EMU_YIELD;
+}
+
 EMU_HANDLER(atom) {
+    if (insn->type[0] == T_B128 && insn->word == WORD_EXCH) return atom_128(warp, insn, mask);
     bool wide = ptx_type_bytes((enum ptx_type)insn->type[0]) == 8;
     uint32_t flag = wide ? EMU_WIDE : 0;
 
@@ -87,6 +119,7 @@ EMU_HANDLER(atom) {
 }
 
 EMU_HANDLER(cas) {
+    if (insn->type[0] == T_B128) return atom_128(warp, insn, mask);
     unsigned bytes = ptx_type_bytes((enum ptx_type)insn->type[0]);
     uint32_t flag = bytes == 8 ? EMU_WIDE : 0;
 
