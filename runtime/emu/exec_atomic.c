@@ -75,8 +75,8 @@ static bool update(struct emu_warp *warp, const struct emu_insn *insn, unsigned 
     return true;
 }
 
-// exch and cas on 128 bits: a register's low halves, then its high ones (see mov.b128). Nothing else
-// exists on them (PTX ISA 9.7.13.16).
+// exch and cas on 128 bits: a register's low halves, then its high ones (see mov.b128). Nothing
+// else exists on them (PTX ISA 9.7.13.16).
 EMU_HANDLER(atom_128) {
     const bool compares = insn->word != WORD_EXCH;
     const uint64_t *expected = emu_r64(warp, insn->op[3]);
