@@ -1,6 +1,8 @@
 -- manifest.lua: what the runtime must know of a deform_attn kernel: tensors, parameters, grid, barriers.
 -- The rows of value are fixed by the levels, so a launch with another number of them is refused.
 
+local rows = require "rows"
+
 local function dims(s, p)
     local function dim(name, value)
         local fields = { { "name", name } }
@@ -43,38 +45,6 @@ local function grid(s, p)
     return json.object(fields)
 end
 
-local function parameters(p)
-    local list = {}
-    for i, parameter in ipairs(p.parameters) do
-        local row, fields = parameter.row, {}
-        for _, key in ipairs { "kind", "tensor", "dim", "type" } do
-            fields[#fields + 1] = row[key] and { key, row[key] }
-        end
-        if row.box then
-            fields[#fields + 1] = { "box", json.array(row.box) }
-        end
-        list[i] = json.object(fields)
-    end
-    return json.array(list)
-end
-
-local function barriers(p)
-    local list = {}
-    for i, barrier in ipairs(p.barriers) do
-        list[i] = json.object { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
-            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
-    end
-    return json.array(list)
-end
-
-local function roles(p)
-    local list = {}
-    for i, role in ipairs(p.roles) do
-        list[i] = json.object { { "name", role.name }, { "first_warp", role.first_warp }, { "warps", role.warps } }
-    end
-    return json.array(list)
-end
-
 local function levels(s)
     local list = {}
     for i, size in ipairs(s.problem.levels) do
@@ -95,8 +65,8 @@ return function(s, p)
         { "source", s.name .. ".cu" },
         { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
         { "shared_memory", p.smem_bytes },
-        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
-        { "workspace", workspace }, { "barriers", barriers(p) }, { "roles", roles(p) },
+        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", rows.parameters(p.parameters) },
+        { "workspace", workspace }, { "barriers", rows.barriers(p.barriers) }, { "roles", rows.roles(p.roles) },
         { "reference", json.object(reference) },
     }
 end

@@ -1,6 +1,8 @@
 -- manifest.lua: what the runtime must know of a gemm kernel: tensors, parameters, grid, barriers.
 -- The only thing that the runtime ever reads of it; version 1 of the manifest.
 
+local rows = require "rows"
+
 local bytes_of = { bf16 = 2, fp16 = 2, fp32 = 4 }
 
 local function dims(s, p)
@@ -51,49 +53,15 @@ local function grid(s)
         json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } } } } }
 end
 
-local function parameters(p)
-    local list = {}
-    for i, parameter in ipairs(p.parameters) do
-        local row, fields = parameter.row, {}
-        for _, key in ipairs { "kind", "tensor", "dim", "axis", "type", "swizzle_bytes" } do
-            if row[key] ~= nil then
-                fields[#fields + 1] = { key, row[key] }
-            end
-        end
-        if row.box then
-            fields[#fields + 1] = { "box", json.array(row.box) }
-        end
-        list[i] = json.object(fields)
-    end
-    return json.array(list)
-end
-
-local function barriers(p)
-    local list = {}
-    for i, barrier in ipairs(p.barriers) do
-        list[i] = json.object { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
-            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
-    end
-    return json.array(list)
-end
-
-local function roles(p)
-    local list = {}
-    for i, role in ipairs(p.roles) do
-        list[i] = json.object { { "name", role.name }, { "first_warp", role.first_warp }, { "warps", role.warps } }
-    end
-    return json.array(list)
-end
-
 return function(s, p)
     return json.object {
         { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "gemm" }, { "entry", s.name }, { "arch", s.arch },
         { "source", s.name .. ".cu" },
         { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
         { "shared_memory", p.smem_bytes },
-        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s) }, { "params", parameters(p) },
+        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s) }, { "params", rows.parameters(p.parameters) },
         { "workspace", json.object { { "rule", "none" } } },
-        { "barriers", barriers(p) }, { "roles", roles(p) },
+        { "barriers", rows.barriers(p.barriers) }, { "roles", rows.roles(p.roles) },
         { "reference", json.object { { "name", "gemm" }, { "ops", json.array(s.epilogue.ops) } } },
     }
 end

@@ -1,6 +1,8 @@
 -- manifest.lua: what the runtime must know of a resample kernel: tensors, parameters, grid, barriers.
 -- The only thing that the runtime ever reads of it; version 1 of the manifest. Tensors have no gaps.
 
+local rows = require "rows"
+
 local function dims(s, p)
     local list = {}
     for i, name in ipairs { "b", "s", "t", "d" } do
@@ -44,36 +46,15 @@ local function grid(s, p)
     return json.object(fields)
 end
 
-local function parameters(p)
-    local list = {}
-    for i, parameter in ipairs(p.parameters) do
-        local fields = {}
-        for _, key in ipairs { "kind", "tensor", "dim", "type" } do
-            fields[#fields + 1] = parameter.row[key] and { key, parameter.row[key] }
-        end
-        list[i] = json.object(fields)
-    end
-    return json.array(list)
-end
-
-local function barriers(p)
-    local list = {}
-    for i, barrier in ipairs(p.barriers) do
-        list[i] = json.object { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
-            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
-    end
-    return json.array(list)
-end
-
 return function(s, p)
     return json.object {
         { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "resample" }, { "entry", s.name }, { "arch", s.arch },
         { "source", s.name .. ".cu" },
         { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
         { "shared_memory", p.smem_bytes },
-        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", parameters(p) },
+        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", rows.parameters(p.parameters) },
         { "workspace", json.object { { "rule", "none" } } },
-        { "barriers", barriers(p) },
+        { "barriers", rows.barriers(p.barriers) },
         { "roles", json.array { json.object { { "name", "all" }, { "first_warp", 0 }, { "warps", p.warps } } } },
         { "reference", json.object { { "name", "resample" } } },
     }
