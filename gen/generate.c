@@ -11,7 +11,6 @@
 #include "gen/file.h"
 #include "gen/ptx.h"
 #include "gen/script.h"
-#include "gen/version.h"
 
 // What lives for the process, for one templates folder.
 static struct {

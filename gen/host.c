@@ -5,7 +5,6 @@
 
 #include "gen/script.h"
 #include "gen/suggest.h"
-#include "gen/version.h"
 
 static bool is_family_name(const char *name) {
     return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")];

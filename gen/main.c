@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "gen/command.h"
-#include "gen/version.h"
 
 struct command {
     const char *name;

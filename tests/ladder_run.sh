@@ -6,7 +6,7 @@ export TMAGEN_LIBCUDA=$BUILD/tests/fake/measured.so TMAGEN_NVRTC=$BUILD/tests/fa
 TMAGEN_TEMPLATES=$(realpath tests/rungs)
 export TMAGEN_TEMPLATES FAKE_GEMM=1
 export FAKE_US_steps_phase1=12.5 FAKE_US_steps_phase2=12 FAKE_US_steps_phase4=12
-work=$TMPDIR/work ledger=$TMPDIR/work/out/EXPERIMENTS.md
+work=$TMPDIR/tree ledger=$TMPDIR/tree/out/EXPERIMENTS.md
 failed=0
 mkdir -p "$work/out"
 fail() { echo "FAILED: $*"; failed=1; }
