@@ -355,6 +355,15 @@ static double flops(const struct ref_problem *problem) {
            (double)ref_tensor_find(problem, "out")->count;
 }
 
+// The four pixels of every point, each read once by the lanes that share a query's head. Corners
+// outside of their level count, though a kernel may leave them out: few are, where bench draws.
+static double l1_bytes(const struct ref_problem *problem) {
+    const struct value_layout layout = value_layout_of(problem->manifest);
+    const struct ref_tensor *out = ref_tensor_find(problem, "out");
+    return 4.0 * (double)(layout.level_count * layout.points) * (double)out->count *
+           (double)num_types[out->dtype].bytes;
+}
+
 const struct reference reference_deform_attn = {
     .name = "deform_attn",
     .doc = "out[b,q,h,:] = sum of weights[b,q,h,l,p] * value_l[b,:,h,:] sampled at "
@@ -369,4 +378,5 @@ const struct reference reference_deform_attn = {
     .element_cost = element_cost,
     .suspects = suspects,
     .flops = flops,
+    .l1_bytes = l1_bytes,
 };

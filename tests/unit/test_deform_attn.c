@@ -84,6 +84,8 @@ static double sampled(bool padded, bool paired, float x, float y) {
     }
     memcpy(data(&f, "locations") + 4, (const float[]){x, y, 0.5f, 0.5f}, 4 * sizeof(float));
     memcpy(data(&f, "weights") + 2, (const float[]){2, 0}, 2 * sizeof(float));
+    // one query of two heads, two channels, two points: 4 corners of 4 bytes each
+    assert_true(f.problem.reference->l1_bytes(&f.problem) == 2 * 2 * 2 * 4 * 4);
     const int64_t index[] = {0, 0, 3};
     const double value = f.problem.reference->element(&f.problem, f.out, index).value;
     drop(&f);
