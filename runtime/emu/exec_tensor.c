@@ -110,7 +110,7 @@ static void run_store(struct emu_async *op, int stage) {
     box->cta = op->cta;
     box->use = EMU_READ;
     if (stage == 0)
-        tmg_tma_each_shared(&box->map, op->shared, save_range, box);
+        tmg_tma_each_stored(&box->map, &box->request, save_range, box);
     else
         tmg_tma_each(&box->map, &box->request, store_run, box);
 }
@@ -138,9 +138,16 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
                   (unsigned long long)address);
         return false;
     }
-    if (tmg_tensor_map_read(bytes, map) != 0 || tmg_tensor_map_check(map, why) != 0) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "the bytes at 0x%llx are no valid tensor map",
+    if (tmg_tensor_map_read(bytes, map) != 0) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND,
+                  "the 128 bytes at 0x%llx are no tensor map: never encoded, or overwritten",
                   (unsigned long long)address);
+        return false;
+    }
+    if (tmg_tensor_map_check(map, why) != 0) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "the tensor map at 0x%llx is not a legal one%s: %s",
+                  (unsigned long long)address,
+                  map->built ? " (of zeros, by tensormap.replace; is a field missing?)" : "", why);
         return false;
     }
     const char *unsupported = tmg_tma_unsupported(map);

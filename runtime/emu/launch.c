@@ -205,7 +205,7 @@ static int start_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index
         return -1;
     memset(warp->regs, 0, bytes);
     warp->preds[0] = UINT32_MAX;
-    warp->clock.seen[agent] = warp->clock.async[agent] = 1;
+    warp->clock.seen[agent] = 1;
     for (uint32_t i = 0; i < module->constant_count; i++)
         fill_constant(warp, &module->constants[i]);
     warp->splits[0] = (struct emu_split){.pc = machine->entry->first_pc, .mask = warp->live};

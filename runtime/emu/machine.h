@@ -375,6 +375,7 @@ struct emu_toucher {
     bool async;             // through the async proxy
     bool strong;            // an atomic or volatile access: no race with its like
     struct emu_warp *warp;  // for reports: who, or who issued it
+    struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
     const struct emu_insn *insn;
     const char *what; /* "TMA load", ... for reports; NULL: a warp's own access */
 };

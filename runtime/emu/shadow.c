@@ -79,10 +79,22 @@ static void refine(struct page *page, uint32_t shift) {
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-static const char *toucher_name(const struct emu_toucher *toucher, char *text, size_t size) {
+// Of several warps that touch together, the first that has not heard of [before].
+static const struct emu_warp *unaware(const struct emu_toucher *toucher,
+                                      const struct touch *before) {
+    for (int w = 0; toucher->group != NULL && w < 4; w++) {
+        const struct emu_clock *clock = &toucher->group[w].clock;
+        const uint32_t *view = toucher->async ? clock->async : clock->seen;
+        if (view[before->agent] < before->time) return &toucher->group[w];
+    }
+    return toucher->warp;
+}
+
+static const char *toucher_name(const struct emu_toucher *toucher, const struct touch *before,
+                                char *text, size_t size) {
     char warp[64];
 
-    emu_warp_text(toucher->warp, warp, sizeof warp);
+    emu_warp_text(unaware(toucher, before), warp, sizeof warp);
     if (toucher->what == NULL)
         snprintf(text, size, "%s", warp);
     else
@@ -110,7 +122,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
     char who[128], other[128], where[300];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
 
-    toucher_name(toucher, who, sizeof who);
+    toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
     emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
     if (fence_missing)
