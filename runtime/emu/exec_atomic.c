@@ -198,12 +198,6 @@ EMU_HANDLER(fence_async) {
     return EMU_NEXT;
 }
 
-// fence.mbarrier_init: a release fence for what init wrote, in both proxies.
-EMU_HANDLER(fence_init) {
-    fence_async(warp, insn, mask);
-    return fence(warp, insn, mask);
-}
-
 EMU_HANDLER(no_fence) {
     (void)warp;
     (void)insn;
@@ -233,7 +227,7 @@ const struct emu_op emu_ops_fence[] = {
     {"fence.proxy.async.global", "", fence_async, 0},
     {"fence.proxy.async.SHARED", "", fence_async, 0},
     {"fence.proxy.alias", "", no_fence, 0},
-    {"fence.mbarrier_init.release.cluster", "", fence_init, 0},
+    {"fence.mbarrier_init.release.cluster", "", fence, 0},
     {"fence.proxy.tensormap::generic.release.SCOPE", "", no_fence, 0},
     {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", no_fence, 0},
     {NULL, NULL, NULL, 0},

@@ -95,12 +95,11 @@ static void run_load(struct emu_async *op, int stage) {
     if (op->ctas == 0) load_into(op, op->cta);
     for (unsigned rank = 0; rank < cluster->cta_count; rank++)
         if (op->ctas >> rank & 1) {
-            if (cluster->ctas[rank].live_warps == 0) {
-                emu_fatal(op->warp, op->insn, EMU_PEER_EXITED,
-                          "%s multicasts to CTA rank %u, which has exited", op->what, rank);
-                return;
-            }
-            load_into(op, &cluster->ctas[rank]);
+            if (cluster->ctas[rank].live_warps == 0)
+                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
+            else
+                load_into(op, &cluster->ctas[rank]);
         }
 }
 
@@ -271,8 +270,9 @@ EMU_HANDLER(load) {
                 box->offsets[i] = (uint16_t)emu_get(warp, list[1 + i], lane);
             box->request.offsets = box->offsets;
         }
-        if (insn->flags & F_MULTICAST)
-            op->ctas = emu_r32(warp, insn->op[offsets ? 7 : 6])[lane] & 0xffff;
+        if ((insn->flags & F_MULTICAST) &&
+            !emu_async_multicast(op, emu_r32(warp, insn->op[offsets ? 7 : 6])[lane]))
+            return EMU_NEXT;
     }
     emu_tick(warp);
     return EMU_NEXT;

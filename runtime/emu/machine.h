@@ -345,7 +345,8 @@ void emu_global_touch(const struct emu_touch_global *by);
 // shared bytes.
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     uint64_t address, uint32_t bytes, enum emu_use use);
-// The shared window address of a .shared or generic address, false after a report.
+// The shared window address of a .shared or generic address, false after a fatal report. Where that
+// CTA has exited this is reported, and goes on: its memory is kept until the cluster ends.
 bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                         struct emu_cta **cta, uint32_t *offset);
 // Base + offset of memory operand entries [at] and [at+1].

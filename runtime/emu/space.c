@@ -23,12 +23,10 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
     }
     *cta = &cluster->ctas[rank];
     *offset = (uint32_t)local & ((1u << EMU_RANK_SHIFT) - 1);
-    if (*cta != warp->cta && (*cta)->live_warps == 0) {
-        emu_fatal(warp, insn, EMU_PEER_EXITED,
-                  "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
-                  (*cta)->rank, *offset);
-        return false;
-    }
+    if (*cta != warp->cta && (*cta)->live_warps == 0)
+        emu_report(warp, insn, EMU_PEER_EXITED,
+                   "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
+                   (*cta)->rank, *offset);
     return true;
 }
 
@@ -49,7 +47,7 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
                   bytes, offset, EMU_SMEM_RESERVED, cta->smem_bytes);
         return NULL;
     }
-    if (emu_machine(warp)->check) {
+    if (emu_machine(warp)->check && cta->live_warps != 0) {
         struct emu_toucher toucher = {
             .agent = warp->agent,
             .time = warp->clock.seen[warp->agent],

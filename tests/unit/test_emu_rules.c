@@ -147,7 +147,9 @@ static void run(struct program *p, const struct emu_module *module, uint64_t see
     if (emu_launch_run(memory, &p->launch, result, &error)) fail_msg("%s: %s", p->path, error.text);
     emu_memory_read(memory, words, addresses[0], BYTES);
     emu_memory_delete(memory);
-    for (uint32_t i = 0; i < p->words && p->wrong == p->text; ++i)
+    // what comes too late for a CTA is lost alone: the launch goes on
+    const bool runs_on = !strcmp(p->class_, emu_class_name(EMU_PEER_EXITED));
+    for (uint32_t i = 0; i < p->words && (p->wrong == p->text || runs_on); ++i)
         if (words[i] != p->expected[i])
             fail_msg("%s: out[%u] is 0x%x, not 0x%x, with seed %llu", p->path, i, words[i],
                      p->expected[i], (unsigned long long)seed);
