@@ -82,6 +82,7 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                   .time = op->time,
                                   .clock = &op->clock,
                                   .async = op->through_proxy,
+                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
                                   .warp = op->warp,
                                   .insn = op->insn,
                                   .what = op->what};

@@ -42,8 +42,8 @@ static void order(struct emu_warp *warp, const struct emu_insn *insn, uint64_t k
     bool acquires = insn->sem == SEM_ACQUIRE || insn->sem == SEM_ACQ_REL;
     bool releases = insn->sem == SEM_RELEASE || insn->sem == SEM_ACQ_REL;
 
-    emu_sync_acquire(warp, key, acquires);
-    emu_sync_release(warp, key, releases);
+    emu_sync_acquire(warp, insn, key, acquires);
+    emu_sync_release(warp, insn, key, releases);
 }
 
 static uint8_t *locate(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,

@@ -23,8 +23,9 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
         return NULL;
     }
     uint64_t offset = address - found->base;
-    struct emu_touch_global by = {op->warp, op->insn, op->what, found,
-                                  offset,   bytes,    use,      use == EMU_ATOMIC};
+    struct emu_touch_global by = {
+        op->warp, op->insn, op->what, found,
+        offset,   bytes,    use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
     if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
     return found->data + offset;
 }

@@ -34,8 +34,9 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, e
         return NULL;
     }
     uint64_t offset = run->global - found->base;
-    struct emu_touch_global by = {op->warp, op->insn,   op->what, found,
-                                  offset,   run->bytes, use,      use == EMU_ATOMIC};
+    struct emu_touch_global by = {
+        op->warp, op->insn,   op->what, found,
+        offset,   run->bytes, use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
     if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
     return found->data + offset;
 }

@@ -283,9 +283,11 @@ void emu_refresh_clocks(struct emu_warp *warp);
 // ---- sync.c: words of memory that serve as flags ----
 
 // Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word.
-void emu_sync_release(struct emu_warp *warp, uint64_t key, bool release);
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool release);
 // Learns what was published there; relaxed: only with the next fence.
-void emu_sync_acquire(struct emu_warp *warp, uint64_t key, bool acquire);
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool acquire);
 void emu_syncs_free(struct emu_cluster *cluster);
 
 // ---- report.c ----
@@ -324,6 +326,22 @@ void emu_order_fence(struct emu_cluster *cluster);
 
 enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
 
+// How an access bears one of another agent at the same time, see emu_may_meet.
+enum emu_strength {
+    EMU_WEAK,
+    EMU_GUESS,  // a plain load of 1 to 8 bytes, which no hardware tears
+    EMU_STRONG,
+    EMU_UPDATE  // an atomic that looks at what it finds: cas, min, max, and, or
+};
+
+// May the two meet without order? Relaxed and stronger accesses may (PTX ISA 8.4). A guess meets an
+// update in sound programs too: "if (x > *most) atomicMax(most, x)", or the first value of a loop
+// around atomicCAS, can only be out of date. It may not meet a sum that others still add to.
+static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
+    return (a >= EMU_STRONG && b >= EMU_STRONG) || (a == EMU_GUESS && b == EMU_UPDATE) ||
+           (a == EMU_UPDATE && b == EMU_GUESS);
+}
+
 // An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
 struct emu_touch_global {
     struct emu_warp *warp;
@@ -333,7 +351,7 @@ struct emu_touch_global {
     uint64_t offset;
     size_t bytes;
     enum emu_use use;
-    bool strong;
+    enum emu_strength strength;
 };
 void emu_order_touch(const struct emu_touch_global *by);
 
@@ -373,8 +391,8 @@ static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agen
 struct emu_toucher {
     uint32_t agent, time;
     const struct emu_clock *clock;
-    bool async;             // through the async proxy
-    bool strong;            // an atomic or volatile access: no race with its like
+    bool async;  // through the async proxy
+    enum emu_strength strength;
     struct emu_warp *warp;  // for reports: who, or who issued it
     struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
     const struct emu_insn *insn;

@@ -10,7 +10,7 @@ enum { PAGE = 256, INLINE_READERS = 3 };
 struct touch {
     uint32_t time;
     uint16_t agent;
-    uint8_t strong, async;
+    uint8_t strength, async;
     const struct emu_insn *insn;
 };
 
@@ -138,7 +138,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
 }
 
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
-    return touch->strong && toucher->strong;
+    return emu_may_meet(touch->strength, toucher->strength);
 }
 
 // Is the earlier write visible to [toucher]?
@@ -216,8 +216,8 @@ static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, 
 
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
-    struct touch touch = {toucher->time, (uint16_t)toucher->agent, toucher->strong, toucher->async,
-                          toucher->insn};
+    struct touch touch = {toucher->time, (uint16_t)toucher->agent, (uint8_t)toucher->strength,
+                          toucher->async, toucher->insn};
     uint32_t end = offset + bytes, odd = offset | end;
     uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : 0;
 
