@@ -23,14 +23,28 @@ struct box {
 
 static void free_box(struct emu_async *op) { free(op->extra); }
 
+// Names the buffer that the map is over: the map says more than that buffer has.
+static void report_bounds(struct emu_async *op, const struct tmg_tma_run *run) {
+    const struct box *box = op->extra;
+    const struct emu_allocation *meant =
+        emu_memory_find(emu_machine(op->warp)->memory, box->map.address);
+
+    if (meant == NULL)
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s by a tensor map over 0x%llx, which is in no buffer", op->what,
+                  (unsigned long long)box->map.address);
+    else
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %u bytes at offset %lld of %s, which has %zu bytes", op->what, run->bytes,
+                  (long long)(run->global - meant->base), meant->name, meant->bytes);
+}
+
 // The bytes of one run in global memory; NULL after a report.
 static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
 
     if (found == NULL || run->bytes > found->bytes - (run->global - found->base)) {
-        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
-                  "%s touches 0x%llx, outside of every buffer", op->what,
-                  (unsigned long long)run->global);
+        report_bounds(op, run);
         return NULL;
     }
     uint64_t offset = run->global - found->base;
@@ -192,6 +206,12 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
 
     if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
     return status;
+}
+
+uint64_t emu_tensor_map_address(const void *map) {
+    struct tmg_tensor_map read;
+
+    return tmg_tensor_map_read(map, &read) ? 0 : read.address;
 }
 
 // The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
