@@ -121,6 +121,8 @@ static const struct word {
     {"NUM", "x1", FIELD_VECTOR, 1},
     {"NUM", "x2", FIELD_VECTOR, 2},
     {"NUM", "x4", FIELD_VECTOR, 4},
+    {"LAYOUT", "row", FIELD_NOTHING, 0},
+    {"LAYOUT", "col", FIELD_NOTHING, 0},
     {"L1", "L1", FIELD_NOTHING, 0},
     {"L2", "L2", FIELD_NOTHING, 0},
     {"CACHE", "ca", FIELD_NOTHING, 0},
