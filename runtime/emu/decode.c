@@ -56,24 +56,26 @@ static int word_rank(const char *text) {
         int rank;
     } ranks[] = {
         {" mmio ", 0},
+        {" arrive arrive_drop expect_tx complete_tx noComplete test_wait try_wait parity ", 0},
         {" sync weak relaxed acquire release acq_rel sc volatile ", 1},
         {" aligned cta cluster gpu gl sys ", 2},
         {" m8n8 ", 3},
         {" x1 x2 x4 ", 4},
         {" trans ", 5},
         {" global shared shared::cta shared::cluster local param const ", 6},
+        {" relu ", 8},
     };
     char word[32];
 
     snprintf(word, sizeof word, " %.28s ", text);
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
         if (strstr(ranks[i].words, word) != NULL) return ranks[i].rank;
-    return 7;
+    return ptx_type_find(text, strlen(text)) == T_NONE ? 7 : 9;
 }
 
 // [statement] with its modifiers in the manual's order. False if they are, or have none.
 static bool reorder(const struct ptx_statement *statement, struct ptx_statement *ordered) {
-    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix ";
+    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix mbarrier min max fma ";
     char opcode[32];
     bool changed = false;
 
