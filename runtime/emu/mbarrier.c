@@ -102,7 +102,7 @@ void emu_mbarrier_arrive_async(struct emu_async *op, struct emu_mbarrier *barrie
 
 void emu_mbarriers_check_end(struct emu_warp *warp) {
     const struct emu_insn *end =
-        &emu_machine(warp)->module->code[emu_machine(warp)->entry->end_pc - 1];
+        &emu_machine(warp)->program->code[emu_machine(warp)->program->functions->end_pc - 1];
     char name[64];
 
     for (struct emu_mbarrier *barrier = warp->cta->mbarriers; barrier != NULL;

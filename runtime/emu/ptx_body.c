@@ -12,6 +12,8 @@ static _Noreturn void expected(struct ptx_parser *parser, const char *what) {
                  token->kind == PTX_END ? "" : token->at);
 }
 
+enum { SLOTS_MAX = 1 << 24 };
+
 // ---- registers ----
 
 // How many slots a register takes; a slot is a row of 32 lanes of 32 bits.
@@ -35,9 +37,12 @@ static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigne
         if (count > 1u << 20) expected(parser, "at most 2^20 registers before this");
         symbol->count = (uint32_t)count;
     }
-    uint32_t *next = type == T_PRED ? &parser->tree->pred_count : &parser->tree->slot_count;
+    struct ptx_function *function = parser->function;
+    uint32_t *next = type == T_PRED ? &function->pred_count : &function->slot_count;
+    uint64_t count = (uint64_t)symbol->count * vector * slots_of(type);
+    if (*next + count > SLOTS_MAX) expected(parser, "a function with at most 2^24 registers");
     symbol->slot = *next;
-    *next += symbol->count * vector * slots_of(type);
+    *next += (uint32_t)count;
 }
 
 static void parse_registers(struct ptx_parser *parser) {
@@ -221,6 +226,15 @@ static void parse_words(struct ptx_parser *parser, struct ptx_statement *stateme
     }
 }
 
+// Functions whose address is an operand may be called from anywhere.
+static void take_addresses(const struct ptx_operand *operands, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (operands[i].kind == OPERAND_SYMBOL && operands[i].symbol->kind == SYM_FUNCTION)
+            operands[i].symbol->function->address_taken = true;
+        take_addresses(operands[i].list, operands[i].count);
+    }
+}
+
 static void parse_statement(struct ptx_parser *parser) {
     enum { MOST = 16 };
     struct ptx_statement statement = {.loc = parser->loc, .scope = parser->labels};
@@ -238,6 +252,8 @@ static void parse_statement(struct ptx_parser *parser) {
     statement.operands =
         emu_arena_alloc(&parser->tree->arena, statement.operand_count * sizeof *operands);
     memcpy(statement.operands, operands, statement.operand_count * sizeof *operands);
+    if (strcmp(statement.opcode.text, "call") != 0)
+        take_addresses(operands, statement.operand_count);
     *new_statement(parser) = statement;
 }
 

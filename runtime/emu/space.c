@@ -123,7 +123,7 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
     struct emu_machine *machine = emu_machine(warp);
     bool param = (address & EMU_WINDOW_MASK) == EMU_PARAM_WINDOW;
     uint64_t offset = address & ~EMU_WINDOW_MASK;
-    uint64_t limit = param ? machine->entry->param_bytes : machine->module->tree.local_bytes;
+    uint64_t limit = param ? machine->entry->param_bytes : machine->program->local_bytes;
 
     if (bytes > limit || offset > limit - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
@@ -136,7 +136,9 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "parameters cannot be written");
         return NULL;
     }
-    return param ? machine->params + offset : warp->local + lane * limit + offset;
+    if (param) return machine->params + offset;
+    if (use != EMU_READ) emu_local_written(warp, offset, bytes);
+    return warp->local + lane * limit + offset;
 }
 
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
