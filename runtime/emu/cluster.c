@@ -53,7 +53,15 @@ static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum e
     case SPECIAL_LANEMASK_GT: return ~((2u << lane) - 1);
     case SPECIAL_LANEMASK_GE: return ~((1u << lane) - 1);
     case SPECIAL_DYNAMIC_SMEM: return machine->launch->dynamic_smem;
-    case SPECIAL_TOTAL_SMEM: return cta->smem_bytes;
+    case SPECIAL_TOTAL_SMEM: return cta->smem_bytes - EMU_SMEM_RESERVED;
+    case SPECIAL_AGGREGATE_SMEM: return cta->smem_bytes;
+    case SPECIAL_RESERVED_BEGIN: return 0;
+    case SPECIAL_RESERVED_END:
+    case SPECIAL_RESERVED_CAP: return EMU_SMEM_RESERVED;
+    case SPECIAL_RESERVED_0: return EMU_SMEM_RESERVED_0;
+    case SPECIAL_RESERVED_1: return EMU_SMEM_RESERVED_1;
+    case SPECIAL_ENVIRONMENT_HIGH: return machine->workspace >> 32;
+    case SPECIAL_ENVIRONMENT_LOW: return (uint32_t)machine->workspace;
     case SPECIAL_WARP_SIZE: return EMU_LANES;
     case SPECIAL_CLOCK:
     case SPECIAL_CLOCK64:
@@ -217,6 +225,7 @@ static void start_cta(struct emu_cta *cta) {
     unsigned within[3] = {rank % size[0], rank / size[0] % size[1], rank / size[0] / size[1]};
 
     for (int i = 0; i < 3; i++) cta->id[i] = cta->cluster->id[i] * size[i] + within[i];
+    if (cta->cluster->machine->program->uses_reserved) memset(cta->smem, 0, EMU_SMEM_RESERVED);
     cta->live_threads = cta->threads;
     cta->live_warps = cta->warp_count;
     for (unsigned i = 0; i < cta->warp_count; i++) start_warp(&cta->warps[i]);

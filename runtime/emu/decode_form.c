@@ -141,6 +141,7 @@ static const struct word {
     {"CACHE", "L2::evict_normal", FIELD_NOTHING, 0},
     {"CACHE", "L2::evict_first", FIELD_NOTHING, 0},
     {"CACHE", "L2::evict_last", FIELD_NOTHING, 0},
+    {"CACHE", "L2::evict_unchanged", FIELD_NOTHING, 0},
     {"CACHE", "L2::64B", FIELD_NOTHING, 0},
     {"CACHE", "L2::128B", FIELD_NOTHING, 0},
     {"CACHE", "L2::256B", FIELD_NOTHING, 0},

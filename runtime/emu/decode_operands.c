@@ -53,6 +53,13 @@ static const struct {
     {"%dynamic_smem_size", SPECIAL_DYNAMIC_SMEM, false, false},
     {"%total_smem_size", SPECIAL_TOTAL_SMEM, false, false},
     {"WARP_SZ", SPECIAL_WARP_SIZE, false, false},
+    {"%aggr_smem_size", SPECIAL_AGGREGATE_SMEM, false, false},
+    {"%reserved_smem_offset_begin", SPECIAL_RESERVED_BEGIN, false, false},
+    {"%reserved_smem_offset_end", SPECIAL_RESERVED_END, false, false},
+    {"%reserved_smem_offset_cap", SPECIAL_RESERVED_CAP, false, false},
+    {"%reserved_smem_offset_0", SPECIAL_RESERVED_0, false, false},
+    {"%reserved_smem_offset_1", SPECIAL_RESERVED_1, false, false},
+    {"%current_graph_exec", SPECIAL_ZERO, true, false},
     {"%clock", SPECIAL_CLOCK, false, false},
     {"%clock_hi", SPECIAL_CLOCK_HI, false, false},
     {"%clock64", SPECIAL_CLOCK64, true, false},
@@ -63,7 +70,12 @@ static const struct {
 
 int emu_special_find(const char *name, bool *wide) {
     size_t length = strcspn(name, ".");
+    unsigned number;
+    int used = 0;
 
+    *wide = false;
+    if (sscanf(name, "%%envreg%2u%n", &number, &used) == 1 && name[used] == '\0' && number < 32)
+        return SPECIAL_ENVIRONMENT_0 + (int)number;
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
         if (strlen(specials[i].name) != length || memcmp(specials[i].name, name, length) != 0 ||
             specials[i].triple != (name[length] == '.'))
@@ -188,6 +200,10 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
         if (special < 0)
             emu_decode_fail(decoder, operand, "special register %s is not implemented",
                             operand->name);
+        decoder->program->uses_reserved |=
+            special >= SPECIAL_RESERVED_BEGIN && special <= SPECIAL_RESERVED_1;
+        decoder->program->uses_environment |=
+            special >= SPECIAL_ENVIRONMENT_0 && special <= SPECIAL_ENVIRONMENT_LAST;
         constant.kind = CONSTANT_SPECIAL;
         constant.value = (uint64_t)special;
         constant.wide = rows ? wide : special_wide;

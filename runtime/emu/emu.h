@@ -126,6 +126,7 @@ struct emu_launch {
                          // cannot wait for each other; 0 = a generous default
     unsigned threads;    // 0 = one a CPU; the result is the same for any number
     unsigned sms;        // what %nsmid says; 0 = 4
+    bool cooperative;    // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
     bool unchecked;      // true: no race, proxy and initialisation checks
     bool global_races;   // true: races in global memory between clusters are looked for even where
                          // these cannot hear of each other, which takes one thread and more memory

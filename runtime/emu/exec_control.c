@@ -158,7 +158,13 @@ EMU_HANDLER(leave_function) {
 }
 
 EMU_HANDLER(trap) {
-    emu_fatal(warp, insn, EMU_TRAP, "trap by lanes 0x%08x", mask);
+    const struct emu_machine *machine = emu_machine(warp);
+    bool alone = machine->program->uses_environment && !machine->workspace;
+
+    emu_fatal(warp, insn, EMU_TRAP, "trap by lanes 0x%08x%s", mask,
+              alone ? "; the kernel looks for a grid that is launched as cooperative, which this "
+                      "one is not"
+                    : "");
     return EMU_NEXT;
 }
 

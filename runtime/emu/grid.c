@@ -151,7 +151,7 @@ static bool run_apart(struct emu_machine *machine) {
 }
 
 void emu_grid_run(struct emu_machine *machine) {
-    bool together = machine->cluster_total == 1 || machine->cluster_total > APART_MAX ||
+    bool together = machine->cluster_total == 1 || machine->workspace || machine->cluster_total > APART_MAX ||
                     machine->launch->global_races || any(machine, communicates);
     struct emu_cluster *spare = NULL;
 

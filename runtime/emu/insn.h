@@ -176,6 +176,8 @@ struct emu_program {
     uint32_t constant_slots;              // the first of them; behind the registers
     uint32_t slot_count, pred_count;      // of a warp, slots with the constants'
     uint64_t local_bytes;                 // of a thread
+    bool uses_reserved;                   // the 1024 bytes before its shared memory
+    bool uses_environment;                // %envreg
     uint32_t static_end, dynamic_offset;  // of the variables and of dynamic shared memory
 };
 
@@ -256,6 +258,16 @@ enum emu_special {
     SPECIAL_TOTAL_SMEM,
     SPECIAL_ZERO,
     SPECIAL_WARP_SIZE,
+    SPECIAL_AGGREGATE_SMEM,
+    SPECIAL_RESERVED_BEGIN,
+    SPECIAL_RESERVED_END,
+    SPECIAL_RESERVED_CAP,
+    SPECIAL_RESERVED_0,
+    SPECIAL_RESERVED_1,
+    SPECIAL_ENVIRONMENT_0,
+    SPECIAL_ENVIRONMENT_HIGH,  // %envreg1 and 2: the grid's workspace
+    SPECIAL_ENVIRONMENT_LOW,
+    SPECIAL_ENVIRONMENT_LAST = SPECIAL_ENVIRONMENT_0 + 31,
     SPECIAL_CLOCK,
     SPECIAL_CLOCK_HI,
     SPECIAL_CLOCK64,

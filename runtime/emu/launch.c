@@ -167,6 +167,20 @@ static int set_params(struct emu_machine *machine, struct emu_error *error) {
     return 0;
 }
 
+// What a cooperative grid's barrier counts in, zero at the start. The driver's has a size first and
+// the barrier at byte 4, which is all that cooperative groups use of it.
+static int set_workspace(struct emu_machine *machine) {
+    enum { WORKSPACE = 256 };
+
+    machine->workspace = emu_memory_alloc(machine->memory, WORKSPACE, "the grid's workspace");
+    return !machine->workspace ||
+           emu_memory_fill(machine->memory, machine->workspace, 0, WORKSPACE);
+}
+
+static void free_workspace(struct emu_machine *machine) {
+    if (machine->workspace) emu_memory_free(machine->memory, machine->workspace);
+}
+
 int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
                    struct emu_result *result, struct emu_error *error) {
     struct emu_module *module = (struct emu_module *)(uintptr_t)launch->module;
@@ -184,11 +198,15 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
         return refuse(error, "%llu bytes of shared memory (%u dynamic); the limit is %u",
                       (unsigned long long)smem - EMU_SMEM_RESERVED, launch->dynamic_smem,
                       EMU_SMEM_MAX - EMU_SMEM_RESERVED);
+    if (launch->cooperative && set_workspace(&machine)) return refuse(error, "out of memory");
     machine.max_steps = launch->max_steps ? launch->max_steps : UINT64_C(2000000000);
     if (set_dimensions(&machine, error) || bind_globals(&machine, error) ||
-        set_params(&machine, error))
+        set_params(&machine, error)) {
+        free_workspace(&machine);
         return -1;
+    }
     emu_grid_run(&machine);
+    free_workspace(&machine);
     free(machine.params);
     result->reports = machine.reports;
     result->report_count = machine.report_count;

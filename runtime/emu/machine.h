@@ -9,6 +9,8 @@
 
 // What nobody has written is NaN in every format, so that it shows.
 enum { EMU_SMEM_BLANK = 0xff };
+// Where in the bytes before a CTA's shared memory the words lie that cooperative groups keep there.
+enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 512 };
 enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
 #define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
 #define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
@@ -184,6 +186,7 @@ struct emu_machine {
     const struct emu_program *program;
     const struct ptx_function *entry;
     uint8_t *params;
+    uint64_t workspace;  // of a cooperative grid; 0: it is none
     unsigned grid[3], block[3], cluster_size[3];
     uint64_t steps, thread_steps, max_steps;
     struct emu_cluster *clusters;  // resident

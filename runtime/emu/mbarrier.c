@@ -304,6 +304,8 @@ const struct emu_op emu_ops_mbarrier[] = {
     {"mbarrier.arrive_drop{.SEM}{.SCOPE}{.SHARED}.b64", "Jm?i", arrive_insn,
      ARRIVE_STATE | ARRIVE_DROP},
     {"mbarrier.arrive_drop{.SEM}{.SCOPE}{.SHARED}.b64", "m?i", arrive_insn, ARRIVE_DROP},
+    {"mbarrier.arrive_drop.noComplete{.SEM}{.SCOPE}{.SHARED}.b64", "Jmi", arrive_insn,
+     ARRIVE_STATE | ARRIVE_DROP},
     {"mbarrier.arrive_drop.expect_tx{.SEM}{.SCOPE}{.SHARED}.b64", "Jmi", arrive_insn,
      ARRIVE_STATE | ARRIVE_DROP | ARRIVE_EXPECT},
     {"mbarrier.test_wait{.SEM}{.SCOPE}{.SHARED}.b64", "Pmj", wait, 0},

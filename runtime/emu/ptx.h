@@ -105,6 +105,8 @@ enum ptx_type {
     T_S2F6X2,
     T_U4,
     T_S4,
+    T_U2,
+    T_S2,
     T_COUNT
 };
 

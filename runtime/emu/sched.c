@@ -197,6 +197,7 @@ static void check_progress(struct emu_machine *machine) {
 
 void emu_run(struct emu_machine *machine) {
     start_cluster(machine);
+    while (machine->workspace && start_cluster(machine)) continue;  // cooperative: all at once
     while (machine->clusters != NULL && !machine->stop) {
         for (struct emu_cluster *cluster = machine->clusters, *next; cluster && !machine->stop;
              cluster = next) {

@@ -238,7 +238,7 @@ static void note_write(struct cell *cell, struct touch touch) {
 
 static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
                        const struct emu_toucher *toucher, struct touch touch) {
-    if (use != EMU_WRITE && cell->write.time == 0) {
+    if (use != EMU_WRITE && cell->write.time == 0 && offset >= EMU_SMEM_RESERVED) {
         emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
                    "shared memory at 0x%x was never written", offset);
         cell->write.time = 1;  // once is enough

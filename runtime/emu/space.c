@@ -40,13 +40,14 @@ static bool is_strong(const struct emu_insn *insn, enum emu_use use) {
 static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                               uint32_t bytes, enum emu_use use) {
     struct emu_cta *cta;
-    uint32_t offset;
+    uint32_t offset, first = EMU_SMEM_RESERVED;
 
     if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
-    if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
+    if (emu_machine(warp)->program->uses_reserved) first = 0;
+    if (offset < first || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
                   "%s of %u bytes at 0x%x, outside of shared memory [0x%x, 0x%x)", use_text(use),
-                  bytes, offset, EMU_SMEM_RESERVED, cta->smem_bytes);
+                  bytes, offset, first, cta->smem_bytes);
         return NULL;
     }
     if (emu_machine(warp)->check) {
