@@ -128,12 +128,55 @@ static void keeps_the_reserved_bytes(void **state) {
     assert_int_equal(result.reports[0].class_, EMU_OUT_OF_BOUNDS);
 }
 
+// .reg .v4: by element, by colour, as a whole; a range of vectors; 64-bit elements.
+static void reads_vector_registers(void **state) {
+    (void)state;
+    run(".reg .v4 .u32 quad, %v;\n.reg .v2 .b64 pair<3>;\n.reg .v2 .f32 %w<2>;\n"
+        "mov.u32 quad.x, 1;\nmov.u32 quad.y, 2;\nadd.u32 quad.b, quad.x, quad.g;\n"
+        "mov.u32 quad.w, 4;\nst.global.v4.u32 [%rd1], quad;\nld.global.v4.u32 %v, [%rd1];\n"
+        "shl.b32 %v.y, %v.w, %v.x;\nst.global.v4.b32 [%rd1+16], %v;\n"
+        "mov.u64 pair2.x, 0x500000006;\nmov.u64 pair2.y, 7;\nmov.b64 {%r2, %r3}, pair2.x;\n"
+        "st.global.v2.b64 [%rd1+32], pair2;\nst.global.u32 [%rd1+48], %r3;\n"
+        "mov.f32 %w1.y, 0f40000000;\nmov.f32 %w1.x, 0f3F800000;\n"
+        "mov.b64 %rd3, %w1;\nst.global.b64 [%rd1+56], %rd3;",
+        1, 1, false, 0);
+    is_clean();
+    static const uint32_t expected[] = {1, 2, 3, 4, 1, 8, 3,          4,
+                                        6, 5, 7, 0, 5, 0, 0x3f800000, 0x40000000};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(words[i], expected[i]);
+}
+
+static void names_the_line_of_a_wrong_vector(void **state) {
+    static const struct {
+        const char *code, *said;
+    } wrong[] = {
+        {".reg .v2 .u32 v;\nmov.u32 v.z, 1;",
+         "k.ptx:5:10: error: expected an element of the vector"},
+        {".reg .v2 .u32 %v;\nmov.u32 %v.z, 1;", "k.ptx:5:9: error: the vector has no element .z"},
+        {".reg .v4 .pred p;", "no vector of predicates"},
+        {".reg .u32 a;\nmov.u32 a.x, 1;", "k.ptx:5:10: error: expected ';'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[400];
+        struct emu_module *module;
+        struct emu_error error;
+        snprintf(text, sizeof text, ".version 8.0\n.target sm_90a\n.entry k() {\n%s\nret;\n}\n",
+                 wrong[i].code);
+        assert_int_equal(emu_module_parse("k.ptx", text, strlen(text), &module, &error), -1);
+        if (strstr(error.text, wrong[i].said) == NULL) fail_msg("%s", error.text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(syncs_a_grid),
         cmocka_unit_test(says_that_a_grid_is_not_cooperative),
         cmocka_unit_test(syncs_tiles),
         cmocka_unit_test(keeps_the_reserved_bytes),
+        cmocka_unit_test(reads_vector_registers),
+        cmocka_unit_test(names_the_line_of_a_wrong_vector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
