@@ -223,6 +223,8 @@ static int load(struct emu_kernel *kernel, const struct tmg_module_source *sourc
     kernel->param_count = source->param_count;
     if (!kernel->entry || !kernel->names) return tmg_fail_memory();
     int status = check_params(kernel, source);
+    if (!status && emu_entry_check(kernel->module, source->entry, &error))
+        status = tmg_fail(TMAGEN_ERROR_DEVICE, "%s", error.text);
     if (!status) status = read_names(kernel);
     if (!status) status = copy_lines(kernel, source);
     return status;

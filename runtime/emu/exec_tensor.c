@@ -359,5 +359,7 @@ const struct emu_op emu_ops_tensor[] = {
      "Tmj", store, 1},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col.L2::cache_hint", "Tuj", nothing, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -21,7 +21,7 @@ struct emu_wgmma_state {
 
 static struct emu_wgmma_state *state_of(struct emu_warp *warp) {
     if (warp->wgmma == NULL) {
-        uint32_t slots = emu_machine(warp)->module->slot_count;
+        uint32_t slots = emu_machine(warp)->program->slot_count;
         struct emu_wgmma_state *state = calloc(1, sizeof *state);
         uint32_t *marks = calloc(slots, sizeof *marks);
         if (state == NULL || marks == NULL) {
@@ -174,7 +174,7 @@ static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *w
 // Reports registers written between the last wgmma.fence and this (PTX ISA 9.7.15.7.1): looks back
 // as far as the code is straight.
 static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
-    const struct emu_insn *first = &emu_machine(warp)->module->code[wgmma->function->first_pc];
+    const struct emu_insn *first = &emu_machine(warp)->program->code[wgmma->function->first_pc];
     char place[400];
 
     for (const struct emu_insn *insn = wgmma; insn-- > first;) {

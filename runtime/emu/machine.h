@@ -7,6 +7,10 @@
 
 // ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
 
+// What nobody has written is NaN in every format, so that it shows.
+enum { EMU_SMEM_BLANK = 0xff };
+// Where in the bytes before a CTA's shared memory the words lie that cooperative groups keep there.
+enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 512 };
 enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
 #define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
 #define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
@@ -129,6 +133,7 @@ struct emu_warp {
     unsigned split_count, current;
     struct emu_join *joins;
     uint8_t *local;
+    uint64_t local_end;         // of what any lane has written in it
     struct emu_clock clock;     // clock.seen[agent] is the warp's own time
     struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
@@ -178,11 +183,14 @@ struct emu_machine {
     struct emu_memory *memory;
     const struct emu_launch *launch;
     struct emu_module *module;
+    const struct emu_program *program;
     const struct ptx_function *entry;
     uint8_t *params;
+    uint64_t workspace;  // of a cooperative grid; 0: it is none
     unsigned grid[3], block[3], cluster_size[3];
     uint64_t steps, thread_steps, max_steps;
     struct emu_cluster *clusters;  // resident
+    struct emu_cluster **spare;    // ended ones of the same launch, clean, to be used again
     uint64_t next_cluster, cluster_total;
     struct emu_report *reports;
     size_t report_count, report_capacity;
@@ -269,13 +277,17 @@ void emu_run(struct emu_machine *machine);
 // Runs all clusters of the grid; then none is resident.
 void emu_grid_run(struct emu_machine *machine);
 
-// ---- launch.c ----
+// ---- cluster.c ----
 
-// Creates cluster number [index] of the grid; NULL and a report when memory is out.
+// Cluster number [index] of the grid, from *machine->spare or new; NULL and a report when memory is
+// out.
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
-void emu_cluster_delete(struct emu_cluster *cluster);
+// Cleans an ended cluster and leaves it in *machine->spare.
+void emu_cluster_retire(struct emu_cluster *cluster);
 // All that are resident.
-void emu_clusters_delete(struct emu_machine *machine);
+void emu_clusters_retire(struct emu_machine *machine);
+// A list of clusters: what *machine->spare has become.
+void emu_clusters_free(struct emu_cluster *clusters);
 
 // Refreshes the slots of %clock and friends.
 void emu_refresh_clocks(struct emu_warp *warp);
@@ -373,6 +385,11 @@ static inline uint64_t emu_address(struct emu_warp *warp, const struct emu_insn 
     return emu_get(warp, insn->op[at], lane) + (uint64_t)(int64_t)(int32_t)insn->op[at + 1];
 }
 
+// [bytes] at [offset] of a lane's local memory are written.
+static inline void emu_local_written(struct emu_warp *warp, uint64_t offset, uint64_t bytes) {
+    if (offset + bytes > warp->local_end) warp->local_end = offset + bytes;
+}
+
 // ---- clock.c ----
 
 int emu_clock_new(struct emu_cluster *cluster, struct emu_clock *clock);
@@ -400,6 +417,8 @@ struct emu_toucher {
 };
 
 struct emu_shadow *emu_shadow_new(uint32_t bytes);
+// As new; and [smem], where it was touched, is blank again.
+void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
 void emu_shadow_delete(struct emu_shadow *shadow);
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher);

@@ -101,7 +101,7 @@ void emu_mbarrier_arrive_async(struct emu_async *op, struct emu_mbarrier *barrie
 
 void emu_mbarriers_check_end(struct emu_warp *warp) {
     const struct emu_insn *end =
-        &emu_machine(warp)->module->code[emu_machine(warp)->entry->end_pc - 1];
+        &emu_machine(warp)->program->code[emu_machine(warp)->program->functions->end_pc - 1];
     char name[64];
 
     for (struct emu_mbarrier *barrier = warp->cta->mbarriers; barrier != NULL;
@@ -306,6 +306,8 @@ const struct emu_op emu_ops_mbarrier[] = {
     {"mbarrier.arrive_drop{.SEM}{.SCOPE}{.SHARED}.b64", "Jm?i", arrive_insn,
      ARRIVE_STATE | ARRIVE_DROP},
     {"mbarrier.arrive_drop{.SEM}{.SCOPE}{.SHARED}.b64", "m?i", arrive_insn, ARRIVE_DROP},
+    {"mbarrier.arrive_drop.noComplete{.SEM}{.SCOPE}{.SHARED}.b64", "Jmi", arrive_insn,
+     ARRIVE_STATE | ARRIVE_DROP},
     {"mbarrier.arrive_drop.expect_tx{.SEM}{.SCOPE}{.SHARED}.b64", "Jmi", arrive_insn,
      ARRIVE_STATE | ARRIVE_DROP | ARRIVE_EXPECT},
     {"mbarrier.test_wait{.SEM}{.SCOPE}{.SHARED}.b64", "Pmj", wait, 0},

@@ -53,13 +53,14 @@ static enum emu_strength global_strength(const struct emu_insn *insn, uint32_t b
 static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                               uint32_t bytes, enum emu_use use) {
     struct emu_cta *cta;
-    uint32_t offset;
+    uint32_t offset, first = EMU_SMEM_RESERVED;
 
     if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
-    if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
+    if (emu_machine(warp)->program->uses_reserved) first = 0;
+    if (offset < first || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
                   "%s of %u bytes at 0x%x, outside of shared memory [0x%x, 0x%x)", use_text(use),
-                  bytes, offset, EMU_SMEM_RESERVED, cta->smem_bytes);
+                  bytes, offset, first, cta->smem_bytes);
         return NULL;
     }
     if (emu_machine(warp)->check && cta->live_warps != 0) {
@@ -136,7 +137,7 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
     struct emu_machine *machine = emu_machine(warp);
     bool param = (address & EMU_WINDOW_MASK) == EMU_PARAM_WINDOW;
     uint64_t offset = address & ~EMU_WINDOW_MASK;
-    uint64_t limit = param ? machine->entry->param_bytes : machine->module->tree.local_bytes;
+    uint64_t limit = param ? machine->entry->param_bytes : machine->program->local_bytes;
 
     if (bytes > limit || offset > limit - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
@@ -149,7 +150,9 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "parameters cannot be written");
         return NULL;
     }
-    return param ? machine->params + offset : warp->local + lane * limit + offset;
+    if (param) return machine->params + offset;
+    if (use != EMU_READ) emu_local_written(warp, offset, bytes);
+    return warp->local + lane * limit + offset;
 }
 
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
