@@ -32,6 +32,7 @@ struct emu_async {
     uint32_t barrier;       // mbarrier that gets complete_tx, 0 = none
     uint32_t ctas;          // by rank, those that it writes to: a multicast, a peer; 0: [cta]
     bool from_shared;       // it reads shared memory of [cta], though no bulk group waits for it
+    uint8_t layout;         // of what it touches in shared memory, see struct emu_toucher
     int aux;
     void *extra;  // owned by [free]
 };

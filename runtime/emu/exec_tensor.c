@@ -266,6 +266,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
         return NULL;
     op->cta = cta;
     op->shared = offset;
+    op->layout = (uint8_t)(1 + box->map.swizzle);
     box->request = (struct tmg_tma_request){box->coordinates, NULL, offset};
     return op;
 }

@@ -315,6 +315,7 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
         tmg_wgmma_footprint_a(op, w, a, &footprint);
         reader.toucher.warp = first + w;
         reader.toucher.clock = &first[w].clock;
+        reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(a).swizzle);
         tmg_footprint_each(&footprint, touch, &reader);
     }
     if (common_clock(first, &common)) return;
@@ -323,6 +324,7 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
     reader.toucher.warp = warp;
     reader.toucher.group = first;
     reader.toucher.clock = &common;
+    reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(b).swizzle);
     tmg_footprint_each(&footprint, touch, &reader);
     emu_clock_free(&common);
 }

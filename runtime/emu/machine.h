@@ -410,6 +410,7 @@ struct emu_toucher {
     const struct emu_clock *clock;
     bool async;  // through the async proxy
     enum emu_strength strength;
+    uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
     struct emu_warp *warp;  // for reports: who, or who issued it
     struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
     const struct emu_insn *insn;
