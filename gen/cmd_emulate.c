@@ -109,6 +109,13 @@ static void find_entry(struct diag *diag, struct emulate_file *file,
         file->entry = emu_module_entry(module, 0);
 }
 
+// Reports what the entry needs and the emulator does not have.
+static void check_entry(struct diag *diag, const struct emulate_file *file,
+                        struct emu_module *module) {
+    struct emu_error error;
+    if (emu_entry_check(module, file->entry, &error)) report_ptx(diag, file, error.text);
+}
+
 // Compares the arguments with the entry's parameters: their number and the bytes of each.
 static void check_arguments(struct diag *diag, const struct emulate_file *file,
                             const struct emu_module *module) {
@@ -265,6 +272,7 @@ static int emulate(const struct arguments *a, struct emulate_file *file, struct 
     emulate_file_read(file, diag, a->path, a->sets, a->set_count, a->out_dir);
     struct emu_module *module = diag_errors(diag) ? NULL : load(diag, file, &ptx);
     if (module) find_entry(diag, file, module);
+    if (module && file->entry && !diag_errors(diag)) check_entry(diag, file, module);
     if (module && file->entry && !diag_errors(diag)) check_arguments(diag, file, module);
     int code = diag_errors(diag) ? EXIT_USER : EXIT_FINE;
     diag_print(diag, stderr);

@@ -66,12 +66,24 @@ void emu_async_start(struct emu_async *op) {
     cluster->pending = op;
 }
 
+bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
+    unsigned count = op->warp->cta->cluster->cta_count;
+
+    op->ctas = ctas & 0xffff;
+    if (op->ctas != 0 && op->ctas >> count == 0) return true;
+    emu_fatal(op->warp, op->insn, EMU_BAD_OPERAND, "multicast to CTAs 0x%x in a cluster of %u",
+              op->ctas, count);
+    return false;
+}
+
 void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
                      enum emu_use use) {
     struct emu_toucher toucher = {.agent = op->agent,
                                   .time = op->time,
                                   .clock = &op->clock,
                                   .async = op->through_proxy,
+                                  .layout = op->layout,
+                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
                                   .warp = op->warp,
                                   .insn = op->insn,
                                   .what = op->what};
@@ -156,13 +168,14 @@ bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uin
 
 void emu_async_check_end(struct emu_warp *warp) {
     for (struct emu_async *op = warp->cta->cluster->pending; op != NULL; op = op->next) {
-        bool here = op->cta == warp->cta || (op->ctas >> warp->cta->rank & 1);
-        bool reads_here = op->in_bulk_group && op->stage == READING;
-        if (op->stage == DONE || !here || !op->through_proxy || (op->in_bulk_group && !reads_here))
-            continue;
+        bool source = op->in_bulk_group || op->from_shared, here = op->cta == warp->cta;
+        bool reads = source && here && op->stage == READING;
+        bool writes = op->ctas ? op->ctas >> warp->cta->rank & 1 : here && !source;
+        bool cp_async = !op->through_proxy && op->barrier == 0;  // the CTA's own, nobody else's
+        if (op->stage == DONE || cp_async || !(reads || writes)) continue;
         emu_report(op->warp, op->insn, EMU_PEER_EXITED,
                    "the CTA exits while this %s still %s its shared memory", op->what,
-                   reads_here ? "reads" : "writes");
+                   reads ? "reads" : "writes");
     }
 }
 

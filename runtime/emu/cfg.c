@@ -27,9 +27,9 @@ static bool ends(const struct emu_insn *insn, const char *form) {
 static bool leaves(const struct emu_insn *insn) { return ends(insn, "ret") || ends(insn, "exit"); }
 
 // Successors of [pc], at most [MOST] except for branch tables; returns their number.
-static uint32_t successors(const struct emu_module *module, const struct graph *graph,
+static uint32_t successors(const struct emu_program *program, const struct graph *graph,
                            uint32_t node, uint32_t *out) {
-    const struct emu_insn *insn = &module->code[graph->first + node];
+    const struct emu_insn *insn = &program->code[graph->first + node];
     uint32_t count = 0;
     bool always = insn->guard == 0 && !insn->guard_negated;
 
@@ -38,11 +38,11 @@ static uint32_t successors(const struct emu_module *module, const struct graph *
         for (uint32_t i = 0; i < insn->op[list]; i++)
             out[count++] = insn->op[list + 1 + i] - graph->first;
     } else if (ends(insn, "bra")) {
-        if (always || !graph->no_early_exits || !leaves(&module->code[insn->target]))
+        if (always || !graph->no_early_exits || !leaves(&program->code[insn->target]))
             out[count++] = insn->target - graph->first;
         if (!always) out[count++] = node + 1;
     } else if (leaves(insn)) {
-        bool trapped = node > 0 && ends(&module->code[graph->first + node - 1], "trap");
+        bool trapped = node > 0 && ends(&program->code[graph->first + node - 1], "trap");
         if (!trapped) out[count++] = graph->count;
         if (!always) out[count++] = node + 1;
     } else {  // a trap too, as if one could go on: it must not keep others from meeting
@@ -55,17 +55,17 @@ static uint32_t out_degree(const struct emu_insn *insn) {
     return ends(insn, "brx") ? insn->op[insn->op[1]] + 1 : 2;
 }
 
-static void build(struct emu_arena *arena, const struct emu_module *module, struct graph *graph) {
+static void build(struct emu_arena *arena, const struct emu_program *program, struct graph *graph) {
     uint32_t most = 0, n = graph->count;
 
-    for (uint32_t i = 0; i < n; i++) most += out_degree(&module->code[graph->first + i]);
+    for (uint32_t i = 0; i < n; i++) most += out_degree(&program->code[graph->first + i]);
     graph->successors = emu_arena_alloc(arena, most * sizeof(uint32_t));
     graph->predecessors = emu_arena_alloc(arena, most * sizeof(uint32_t));
     graph->start = emu_arena_alloc(arena, (n + 2) * sizeof(uint32_t));
     graph->back_start = emu_arena_alloc(arena, (n + 3) * sizeof(uint32_t));
     for (uint32_t i = 0; i < n; i++)
         graph->start[i + 1] =
-            graph->start[i] + successors(module, graph, i, graph->successors + graph->start[i]);
+            graph->start[i] + successors(program, graph, i, graph->successors + graph->start[i]);
     graph->start[n + 1] = graph->start[n];
     for (uint32_t e = 0; e < graph->start[n]; e++) graph->back_start[graph->successors[e] + 2]++;
     for (uint32_t i = 2; i < n + 3; i++) graph->back_start[i] += graph->back_start[i - 1];
@@ -135,11 +135,11 @@ static void dominate(struct graph *graph, uint32_t reached) {
     }
 }
 
-static void find_dominators(struct emu_arena *arena, const struct emu_module *module,
+static void find_dominators(struct emu_arena *arena, const struct emu_program *program,
                             struct graph *graph) {
     uint32_t n = graph->count + 1;
 
-    build(arena, module, graph);
+    build(arena, program, graph);
     graph->order = emu_arena_alloc(arena, n * sizeof(uint32_t));
     graph->number = emu_arena_alloc(arena, n * sizeof(uint32_t));
     graph->idom = emu_arena_alloc(arena, n * sizeof(uint32_t));
@@ -149,21 +149,21 @@ static void find_dominators(struct emu_arena *arena, const struct emu_module *mo
 // Nodes that end only in early exits are known to the whole graph alone. A return is no place to
 // meet: lanes leave as they come.
 void emu_find_joins(struct emu_decoder *decoder) {
-    struct emu_module *module = decoder->module;
-    struct emu_arena *arena = &module->tree.arena;
+    struct emu_program *program = decoder->program;
+    struct emu_arena *arena = &program->arena;
     struct graph whole = {.first = decoder->function->first_pc,
                           .count = decoder->function->end_pc - decoder->function->first_pc};
     struct graph cut = whole;
 
     cut.no_early_exits = true;
-    find_dominators(arena, module, &whole);
-    find_dominators(arena, module, &cut);
+    find_dominators(arena, program, &whole);
+    find_dominators(arena, program, &cut);
     for (uint32_t i = 0; i < whole.count; i++) {
         const struct graph *graph = cut.number[i] != UINT32_MAX ? &cut : &whole;
         uint32_t join = graph->idom[i];
         if (whole.start[i + 1] - whole.start[i] < 2 || graph->number[i] == UINT32_MAX ||
-            join == graph->count || leaves(&module->code[whole.first + join]))
+            join == graph->count || leaves(&program->code[whole.first + join]))
             continue;
-        module->code[whole.first + i].join = whole.first + join;
+        program->code[whole.first + i].join = whole.first + join;
     }
 }

@@ -34,6 +34,6 @@ void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
 }
 
 void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock) {
-    memset(clock->seen, 0, cluster->agent_capacity * sizeof *clock->seen);
-    memset(clock->async, 0, cluster->agent_capacity * sizeof *clock->async);
+    memset(clock->seen, 0, cluster->agent_count * sizeof *clock->seen);
+    memset(clock->async, 0, cluster->agent_count * sizeof *clock->async);
 }

@@ -11,6 +11,7 @@ static const struct emu_op *const tables[] = {
     emu_ops_compare,   emu_ops_memory,   emu_ops_atomic, emu_ops_warp,    emu_ops_control,
     emu_ops_barrier,   emu_ops_mbarrier, emu_ops_copy,   emu_ops_bulk,    emu_ops_tensor,
     emu_ops_tensormap, emu_ops_wgmma,    emu_ops_mma,    emu_ops_cluster, emu_ops_fence,
+    emu_ops_wmma,
 };
 
 void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
@@ -28,7 +29,7 @@ void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, 
 
 // ---- labels ----
 
-uint32_t emu_find_label(const struct ptx_function *function, const struct ptx_statement *statement,
+uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
                         const char *name, struct ptx_symbol **label) {
     for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
         for (struct ptx_symbol *symbol = scope->labels; symbol != NULL; symbol = symbol->next)
@@ -55,24 +56,26 @@ static int word_rank(const char *text) {
         int rank;
     } ranks[] = {
         {" mmio ", 0},
+        {" arrive arrive_drop expect_tx complete_tx noComplete test_wait try_wait parity ", 0},
         {" sync weak relaxed acquire release acq_rel sc volatile ", 1},
         {" aligned cta cluster gpu gl sys ", 2},
         {" m8n8 ", 3},
         {" x1 x2 x4 ", 4},
         {" trans ", 5},
         {" global shared shared::cta shared::cluster local param const ", 6},
+        {" relu ", 8},
     };
     char word[32];
 
     snprintf(word, sizeof word, " %.28s ", text);
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
         if (strstr(ranks[i].words, word) != NULL) return ranks[i].rank;
-    return 7;
+    return ptx_type_find(text, strlen(text)) == T_NONE ? 7 : 9;
 }
 
 // [statement] with its modifiers in the manual's order. False if they are, or have none.
 static bool reorder(const struct ptx_statement *statement, struct ptx_statement *ordered) {
-    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix ";
+    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix mbarrier min max fma ";
     char opcode[32];
     bool changed = false;
 
@@ -129,7 +132,7 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
     *insn = (struct emu_insn){
         .line = statement->line,
         .loc = statement->loc,
-        .guard = statement->guarded ? statement->guard : 0,
+        .guard = statement->guarded ? decoder->function->first_pred + statement->guard : 0,
         .guard_negated = statement->guard_negated,
         .target = EMU_NO_PC,
         .join = EMU_NO_PC,
@@ -150,10 +153,10 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
 // The end of a body is a return, as PTX says; so every path ends in an instruction.
 static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn) {
     struct ptx_statement statement = {.opcode = {"ret", 3}};
+    const struct ptx_function *source = decoder->function->source;
 
-    if (decoder->function->statement_count) {
-        const struct ptx_statement *last =
-            &decoder->function->statements[decoder->function->statement_count - 1];
+    if (source->statement_count) {
+        const struct ptx_statement *last = &source->statements[source->statement_count - 1];
         statement.line = last->line;
         statement.loc = last->loc;
     }
@@ -162,33 +165,64 @@ static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn) {
 }
 
 static void decode_function(struct emu_decoder *decoder) {
-    struct ptx_function *function = decoder->function;
-    struct emu_insn *code = decoder->module->code;
+    const struct emu_function *function = decoder->function;
+    struct emu_insn *code = decoder->program->code;
 
-    for (uint32_t i = 0; i < function->statement_count; i++) {
-        decoder->statement = &function->statements[i];
+    for (uint32_t i = 0; i < function->source->statement_count; i++) {
+        decoder->statement = &function->source->statements[i];
         decode_statement(decoder, &code[function->first_pc + i]);
     }
     decode_end(decoder, &code[function->end_pc - 1]);
     emu_find_joins(decoder);
 }
 
-void emu_decode(struct ptx_lexer *lexer, struct emu_module *module) {
-    struct emu_decoder *decoder = emu_arena_alloc(&module->tree.arena, sizeof *decoder);
+static void decode_program(struct ptx_lexer *lexer, struct emu_program *program) {
+    struct emu_decoder *decoder = emu_arena_alloc(&program->arena, sizeof *decoder);
 
     decoder->lexer = lexer;
-    decoder->module = module;
-    module->slot_count = module->tree.slot_count;
-    for (struct ptx_function *f = module->tree.functions; f != NULL; f = f->next) {
-        if (!f->defined) continue;
-        f->first_pc = module->code_count;
-        module->code_count += f->statement_count + 1;
-        f->end_pc = module->code_count;
-        f->return_slot = module->slot_count++;
+    decoder->program = program;
+    program->constant_slots = program->slot_count;
+    for (uint32_t i = 0; i < program->function_count; i++) {
+        decoder->function = &program->functions[i];
+        if (decoder->function->source->defined) decode_function(decoder);
     }
-    module->code = emu_arena_alloc(&module->tree.arena, module->code_count * sizeof *module->code);
-    for (struct ptx_function *f = module->tree.functions; f != NULL; f = f->next) {
-        decoder->function = f;
-        if (f->defined) decode_function(decoder);
+}
+
+// False and the lexer's error: see emu_program_of.
+static bool make_program(struct ptx_lexer *lexer, struct emu_program *program,
+                         struct ptx_function *entry) {
+    jmp_buf fail;
+
+    lexer->fail = program->arena.fail = &fail;
+    if (setjmp(fail) != 0) return false;
+    emu_reach(lexer, program, entry);
+    decode_program(lexer, program);
+    program->arena.fail = NULL;
+    return true;
+}
+
+struct emu_program *emu_program_of(struct emu_module *module, struct ptx_function *entry,
+                                   struct emu_error *error) {
+    struct emu_program *program = module->programs;
+    struct ptx_lexer lexer = {.name = module->tree.name, .error = error};
+
+    while (program != NULL && program->functions->source != entry) program = program->next;
+    if (program != NULL) return program;
+    snprintf(error->text, sizeof error->text, "out of memory");
+    program = calloc(1, sizeof *program);
+    if (program == NULL) return NULL;
+    program->module = module;
+    if (!make_program(&lexer, program, entry)) {
+        emu_program_delete(program);
+        return NULL;
     }
+    error->text[0] = '\0';
+    program->next = module->programs;
+    return module->programs = program;
+}
+
+void emu_program_delete(struct emu_program *program) {
+    if (program == NULL) return;
+    emu_arena_free(&program->arena);
+    free(program);
 }

@@ -16,7 +16,7 @@
 //   F     a function: insn->callee         A     (.param variables): list of offsets
 //   T     [tensor map, {coordinates}]: slot and list
 //   ?     what follows may be missing: EMU_NO_PC
-#include "runtime/emu/insn.h"
+#include "runtime/emu/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +53,13 @@ static const struct {
     {"%dynamic_smem_size", SPECIAL_DYNAMIC_SMEM, false, false},
     {"%total_smem_size", SPECIAL_TOTAL_SMEM, false, false},
     {"WARP_SZ", SPECIAL_WARP_SIZE, false, false},
+    {"%aggr_smem_size", SPECIAL_AGGREGATE_SMEM, false, false},
+    {"%reserved_smem_offset_begin", SPECIAL_RESERVED_BEGIN, false, false},
+    {"%reserved_smem_offset_end", SPECIAL_RESERVED_END, false, false},
+    {"%reserved_smem_offset_cap", SPECIAL_RESERVED_CAP, false, false},
+    {"%reserved_smem_offset_0", SPECIAL_RESERVED_0, false, false},
+    {"%reserved_smem_offset_1", SPECIAL_RESERVED_1, false, false},
+    {"%current_graph_exec", SPECIAL_ZERO, true, false},
     {"%clock", SPECIAL_CLOCK, false, false},
     {"%clock_hi", SPECIAL_CLOCK_HI, false, false},
     {"%clock64", SPECIAL_CLOCK64, true, false},
@@ -63,7 +70,12 @@ static const struct {
 
 int emu_special_find(const char *name, bool *wide) {
     size_t length = strcspn(name, ".");
+    unsigned number;
+    int used = 0;
 
+    *wide = false;
+    if (sscanf(name, "%%envreg%2u%n", &number, &used) == 1 && name[used] == '\0' && number < 32)
+        return SPECIAL_ENVIRONMENT_0 + (int)number;
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
         if (strlen(specials[i].name) != length || memcmp(specials[i].name, name, length) != 0 ||
             specials[i].triple != (name[length] == '.'))
@@ -80,25 +92,25 @@ int emu_special_find(const char *name, bool *wide) {
 
 // The slot that holds this constant; equal ones share it.
 static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant constant) {
-    struct emu_module *module = decoder->module;
+    struct emu_program *program = decoder->program;
 
-    for (uint32_t i = 0; i < module->constant_count; i++) {
-        struct emu_constant *have = &module->constants[i];
+    for (uint32_t i = 0; i < program->constant_count; i++) {
+        struct emu_constant *have = &program->constants[i];
         if (have->kind == constant.kind && have->wide == constant.wide &&
-            have->value == constant.value && have->symbol == constant.symbol)
+            have->value == constant.value)
             return have->slot;
     }
-    if (module->constant_count == module->constant_capacity) {
-        uint32_t wanted = module->constant_capacity ? 2 * module->constant_capacity : 64;
-        struct emu_constant *grown = emu_arena_alloc(&module->tree.arena, wanted * sizeof *grown);
-        if (module->constant_count)
-            memcpy(grown, module->constants, module->constant_count * sizeof *grown);
-        module->constants = grown;
-        module->constant_capacity = wanted;
+    if (program->constant_count == program->constant_capacity) {
+        uint32_t wanted = program->constant_capacity ? 2 * program->constant_capacity : 64;
+        struct emu_constant *grown = emu_arena_alloc(&program->arena, wanted * sizeof *grown);
+        if (program->constant_count)
+            memcpy(grown, program->constants, program->constant_count * sizeof *grown);
+        program->constants = grown;
+        program->constant_capacity = wanted;
     }
-    constant.slot = module->slot_count;
-    module->slot_count += constant.wide ? 2 : 1;
-    module->constants[module->constant_count++] = constant;
+    constant.slot = program->slot_count;
+    program->slot_count += constant.wide ? 2 : 1;
+    program->constants[program->constant_count++] = constant;
     return constant.slot;
 }
 
@@ -140,6 +152,32 @@ static uint32_t register_rows(enum ptx_type type) {
     return ptx_type_bytes(type) > 8 ? 4 : ptx_type_bytes(type) > 4 ? 2 : 1;
 }
 
+// The address of a variable or a function, in its window or in the part that the CTA adds to.
+static struct emu_constant address_of(const struct emu_decoder *decoder,
+                                      const struct ptx_symbol *symbol) {
+    if (symbol->kind == SYM_FUNCTION)
+        return (struct emu_constant){.value = emu_function_address(symbol->function)};
+    switch (symbol->space) {
+    case SPACE_SHARED:
+        return (struct emu_constant){.kind = CONSTANT_SHARED, .value = symbol->offset};
+    case SPACE_LOCAL:
+        return (struct emu_constant){.value = decoder->function->first_local + symbol->offset};
+    case SPACE_PARAM:
+        return (struct emu_constant){
+            .value = symbol->of_entry
+                         ? EMU_PARAM_WINDOW | symbol->offset
+                         : EMU_LOCAL_WINDOW | (decoder->function->first_local + symbol->offset)};
+    default: return (struct emu_constant){.kind = CONSTANT_IMAGE, .value = symbol->offset};
+    }
+}
+
+// The slot of a register of the function, with EMU_WIDE where the entry has to say so.
+static uint32_t register_slot(const struct emu_decoder *decoder, const struct ptx_operand *operand,
+                              uint32_t rows) {
+    return (decoder->function->first_slot + operand->slot) |
+           (!rows && register_rows(operand->type) == 2 ? EMU_WIDE : 0);
+}
+
 // A source of [rows] rows (0 = any) and, for numbers, of [type].
 static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *operand,
                        uint32_t rows, enum ptx_type type) {
@@ -153,7 +191,7 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
         if (rows && register_rows(operand->type) != rows)
             emu_decode_fail(decoder, operand, "%s has type .%s, which does not fit here",
                             operand->name, ptx_type_name(operand->type));
-        return operand->slot | (!rows && register_rows(operand->type) == 2 ? EMU_WIDE : 0);
+        return register_slot(decoder, operand, rows);
     case OPERAND_INT:
     case OPERAND_F32:
     case OPERAND_F64: constant.value = number_bits(decoder, operand, type, wide); break;
@@ -162,14 +200,18 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
         if (special < 0)
             emu_decode_fail(decoder, operand, "special register %s is not implemented",
                             operand->name);
+        decoder->program->uses_reserved |=
+            special >= SPECIAL_RESERVED_BEGIN && special <= SPECIAL_RESERVED_1;
+        decoder->program->uses_environment |=
+            special >= SPECIAL_ENVIRONMENT_0 && special <= SPECIAL_ENVIRONMENT_LAST;
         constant.kind = CONSTANT_SPECIAL;
         constant.value = (uint64_t)special;
         constant.wide = rows ? wide : special_wide;
         break;
     case OPERAND_SYMBOL:
-        constant.kind = CONSTANT_SYMBOL;
-        constant.symbol = operand->symbol;
-        constant.value = (uint64_t)operand->offset;
+        constant = address_of(decoder, operand->symbol);
+        constant.wide = wide;
+        constant.value += (uint64_t)operand->offset;
         break;
     case OPERAND_NAME: emu_decode_fail(decoder, operand, "%s is not declared", operand->name);
     default: emu_decode_fail(decoder, operand, "expected a register, a number or a variable");
@@ -187,7 +229,7 @@ static uint32_t destination(struct emu_decoder *decoder, const struct ptx_operan
     if (rows && register_rows(operand->type) != rows)
         emu_decode_fail(decoder, operand, "%s has type .%s, which does not fit here", operand->name,
                         ptx_type_name(operand->type));
-    return operand->slot | (!rows && register_rows(operand->type) == 2 ? EMU_WIDE : 0);
+    return register_slot(decoder, operand, rows);
 }
 
 static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand *operand) {
@@ -195,7 +237,7 @@ static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand 
     if (operand->kind == OPERAND_INT)  // predicate 0 is always true
         return operand->value ? 0 : EMU_NEGATED;
     if (operand->kind != OPERAND_PRED) emu_decode_fail(decoder, operand, "expected a predicate");
-    return operand->slot | (operand->negated ? EMU_NEGATED : 0);
+    return (decoder->function->first_pred + operand->slot) | (operand->negated ? EMU_NEGATED : 0);
 }
 
 // The list goes behind the entries that are due first, so its place is patched in.
@@ -220,7 +262,7 @@ static void put_params(struct emu_decoder *decoder, const struct ptx_operand *op
         if (one->kind != OPERAND_SYMBOL || one->symbol->kind != SYM_VARIABLE ||
             one->symbol->space != SPACE_PARAM || one->symbol->of_entry)
             emu_decode_fail(decoder, one, "expected a .param variable of the function");
-        put(decoder, (uint32_t)one->symbol->offset);
+        put(decoder, (uint32_t)(decoder->function->first_local + one->symbol->offset));
     }
 }
 
@@ -266,7 +308,9 @@ static bool kind_fits(char letter, const struct ptx_operand *operand) {
                   operand->kind == OPERAND_NAME;
 
     switch (letter) {
-    case 'F': return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION;
+    case 'F':
+        return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION &&
+               !operand->symbol->function->entry;
     case 'N':
     case 'L': return operand->kind == OPERAND_NAME;
     case 'A':
@@ -373,7 +417,7 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
     case 'T': put(decoder, source(decoder, &operand->list[0], 2, T_B64)); break;
     case 'N': put(decoder, 0); break;
     case 'F':
-        insn->callee = operand->symbol->function;
+        insn->callee = &decoder->program->functions[operand->symbol->function->index];
         put(decoder, 0);
         break;
     default: put(decoder, source(decoder, operand, rows, number_type(letter, insn))); break;
@@ -419,7 +463,7 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
         index++;
     }
     uint32_t *entries =
-        emu_arena_alloc(&decoder->module->tree.arena, decoder->entry_count * sizeof *entries);
+        emu_arena_alloc(&decoder->program->arena, decoder->entry_count * sizeof *entries);
     memcpy(entries, decoder->entries, decoder->entry_count * sizeof *entries);
     insn->op = entries;
 }

@@ -18,7 +18,7 @@ struct emu_error {
     char text[1024];
 };
 
-// Parses [text] (of [length] bytes, called [name] in messages) and decodes it.
+// Parses [text] (of [length] bytes, called [name] in messages).
 // 0 and *out owned by the caller, or -1 and *error. The text isn't kept.
 int emu_module_parse(const char *name, const char *text, size_t length, struct emu_module **out,
                      struct emu_error *error);
@@ -26,6 +26,10 @@ void emu_module_free(struct emu_module *module);
 
 // The [index]th entry point's name, or NULL past the last.
 const char *emu_module_entry(const struct emu_module *module, size_t index);
+// What a launch of [entry] would refuse of its code: an instruction that is not implemented in it or
+// in a function that it calls, too many registers, too much static shared memory. The module's
+// other entries may have what they like. 0, or -1 and *error.
+int emu_entry_check(struct emu_module *module, const char *entry, struct emu_error *error);
 // Number of parameters of [entry], -1 if there is no such entry; *size of parameter [index].
 int emu_entry_params(const struct emu_module *module, const char *entry);
 size_t emu_entry_param_size(const struct emu_module *module, const char *entry, int index);
@@ -38,6 +42,9 @@ struct emu_memory *emu_memory_new(void);
 void emu_memory_delete(struct emu_memory *memory);
 // An address aligned to 256, or 0 when there is no memory. [name] (may be NULL) is for reports.
 uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *name);
+// Calls the allocation [name] in reports from here on. 0, or -1 without memory or when [address]
+// isn't what emu_memory_alloc returned.
+int emu_memory_name(struct emu_memory *memory, uint64_t address, const char *name);
 // 0, or -1 when [address] isn't what emu_memory_alloc returned.
 int emu_memory_free(struct emu_memory *memory, uint64_t address);
 // 0, or -1 when the range isn't inside one allocation. Written bytes count as initialised.
@@ -122,6 +129,7 @@ struct emu_launch {
                          // cannot wait for each other; 0 = a generous default
     unsigned threads;    // 0 = one a CPU; the result is the same for any number
     unsigned sms;        // what %nsmid says; 0 = 4
+    bool cooperative;    // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
     bool unchecked;      // true: no race, proxy and initialisation checks
     bool global_races;   // true: races in global memory between clusters are looked for even where
                          // these cannot hear of each other, which takes one thread and more memory
@@ -149,5 +157,7 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
                           const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
                           const uint32_t *element_strides, int interleave, int swizzle,
                           int l2_promotion, int fill, struct emu_error *error);
+// The tensor's address in [map]; 0 where the bytes are no tensor map.
+uint64_t emu_tensor_map_address(const void *map);
 
 #endif

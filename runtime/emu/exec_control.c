@@ -45,14 +45,16 @@ EMU_HANDLER(branch_indexed) {
 
 static void copy_params(struct emu_warp *warp, uint32_t mask, uint64_t to, uint64_t from,
                         uint64_t bytes) {
-    uint64_t stride = emu_machine(warp)->module->tree.local_bytes;
+    uint64_t stride = emu_machine(warp)->program->local_bytes;
 
+    if (bytes > stride || to > stride - bytes || from > stride - bytes) return;  // ill-matched
+    emu_local_written(warp, to, bytes);
     EMU_EACH_LANE(lane, mask)
     memcpy(warp->local + lane * stride + to, warp->local + lane * stride + from, bytes);
 }
 
 // The function that the first lane of [mask] calls, NULL after a report. *same: who calls it too.
-static const struct ptx_function *find_callee(struct emu_warp *warp, const struct emu_insn *insn,
+static const struct emu_function *find_callee(struct emu_warp *warp, const struct emu_insn *insn,
                                               uint32_t mask, uint32_t *same) {
     *same = mask;
     if (insn->callee != NULL) return insn->callee;
@@ -60,8 +62,11 @@ static const struct ptx_function *find_callee(struct emu_warp *warp, const struc
     uint64_t first = address[__builtin_ctz(mask)];
     EMU_EACH_LANE(lane, mask)
     if (address[lane] != first) *same &= ~(1u << lane);
-    for (const struct ptx_function *f = emu_machine(warp)->module->tree.functions; f; f = f->next)
-        if (f->defined && !f->entry && f->first_pc == first) return f;
+    const struct emu_program *program = emu_machine(warp)->program;
+    for (uint32_t i = 1; i < program->function_count; i++)
+        if (emu_function_address(program->functions[i].source) == first &&
+            program->functions[i].source->defined)
+            return &program->functions[i];
     emu_fatal(warp, insn, EMU_BAD_OPERAND, "there is no function at 0x%llx",
               (unsigned long long)first);
     return NULL;
@@ -70,22 +75,27 @@ static const struct ptx_function *find_callee(struct emu_warp *warp, const struc
 // Entries: [returns] function [arguments], the lists by index; aux says where the function stands.
 EMU_HANDLER(call) {
     uint32_t same;
-    const struct ptx_function *callee = find_callee(warp, insn, mask, &same);
+    const struct emu_function *callee = find_callee(warp, insn, mask, &same);
     const uint32_t *arguments = insn->op + insn->op[insn->row->aux + 1];
     bool has_arguments = insn->row->operands[insn->row->aux + 1] == 'A';
     const uint32_t *returns = insn->row->aux ? insn->op + insn->op[0] : NULL;
     uint32_t pc = emu_split(warp)->pc;
 
     if (callee == NULL) return EMU_NEXT;
-    if (!callee->defined) {
+    if (!callee->source->defined) {
         if (!emu_call_builtin(warp, insn, mask, has_arguments ? arguments : NULL, returns))
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "function %s is declared but not defined",
-                      callee->name);
+                      callee->source->name);
         return EMU_NEXT;
     }
-    if (has_arguments && arguments[0] != callee->param_count) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s takes %u parameters", callee->name,
-                  callee->param_count);
+    if (has_arguments && arguments[0] != callee->source->param_count) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s takes %u parameters", callee->source->name,
+                  callee->source->param_count);
+        return EMU_NEXT;
+    }
+    if (returns != NULL && returns[0] != callee->source->return_count) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s returns %u values", callee->source->name,
+                  callee->source->return_count);
         return EMU_NEXT;
     }
     if (mask != emu_split(warp)->mask) {  // @p call: those without p go on behind it
@@ -100,14 +110,14 @@ EMU_HANDLER(call) {
         uint32_t *back = &emu_r32(warp, callee->return_slot)[lane];
         if (*back != 0) {
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "recursion (of %s) is not implemented",
-                      callee->name);
+                      callee->source->name);
             return EMU_NEXT;
         }
         *back = pc + 1;
     }
-    for (uint32_t i = 0; has_arguments && i < callee->param_count; i++)
-        copy_params(warp, mask, callee->params[i]->offset, arguments[1 + i],
-                    callee->params[i]->bytes);
+    for (uint32_t i = 0; has_arguments && i < callee->source->param_count; i++)
+        copy_params(warp, mask, callee->first_local + callee->source->params[i]->offset,
+                    arguments[1 + i], callee->source->params[i]->bytes);
     emu_enter(warp, callee->first_pc, pc + 1);
     return EMU_JUMPED;
 }
@@ -127,18 +137,19 @@ EMU_HANDLER(leave_thread) {
 }
 
 EMU_HANDLER(leave_function) {
-    const struct ptx_function *function = insn->function;
+    const struct emu_function *function = insn->function;
     struct emu_split *split = emu_split(warp);
 
-    if (function->entry) return leave(warp, mask);
+    if (function->source->entry) return leave(warp, mask);
     uint32_t back = emu_r32(warp, function->return_slot)[__builtin_ctz(mask)];
-    const struct emu_insn *caller = &emu_machine(warp)->module->code[back - 1];
+    const struct emu_insn *caller = &emu_machine(warp)->program->code[back - 1];
     EMU_EACH_LANE(lane, mask)
     emu_r32(warp, function->return_slot)[lane] = 0;
     if (caller->row->aux)
-        for (uint32_t i = 0; i < function->return_count; i++)
-            copy_params(warp, mask, caller->op[caller->op[0] + 1 + i], function->returns[i]->offset,
-                        function->returns[i]->bytes);
+        for (uint32_t i = 0; i < function->source->return_count; i++)
+            copy_params(warp, mask, caller->op[caller->op[0] + 1 + i],
+                        function->first_local + function->source->returns[i]->offset,
+                        function->source->returns[i]->bytes);
     if (mask == split->mask)
         split->pc = back;
     else
@@ -147,7 +158,13 @@ EMU_HANDLER(leave_function) {
 }
 
 EMU_HANDLER(trap) {
-    emu_fatal(warp, insn, EMU_TRAP, "trap by lanes 0x%08x", mask);
+    const struct emu_machine *machine = emu_machine(warp);
+    bool alone = machine->program->uses_environment && !machine->workspace;
+
+    emu_fatal(warp, insn, EMU_TRAP, "trap by lanes 0x%08x%s", mask,
+              alone ? "; the kernel looks for a grid that is launched as cooperative, which this "
+                      "one is not"
+                    : "");
     return EMU_NEXT;
 }
 

@@ -99,8 +99,8 @@ EMU_HANDLER(cvt_int) {
 // 9.7.9.22).
 EMU_HANDLER(cvt_pack) {
     enum ptx_type to = (enum ptx_type)insn->type[0];
-    unsigned bits = 8 * ptx_type_bytes(to);
-    bool narrow = to == T_S8 || to == T_S16;
+    unsigned bits = insn->row->aux ? (unsigned)insn->row->aux : 8 * ptx_type_bytes(to);
+    bool narrow = to == T_S8 || to == T_S16 || to == T_S4 || to == T_S2;
     int64_t low = narrow ? -(INT64_C(1) << (bits - 1)) : 0;
     int64_t high = (INT64_C(1) << (bits - narrow)) - 1;
 
@@ -211,6 +211,10 @@ const struct emu_op emu_ops_convert[] = {
     {"cvt{.RNDI}{.relu}{.satfinite}.TYPE.TYPE", "rs", cvt, 1},
     {"cvt.pack.sat.I16.s32", "Iii", cvt_pack, 0},
     {"cvt.pack.sat.B8.s32.b32", "Iiii", cvt_pack, 0},
+    {"cvt.pack.sat.s4.s32.b32", "Iiii", cvt_pack, 4},
+    {"cvt.pack.sat.u4.s32.b32", "Iiii", cvt_pack, 4},
+    {"cvt.pack.sat.s2.s32.b32", "Iiii", cvt_pack, 2},
+    {"cvt.pack.sat.u2.s32.b32", "Iiii", cvt_pack, 2},
     {"cvta.to.SPACE.u64", "rs", cvta, 1},
     {"cvta.SPACE.u64", "rs", cvta, 0},
     {"cvta.to.SPACE.u32", "rs", cvta, 1},

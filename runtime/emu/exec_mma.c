@@ -1,114 +1,140 @@
 // mma.sync, ldmatrix, stmatrix, movmatrix (PTX ISA 9.7.14): gathers registers and rows for the
 // models. All lanes take part, so a partial mask is an error.
-#include "runtime/emu/lanes.h"
+#include "runtime/emu/matrix.h"
 #include "runtime/emu/model_mma.h"
 
 #include <string.h>
 
-static bool whole_warp(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
+bool emu_whole_warp(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
     if (mask == UINT32_MAX) return true;
     emu_fatal(warp, insn, EMU_DIVERGENT, "lanes 0x%08x execute this; it needs all 32", mask);
     return false;
 }
 
-static const uint8_t numbers[T_COUNT] = {
-    [T_F16] = TMG_F16, [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32, [T_F32] = TMG_F32,
-    [T_F64] = TMG_F64, [T_E4M3] = TMG_E4M3, [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8,
-    [T_U8] = TMG_U8,   [T_S32] = TMG_S32,   [T_B1] = TMG_B1,
-};
+enum tmg_number emu_matrix_number(uint8_t type) {
+    static const uint8_t above[T_COUNT] = {
+        [T_F16] = TMG_F16 + 1,   [T_BF16] = TMG_BF16 + 1, [T_TF32] = TMG_TF32 + 1,
+        [T_F32] = TMG_F32 + 1,   [T_F64] = TMG_F64 + 1,   [T_E4M3] = TMG_E4M3 + 1,
+        [T_E5M2] = TMG_E5M2 + 1, [T_S8] = TMG_S8 + 1,     [T_U8] = TMG_U8 + 1,
+        [T_S32] = TMG_S32 + 1,   [T_B1] = TMG_B1 + 1,
+    };
+    return above[type] ? (enum tmg_number)(above[type] - 1) : TMG_NUMBER_COUNT;
+}
+
+bool emu_matrix_rows(struct emu_warp *warp, const struct emu_insn *insn, unsigned at, int count,
+                     bool wide, uint32_t **rows) {
+    const uint32_t *list = insn->op + insn->op[at];
+
+    for (int i = 0; i < count && (uint32_t)count == list[0]; i++) {
+        rows[i] = emu_r32(warp, list[1 + i]);
+        if (((list[1 + i] & EMU_WIDE) != 0) == wide) continue;
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "a register that does not have %d bits",
+                  wide ? 64 : 32);
+        return false;
+    }
+    if ((uint32_t)count == list[0]) return true;
+    emu_fatal(warp, insn, EMU_BAD_OPERAND, "%u registers where %d are due", list[0], count);
+    return false;
+}
+
+static void run_f64(const struct tmg_mma *op, uint32_t *const (*rows)[8]) {
+    struct tmg_mma_operands_f64 operands = {0};
+
+    for (int i = 0; i < 8; i++) operands.a[i] = (const void *)rows[1][i];
+    for (int i = 0; i < 4; i++) {
+        operands.d[i] = (void *)rows[0][i];
+        operands.b[i] = (const void *)rows[2][i];
+        operands.c[i] = (const void *)rows[3][i];
+    }
+    tmg_mma_run_f64(op, &operands);
+}
+
+static void run(const struct tmg_mma *op, uint32_t *const (*rows)[8]) {
+    struct tmg_mma_operands operands = {0};
+
+    for (int i = 0; i < 4; i++) {
+        operands.d[i] = rows[0][i];
+        operands.a[i] = rows[1][i];
+        operands.c[i] = rows[3][i];
+    }
+    for (int i = 0; i < 2; i++) operands.b[i] = rows[2][i];
+    tmg_mma_run(op, &operands);
+}
 
 // Types in order d, a, b, c; aux: .xor.popc
 EMU_HANDLER(mma) {
-    const uint32_t *list[4];
+    uint32_t *rows[4][8] = {{NULL}};
     struct tmg_mma op = {
         .m = insn->shape[0],
         .n = insn->shape[1],
         .k = insn->shape[2],
-        .d = (enum tmg_number)numbers[insn->type[0]],
-        .a = (enum tmg_number)numbers[insn->type[1]],
-        .b = (enum tmg_number)numbers[insn->type[2]],
-        .c = (enum tmg_number)numbers[insn->type[3]],
+        .d = emu_matrix_number(insn->type[0]),
+        .a = emu_matrix_number(insn->type[1]),
+        .b = emu_matrix_number(insn->type[2]),
+        .c = emu_matrix_number(insn->type[3]),
         .satfinite = insn->flags & F_SATFINITE,
         .xor_popc = insn->row->aux,
     };
     const char *wrong = tmg_mma_check(&op);
 
-    if (!whole_warp(warp, insn, mask)) return EMU_NEXT;
+    if (!emu_whole_warp(warp, insn, mask)) return EMU_NEXT;
     if (wrong != NULL) {
         emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "mma: %s", wrong);
         return EMU_NEXT;
     }
-    struct tmg_mma_registers wanted = tmg_mma_registers(&op);
-    int counts[4] = {wanted.d, wanted.a, wanted.b, wanted.c};
-    for (int i = 0; i < 4; i++) {
-        list[i] = insn->op + insn->op[i];
-        if ((int)list[i][0] != counts[i]) {
-            emu_fatal(warp, insn, EMU_BAD_OPERAND, "mma: %u registers where %d are due", list[i][0],
-                      counts[i]);
-            return EMU_NEXT;
-        }
-    }
-    if (op.d == TMG_F64) {
-        struct tmg_mma_operands_f64 f64 = {0};
-        for (int i = 0; i < counts[1]; i++) f64.a[i] = emu_r64(warp, list[1][1 + i]);
-        for (int i = 0; i < counts[2]; i++) f64.b[i] = emu_r64(warp, list[2][1 + i]);
-        for (int i = 0; i < counts[3]; i++) f64.c[i] = emu_r64(warp, list[3][1 + i]);
-        for (int i = 0; i < counts[0]; i++) f64.d[i] = emu_r64(warp, list[0][1 + i]);
-        tmg_mma_run_f64(&op, &f64);
-        return EMU_NEXT;
-    }
-    struct tmg_mma_operands f32 = {0};
-    for (int i = 0; i < counts[1]; i++) f32.a[i] = emu_r32(warp, list[1][1 + i]);
-    for (int i = 0; i < counts[2]; i++) f32.b[i] = emu_r32(warp, list[2][1 + i]);
-    for (int i = 0; i < counts[3]; i++) f32.c[i] = emu_r32(warp, list[3][1 + i]);
-    for (int i = 0; i < counts[0]; i++) f32.d[i] = emu_r32(warp, list[0][1 + i]);
-    tmg_mma_run(&op, &f32);
+    struct tmg_mma_registers due = tmg_mma_registers(&op);
+    int counts[4] = {due.d, due.a, due.b, due.c};
+    for (unsigned i = 0; i < 4; i++)
+        if (!emu_matrix_rows(warp, insn, i, counts[i], op.d == TMG_F64, rows[i])) return EMU_NEXT;
+    if (op.d == TMG_F64)
+        run_f64(&op, (uint32_t *const(*)[8])rows);
+    else
+        run(&op, (uint32_t *const(*)[8])rows);
     return EMU_NEXT;
 }
 
 EMU_HANDLER(load_matrix) {
-    uint8_t rows[EMU_LANES][16] = {{0}};
-    uint32_t *registers[4] = {NULL};
-    const uint32_t *list = insn->op + insn->op[0];
+    uint8_t bytes[EMU_LANES][16] = {{0}};
+    uint32_t *rows[4] = {NULL};
     int count = insn->vector;
 
-    if (!whole_warp(warp, insn, mask)) return EMU_NEXT;
+    if (!emu_whole_warp(warp, insn, mask) || !emu_matrix_rows(warp, insn, 0, count, false, rows))
+        return EMU_NEXT;
     for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++) {
         const uint8_t *from =
             emu_access(warp, insn, lane, emu_address(warp, insn, 1, lane), 16, EMU_READ);
         if (from == NULL) return EMU_NEXT;
-        memcpy(rows[lane], from, 16);
+        memcpy(bytes[lane], from, 16);
     }
-    for (int i = 0; i < count; i++) registers[i] = emu_r32(warp, list[1 + i]);
-    tmg_ldmatrix(count, insn->flags & F_TRANS, (const uint8_t(*)[16])rows, registers);
+    tmg_ldmatrix(count, insn->flags & F_TRANS, (const uint8_t(*)[16])bytes, rows);
     return EMU_NEXT;
 }
 
 EMU_HANDLER(store_matrix) {
-    uint8_t rows[EMU_LANES][16];
-    const uint32_t *registers[4] = {NULL};
-    const uint32_t *list = insn->op + insn->op[2];
+    uint8_t bytes[EMU_LANES][16];
+    uint32_t *rows[4] = {NULL};
     int count = insn->vector;
 
-    if (!whole_warp(warp, insn, mask)) return EMU_NEXT;
-    for (int i = 0; i < count; i++) registers[i] = emu_r32(warp, list[1 + i]);
-    tmg_stmatrix(count, insn->flags & F_TRANS, registers, rows);
+    if (!emu_whole_warp(warp, insn, mask) || !emu_matrix_rows(warp, insn, 2, count, false, rows))
+        return EMU_NEXT;
+    tmg_stmatrix(count, insn->flags & F_TRANS, (const uint32_t *const *)rows, bytes);
     for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++) {
         uint8_t *to = emu_access(warp, insn, lane, emu_address(warp, insn, 0, lane), 16, EMU_WRITE);
         if (to == NULL) return EMU_NEXT;
-        memcpy(to, rows[lane], 16);
+        memcpy(to, bytes[lane], 16);
     }
     return EMU_NEXT;
 }
 
 EMU_HANDLER(move_matrix) {
-    if (whole_warp(warp, insn, mask))
+    if (emu_whole_warp(warp, insn, mask))
         tmg_movmatrix(emu_r32(warp, insn->op[1]), emu_r32(warp, insn->op[0]));
     return EMU_NEXT;
 }
 
 const struct emu_op emu_ops_mma[] = {
-    {"mma.sync.aligned.SHAPE.row.col{.satfinite}.TYPE.TYPE.TYPE.TYPE", "Vvvv", mma, 0},
+    {"mma.sync.aligned.SHAPE.row.col{.satfinite}{.rn}.TYPE.TYPE.TYPE.TYPE{.satfinite}{.rn}", "Vvvv",
+     mma, 0},
     {"mma.sync.aligned.SHAPE.row.col.TYPE.TYPE.TYPE.TYPE.xor.popc", "Vvvv", mma, 1},
     {"mma.sync.aligned.SHAPE.row.col.TYPE.TYPE.TYPE.TYPE.and.popc", "Vvvv", mma, 0},
     {"ldmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "Vm", load_matrix, 0},

@@ -32,16 +32,13 @@ static bool communicates(const struct emu_insn *insn) {
 }
 
 static bool any(const struct emu_machine *machine, bool (*test)(const struct emu_insn *insn)) {
-    for (const struct ptx_function *f = machine->module->tree.functions; f != NULL; f = f->next) {
-        if (!f->defined || (f->entry && f != machine->entry)) continue;
-        for (uint32_t pc = f->first_pc; pc < f->end_pc; pc++)
-            if (test(&machine->module->code[pc])) return true;
-    }
+    for (uint32_t pc = 0; pc < machine->program->code_count; pc++)
+        if (test(&machine->program->code[pc])) return true;
     return false;
 }
 
 static bool prints(const struct emu_insn *insn) {
-    return insn->callee != NULL && !insn->callee->defined;
+    return insn->callee != NULL && !insn->callee->source->defined;
 }
 
 // ---- one cluster on its own ----
@@ -65,28 +62,32 @@ static void end_at(struct grid *grid, uint64_t index) {
     while (index < last && !atomic_compare_exchange_weak(&grid->last, &last, index)) continue;
 }
 
-static void run_alone(struct grid *grid, uint64_t index) {
+static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **spare) {
     struct emu_machine alone = *grid->machine;
 
+    alone.spare = spare;
     alone.next_cluster = index;
     alone.cluster_total = index + 1;
     alone.index = index;
     alone.last = &grid->last;
     emu_run(&alone);
     if (alone.stop) end_at(grid, index);
-    emu_clusters_delete(&alone);
+    emu_clusters_retire(&alone);
     grid->parts[index] =
         (struct part){alone.reports, alone.report_count, alone.steps, alone.thread_steps};
 }
 
 static void *work(void *argument) {
     struct grid *grid = argument;
+    struct emu_cluster *spare = NULL;
 
     for (;;) {
         uint64_t index = atomic_fetch_add(&grid->next, 1);
-        if (index >= grid->machine->cluster_total || index > atomic_load(&grid->last)) return NULL;
-        run_alone(grid, index);
+        if (index >= grid->machine->cluster_total || index > atomic_load(&grid->last)) break;
+        run_alone(grid, index, &spare);
     }
+    emu_clusters_free(spare);
+    return NULL;
 }
 
 // ---- all of them ----
@@ -150,13 +151,16 @@ static bool run_apart(struct emu_machine *machine) {
 }
 
 void emu_grid_run(struct emu_machine *machine) {
-    bool together = machine->cluster_total == 1 || machine->cluster_total > APART_MAX ||
+    bool together = machine->cluster_total == 1 || machine->workspace || machine->cluster_total > APART_MAX ||
                     machine->launch->global_races || any(machine, communicates);
+    struct emu_cluster *spare = NULL;
 
+    machine->spare = &spare;
     if (together || !run_apart(machine)) {
         emu_order_new(machine);
         emu_run(machine);
     }
-    emu_clusters_delete(machine);
+    emu_clusters_retire(machine);
+    emu_clusters_free(spare);
     emu_order_delete(machine);
 }

@@ -115,8 +115,8 @@ struct emu_insn {
     uint8_t type[4];  // enum ptx_type, in order of appearance
     uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
     uint16_t shape[3];                             // m, n, k of mma and wgmma
-    uint32_t target;                               // of a branch, or of a call
-    const struct ptx_function *function, *callee;  // that it is in, that it calls
+    uint32_t target;                               // of a branch
+    const struct emu_function *function, *callee;  // that it is in, that it calls
     uint32_t join;  // where lanes that part here meet again, EMU_NO_PC if nowhere
 };
 
@@ -133,15 +133,15 @@ extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_o
     emu_ops_convert[], emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[],
     emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
     emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[],
-    emu_ops_tensormap[];
+    emu_ops_tensormap[], emu_ops_wmma[];
 
 // ---- slots filled before a warp starts ----
 
 enum emu_constant_kind {
-    CONSTANT_BITS,     // value
-    CONSTANT_SYMBOL,   // address of symbol, + value
-    CONSTANT_GENERIC,  // the same as a generic address
-    CONSTANT_SPECIAL   // special register number value
+    CONSTANT_BITS,    // value
+    CONSTANT_SHARED,  // value in the shared memory of the CTA
+    CONSTANT_IMAGE,   // value in the module's image
+    CONSTANT_SPECIAL  // special register number value
 };
 
 struct emu_constant {
@@ -149,29 +149,65 @@ struct emu_constant {
     uint32_t slot;
     bool wide;
     uint64_t value;
-    const struct ptx_symbol *symbol;
 };
 
-struct emu_module {
-    struct ptx_tree tree;
+// ---- programs: an entry and the functions that it reaches, with what they need and no more ----
+
+// A function in a program. The register file of a warp holds the registers of all functions side
+// by side, as a thread's memory does their variables: a function has one frame.
+struct emu_function {
+    const struct ptx_function *source;
+    uint32_t first_pc, end_pc;
+    uint32_t first_slot, first_pred;
+    uint64_t first_local;
+    uint32_t return_slot;  // where each lane keeps its return pc
+};
+
+struct emu_program {
+    struct emu_program *next;
+    struct emu_arena arena;
+    const struct emu_module *module;
+    struct emu_function *functions;  // the entry first
+    uint32_t function_count;
     struct emu_insn *code;
     uint32_t code_count;
     struct emu_constant *constants;
     uint32_t constant_count, constant_capacity;
-    uint32_t slot_count;     // of a warp's register file, constants included
-    uint64_t image_address;  // of .global and .const data in the memory bound last
+    uint32_t constant_slots;              // the first of them; behind the registers
+    uint32_t slot_count, pred_count;      // of a warp, slots with the constants'
+    uint64_t local_bytes;                 // of a thread
+    bool uses_reserved;                   // the 1024 bytes before its shared memory
+    bool uses_environment;                // %envreg
+    uint32_t static_end, dynamic_offset;  // of the variables and of dynamic shared memory
+};
+
+struct emu_module {
+    struct ptx_tree tree;
+    struct emu_program *programs;  // those launched so far
+    uint64_t image_address;        // of .global and .const data in the memory bound last
     struct emu_memory *image_memory;
 };
 
-// Decodes all functions of module->tree; leaves by lexer->fail on what isn't implemented.
-void emu_decode(struct ptx_lexer *lexer, struct emu_module *module);
+// The program of [entry], made when it is first asked for. NULL and *error: memory is out, or
+// something that the program needs is not implemented or too large.
+struct emu_program *emu_program_of(struct emu_module *module, struct ptx_function *entry,
+                                   struct emu_error *error);
+void emu_program_delete(struct emu_program *program);
 
 // ---- between the files of decode ----
 
+// Fills the program's functions from [entry] on, and lays out what they need (reach.c).
+void emu_reach(struct ptx_lexer *lexer, struct emu_program *program, struct ptx_function *entry);
+
+// What a function's address is: the same in every program.
+static inline uint64_t emu_function_address(const struct ptx_function *function) {
+    return (uint64_t)function->number << 8;
+}
+
 struct emu_decoder {
     struct ptx_lexer *lexer;
-    struct emu_module *module;
-    struct ptx_function *function;
+    struct emu_program *program;
+    const struct emu_function *function;
     const struct ptx_statement *statement;
     uint32_t entries[1024];
     uint32_t entry_count;
@@ -189,7 +225,7 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
 _Noreturn void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at,
                                const char *format, ...) __attribute__((format(printf, 3, 4)));
 // pc of label [name] as seen by [statement], or EMU_NO_PC.
-uint32_t emu_find_label(const struct ptx_function *function, const struct ptx_statement *statement,
+uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
                         const char *name, struct ptx_symbol **label);
 // Fills insn->join for the function's divergent branches (cfg.c).
 void emu_find_joins(struct emu_decoder *decoder);
@@ -222,6 +258,16 @@ enum emu_special {
     SPECIAL_TOTAL_SMEM,
     SPECIAL_ZERO,
     SPECIAL_WARP_SIZE,
+    SPECIAL_AGGREGATE_SMEM,
+    SPECIAL_RESERVED_BEGIN,
+    SPECIAL_RESERVED_END,
+    SPECIAL_RESERVED_CAP,
+    SPECIAL_RESERVED_0,
+    SPECIAL_RESERVED_1,
+    SPECIAL_ENVIRONMENT_0,
+    SPECIAL_ENVIRONMENT_HIGH,  // %envreg1 and 2: the grid's workspace
+    SPECIAL_ENVIRONMENT_LOW,
+    SPECIAL_ENVIRONMENT_LAST = SPECIAL_ENVIRONMENT_0 + 31,
     SPECIAL_CLOCK,
     SPECIAL_CLOCK_HI,
     SPECIAL_CLOCK64,

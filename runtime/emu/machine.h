@@ -7,6 +7,10 @@
 
 // ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
 
+// What nobody has written is NaN in every format, so that it shows.
+enum { EMU_SMEM_BLANK = 0xff };
+// Where in the bytes before a CTA's shared memory the words lie that cooperative groups keep there.
+enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 512 };
 enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
 #define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
 #define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
@@ -129,6 +133,7 @@ struct emu_warp {
     unsigned split_count, current;
     struct emu_join *joins;
     uint8_t *local;
+    uint64_t local_end;         // of what any lane has written in it
     struct emu_clock clock;     // clock.seen[agent] is the warp's own time
     struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
@@ -178,11 +183,14 @@ struct emu_machine {
     struct emu_memory *memory;
     const struct emu_launch *launch;
     struct emu_module *module;
+    const struct emu_program *program;
     const struct ptx_function *entry;
     uint8_t *params;
+    uint64_t workspace;  // of a cooperative grid; 0: it is none
     unsigned grid[3], block[3], cluster_size[3];
     uint64_t steps, thread_steps, max_steps;
     struct emu_cluster *clusters;  // resident
+    struct emu_cluster **spare;    // ended ones of the same launch, clean, to be used again
     uint64_t next_cluster, cluster_total;
     struct emu_report *reports;
     size_t report_count, report_capacity;
@@ -269,13 +277,17 @@ void emu_run(struct emu_machine *machine);
 // Runs all clusters of the grid; then none is resident.
 void emu_grid_run(struct emu_machine *machine);
 
-// ---- launch.c ----
+// ---- cluster.c ----
 
-// Creates cluster number [index] of the grid; NULL and a report when memory is out.
+// Cluster number [index] of the grid, from *machine->spare or new; NULL and a report when memory is
+// out.
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
-void emu_cluster_delete(struct emu_cluster *cluster);
+// Cleans an ended cluster and leaves it in *machine->spare.
+void emu_cluster_retire(struct emu_cluster *cluster);
 // All that are resident.
-void emu_clusters_delete(struct emu_machine *machine);
+void emu_clusters_retire(struct emu_machine *machine);
+// A list of clusters: what *machine->spare has become.
+void emu_clusters_free(struct emu_cluster *clusters);
 
 // Refreshes the slots of %clock and friends.
 void emu_refresh_clocks(struct emu_warp *warp);
@@ -283,9 +295,11 @@ void emu_refresh_clocks(struct emu_warp *warp);
 // ---- sync.c: words of memory that serve as flags ----
 
 // Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word.
-void emu_sync_release(struct emu_warp *warp, uint64_t key, bool release);
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool release);
 // Learns what was published there; relaxed: only with the next fence.
-void emu_sync_acquire(struct emu_warp *warp, uint64_t key, bool acquire);
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool acquire);
 void emu_syncs_free(struct emu_cluster *cluster);
 
 // ---- report.c ----
@@ -324,6 +338,22 @@ void emu_order_fence(struct emu_cluster *cluster);
 
 enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
 
+// How an access bears one of another agent at the same time, see emu_may_meet.
+enum emu_strength {
+    EMU_WEAK,
+    EMU_GUESS,  // a plain load of 1 to 8 bytes, which no hardware tears
+    EMU_STRONG,
+    EMU_UPDATE  // an atomic that looks at what it finds: cas, min, max, and, or
+};
+
+// May the two meet without order? Relaxed and stronger accesses may (PTX ISA 8.4). A guess meets an
+// update in sound programs too: "if (x > *most) atomicMax(most, x)", or the first value of a loop
+// around atomicCAS, can only be out of date. It may not meet a sum that others still add to.
+static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
+    return (a >= EMU_STRONG && b >= EMU_STRONG) || (a == EMU_GUESS && b == EMU_UPDATE) ||
+           (a == EMU_UPDATE && b == EMU_GUESS);
+}
+
 // An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
 struct emu_touch_global {
     struct emu_warp *warp;
@@ -333,7 +363,7 @@ struct emu_touch_global {
     uint64_t offset;
     size_t bytes;
     enum emu_use use;
-    bool strong;
+    enum emu_strength strength;
 };
 void emu_order_touch(const struct emu_touch_global *by);
 
@@ -345,13 +375,19 @@ void emu_global_touch(const struct emu_touch_global *by);
 // shared bytes.
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     uint64_t address, uint32_t bytes, enum emu_use use);
-// The shared window address of a .shared or generic address, false after a report.
+// The shared window address of a .shared or generic address, false after a fatal report. Where that
+// CTA has exited this is reported, and goes on: its memory is kept until the cluster ends.
 bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                         struct emu_cta **cta, uint32_t *offset);
 // Base + offset of memory operand entries [at] and [at+1].
 static inline uint64_t emu_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
                                    unsigned lane) {
     return emu_get(warp, insn->op[at], lane) + (uint64_t)(int64_t)(int32_t)insn->op[at + 1];
+}
+
+// [bytes] at [offset] of a lane's local memory are written.
+static inline void emu_local_written(struct emu_warp *warp, uint64_t offset, uint64_t bytes) {
+    if (offset + bytes > warp->local_end) warp->local_end = offset + bytes;
 }
 
 // ---- clock.c ----
@@ -372,14 +408,18 @@ static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agen
 struct emu_toucher {
     uint32_t agent, time;
     const struct emu_clock *clock;
-    bool async;             // through the async proxy
-    bool strong;            // an atomic or volatile access: no race with its like
+    bool async;  // through the async proxy
+    enum emu_strength strength;
+    uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
     struct emu_warp *warp;  // for reports: who, or who issued it
+    struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
     const struct emu_insn *insn;
     const char *what; /* "TMA load", ... for reports; NULL: a warp's own access */
 };
 
 struct emu_shadow *emu_shadow_new(uint32_t bytes);
+// As new; and [smem], where it was touched, is blank again.
+void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
 void emu_shadow_delete(struct emu_shadow *shadow);
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher);

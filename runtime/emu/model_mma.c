@@ -71,19 +71,27 @@ struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op) {
 static int a_row(int m, int i, int lane) { return lane / 4 + (m == 16 ? 8 * (i % 2) : 0); }
 static int a_unit(int m, int i, int lane) { return lane % 4 + 4 * (m == 16 ? i / 2 : i); }
 
+int tmg_mma_a_byte(const struct tmg_mma *op, int i, int lane) {
+    int unit = op->a == TMG_F64 ? 8 : 4;
+    return a_row(op->m, i, lane) * k_bytes(op) + unit * a_unit(op->m, i, lane);
+}
+
+int tmg_mma_b_byte(const struct tmg_mma *op, int i, int lane) {
+    int unit = op->b == TMG_F64 ? 8 : 4;
+    return lane / 4 * k_bytes(op) + unit * (lane % 4 + 4 * i);
+}
+
 static void gather(const struct tmg_mma *op, const struct tmg_mma_operands *operands, uint8_t *a,
                    uint8_t *b) {
     struct tmg_mma_registers count = tmg_mma_registers(op);
-    int pitch = k_bytes(op);
     for (int i = 0; i < count.a; ++i) {
         for (int lane = 0; lane < 32; ++lane) {
-            uint8_t *to = a + a_row(op->m, i, lane) * pitch + 4 * a_unit(op->m, i, lane);
-            memcpy(to, &operands->a[i][lane], 4);
+            memcpy(a + tmg_mma_a_byte(op, i, lane), &operands->a[i][lane], 4);
         }
     }
     for (int i = 0; i < count.b; ++i) {
         for (int lane = 0; lane < 32; ++lane) {
-            memcpy(b + lane / 4 * pitch + 4 * (lane % 4 + 4 * i), &operands->b[i][lane], 4);
+            memcpy(b + tmg_mma_b_byte(op, i, lane), &operands->b[i][lane], 4);
         }
     }
 }
@@ -92,6 +100,10 @@ static void gather(const struct tmg_mma *op, const struct tmg_mma_operands *oper
 static int d_element(bool f16, int i, int lane) {
     int row = lane / 4 + 8 * (f16 ? i : i / 2), column = lane % 4 * 2 + (f16 ? 0 : i % 2);
     return row * N + column;
+}
+
+int tmg_mma_c_element(enum tmg_number type, int i, int lane) {
+    return d_element(type == TMG_F16, i, lane);
 }
 
 static void load_c(const struct tmg_mma *op, const struct tmg_mma_operands *operands, float *d) {
@@ -124,13 +136,16 @@ static void store_d(const struct tmg_mma *op, const struct tmg_mma_operands *ope
 // Integers: [sums] is exact; the accumulator's update wraps or saturates.
 static void accumulate_s32(const struct tmg_mma *op, const struct tmg_mma_operands *operands,
                            const float *sums) {
-    for (int i = 0; i < tmg_mma_registers(op).d; ++i) {
+    uint32_t result[4][32];
+    int count = tmg_mma_registers(op).d;
+    for (int i = 0; i < count; ++i) {
         for (int lane = 0; lane < 32; ++lane) {
             int32_t sum = (int32_t)sums[d_element(false, i, lane)];
             int32_t c = (int32_t)operands->c[i][lane];
-            operands->d[i][lane] = (uint32_t)tmg_accumulate_s32(c, sum, op->satfinite);
+            result[i][lane] = (uint32_t)tmg_accumulate_s32(c, sum, op->satfinite);
         }
     }
+    for (int i = 0; i < count; ++i) memcpy(operands->d[i], result[i], sizeof result[i]);
 }
 
 static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_t *b, float *d) {
@@ -218,7 +233,7 @@ static double dot_f64(const struct tmg_mma *op, const double *a, const double *b
 }
 
 void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64 *operands) {
-    double a[M_MAX][16], b[N][16];
+    double a[M_MAX][16], b[N][16], result[4][32];
     struct tmg_mma_registers count = tmg_mma_registers(op);
     for (int lane = 0; lane < 32; ++lane) {
         for (int i = 0; i < count.a; ++i) {
@@ -231,10 +246,11 @@ void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64
     for (int i = 0; i < count.d; ++i) {
         for (int lane = 0; lane < 32; ++lane) {
             int at = d_element(false, i, lane);
-            double sum = dot_f64(op, a[at / N], b[at % N], f64_from_bits(operands->c[i][lane]));
-            memcpy(&operands->d[i][lane], &sum, sizeof sum);
+            double c = f64_from_bits(operands->c[i][lane]);
+            result[i][lane] = dot_f64(op, a[at / N], b[at % N], c);
         }
     }
+    for (int i = 0; i < count.d; ++i) memcpy(operands->d[i], result[i], sizeof result[i]);
 }
 
 // Half [e] of lane's register of an 8x8 matrix of b16: (lane / 4, 2 (lane % 4) + e), or transposed.

@@ -23,7 +23,7 @@ struct tmg_mma_registers {
 };
 struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op);
 
-// Registers as rows of 32 lanes; [d] may be the rows of [c].
+// Registers as rows of 32 lanes; [d] may share rows with any operand.
 struct tmg_mma_operands {
     const uint32_t *a[4], *b[2], *c[4];
     uint32_t *d[4];
@@ -38,6 +38,13 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
 
 // The same for f64: a chain of fused multiply-adds in the order of k, round to nearest even.
 void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64 *operands);
+
+// Where register [i] of [lane] stands in the dense operand: a byte of A's m rows of k, a byte of B's
+// 8 rows of k (B is transposed), or the element of C's m rows of 8, where an f16 register holds the
+// next column too.
+int tmg_mma_a_byte(const struct tmg_mma *op, int i, int lane);
+int tmg_mma_b_byte(const struct tmg_mma *op, int i, int lane);
+int tmg_mma_c_element(enum tmg_number type, int i, int lane);
 
 // ldmatrix.m8n8.b16 (9.7.14.5.15): [count] is 1, 2 or 4. rows[8 j + r] holds the 16 bytes at the
 // address that lane 8 j + r gave: row r of matrix j. Matrix j goes to registers d[j].

@@ -92,7 +92,7 @@ static void print_formatted(struct emu_warp *warp, const struct emu_insn *insn, 
 static uint64_t param_of(struct emu_warp *warp, unsigned lane, uint32_t offset) {
     uint64_t value;
 
-    memcpy(&value, warp->local + lane * emu_machine(warp)->module->tree.local_bytes + offset, 8);
+    memcpy(&value, warp->local + lane * emu_machine(warp)->program->local_bytes + offset, 8);
     return value;
 }
 
@@ -100,7 +100,7 @@ static bool is_generic(uint64_t address) { return address != 0; }
 
 bool emu_call_builtin(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask,
                       const uint32_t *arguments, const uint32_t *returns) {
-    const char *name = insn->callee->name;
+    const char *name = insn->callee->source->name;
     struct emu_insn plain = *insn;  // its accesses are generic
     char text[TEXT_MAX], file[TEXT_MAX];
 
@@ -111,10 +111,9 @@ bool emu_call_builtin(struct emu_warp *warp, const struct emu_insn *insn, uint32
             uint64_t at = param_of(warp, lane, arguments[2]);
             read_text(warp, &plain, lane, param_of(warp, lane, arguments[1]), text);
             print_formatted(warp, &plain, lane, text, is_generic(at) ? at : 0);
-            if (returns != NULL)
-                memset(warp->local + lane * emu_machine(warp)->module->tree.local_bytes +
-                           returns[1],
-                       0, 4);
+            if (returns == NULL || returns[0] == 0) continue;
+            emu_local_written(warp, returns[1], 4);
+            memset(warp->local + lane * emu_machine(warp)->program->local_bytes + returns[1], 0, 4);
         }
         return true;
     }

@@ -105,6 +105,8 @@ enum ptx_type {
     T_S2F6X2,
     T_U4,
     T_S4,
+    T_U2,
+    T_S2,
     T_COUNT
 };
 
@@ -134,15 +136,19 @@ struct ptx_symbol {
     enum ptx_symbol_kind kind;
     enum ptx_type type;
     unsigned line;
-    // registers: %r<8> is one symbol of count 8; slot in the warp's register file (or predicates)
-    uint32_t slot, count;
+    // registers: %r<8> is one symbol of count 8; slot of the function's registers (or predicates)
+    uint32_t slot, count;  // slot: from the function's first
     bool ranged;
     unsigned vector;  // .reg .v4: elements
     // variables
     enum ptx_space space;
     uint64_t bytes, align;
-    uint64_t offset;  // in its space; for .global and .const in the module image
-    bool external;    // extern .shared: starts where dynamic shared memory starts
+    // in the module's image (.global, .const), the parameters (of_entry), what the function has of
+    // a thread's memory (.local, .param); .shared: of the program decoded last, see reach.c
+    uint64_t offset;
+    struct ptx_symbol *next_shared;  // .shared variables by their order in the file
+    bool used;                       // .shared: by the program decoded last
+    bool external;                   // extern .shared: starts where dynamic shared memory starts
     bool unsized;
     bool of_entry;  // .param: of the launch, not of a thread
     // labels
@@ -208,7 +214,7 @@ struct ptx_statement {
     struct ptx_word words[PTX_WORDS_MAX];  // the modifiers, without dots
     uint32_t word_count;
     bool guarded, guard_negated;
-    uint32_t guard;  // predicate slot
+    uint32_t guard;  // predicate slot of the function
     struct ptx_operand *operands;
     uint32_t operand_count;
     unsigned line, column;
@@ -224,14 +230,17 @@ struct ptx_function {
     struct ptx_symbol **params, **returns;
     uint32_t param_count, return_count;
     uint64_t param_bytes;  // of an entry's parameters
+    // a warp's registers and predicates, and a thread's memory, that the function needs
+    uint32_t slot_count, pred_count;
+    uint64_t local_bytes, local_align;
+    uint32_t number;  // from 1 by the order in the file: what its address is made of
+    bool address_taken;
     struct ptx_statement *statements;
     uint32_t statement_count, statement_capacity;
     // directives of an entry, 0 = not given
     unsigned maxntid[3], reqntid[3], cluster[3];
     bool explicit_cluster;
-    // filled by decode
-    uint32_t first_pc, end_pc;
-    uint32_t return_slot;  // where each lane keeps its return pc
+    uint32_t index;  // in the program decoded last
 };
 
 struct ptx_file_name {
@@ -262,8 +271,8 @@ struct ptx_tree {
     struct ptx_symbol *symbols;  // module scope
     struct ptx_file_name *files;
     uint32_t file_count, file_capacity;
-    uint32_t slot_count, pred_count;  // register file of a warp, all functions side by side
-    uint64_t shared_bytes, local_bytes;
+    uint32_t function_count;
+    struct ptx_symbol *shared, *last_shared;  // by their order in the file
     struct ptx_global_data *globals;
     uint64_t global_bytes;
 };

@@ -12,6 +12,8 @@ static _Noreturn void expected(struct ptx_parser *parser, const char *what) {
                  token->kind == PTX_END ? "" : token->at);
 }
 
+enum { SLOTS_MAX = 1 << 24 };
+
 // ---- registers ----
 
 // How many slots a register takes; a slot is a row of 32 lanes of 32 bits.
@@ -35,9 +37,12 @@ static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigne
         if (count > 1u << 20) expected(parser, "at most 2^20 registers before this");
         symbol->count = (uint32_t)count;
     }
-    uint32_t *next = type == T_PRED ? &parser->tree->pred_count : &parser->tree->slot_count;
+    struct ptx_function *function = parser->function;
+    uint32_t *next = type == T_PRED ? &function->pred_count : &function->slot_count;
+    uint64_t count = (uint64_t)symbol->count * vector * slots_of(type);
+    if (*next + count > SLOTS_MAX) expected(parser, "a function with at most 2^24 registers");
     symbol->slot = *next;
-    *next += symbol->count * vector * slots_of(type);
+    *next += (uint32_t)count;
 }
 
 static void parse_registers(struct ptx_parser *parser) {
@@ -52,6 +57,7 @@ static void parse_registers(struct ptx_parser *parser) {
         token.kind == PTX_DIRECTIVE ? ptx_type_find(token.at, token.length) : T_NONE;
     if (type == T_NONE) expected(parser, "a register type");
     ptx_lex_next(parser->lexer);
+    if (type == T_PRED && vector > 1) expected(parser, "no vector of predicates before this");
     do {
         add_registers(parser, type, vector);
     } while (ptx_accept(parser, ','));
@@ -86,13 +92,69 @@ static void parse_list(struct ptx_parser *parser, struct ptx_operand *operand, c
     operand->count = count;
 }
 
-// %rd1, %rd1+16, smem+4, %p1|%p2, {..} element .x of a vector register, or a name not yet known
+// The element of a vector register that the letter behind the dot names; -1: none.
+static int element_of(const struct ptx_symbol *symbol, const char *text, unsigned length) {
+    static const char letters[] = "xyzwrgba";
+    const char *at = length == 1 ? strchr(letters, *text) : NULL;
+
+    if (at == NULL || (unsigned)(at - letters) % 4 >= symbol->vector) return -1;
+    return (int)(at - letters) % 4;
+}
+
+// %v.x is one register of vector %v; %v alone is all of them, as {%v.x, %v.y, ...}. The dot and
+// the letter belong to the name's token where that begins with %, see ptx_lex.c.
+static void parse_vector_register(struct ptx_parser *parser, struct ptx_operand *operand,
+                                  const struct ptx_symbol *symbol, uint32_t index,
+                                  const struct ptx_token *token, const char *dot) {
+    struct ptx_lexer *lexer = parser->lexer;
+    struct ptx_operand whole = *operand;
+    int element = -1;
+
+    whole.kind = OPERAND_SLOT;
+    whole.type = symbol->type;
+    whole.slot = symbol->slot + index * symbol->vector * slots_of(symbol->type);
+    if (dot == NULL && lexer->token.kind == PTX_DIRECTIVE) {
+        element = element_of(symbol, lexer->token.at, lexer->token.length);
+        if (element < 0) expected(parser, "an element of the vector");
+        ptx_lex_next(lexer);
+    } else if (dot != NULL) {
+        element = element_of(symbol, dot + 1, 1);
+        if (element < 0)
+            ptx_lex_fail(lexer, token->line, token->column, "the vector has no element %s", dot);
+    }
+    *operand = whole;
+    operand->slot += (element < 0 ? 0 : (uint32_t)element) * slots_of(symbol->type);
+    if (element >= 0) return;
+    operand->kind = OPERAND_VECTOR;
+    operand->count = symbol->vector;
+    operand->list = emu_arena_alloc(&parser->tree->arena, symbol->vector * sizeof *operand->list);
+    for (uint32_t i = 0; i < symbol->vector; i++) {
+        operand->list[i] = whole;
+        operand->list[i].slot += i * slots_of(symbol->type);
+    }
+}
+
+// The symbol that [token] names, without its .x where the name as a whole is unknown.
+static struct ptx_symbol *find_named(struct ptx_parser *parser, const struct ptx_token *token,
+                                     uint32_t *index, const char **dot) {
+    struct ptx_symbol *symbol = ptx_scope_find(parser, token->at, token->length, index);
+
+    *dot = NULL;
+    if (symbol != NULL || token->length < 3 || token->at[token->length - 2] != '.') return symbol;
+    symbol = ptx_scope_find(parser, token->at, token->length - 2, index);
+    if (symbol == NULL || symbol->kind != SYM_REGISTER || symbol->vector == 1) return NULL;
+    *dot = token->at + token->length - 2;
+    return symbol;
+}
+
+// %rd1, %rd1+16, smem+4, %p1|%p2, %v.x, or a name not yet known
 static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand) {
     struct ptx_token token = parser->lexer->token;
     uint32_t index;
+    const char *dot;
 
     ptx_lex_next(parser->lexer);
-    struct ptx_symbol *symbol = ptx_scope_find(parser, token.at, token.length, &index);
+    struct ptx_symbol *symbol = find_named(parser, &token, &index, &dot);
     operand->name = emu_arena_text(&parser->tree->arena, token.at, token.length);
     if (token.length == 1 && *token.at == '_') {
         operand->kind = OPERAND_SINK;
@@ -100,9 +162,10 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand) 
         operand->kind =
             *token.at == '%' || ptx_token_is(&token, "WARP_SZ") ? OPERAND_SPECIAL : OPERAND_NAME;
     } else if (symbol->kind == SYM_REGISTER) {
-        if (symbol->vector != 1)
-            ptx_lex_fail(parser->lexer, token.line, token.column,
-                         "vector registers are not implemented (%s)", operand->name);
+        if (symbol->vector != 1) {
+            parse_vector_register(parser, operand, symbol, index, &token, dot);
+            return;
+        }
         operand->kind = symbol->type == T_PRED ? OPERAND_PRED : OPERAND_SLOT;
         operand->type = symbol->type;
         operand->slot = symbol->slot + index * slots_of(symbol->type);
@@ -221,6 +284,15 @@ static void parse_words(struct ptx_parser *parser, struct ptx_statement *stateme
     }
 }
 
+// Functions whose address is an operand may be called from anywhere.
+static void take_addresses(const struct ptx_operand *operands, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (operands[i].kind == OPERAND_SYMBOL && operands[i].symbol->kind == SYM_FUNCTION)
+            operands[i].symbol->function->address_taken = true;
+        take_addresses(operands[i].list, operands[i].count);
+    }
+}
+
 static void parse_statement(struct ptx_parser *parser) {
     enum { MOST = 16 };
     struct ptx_statement statement = {.loc = parser->loc, .scope = parser->labels};
@@ -238,6 +310,8 @@ static void parse_statement(struct ptx_parser *parser) {
     statement.operands =
         emu_arena_alloc(&parser->tree->arena, statement.operand_count * sizeof *operands);
     memcpy(statement.operands, operands, statement.operand_count * sizeof *operands);
+    if (strcmp(statement.opcode.text, "call") != 0)
+        take_addresses(operands, statement.operand_count);
     *new_statement(parser) = statement;
 }
 

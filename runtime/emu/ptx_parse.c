@@ -121,24 +121,36 @@ static uint64_t place(uint64_t *end, uint64_t bytes, uint64_t align) {
     return at;
 }
 
+static void add_shared(struct ptx_tree *tree, struct ptx_symbol *symbol) {
+    if (tree->shared == NULL)
+        tree->shared = symbol;
+    else
+        tree->last_shared->next_shared = symbol;
+    tree->last_shared = symbol;
+}
+
+static void place_local(struct ptx_function *function, struct ptx_symbol *symbol) {
+    symbol->offset = place(&function->local_bytes, symbol->bytes, symbol->align);
+    if (symbol->align > function->local_align) function->local_align = symbol->align;
+}
+
+// Shared memory waits for an entry: only what this one reaches has a place (reach.c).
 static void layout(struct ptx_parser *parser, struct ptx_symbol *symbol) {
-    struct ptx_tree *tree = parser->tree;
+    struct ptx_function *function = parser->function;
 
     switch (symbol->space) {
-    case SPACE_SHARED:
-        if (!symbol->external)
-            symbol->offset = place(&tree->shared_bytes, symbol->bytes, symbol->align);
-        break;
-    case SPACE_LOCAL:
-        symbol->offset = place(&tree->local_bytes, symbol->bytes, symbol->align);
-        break;
+    case SPACE_SHARED: add_shared(parser->tree, symbol); break;
+    case SPACE_LOCAL: place_local(function, symbol); break;
     case SPACE_PARAM:  // an entry's own are the launch's, all others belong to a thread
-        symbol->of_entry = parser->function->entry && parser->labels == NULL;
-        symbol->offset =
-            place(symbol->of_entry ? &parser->function->param_bytes : &tree->local_bytes,
-                  symbol->bytes, symbol->align);
+        symbol->of_entry = function->entry && parser->labels == NULL;
+        if (symbol->of_entry)
+            symbol->offset = place(&function->param_bytes, symbol->bytes, symbol->align);
+        else
+            place_local(function, symbol);
         break;
-    default: symbol->offset = place(&tree->global_bytes, symbol->bytes, symbol->align); break;
+    default:
+        symbol->offset = place(&parser->tree->global_bytes, symbol->bytes, symbol->align);
+        break;
     }
 }
 
@@ -157,7 +169,10 @@ static uint64_t parse_element(struct ptx_parser *parser, struct ptx_global_data 
         uint32_t index;
         struct ptx_symbol *target =
             ptx_scope_find(parser, lexer->token.at, lexer->token.length, &index);
-        if (target == NULL) expected(parser, "the name of a variable declared above");
+        if (target == NULL || (target->kind != SYM_FUNCTION && target->space != SPACE_GLOBAL &&
+                               target->space != SPACE_CONST))
+            expected(parser, "the name of a function or of a variable in global memory");
+        if (target->kind == SYM_FUNCTION) target->function->address_taken = true;
         struct ptx_relocation *relocation =
             emu_arena_alloc(&parser->tree->arena, sizeof *relocation);
         *relocation = (struct ptx_relocation){data->relocations, at, target, 0};
@@ -342,6 +357,7 @@ static struct ptx_function *function_named(struct ptx_parser *parser, const char
     symbol->function = function;
     function->name = symbol->name;
     function->line = symbol->line;
+    function->number = ++parser->tree->function_count;
     function->next = parser->tree->functions;
     parser->tree->functions = function;
     return function;
@@ -371,6 +387,8 @@ static void parse_function(struct ptx_parser *parser, bool entry) {
     parsed.next = function->next;
     parsed.name = function->name;
     parsed.line = function->line;
+    parsed.number = function->number;
+    parsed.address_taken = function->address_taken;
     *function = parsed;
     parser->function = function;
     parse_performance(parser, function);
@@ -479,8 +497,6 @@ void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree) {
 
     parser.scopes = emu_arena_alloc(&tree->arena, SCOPES * sizeof *parser.scopes);
     parser.scope_count = 1;
-    tree->slot_count = 4;  // slots 0..3 take what goes to the sink _
-    tree->pred_count = 1;  // predicate 0 is always true
     while (lexer->token.kind != PTX_END) {
         if (lexer->token.kind != PTX_DIRECTIVE) expected(&parser, "a directive");
         parse_directive(&parser);

@@ -66,7 +66,7 @@ static const struct {
     [T_E3M2X2] = {"e3m2x2", 2},   [T_E2M1X2] = {"e2m1x2", 1}, [T_E2M3X4] = {"e2m3x4", 4},
     [T_E3M2X4] = {"e3m2x4", 4},   [T_E2M1X4] = {"e2m1x4", 2}, [T_UE8M0] = {"ue8m0", 1},
     [T_UE8M0X2] = {"ue8m0x2", 2}, [T_S2F6X2] = {"s2f6x2", 2}, [T_U4] = {"u4", 1},
-    [T_S4] = {"s4", 1},
+    [T_S4] = {"s4", 1},           [T_U2] = {"u2", 1},         [T_S2] = {"s2", 1},
 };
 
 const char *ptx_type_name(enum ptx_type type) { return types[type].name; }

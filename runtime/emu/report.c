@@ -336,7 +336,7 @@ static void put_warps(struct text *text, const struct emu_cta *cta, unsigned fir
         put(text, "  %-22s  %s", who, what);
         if (split->mask != warp->started) put(text, " (lanes 0x%08x)", split->mask);
         put(text, "   %s\n",
-            emu_place_text(cta->cluster->machine, &cta->cluster->machine->module->code[split->pc],
+            emu_place_text(cta->cluster->machine, &cta->cluster->machine->program->code[split->pc],
                            place, sizeof place));
         if (barrier != NULL) put_barrier_state(text, barrier);
         if (split->blocked && split->wait.kind == WAIT_BARRIER)
@@ -352,7 +352,7 @@ void emu_report_standstill(struct emu_machine *machine, enum emu_class class_) {
     for (unsigned c = 0; c < cluster->cta_count && insn == NULL; c++)
         for (unsigned w = 0; w < cluster->ctas[c].warp_count && insn == NULL; w++)
             if (cluster->ctas[c].warps[w].split_count)
-                insn = &machine->module->code[cluster->ctas[c].warps[w].splits[0].pc];
+                insn = &machine->program->code[cluster->ctas[c].warps[w].splits[0].pc];
     struct emu_report *report = new_report(machine, class_, insn);
     if (report == NULL) return;
     for (; cluster != NULL; cluster = cluster->next)

@@ -89,7 +89,7 @@ static bool step(struct emu_warp *warp, const struct emu_insn *code) {
 
 static void run_warp(struct emu_warp *warp, uint64_t quantum) {
     struct emu_machine *machine = emu_machine(warp);
-    const struct emu_insn *code = machine->module->code;
+    const struct emu_insn *code = machine->program->code;
 
     if (!pick_split(warp)) return;
     while (quantum-- && !machine->stop && warp->split_count)
@@ -177,7 +177,7 @@ static void remove_cluster(struct emu_machine *machine, struct emu_cluster *clus
 
     while (*link != cluster) link = &(*link)->next;
     *link = cluster->next;
-    emu_cluster_delete(cluster);
+    emu_cluster_retire(cluster);
 }
 
 // Everyone resident only spins: whoever isn't resident yet may be waited for; else it is a
@@ -197,6 +197,7 @@ static void check_progress(struct emu_machine *machine) {
 
 void emu_run(struct emu_machine *machine) {
     start_cluster(machine);
+    while (machine->workspace && start_cluster(machine)) continue;  // cooperative: all at once
     while (machine->clusters != NULL && !machine->stop) {
         for (struct emu_cluster *cluster = machine->clusters, *next; cluster && !machine->stop;
              cluster = next) {

@@ -1,16 +1,18 @@
 // Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
 // written. Pages keep cells of 16 bytes and are split to 4 or 1 where a smaller access comes.
 #include "runtime/emu/machine.h"
+#include "runtime/emu/model_swizzle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 256, INLINE_READERS = 3 };
+enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5 };
 
 struct touch {
     uint32_t time;
     uint16_t agent;
-    uint8_t strong, async;
+    uint8_t strength;
+    uint8_t async : 1, layout : 7;  // as a toucher's
     const struct emu_insn *insn;
 };
 
@@ -25,64 +27,130 @@ struct cell {
     struct readers *others;  // further readers since the write
 };
 
-struct page {
-    uint32_t shift;      // log2 of the bytes of a cell
-    struct cell *cells;  // NULL: nobody was here
+// The cells of a page, each of 1 << shift bytes.
+struct block {
+    struct block *next;  // of those that are spare
+    uint32_t shift;
+    struct cell cells[];
 };
 
 struct emu_shadow {
-    uint32_t page_count;
-    struct page pages[];
+    uint32_t touched_count;
+    uint32_t *touched;            // pages with a block
+    struct block *spare[SHIFTS];  // clean ones, by shift
+    struct block *pages[];        // NULL: nobody was here
 };
 
 struct emu_shadow *emu_shadow_new(uint32_t bytes) {
     uint32_t count = (bytes + PAGE - 1) / PAGE;
     struct emu_shadow *shadow = calloc(1, sizeof *shadow + count * sizeof *shadow->pages);
 
-    if (shadow != NULL) shadow->page_count = count;
-    return shadow;
+    if (shadow == NULL) return NULL;
+    shadow->touched = calloc(count, sizeof *shadow->touched);
+    if (shadow->touched != NULL) return shadow;
+    free(shadow);
+    return NULL;
 }
 
-static void free_cells(struct page *page) {
-    if (page->cells == NULL) return;
-    for (uint32_t i = 0; i < (uint32_t)PAGE >> page->shift; i++) free(page->cells[i].others);
-    free(page->cells);
+static uint32_t cell_count(uint32_t shift) { return (uint32_t)PAGE >> shift; }
+
+static void free_block(struct block *block) {
+    for (uint32_t i = 0; i < cell_count(block->shift); i++) free(block->cells[i].others);
+    free(block);
 }
 
 void emu_shadow_delete(struct emu_shadow *shadow) {
     if (shadow == NULL) return;
-    for (uint32_t i = 0; i < shadow->page_count; i++) free_cells(&shadow->pages[i]);
+    for (uint32_t i = 0; i < shadow->touched_count; i++)
+        free_block(shadow->pages[shadow->touched[i]]);
+    for (uint32_t shift = 0; shift < SHIFTS; shift++)
+        while (shadow->spare[shift] != NULL) {
+            struct block *next = shadow->spare[shift]->next;
+            free_block(shadow->spare[shift]);
+            shadow->spare[shift] = next;
+        }
+    free(shadow->touched);
     free(shadow);
 }
 
-static struct readers *copy_readers(const struct readers *from) {
-    if (from == NULL) return NULL;
-    size_t bytes = sizeof *from + from->capacity * sizeof *from->list;
-    struct readers *copy = malloc(bytes);
-    if (copy != NULL) memcpy(copy, from, bytes);
-    return copy;
+// The lists of further readers stay with their cells, empty.
+static void put_back(struct emu_shadow *shadow, struct block *block) {
+    for (uint32_t i = 0; i < cell_count(block->shift); i++) {
+        struct cell *cell = &block->cells[i];
+        cell->write = cell->read = (struct touch){0};
+        if (cell->others != NULL) cell->others->count = 0;
+    }
+    block->next = shadow->spare[block->shift];
+    shadow->spare[block->shift] = block;
 }
 
-// Splits the page's cells to 1 << shift bytes. Where memory is out the page stays coarse.
-static void refine(struct page *page, uint32_t shift) {
-    struct cell *cells = calloc(PAGE >> shift, sizeof *cells);
+static struct block *take_block(struct emu_shadow *shadow, uint32_t shift) {
+    struct block *block = shadow->spare[shift];
 
-    if (cells == NULL) return;
-    for (uint32_t i = 0; page->cells != NULL && i < (uint32_t)PAGE >> shift; i++) {
-        cells[i] = page->cells[i >> (page->shift - shift)];
-        cells[i].others = copy_readers(cells[i].others);
+    if (block != NULL) {
+        shadow->spare[shift] = block->next;
+        return block;
     }
-    free_cells(page);
-    page->cells = cells;
-    page->shift = shift;
+    block = calloc(1, sizeof *block + cell_count(shift) * sizeof *block->cells);
+    if (block != NULL) block->shift = shift;
+    return block;
+}
+
+void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem) {
+    for (uint32_t i = 0; i < shadow->touched_count; i++) {
+        uint32_t page = shadow->touched[i];
+        put_back(shadow, shadow->pages[page]);
+        shadow->pages[page] = NULL;
+        memset(smem + (size_t)page * PAGE, EMU_SMEM_BLANK, PAGE);
+    }
+    shadow->touched_count = 0;
+}
+
+static void copy_cell(struct cell *to, const struct cell *from) {
+    struct readers *others = to->others;
+    uint32_t count = from->others ? from->others->count : 0;
+
+    if (count > (others ? others->capacity : 0)) {
+        others = realloc(others, sizeof *others + count * sizeof *others->list);
+        if (others == NULL) return;  // *to keeps its own, and knows less
+        others->capacity = count;
+    }
+    if (others != NULL) others->count = count;
+    if (count) memcpy(others->list, from->others->list, count * sizeof *others->list);
+    *to = *from;
+    to->others = others;
+}
+
+// Gives the page cells of 1 << shift bytes. Where memory is out it stays as it is.
+static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t shift) {
+    struct block *coarse = shadow->pages[page], *fine = take_block(shadow, shift);
+
+    if (fine == NULL) return coarse;
+    if (coarse == NULL) shadow->touched[shadow->touched_count++] = page;
+    for (uint32_t i = 0; coarse != NULL && i < cell_count(shift); i++)
+        copy_cell(&fine->cells[i], &coarse->cells[i >> (coarse->shift - shift)]);
+    if (coarse != NULL) put_back(shadow, coarse);
+    return shadow->pages[page] = fine;
 }
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-static const char *toucher_name(const struct emu_toucher *toucher, char *text, size_t size) {
+// Of several warps that touch together, the first that has not heard of [before].
+static const struct emu_warp *unaware(const struct emu_toucher *toucher,
+                                      const struct touch *before) {
+    for (int w = 0; toucher->group != NULL && w < 4; w++) {
+        const struct emu_clock *clock = &toucher->group[w].clock;
+        const uint32_t *view = toucher->async ? clock->async : clock->seen;
+        if (view[before->agent] < before->time) return &toucher->group[w];
+    }
+    return toucher->warp;
+}
+
+static const char *toucher_name(const struct emu_toucher *toucher, const struct touch *before,
+                                char *text, size_t size) {
     char warp[64];
 
-    emu_warp_text(toucher->warp, warp, sizeof warp);
+    emu_warp_text(unaware(toucher, before), warp, sizeof warp);
     if (toucher->what == NULL)
         snprintf(text, size, "%s", warp);
     else
@@ -110,7 +178,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
     char who[128], other[128], where[300];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
 
-    toucher_name(toucher, who, sizeof who);
+    toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
     emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
     if (fence_missing)
@@ -126,7 +194,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
 }
 
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
-    return touch->strong && toucher->strong;
+    return emu_may_meet(touch->strength, toucher->strength);
 }
 
 // Is the earlier write visible to [toucher]?
@@ -182,17 +250,62 @@ static void note_write(struct cell *cell, struct touch touch) {
     if (cell->others != NULL) cell->others->count = 0;
 }
 
-static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
-                       const struct emu_toucher *toucher, struct touch touch) {
-    if (use != EMU_WRITE && cell->write.time == 0) {
+// The swizzle of what was written is that of who reads it, where both have one.
+static void check_layout(uint32_t offset, const struct touch *write,
+                         const struct emu_toucher *toucher) {
+    char where[300];
+
+    if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout) return;
+    emu_report(
+        toucher->warp, toucher->insn, EMU_BAD_OPERAND,
+        "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
+        "  written at %s",
+        toucher->what, offset, tmg_swizzle_rules[toucher->layout - 1].name,
+        tmg_swizzle_rules[write->layout - 1].name,
+        emu_place_text(toucher->warp->cta->cluster->machine, write->insn, where, sizeof where));
+}
+
+static const struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
+    const struct block *block = cta->shadow->pages[offset / PAGE];
+
+    return block == NULL ? NULL : &block->cells[(offset % PAGE) >> block->shift];
+}
+
+// Nobody wrote what is read at [offset]. Where a box with the reader's swizzle begins close behind,
+// not at a multiple of the swizzle's period, the box is in the wrong place: the reader counts from
+// such a multiple.
+static void report_unwritten(struct emu_cta *cta, uint32_t offset,
+                             const struct emu_toucher *toucher) {
+    uint32_t period = toucher->layout ? tmg_swizzle_rules[toucher->layout - 1].period : 0;
+    uint32_t at = offset, end = offset + period;
+    char where[300];
+
+    if (end > cta->smem_bytes) end = cta->smem_bytes;
+    while (at < end && (cell_at(cta, at) == NULL || cell_at(cta, at)->write.time == 0)) at += 16;
+    if (at >= end || at % period == 0 || cell_at(cta, at)->write.layout != toucher->layout) {
         emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
                    "shared memory at 0x%x was never written", offset);
+        return;
+    }
+    emu_report(
+        toucher->warp, toucher->insn, EMU_MISALIGNED,
+        "%s reads shared memory at 0x%x, which was never written; behind it, at 0x%x, lies a "
+        "box,\n  not at a multiple of %u as its swizzle %s wants\n  written at %s",
+        toucher->what, offset, at, period, tmg_swizzle_rules[toucher->layout - 1].name,
+        emu_place_text(cta->cluster->machine, cell_at(cta, at)->write.insn, where, sizeof where));
+}
+
+static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
+                       const struct emu_toucher *toucher, struct touch touch) {
+    if (use != EMU_WRITE && cell->write.time == 0 && offset >= EMU_SMEM_RESERVED) {
+        report_unwritten(cta, offset, toucher);
         cell->write.time = 1;  // once is enough
         cell->write.agent = touch.agent;
         cell->write.insn = touch.insn;
     }
     check_write(cta, offset, use, cell, toucher);
     if (use == EMU_READ) {
+        check_layout(offset, &cell->write, toucher);
         note_read(cell, toucher, touch);
         return;
     }
@@ -204,18 +317,19 @@ static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, 
 
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
-    struct touch touch = {toucher->time, (uint16_t)toucher->agent, toucher->strong, toucher->async,
-                          toucher->insn};
+    struct touch touch = {toucher->time,  (uint16_t)toucher->agent, (uint8_t)toucher->strength,
+                          toucher->async, toucher->layout & 0x7f,   toucher->insn};
     uint32_t end = offset + bytes, odd = offset | end;
     uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : 0;
 
     while (offset < end) {
-        struct page *page = &cta->shadow->pages[offset / PAGE];
+        struct block *block = cta->shadow->pages[offset / PAGE];
         uint32_t stop = (offset / PAGE + 1) * PAGE < end ? (offset / PAGE + 1) * PAGE : end;
-        if (page->cells == NULL || page->shift > shift) refine(page, shift);
-        if (page->cells == NULL) return;
-        for (; offset < stop; offset += 1u << page->shift) {
-            struct cell *cell = &page->cells[(offset % PAGE) >> page->shift];
+        if (block == NULL || block->shift > shift)
+            block = refine(cta->shadow, offset / PAGE, shift);
+        if (block == NULL) return;
+        for (; offset < stop; offset += 1u << block->shift) {
+            struct cell *cell = &block->cells[(offset % PAGE) >> block->shift];
             const struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
             if (same->time == touch.time && same->agent == touch.agent &&
                 same->insn == touch.insn && (use == EMU_READ || cell->read.time == 0))

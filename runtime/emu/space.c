@@ -23,38 +23,52 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
     }
     *cta = &cluster->ctas[rank];
     *offset = (uint32_t)local & ((1u << EMU_RANK_SHIFT) - 1);
-    if (*cta != warp->cta && (*cta)->live_warps == 0) {
-        emu_fatal(warp, insn, EMU_PEER_EXITED,
-                  "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
-                  (*cta)->rank, *offset);
-        return false;
-    }
+    if (*cta != warp->cta && (*cta)->live_warps == 0)
+        emu_report(warp, insn, EMU_PEER_EXITED,
+                   "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
+                   (*cta)->rank, *offset);
     return true;
 }
 
-// PTX ISA 8.4: relaxed and stronger accesses may meet without being a race.
-static bool is_strong(const struct emu_insn *insn, enum emu_use use) {
-    return use == EMU_ATOMIC || insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE);
+static enum emu_strength strength_of(const struct emu_insn *insn, uint32_t bytes,
+                                     enum emu_use use) {
+    if (use == EMU_ATOMIC) {
+        bool looks = insn->word == WORD_MIN || insn->word == WORD_MAX || insn->word == WORD_AND ||
+                     insn->word == WORD_OR || insn->word == WORD_NONE;  // none: cas
+        return looks ? EMU_UPDATE : EMU_STRONG;
+    }
+    if (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE)) return EMU_STRONG;
+    return use == EMU_READ && bytes <= 8 ? EMU_GUESS : EMU_WEAK;
+}
+
+// The same as another cluster sees it: a narrower scope reaches only its own.
+static enum emu_strength global_strength(const struct emu_insn *insn, uint32_t bytes,
+                                         enum emu_use use) {
+    enum emu_strength strength = strength_of(insn, bytes, use);
+    bool narrow = insn->scope == SCOPE_CTA || insn->scope == SCOPE_CLUSTER;
+
+    return narrow && strength >= EMU_STRONG ? EMU_WEAK : strength;
 }
 
 static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                               uint32_t bytes, enum emu_use use) {
     struct emu_cta *cta;
-    uint32_t offset;
+    uint32_t offset, first = EMU_SMEM_RESERVED;
 
     if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
-    if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
+    if (emu_machine(warp)->program->uses_reserved) first = 0;
+    if (offset < first || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
                   "%s of %u bytes at 0x%x, outside of shared memory [0x%x, 0x%x)", use_text(use),
-                  bytes, offset, EMU_SMEM_RESERVED, cta->smem_bytes);
+                  bytes, offset, first, cta->smem_bytes);
         return NULL;
     }
-    if (emu_machine(warp)->check) {
+    if (emu_machine(warp)->check && cta->live_warps != 0) {
         struct emu_toucher toucher = {
             .agent = warp->agent,
             .time = warp->clock.seen[warp->agent],
             .clock = &warp->clock,
-            .strong = is_strong(insn, use),
+            .strength = strength_of(insn, bytes, use),
             .warp = warp,
             .insn = insn,
         };
@@ -112,7 +126,7 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
                                       .offset = offset,
                                       .bytes = bytes,
                                       .use = use,
-                                      .strong = is_strong(insn, use)};
+                                      .strength = global_strength(insn, bytes, use)};
         emu_global_touch(&by);
     }
     return found->data + offset;
@@ -123,7 +137,7 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
     struct emu_machine *machine = emu_machine(warp);
     bool param = (address & EMU_WINDOW_MASK) == EMU_PARAM_WINDOW;
     uint64_t offset = address & ~EMU_WINDOW_MASK;
-    uint64_t limit = param ? machine->entry->param_bytes : machine->module->tree.local_bytes;
+    uint64_t limit = param ? machine->entry->param_bytes : machine->program->local_bytes;
 
     if (bytes > limit || offset > limit - bytes) {
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
@@ -136,7 +150,9 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
         emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "parameters cannot be written");
         return NULL;
     }
-    return param ? machine->params + offset : warp->local + lane * limit + offset;
+    if (param) return machine->params + offset;
+    if (use != EMU_READ) emu_local_written(warp, offset, bytes);
+    return warp->local + lane * limit + offset;
 }
 
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
