@@ -90,6 +90,7 @@ struct emu_result {
     size_t report_count;
     uint64_t thread_instructions;
     uint64_t warp_instructions;
+    bool stopped;  // by a report that makes going on senseless
 };
 
 void emu_result_free(struct emu_result *result);

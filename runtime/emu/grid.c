@@ -141,6 +141,7 @@ static bool run_apart(struct emu_machine *machine) {
         if (pthread_create(&threads[started], NULL, work, &grid) != 0) break;
     work(&grid);
     while (started-- > 1) pthread_join(threads[started], NULL);
+    machine->stop = grid.last != UINT64_MAX;
     for (uint64_t i = 0; i < machine->cluster_total; i++)
         if (i <= grid.last)
             merge(machine, &grid.parts[i]);
@@ -151,8 +152,9 @@ static bool run_apart(struct emu_machine *machine) {
 }
 
 void emu_grid_run(struct emu_machine *machine) {
-    bool together = machine->cluster_total == 1 || machine->workspace || machine->cluster_total > APART_MAX ||
-                    machine->launch->global_races || any(machine, communicates);
+    bool together = machine->cluster_total == 1 || machine->workspace ||
+                    machine->cluster_total > APART_MAX || machine->launch->global_races ||
+                    any(machine, communicates);
     struct emu_cluster *spare = NULL;
 
     machine->spare = &spare;
