@@ -11,7 +11,7 @@ static const struct emu_op *const tables[] = {
     emu_ops_compare,   emu_ops_memory,   emu_ops_atomic, emu_ops_warp,    emu_ops_control,
     emu_ops_barrier,   emu_ops_mbarrier, emu_ops_copy,   emu_ops_bulk,    emu_ops_tensor,
     emu_ops_tensormap, emu_ops_wgmma,    emu_ops_mma,    emu_ops_cluster, emu_ops_fence,
-    emu_ops_wmma,
+    emu_ops_wmma,      emu_ops_video,
 };
 
 void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
