@@ -141,7 +141,7 @@ struct session {
     const struct emu_module *module;
     struct emu_memory *memory;
     uint64_t instructions;
-    double seconds;
+    double seconds, core_seconds;  // on the clock, and of all CPUs together
 };
 
 static int say(const char *why) {
@@ -210,6 +210,7 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
     if (emu_launch_run(s->memory, &launch, &result, &error)) return say(error.text);
     s->seconds += now() - start;
     s->instructions += result.thread_instructions;
+    s->core_seconds += result.core_seconds;
     print_reports(&result, seed);
     const int code = result.report_count ? EXIT_USER : EXIT_FINE;
     emu_result_free(&result);
@@ -263,7 +264,9 @@ static int run_all(struct session *s) {
     const unsigned *g = file->grid, *b = file->block;
     printf("%s: nothing found, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry,
            g[0], g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
-    printf("  %" PRIu64 " thread instructions in %.2f s\n", s->instructions, s->seconds);
+    printf("  %" PRIu64 " thread instructions in %.2f s; %.1f M a second and core\n",
+           s->instructions, s->seconds,
+           s->core_seconds > 0 ? (double)s->instructions * 1e-6 / s->core_seconds : 0.0);
     return code;
 }
 

@@ -185,7 +185,8 @@ struct emu_machine {
     const struct ptx_function *entry;
     uint8_t *params;
     unsigned grid[3], block[3], cluster_size[3];
-    uint64_t steps, thread_steps, max_steps;
+    uint64_t steps, thread_steps, multiply_adds, max_steps;
+    double seconds;                // of all CPUs
     struct emu_cluster *clusters;  // resident
     struct emu_cluster **spare;    // ended ones of the same launch, clean, to be used again
     uint64_t next_cluster, cluster_total;
