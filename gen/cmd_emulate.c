@@ -142,7 +142,7 @@ struct session {
     const struct emu_module *module;
     struct emu_memory *memory;
     uint64_t instructions;
-    double seconds;
+    double seconds, core_seconds;  // on the clock, and of all CPUs together
     bool ran, stopped;  // the last launch: it was not refused, it ended before its time
 };
 
@@ -213,6 +213,7 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
     s->ran = true;
     s->stopped = result.stopped;
     s->instructions += result.thread_instructions;
+    s->core_seconds += result.core_seconds;
     print_reports(&result, seed);
     const int code = result.report_count ? EXIT_USER : EXIT_FINE;
     emu_result_free(&result);
@@ -271,7 +272,9 @@ static int run_all(struct session *s) {
     const char *found = file->unchecked ? "done, unchecked" : "nothing found";
     printf("%s: %s, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry, found, g[0],
            g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
-    printf("  %" PRIu64 " thread instructions in %.2f s\n", s->instructions, s->seconds);
+    printf("  %" PRIu64 " thread instructions in %.2f s; %.1f M a second and core\n",
+           s->instructions, s->seconds,
+           s->core_seconds > 0 ? (double)s->instructions * 1e-6 / s->core_seconds : 0.0);
     return code;
 }
 

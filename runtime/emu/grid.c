@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { THREADS_MAX = 16, REPORTS_MAX = 100, APART_MAX = 1 << 20 };
 
@@ -46,8 +47,26 @@ static bool prints(const struct emu_insn *insn) {
 struct part {
     struct emu_report *reports;
     size_t report_count;
-    uint64_t steps, thread_steps;
+    uint64_t steps, thread_steps, multiply_adds;
+    double seconds;
 };
+
+// What this thread has taken of a CPU so far.
+static double thread_seconds(void) {
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// Runs the machine's clusters, as many as may be resident after each other.
+static void run(struct emu_machine *machine) {
+    double start = thread_seconds();
+
+    emu_run(machine);
+    emu_clusters_retire(machine);
+    machine->seconds += thread_seconds() - start;
+}
 
 struct grid {
     const struct emu_machine *machine;
@@ -70,11 +89,10 @@ static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **sp
     alone.cluster_total = index + 1;
     alone.index = index;
     alone.last = &grid->last;
-    emu_run(&alone);
+    run(&alone);
     if (alone.stop) end_at(grid, index);
-    emu_clusters_retire(&alone);
-    grid->parts[index] =
-        (struct part){alone.reports, alone.report_count, alone.steps, alone.thread_steps};
+    grid->parts[index] = (struct part){alone.reports,      alone.report_count,  alone.steps,
+                                       alone.thread_steps, alone.multiply_adds, alone.seconds};
 }
 
 static void *work(void *argument) {
@@ -110,6 +128,8 @@ static void merge(struct emu_machine *machine, struct part *part) {
     }
     machine->steps += part->steps;
     machine->thread_steps += part->thread_steps;
+    machine->multiply_adds += part->multiply_adds;
+    machine->seconds += part->seconds;
     free(part->reports);
 }
 
@@ -160,9 +180,8 @@ void emu_grid_run(struct emu_machine *machine) {
     machine->spare = &spare;
     if (together || !run_apart(machine)) {
         emu_order_new(machine);
-        emu_run(machine);
+        run(machine);
     }
-    emu_clusters_retire(machine);
     emu_clusters_free(spare);
     emu_order_delete(machine);
 }

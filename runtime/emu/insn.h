@@ -115,6 +115,7 @@ struct emu_insn {
     uint8_t type[4];  // enum ptx_type, in order of appearance
     uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
     uint16_t shape[3];                             // m, n, k of mma and wgmma
+    uint32_t multiply_adds;                        // of a warp, of those
     uint32_t target;                               // of a branch
     const struct emu_function *function, *callee;  // that it is in, that it calls
     uint32_t join;  // where lanes that part here meet again, EMU_NO_PC if nowhere

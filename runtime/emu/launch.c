@@ -213,6 +213,8 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     result->stopped = machine.stop;
     result->warp_instructions = machine.steps;
     result->thread_instructions = machine.thread_steps;
+    result->multiply_adds = machine.multiply_adds;
+    result->core_seconds = machine.seconds;
     return 0;
 }
 
