@@ -143,7 +143,7 @@ struct session {
     struct emu_memory *memory;
     uint64_t instructions;
     double seconds, core_seconds;  // on the clock, and of all CPUs together
-    bool ran, stopped;  // the last launch: it was not refused, it ended before its time
+    bool ran, stopped;             // the last launch: it was not refused, it ended before its time
 };
 
 static int say(const char *why) {
