@@ -150,4 +150,11 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
                           const uint32_t *element_strides, int interleave, int swizzle,
                           int l2_promotion, int fill, struct emu_error *error);
 
+// As cuTensorMapEncodeIm2col, likewise; corners for W, H, D.
+int emu_tensor_map_encode_im2col(void *map, int type, uint32_t rank, uint64_t address,
+                                 const uint64_t *dims, const uint64_t *strides, const int *lower,
+                                 const int *upper, uint32_t channels, uint32_t pixels,
+                                 const uint32_t *element_strides, int interleave, int swizzle,
+                                 int l2_promotion, int fill, struct emu_error *error);
+
 #endif

@@ -9,8 +9,9 @@
 #include "tests/emu/vectors/compare.h"
 
 static const struct table *const tables[] = {
-    &int_table,    &bits_table, &compare_table, &float_table, &half_table, &convert_table,
-    &memory_table, &warp_table, &matrix_table,  &wgmma_table, &tma_table,
+    &int_table,     &bits_table,   &compare_table, &float_table,  &half_table,
+    &convert_table, &memory_table, &warp_table,    &matrix_table, &wgmma_table,
+    &tma_table,     &im2col_table, &cluster_table,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
