@@ -17,7 +17,7 @@ static const struct table *const tables[] = {
     &tma_table,     &im2col_table, &cluster_table,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
-enum { GPU_SECONDS = 20, FAULTS_MOST = 20 };  // for one program; of one run
+enum { GPU_SECONDS = 10, FAULTS_MOST = 20 };  // for one program; of one run
 enum { CHILD_DONE, CHILD_WRONG, CHILD_FAULT, CHILD_NO_DEVICE };
 
 struct options {
