@@ -114,9 +114,6 @@ static const struct row wgmma_rows[] = {
                 END),
     EXACTLY(OPERANDS("i", K128, K128) SCALE_D("1")
                 WGMMA("m64n24k256.s32.b1.b1.and.popc +{12i}, ${4i}, db, p") END),
-    // rows of A are the warp's that they give results to: nobody waits for the warp that is late
-    EXACTLY(OPERANDS("K", K128, K128) OWN_ROWS SCALE_D("1")
-                WGMMA("m64n16k16.f32.bf16.bf16 +{8F}, da, db, p, 1, 1, 0, 0") END),
     // a tile's four steps along k: the descriptor starts within an atom
     EXACTLY(OPERANDS("K", K128, K128) SCALE_D("0")
                 WGMMA("m64n16k16.f32.bf16.bf16 +{8F}, da, db, p, 1, 1, 0, "
@@ -129,6 +126,9 @@ static const struct row wgmma_rows[] = {
                            "wgmma.mma_async.sync.aligned.m64n16k16.f32."
                            "bf16.bf16 {r0, r1, r2, r3, r4, r5, r6, r7},"
                            " da, db, p, 1, 1, 0, 0; " END),
+    // rows of A are the warp's that they give results to: nobody waits for the warp that is late
+    EXACTLY(OPERANDS("K", K128, K128) OWN_ROWS SCALE_D("1")
+                WGMMA("m64n16k16.f32.bf16.bf16 +{8F}, da, db, p, 1, 1, 0, 0") END),
 };
 
 const struct table wgmma_table = TABLE(wgmma, 128, 1, 2, true, 0);
