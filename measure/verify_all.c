@@ -187,7 +187,8 @@ static bool takes_gaps(const struct tmg_manifest *manifest) {
     return false;
 }
 
-// True, with a note, for a shape that would keep the emulator busy for minutes: one that the spec fixed.
+// True, with a note, for a shape that would keep the emulator busy for a minute or more: one that
+// the spec fixed.
 static bool too_large(const struct session *session, const struct tmg_manifest *manifest,
                       const struct reference *reference, const int64_t *dims) {
     static const double operations_most = 4e9;

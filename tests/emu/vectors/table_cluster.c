@@ -1,4 +1,4 @@
-// Clusters of four CTAs: shared memory of peers, their mbarriers, stores and copies that count bytes
+// Clusters of four CTAs: peers' shared memory and mbarriers, stores and copies that count bytes
 // there, multicast; PTX ISA 5.1.8, 9.7.9 and 9.7.13. No place has two writers, so all are exact.
 #include "tests/emu/vectors/tma.h"
 
@@ -22,7 +22,7 @@ MAP(slice, UINT32, NONE, 0, 2, .dims = {20, 12}, .strides = {80}, .box = {8, 4},
     " setp.ne.u32 d, 0, 0; DONE_#: selp.u32 =i, 1, 0, d; "
 #define INIT(count)                                             \
     START "@q mbarrier.init.shared.b64 " BAR ", " count "; @q " \
-                                                        "fence.mbarrier_init.release.cluster; "
+          "fence.mbarrier_init.release.cluster; "
 #define EXPECT(bytes) "@q mbarrier.arrive.expect_tx.shared.b64 _, " BAR ", " bytes "; "
 #define FAR_BAR \
     "mov.u32 bar, sm; add.u32 bar, bar, 45056; mapa.shared::cluster.u32 bar, bar, peer; "

@@ -1,4 +1,4 @@
-// What the tables of bulk copies share: rows with a tensor map, a barrier that is armed and awaited.
+// What tables of bulk copies share: rows with a tensor map, a barrier that is armed and awaited.
 // Texts only, as every row is one; a barrier lies at sm+45056, behind all data.
 #pragma once
 
