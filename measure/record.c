@@ -315,7 +315,7 @@ static void explain_elements(const struct pair *pair, struct writer *out) {
             num_value(dtype, &b), (int)digits, b, num_value(dtype, &a), (int)digits, a);
     }
     say(out, "  of %zu elements that were recorded %zu differ", count, differ);
-    say(out, differ ? ", by %.3g units in the last place at most\n" : "\n", farthest);
+    say(out, differ ? ", by at most %.3g units in the last place\n" : "\n", farthest);
     pattern_free(pattern);
 }
 
