@@ -229,9 +229,10 @@ static bool same_shape(const struct shape *a, const struct shape *b) {
            !memcmp(a->numbers, b->numbers, (size_t)a->count * sizeof *a->numbers);
 }
 
-// Whether shapes were asked for and [shape] is none of them.
-static bool not_asked_for(const struct shape_list *list, const struct shape *shape,
+// Whether shapes were asked for and [shape] is none of them, or has gaps between its rows.
+static bool not_asked_for(const struct shape_list *list, const struct shape *shape, int64_t padding,
                           const struct tmg_manifest *manifest) {
+    if (list->count && padding) return true;
     for (size_t i = 0; i < list->count; ++i) {
         if (shape_is_for(&list->shapes[i], manifest) && same_shape(&list->shapes[i], shape)) {
             return false;
@@ -254,7 +255,7 @@ static bool run_recorded_case(struct session *session, tmagen_kernel *kernel,
         shape_dims(list.shapes, reference, manifest, dims, error, sizeof error)) {
         fprintf(stderr, "tmagen: error: %s: %s: %s\n", session->plan->against, text->name, error);
         ++session->ledger->wrong;
-    } else if (!not_asked_for(asked, list.shapes, manifest) &&
+    } else if (!not_asked_for(asked, list.shapes, record_padding(then), manifest) &&
                (asked->count || !too_large(session, manifest, reference, dims))) {
         alive = run_shape(session, kernel, text, dims, record_padding(then), then);
     }
