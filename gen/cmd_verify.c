@@ -27,7 +27,7 @@ enum {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda, cuda:N, emu or emu:N (default: a GPU, else emu)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
-    {"shape", KEY_SHAPE, "MxNxK", 0, "one shape; may be repeated", 0},
+    {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0, "one shape; may be repeated", 0},
     {"small", KEY_SMALL, NULL, 0, "the few small shapes of the emulator, on a GPU too", 0},
     {"record", KEY_RECORD, "FILE", 0, "write what was computed: digests, and some elements", 0},
     {"against", KEY_AGAINST, "FILE", 0,

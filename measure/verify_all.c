@@ -105,7 +105,7 @@ struct keeping {
 static void keep(void *context, const struct ref_problem *problem) {
     struct keeping *keeping = context;
     char shape[sizeof keeping->row->shape];
-    shape_format(problem->reference, problem->manifest, problem->dims, shape, sizeof shape);
+    shape_format(problem->reference, problem->manifest, problem->dims, "", shape, sizeof shape);
     keeping->now = record_case(problem, keeping->row->kernel, shape, keeping->padding);
     if (!keeping->then || !keeping->now) return;
     keeping->equal = record_equal(&keeping->session->against, keeping->then, keeping->now, problem,
@@ -136,7 +136,7 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     const struct verify_plan *plan = session->plan;
     static struct verify_result result;
     struct row row = {.kernel = text->name, .seed = session->seed, .result = &result};
-    shape_format(ref_find(manifest), manifest, dims, row.shape, sizeof row.shape);
+    shape_format(ref_find(manifest), manifest, dims, "", row.shape, sizeof row.shape);
     if (padding) strncat(row.shape, " padded", sizeof row.shape - strlen(row.shape) - 1);
     char name[300];
     snprintf(name, sizeof name, "%s %s", text->name, row.shape);
