@@ -38,15 +38,6 @@ EMU_HANDLER(mov_pred) {
     return EMU_NEXT;
 }
 
-// %is_explicit_cluster, the one special register that is a predicate.
-EMU_HANDLER(mov_pred_special) {
-    const uint32_t *value = emu_r32(warp, insn->op[1]);
-    uint32_t set = 0;
-    EMU_EACH_LANE(lane, mask) set |= (uint32_t)(value[lane] != 0) << lane;
-    emu_set_pred(warp, insn->op[0], mask, set);
-    return EMU_NEXT;
-}
-
 // ---- shifts: the count is 32 bits wide whatever the type ----
 
 #define SHIFT(name, R, T, U, EXPR)                           \
@@ -380,7 +371,6 @@ const struct emu_op emu_ops_bits[] = {
     {"xor.pred", "Ppp", logic_pred, WORD_XOR},
     {"not.pred", "Pp", not_pred, 0},
     {"mov.pred", "Pp", mov_pred, 0},
-    {"mov.pred", "Pi", mov_pred_special, 0},
     {"fns.b32", "Iiii", find_nth_set, 0},
     {"and.b16", "daa", and_32, 0},
     {"and.b32", "daa", and_32, 0},
