@@ -146,7 +146,8 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     struct keeping keeping = {session, &row, padding, then, NULL, false, ""};
     const bool wanted = then || session->record;
     const struct verify_case what = {
-        name, dims, padding, session->seed, plan->runs, wanted ? keep : NULL, &keeping};
+        name,    dims, padding, session->seed, plan->runs, plan->unguarded, wanted ? keep : NULL,
+        &keeping};
     verify_run(session->device, kernel, &what, &result);
     finish_keeping(&keeping, &result);
     row.reports = result.verdict == VERIFY_BROKEN ? tmagen_device_reports(session->device) : "";
