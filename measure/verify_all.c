@@ -94,7 +94,7 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     static struct verify_result result;
     struct row row = {.kernel = text->name, .result = &result};
     row.seed = plan->seed;
-    shape_format(ref_find(manifest), manifest, dims, row.shape, sizeof row.shape);
+    shape_format(ref_find(manifest), manifest, dims, "", row.shape, sizeof row.shape);
     if (padding) strncat(row.shape, " padded", sizeof row.shape - strlen(row.shape) - 1);
     char name[300];
     snprintf(name, sizeof name, "%s %s", text->name, row.shape);

@@ -308,6 +308,24 @@ static int launch(struct emu_state *emu, const struct emu_launch *launch) {
     return status;
 }
 
+// Names the memory behind the parameters after the manifest's tensors, for the reports. A tensor
+// within an allocation of several keeps that one's name.
+static void name_buffers(struct emu_state *emu, const struct emu_kernel *kernel, void **params) {
+    const json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(kernel->names, "params"), i, row) {
+        const char *kind = json_string_value(json_object_get(row, "kind"));
+        const char *name = json_string_value(json_object_get(row, "tensor"));
+        const size_t bytes = emu_entry_param_size(kernel->module, kernel->entry, (int)i);
+        tmagen_address address = 0;
+        if (!kind) continue;
+        if (!strcmp(kind, "workspace")) name = "the workspace";
+        if (bytes == sizeof(struct tmg_tensor_map)) address = emu_tensor_map_address(params[i]);
+        if (bytes == sizeof address) memcpy(&address, params[i], sizeof address);
+        if (name && address) emu_memory_name(emu->memory, address, name);
+    }
+}
+
 static int emu_backend_launch(void *state, void *module, const struct tmg_launch_config *config,
                               void *stream, void **params) {
     struct emu_state *emu = state;
@@ -330,6 +348,7 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
     memcpy(what.cluster, config->cluster, sizeof what.cluster);
     pthread_mutex_lock(&emu->lock);
     what.seed = emu->seed;
+    name_buffers(emu, kernel, params);
     const int status = launch(emu, &what);
     pthread_mutex_unlock(&emu->lock);
     return status;

@@ -54,6 +54,10 @@ static uint64_t delay(struct emu_cluster *cluster) {
     return 1 + (random & 7 ? random >> 8 & 255 : random >> 8 & 4095);  // mostly soon, at times late
 }
 
+static void note_due(struct emu_cluster *cluster, const struct emu_async *op) {
+    if (op->stage != DONE && op->due < cluster->next_due) cluster->next_due = op->due;
+}
+
 void emu_async_start(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
@@ -64,6 +68,17 @@ void emu_async_start(struct emu_async *op) {
     op->due = cluster->machine->steps + delay(cluster);
     op->next = cluster->pending;
     cluster->pending = op;
+    note_due(cluster, op);
+}
+
+bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
+    unsigned count = op->warp->cta->cluster->cta_count;
+
+    op->ctas = ctas & 0xffff;
+    if (op->ctas != 0 && op->ctas >> count == 0) return true;
+    emu_fatal(op->warp, op->insn, EMU_BAD_OPERAND, "multicast to CTAs 0x%x in a cluster of %u",
+              op->ctas, count);
+    return false;
 }
 
 void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
@@ -72,6 +87,8 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                   .time = op->time,
                                   .clock = &op->clock,
                                   .async = op->through_proxy,
+                                  .layout = op->layout,
+                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
                                   .warp = op->warp,
                                   .insn = op->insn,
                                   .what = op->what};
@@ -99,6 +116,7 @@ static void advance(struct emu_cluster *cluster, struct emu_async **link) {
     if (op->stage == stage)  // run() may postpone itself by stepping back
         op->stage++;
     op->due = cluster->machine->steps + delay(cluster);
+    note_due(cluster, op);
     emu_changed(cluster);
     if (op->stage == DONE && !op->in_bulk_group && !op->in_copy_group) {
         *link = op->next;
@@ -110,6 +128,8 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle) {
     struct emu_async **first = NULL;
     bool any = false;
 
+    if (!all_idle && cluster->next_due > cluster->machine->steps) return false;
+    cluster->next_due = UINT64_MAX;
     for (struct emu_async **link = &cluster->pending; *link != NULL && !cluster->machine->stop;) {
         struct emu_async *op = *link;
         if (op->stage != DONE && op->due <= cluster->machine->steps) {
@@ -117,6 +137,7 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle) {
             any = true;
             if (*link != op) continue;
         }
+        note_due(cluster, op);
         if (op->stage != DONE && (first == NULL || op->due < (*first)->due)) first = link;
         link = &op->next;
     }
@@ -156,13 +177,14 @@ bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uin
 
 void emu_async_check_end(struct emu_warp *warp) {
     for (struct emu_async *op = warp->cta->cluster->pending; op != NULL; op = op->next) {
-        bool here = op->cta == warp->cta || (op->ctas >> warp->cta->rank & 1);
-        bool reads_here = op->in_bulk_group && op->stage == READING;
-        if (op->stage == DONE || !here || !op->through_proxy || (op->in_bulk_group && !reads_here))
-            continue;
+        bool source = op->in_bulk_group || op->from_shared, here = op->cta == warp->cta;
+        bool reads = source && here && op->stage == READING;
+        bool writes = op->ctas ? op->ctas >> warp->cta->rank & 1 : here && !source;
+        bool cp_async = !op->through_proxy && op->barrier == 0;  // the CTA's own, nobody else's
+        if (op->stage == DONE || cp_async || !(reads || writes)) continue;
         emu_report(op->warp, op->insn, EMU_PEER_EXITED,
                    "the CTA exits while this %s still %s its shared memory", op->what,
-                   reads_here ? "reads" : "writes");
+                   reads ? "reads" : "writes");
     }
 }
 

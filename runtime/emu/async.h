@@ -30,7 +30,9 @@ struct emu_async {
     struct emu_cta *cta;    // whose shared memory
     uint32_t shared;        // offset in it
     uint32_t barrier;       // mbarrier that gets complete_tx, 0 = none
-    uint32_t ctas;          // multicast mask by rank
+    uint32_t ctas;          // by rank, those that it writes to: a multicast, a peer; 0: [cta]
+    bool from_shared;       // it reads shared memory of [cta], though no bulk group waits for it
+    uint8_t layout;         // of what it touches in shared memory, see struct emu_toucher
     int aux;
     void *extra;  // owned by [free]
 };
@@ -43,6 +45,8 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
                                 const char *what);
 // Puts it in flight; it is the scheduler's from here.
 void emu_async_start(struct emu_async *op);
+// Sets the CTAs of a multicast; false after a report of those that do not exist.
+bool emu_async_multicast(struct emu_async *op, uint32_t ctas);
 // Touches shared memory as this operation.
 void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
                      enum emu_use use);

@@ -131,7 +131,7 @@ static void start_warp(struct emu_warp *warp) {
 
     warp->live = warp->started = threads >= EMU_LANES ? UINT32_MAX : (1u << threads) - 1;
     warp->preds[0] = UINT32_MAX;
-    warp->clock.seen[warp->agent] = warp->clock.async[warp->agent] = 1;
+    warp->clock.seen[warp->agent] = 1;
     fill_constants(warp, true);
     warp->splits[0] = (struct emu_split){.pc = program->functions->first_pc, .mask = warp->live};
     warp->split_count = 1;

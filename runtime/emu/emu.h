@@ -42,6 +42,9 @@ struct emu_memory *emu_memory_new(void);
 void emu_memory_delete(struct emu_memory *memory);
 // An address aligned to 256, or 0 when there is no memory. [name] (may be NULL) is for reports.
 uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *name);
+// Calls the allocation [name] in reports from here on. 0, or -1 without memory or when [address]
+// isn't what emu_memory_alloc returned.
+int emu_memory_name(struct emu_memory *memory, uint64_t address, const char *name);
 // 0, or -1 when [address] isn't what emu_memory_alloc returned.
 int emu_memory_free(struct emu_memory *memory, uint64_t address);
 // 0, or -1 when the range isn't inside one allocation. Written bytes count as initialised.
@@ -157,5 +160,7 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
                           const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
                           const uint32_t *element_strides, int interleave, int swizzle,
                           int l2_promotion, int fill, struct emu_error *error);
+// The tensor's address in [map]; 0 where the bytes are no tensor map.
+uint64_t emu_tensor_map_address(const void *map);
 
 #endif

@@ -42,8 +42,8 @@ static void order(struct emu_warp *warp, const struct emu_insn *insn, uint64_t k
     bool acquires = insn->sem == SEM_ACQUIRE || insn->sem == SEM_ACQ_REL;
     bool releases = insn->sem == SEM_RELEASE || insn->sem == SEM_ACQ_REL;
 
-    emu_sync_acquire(warp, key, acquires);
-    emu_sync_release(warp, key, releases);
+    emu_sync_acquire(warp, insn, key, acquires);
+    emu_sync_release(warp, insn, key, releases);
 }
 
 static uint8_t *locate(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
@@ -198,12 +198,6 @@ EMU_HANDLER(fence_async) {
     return EMU_NEXT;
 }
 
-// fence.mbarrier_init: a release fence for what init wrote, in both proxies.
-EMU_HANDLER(fence_init) {
-    fence_async(warp, insn, mask);
-    return fence(warp, insn, mask);
-}
-
 EMU_HANDLER(no_fence) {
     (void)warp;
     (void)insn;
@@ -238,7 +232,7 @@ const struct emu_op emu_ops_fence[] = {
     {"fence.proxy.async::generic.SEM.sync_restrict::shared::cluster.SCOPE", "", fence_async, 0},
     {"fence.proxy.alias", "", no_fence, 0},
     {"membar.proxy.alias", "", no_fence, 0},
-    {"fence.mbarrier_init.release.cluster", "", fence_init, 0},
+    {"fence.mbarrier_init.release.cluster", "", fence, 0},
     {"fence.proxy.tensormap::generic.release.SCOPE", "", no_fence, 0},
     {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", no_fence, 0},
     {NULL, NULL, NULL, 0},

@@ -23,8 +23,9 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
         return NULL;
     }
     uint64_t offset = address - found->base;
-    struct emu_touch_global by = {op->warp, op->insn, op->what, found,
-                                  offset,   bytes,    use,      use == EMU_ATOMIC};
+    struct emu_touch_global by = {
+        op->warp, op->insn, op->what, found,
+        offset,   bytes,    use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
     if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
     return found->data + offset;
 }
@@ -45,7 +46,13 @@ static void run_load(struct emu_async *op, int stage) {
     }
     if (op->ctas == 0) complete_in(op, op->cta);
     for (unsigned rank = 0; rank < cluster->cta_count; rank++)
-        if (op->ctas >> rank & 1) complete_in(op, &cluster->ctas[rank]);
+        if (op->ctas >> rank & 1) {
+            if (cluster->ctas[rank].live_warps == 0)
+                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
+            else
+                complete_in(op, &cluster->ctas[rank]);
+        }
 }
 
 static void reduce_bytes(struct emu_async *op, uint8_t *to) {
@@ -163,13 +170,16 @@ static bool start_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
         if (!shared_range(warp, insn, from, bytes, &source_cta, &op->shared)) return false;
         op->cta = source_cta;
         op->destination = other | (uint64_t)cta->rank << EMU_RANK_SHIFT;
+        op->ctas = 1u << cta->rank;
+        op->from_shared = true;
     }
     if (kind != BULK_STORE) {
         if (!emu_shared_address(warp, insn, emu_address(warp, insn, 5, lane), &barrier_cta,
                                 &barrier))
             return false;
         op->barrier = barrier;
-        if (insn->flags & F_MULTICAST) op->ctas = emu_r32(warp, insn->op[7])[lane] & 0xffff;
+        if (insn->flags & F_MULTICAST)
+            return emu_async_multicast(op, emu_r32(warp, insn->op[7])[lane]);
     }
     return true;
 }

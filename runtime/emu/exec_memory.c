@@ -49,7 +49,7 @@ EMU_HANDLER(load) {
         if (from == NULL) return EMU_NEXT;
         load_lane(warp, list, lane, from, type);
         if (insn->sem != SEM_WEAK)
-            emu_sync_acquire(warp, sync_key(warp, insn, address), insn->sem == SEM_ACQUIRE);
+            emu_sync_acquire(warp, insn, sync_key(warp, insn, address), insn->sem == SEM_ACQUIRE);
     }
     return insn->sem != SEM_WEAK ? EMU_YIELD : EMU_NEXT;  // it may be polling
 }
@@ -74,7 +74,7 @@ EMU_HANDLER(store) {
     EMU_EACH_LANE(lane, mask) {
         uint64_t address = emu_address(warp, insn, 0, lane);
         if (insn->sem != SEM_WEAK)
-            emu_sync_release(warp, sync_key(warp, insn, address), insn->sem == SEM_RELEASE);
+            emu_sync_release(warp, insn, sync_key(warp, insn, address), insn->sem == SEM_RELEASE);
         uint8_t *to = emu_access(warp, insn, lane, address, size * list[0], EMU_WRITE);
         if (to == NULL) return EMU_NEXT;
         store_lane(warp, list, lane, to, size);

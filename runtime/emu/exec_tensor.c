@@ -23,19 +23,34 @@ struct box {
 
 static void free_box(struct emu_async *op) { free(op->extra); }
 
+// Names the buffer that the map is over: the map says more than that buffer has.
+static void report_bounds(struct emu_async *op, const struct tmg_tma_run *run) {
+    const struct box *box = op->extra;
+    const struct emu_allocation *meant =
+        emu_memory_find(emu_machine(op->warp)->memory, box->map.address);
+
+    if (meant == NULL)
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s by a tensor map over 0x%llx, which is in no buffer", op->what,
+                  (unsigned long long)box->map.address);
+    else
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %u bytes at offset %lld of %s, which has %zu bytes", op->what, run->bytes,
+                  (long long)(run->global - meant->base), meant->name, meant->bytes);
+}
+
 // The bytes of one run in global memory; NULL after a report.
 static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
 
     if (found == NULL || run->bytes > found->bytes - (run->global - found->base)) {
-        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
-                  "%s touches 0x%llx, outside of every buffer", op->what,
-                  (unsigned long long)run->global);
+        report_bounds(op, run);
         return NULL;
     }
     uint64_t offset = run->global - found->base;
-    struct emu_touch_global by = {op->warp, op->insn,   op->what, found,
-                                  offset,   run->bytes, use,      use == EMU_ATOMIC};
+    struct emu_touch_global by = {
+        op->warp, op->insn,   op->what, found,
+        offset,   run->bytes, use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
     if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
     return found->data + offset;
 }
@@ -95,12 +110,11 @@ static void run_load(struct emu_async *op, int stage) {
     if (op->ctas == 0) load_into(op, op->cta);
     for (unsigned rank = 0; rank < cluster->cta_count; rank++)
         if (op->ctas >> rank & 1) {
-            if (cluster->ctas[rank].live_warps == 0) {
-                emu_fatal(op->warp, op->insn, EMU_PEER_EXITED,
-                          "%s multicasts to CTA rank %u, which has exited", op->what, rank);
-                return;
-            }
-            load_into(op, &cluster->ctas[rank]);
+            if (cluster->ctas[rank].live_warps == 0)
+                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
+            else
+                load_into(op, &cluster->ctas[rank]);
         }
 }
 
@@ -110,7 +124,7 @@ static void run_store(struct emu_async *op, int stage) {
     box->cta = op->cta;
     box->use = EMU_READ;
     if (stage == 0)
-        tmg_tma_each_shared(&box->map, op->shared, save_range, box);
+        tmg_tma_each_stored(&box->map, &box->request, save_range, box);
     else
         tmg_tma_each(&box->map, &box->request, store_run, box);
 }
@@ -138,9 +152,16 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
                   (unsigned long long)address);
         return false;
     }
-    if (tmg_tensor_map_read(bytes, map) != 0 || tmg_tensor_map_check(map, why) != 0) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "the bytes at 0x%llx are no valid tensor map",
+    if (tmg_tensor_map_read(bytes, map) != 0) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND,
+                  "the 128 bytes at 0x%llx are no tensor map: never encoded, or overwritten",
                   (unsigned long long)address);
+        return false;
+    }
+    if (tmg_tensor_map_check(map, why) != 0) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "the tensor map at 0x%llx is not a legal one%s: %s",
+                  (unsigned long long)address,
+                  map->built ? " (of zeros, by tensormap.replace; is a field missing?)" : "", why);
         return false;
     }
     const char *unsupported = tmg_tma_unsupported(map);
@@ -185,6 +206,12 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
 
     if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
     return status;
+}
+
+uint64_t emu_tensor_map_address(const void *map) {
+    struct tmg_tensor_map read;
+
+    return tmg_tensor_map_read(map, &read) ? 0 : read.address;
 }
 
 // The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
@@ -239,6 +266,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
         return NULL;
     op->cta = cta;
     op->shared = offset;
+    op->layout = (uint8_t)(1 + box->map.swizzle);
     box->request = (struct tmg_tma_request){box->coordinates, NULL, offset};
     return op;
 }
@@ -264,8 +292,9 @@ EMU_HANDLER(load) {
                 box->offsets[i] = (uint16_t)emu_get(warp, list[1 + i], lane);
             box->request.offsets = box->offsets;
         }
-        if (insn->flags & F_MULTICAST)
-            op->ctas = emu_r32(warp, insn->op[offsets ? 7 : 6])[lane] & 0xffff;
+        if ((insn->flags & F_MULTICAST) &&
+            !emu_async_multicast(op, emu_r32(warp, insn->op[offsets ? 7 : 6])[lane]))
+            return EMU_NEXT;
     }
     emu_tick(warp);
     return EMU_NEXT;

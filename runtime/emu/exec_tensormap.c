@@ -25,6 +25,7 @@ enum { HAS_ORDINAL = 1 << 8 };
 
 EMU_HANDLER(replace) {
     unsigned field = insn->row->aux & 0xff, at = insn->row->aux & HAS_ORDINAL ? 3 : 2;
+    uint32_t value = insn->op[at] | (insn->row->operands[at - 1] == 'j' ? EMU_WIDE : 0);
     uint8_t copy[TMG_TENSOR_MAP_BYTES];
     char why[TMG_TENSOR_WHY];
 
@@ -35,7 +36,7 @@ EMU_HANDLER(replace) {
         if (map == NULL) return EMU_NEXT;
         memcpy(copy, map, sizeof copy);
         if (tmg_tensor_map_replace(copy, (enum tmg_tensor_field)field, ordinal,
-                                   emu_get(warp, insn->op[at], lane), why) != 0) {
+                                   emu_get(warp, value, lane), why) != 0) {
             emu_fatal(warp, insn, EMU_BAD_OPERAND, "tensormap.replace: %s", why);
             return EMU_NEXT;
         }

@@ -284,18 +284,49 @@ static int touch(void *context, uint32_t address, uint32_t bytes) {
     return 0;
 }
 
+// What all four warps know: the least that any of them has seen.
+static int common_clock(struct emu_warp *first, struct emu_clock *common) {
+    uint32_t count = first->cta->cluster->agent_count;
+
+    if (emu_clock_new(first->cta->cluster, common)) return -1;
+    emu_clock_copy(first->cta->cluster, common, &first->clock);
+    for (int w = 1; w < 4; w++) {
+        const struct emu_clock *other = &first[w].clock;
+        for (uint32_t i = 0; i < count; i++) {
+            if (other->seen[i] < common->seen[i]) common->seen[i] = other->seen[i];
+            if (other->async[i] < common->async[i]) common->async[i] = other->async[i];
+        }
+    }
+    return 0;
+}
+
+// Each warp reads its own rows of A, as FlashAttention-3 relies on; B is read for all four, so each
+// of them must know that it is there.
 static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
-    struct reader reader = {
-        warp->cta,
-        {.clock = &warp->clock, .async = true, .warp = warp, .insn = insn, .what = "wgmma"}};
+    struct emu_warp *first = warp - (warp->index & 3);
+    struct reader reader = {warp->cta, {.async = true, .insn = insn, .what = "wgmma"}};
     struct tmg_footprint footprint;
+    struct emu_clock common;
 
     group_agent(warp, &reader.toucher.agent, &reader.toucher.time);
+    for (int w = 0; w < 4 && !op->a_in_registers; w++) {
+        memset(&footprint, 0, sizeof footprint);
+        tmg_wgmma_footprint_a(op, w, a, &footprint);
+        reader.toucher.warp = first + w;
+        reader.toucher.clock = &first[w].clock;
+        reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(a).swizzle);
+        tmg_footprint_each(&footprint, touch, &reader);
+    }
+    if (common_clock(first, &common)) return;
     memset(&footprint, 0, sizeof footprint);
-    if (!op->a_in_registers) tmg_wgmma_footprint(op, 0, a, &footprint);
-    tmg_wgmma_footprint(op, 1, b, &footprint);
+    tmg_wgmma_footprint_b(op, b, &footprint);
+    reader.toucher.warp = warp;
+    reader.toucher.group = first;
+    reader.toucher.clock = &common;
+    reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(b).swizzle);
     tmg_footprint_each(&footprint, touch, &reader);
+    emu_clock_free(&common);
 }
 
 static void mark_registers(struct emu_warp *warp, const struct emu_insn *insn,

@@ -171,6 +171,7 @@ struct emu_cluster {
     unsigned cta_count, live_ctas;
     struct emu_named_barrier barrier;
     struct emu_async *pending;  // in flight
+    uint64_t next_due;          // before that step nothing of it goes on
     uint64_t changes;           // grows with every event that someone may wait for
     uint64_t last_change;       // step of the machine when it last grew
     uint32_t agent_count, agent_capacity;
@@ -296,9 +297,11 @@ void emu_refresh_clocks(struct emu_warp *warp);
 // ---- sync.c: words of memory that serve as flags ----
 
 // Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word.
-void emu_sync_release(struct emu_warp *warp, uint64_t key, bool release);
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool release);
 // Learns what was published there; relaxed: only with the next fence.
-void emu_sync_acquire(struct emu_warp *warp, uint64_t key, bool acquire);
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool acquire);
 void emu_syncs_free(struct emu_cluster *cluster);
 
 // ---- report.c ----
@@ -337,6 +340,22 @@ void emu_order_fence(struct emu_cluster *cluster);
 
 enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
 
+// How an access bears one of another agent at the same time, see emu_may_meet.
+enum emu_strength {
+    EMU_WEAK,
+    EMU_GUESS,  // a plain load of 1 to 8 bytes, which no hardware tears
+    EMU_STRONG,
+    EMU_UPDATE  // an atomic that looks at what it finds: cas, min, max, and, or
+};
+
+// May the two meet without order? Relaxed and stronger accesses may (PTX ISA 8.4). A guess meets an
+// update in sound programs too: "if (x > *most) atomicMax(most, x)", or the first value of a loop
+// around atomicCAS, can only be out of date. It may not meet a sum that others still add to.
+static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
+    return (a >= EMU_STRONG && b >= EMU_STRONG) || (a == EMU_GUESS && b == EMU_UPDATE) ||
+           (a == EMU_UPDATE && b == EMU_GUESS);
+}
+
 // An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
 struct emu_touch_global {
     struct emu_warp *warp;
@@ -346,7 +365,7 @@ struct emu_touch_global {
     uint64_t offset;
     size_t bytes;
     enum emu_use use;
-    bool strong;
+    enum emu_strength strength;
 };
 void emu_order_touch(const struct emu_touch_global *by);
 
@@ -358,7 +377,8 @@ void emu_global_touch(const struct emu_touch_global *by);
 // shared bytes.
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     uint64_t address, uint32_t bytes, enum emu_use use);
-// The shared window address of a .shared or generic address, false after a report.
+// The shared window address of a .shared or generic address, false after a fatal report. Where that
+// CTA has exited this is reported, and goes on: its memory is kept until the cluster ends.
 bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
                         struct emu_cta **cta, uint32_t *offset);
 // Base + offset of memory operand entries [at] and [at+1].
@@ -390,9 +410,11 @@ static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agen
 struct emu_toucher {
     uint32_t agent, time;
     const struct emu_clock *clock;
-    bool async;             // through the async proxy
-    bool strong;            // an atomic or volatile access: no race with its like
+    bool async;  // through the async proxy
+    enum emu_strength strength;
+    uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
     struct emu_warp *warp;  // for reports: who, or who issued it
+    struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
     const struct emu_insn *insn;
     const char *what; /* "TMA load", ... for reports; NULL: a warp's own access */
 };

@@ -83,12 +83,11 @@ void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint
                                  uint32_t bytes) {
     struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
 
-    if (barrier == NULL) {
+    if (barrier == NULL)
         emu_fatal(op->warp, op->insn, EMU_BARRIER_MISUSE,
                   "%s completes at 0x%x in CTA rank %u, where there is no mbarrier", op->what,
                   offset, cta->rank);
-        return;
-    }
+    if (barrier == NULL || cta->live_warps == 0) return;  // its exit has been reported
     emu_clock_join(cta->cluster, &barrier->clock, &op->clock);
     barrier->last = op->warp;
     barrier->last_insn = op->insn;
@@ -127,6 +126,7 @@ static struct emu_mbarrier *find(struct emu_warp *warp, const struct emu_insn *i
 
     if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
     struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
+    if (barrier == NULL && cta->live_warps == 0) return NULL;  // reported
     if (barrier == NULL) {
         emu_fatal(warp, insn, EMU_BARRIER_MISUSE,
                   "there is no mbarrier at 0x%x of CTA rank %u (%s)", offset, cta->rank,
@@ -221,6 +221,7 @@ EMU_HANDLER(arrive_insn) {
     EMU_EACH_LANE(lane, mask) {
         struct emu_mbarrier *barrier = find(warp, insn, at, lane);
         if (barrier == NULL) return EMU_NEXT;
+        if (barrier->cta->live_warps == 0) continue;  // reported; the arrival is lost
         uint32_t number = operand == EMU_NO_PC ? 1 : emu_r32(warp, operand)[lane];
         uint32_t arrivals = aux & ARRIVE_EXPECT ? 1 : number;
         uint64_t token = barrier->phase | (uint64_t)barrier->pending << 32;
@@ -243,8 +244,9 @@ EMU_HANDLER(change_bytes) {
     EMU_EACH_LANE(lane, mask) {
         struct emu_mbarrier *barrier = find(warp, insn, 0, lane);
         int64_t bytes = emu_r32(warp, insn->op[2])[lane];
-        if (barrier == NULL || !add_bytes(barrier, warp, insn, insn->row->aux * bytes))
-            return EMU_NEXT;
+        if (barrier == NULL) return EMU_NEXT;
+        if (barrier->cta->live_warps == 0) continue;
+        if (!add_bytes(barrier, warp, insn, insn->row->aux * bytes)) return EMU_NEXT;
         if (insn->row->aux < 0) end_phase_if_done(barrier);
     }
     return EMU_NEXT;

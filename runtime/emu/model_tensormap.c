@@ -168,7 +168,7 @@ int tmg_tensor_map_check(const struct tmg_tensor_map *map, char *why) {
 // What the 128 bytes hold; fields as wide as tensormap.replace can make them.
 struct encoded {
     char magic[4];
-    uint8_t im2col, type, rank, interleave, swizzle, l2_promotion, fill, unused;
+    uint8_t im2col, type, rank, interleave, swizzle, l2_promotion, fill, built;
     uint16_t channels, pixels;
     uint64_t address, strides[TMG_TENSOR_RANK - 1], dims[TMG_TENSOR_RANK];
     int16_t lower[3], upper[3];
@@ -186,6 +186,7 @@ void tmg_tensor_map_write(void *bytes, const struct tmg_tensor_map *map) {
                           .swizzle = (uint8_t)map->swizzle,
                           .l2_promotion = (uint8_t)map->l2_promotion,
                           .fill = (uint8_t)map->fill,
+                          .built = map->built,
                           .channels = (uint16_t)map->channels,
                           .pixels = (uint16_t)map->pixels,
                           .address = map->address};
@@ -214,6 +215,7 @@ int tmg_tensor_map_read(const void *bytes, struct tmg_tensor_map *map) {
                                    .swizzle = in.swizzle,
                                    .l2_promotion = in.l2_promotion,
                                    .fill = in.fill,
+                                   .built = in.built != 0,
                                    .channels = in.channels,
                                    .pixels = in.pixels,
                                    .address = in.address};
@@ -324,10 +326,19 @@ static void set_field(struct tmg_tensor_map *map, enum tmg_tensor_field field, u
     }
 }
 
+// The map to change; Triton's kernels begin with zeros and give every field.
+static int read_or_begin(const void *bytes, struct tmg_tensor_map *map) {
+    static const uint8_t zeros[TMG_TENSOR_MAP_BYTES];
+    if (memcmp(bytes, zeros, sizeof zeros)) return tmg_tensor_map_read(bytes, map);
+    *map = (struct tmg_tensor_map){.built = true};
+    return 0;
+}
+
 int tmg_tensor_map_replace(void *bytes, enum tmg_tensor_field field, uint32_t ordinal,
                            uint64_t value, char *why) {
     struct tmg_tensor_map map;
-    if (tmg_tensor_map_read(bytes, &map)) return refuse(why, "there is no tensor map");
+    if (read_or_begin(bytes, &map))
+        return refuse(why, "there is no tensor map, nor 128 zeros to begin one with");
     if (map.im2col) return refuse(why, "the tensor map is im2col, tensormap.replace wants .tile");
     const struct field *info = &fields[field];
     if (ordinal >= info->ordinals) {

@@ -45,6 +45,7 @@ enum tmg_fill { TMG_FILL_ZERO, TMG_FILL_NAN };
 // im2col: [lower] and [upper] are the corners for W, H, D; [box] is not used.
 struct tmg_tensor_map {
     bool im2col;
+    bool built;  // by tensormap.replace out of zeros: a field that nobody gave is zero
     int type, rank, interleave, swizzle, l2_promotion, fill;  // the enums above, unchecked
     uint64_t address;
     uint64_t dims[TMG_TENSOR_RANK], strides[TMG_TENSOR_RANK - 1];
@@ -92,8 +93,9 @@ enum tmg_tensor_field {
     TMG_FIELD_FILL_MODE
 };
 
-// tensormap.replace.tile on 128 bytes in memory. [ordinal] counts dimensions where the field has
-// one. 0, or -1 and [why] (no map there, ordinal or value that PTX does not have).
+// tensormap.replace.tile on 128 bytes in memory: a map, or zeros, which are one without fields.
+// [ordinal] counts dimensions where the field has one. 0, or -1 and [why] (no map there, ordinal or
+// value that PTX does not have).
 int tmg_tensor_map_replace(void *bytes, enum tmg_tensor_field field, uint32_t ordinal,
                            uint64_t value, char *why);
 

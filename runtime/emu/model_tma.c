@@ -155,6 +155,43 @@ int tmg_tma_each_shared(const struct tmg_tensor_map *map, uint32_t shared,
     return stop;
 }
 
+struct stored {
+    const struct tmg_tensor_map *map;
+    tmg_tma_visit_shared *visit;
+    void *context;
+};
+
+static int visit_stored(void *context, const struct tmg_tma_run *run) {
+    const struct stored *stored = context;
+    const struct tmg_tensor_map *map = stored->map;
+    for (uint32_t done = 0; done < run->bytes && !run->outside;) {
+        uint32_t at = run->shared + done, bytes = together(map, at);
+        if (bytes > run->bytes - done) bytes = run->bytes - done;
+        int stop = stored->visit(stored->context,
+                                 tmg_swizzle_address((enum tmg_swizzle)map->swizzle, at), bytes);
+        if (stop) return stop;
+        done += bytes;
+    }
+    return 0;
+}
+
+// Is every element of the box one of the tensor's?
+static bool is_whole(const struct tmg_tensor_map *map, const struct tmg_tma_request *request) {
+    for (int i = 0; i < map->rank && !map->im2col; ++i) {
+        int64_t first = request->coordinates[i], step = i ? map->element_strides[i] : 1;
+        if (is_outside(map, i, first) || is_outside(map, i, first + step * (taken(map, i) - 1)))
+            return false;
+    }
+    return !map->im2col;
+}
+
+int tmg_tma_each_stored(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+                        tmg_tma_visit_shared *visit, void *context) {
+    if (is_whole(map, request)) return tmg_tma_each_shared(map, request->shared, visit, context);
+    struct stored stored = {map, visit, context};
+    return tmg_tma_each(map, request, visit_stored, &stored);
+}
+
 // Copies between a run's swizzled bytes and a linear buffer.
 static void scatter(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
                     const uint8_t *linear, uint8_t *smem) {

@@ -45,6 +45,10 @@ int tmg_tma_each(const struct tmg_tensor_map *map, const struct tmg_tma_request 
 int tmg_tma_each_shared(const struct tmg_tensor_map *map, uint32_t shared,
                         tmg_tma_visit_shared *visit, void *context);
 
+// The same for those elements alone that lie in the tensor: what a store reads.
+int tmg_tma_each_stored(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+                        tmg_tma_visit_shared *visit, void *context);
+
 // Brings one run to shared memory: [global] points at its bytes (not read when outside), [smem] at
 // the window's address 0. Applies fill, the type's rounding and the swizzle.
 void tmg_tma_load_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,

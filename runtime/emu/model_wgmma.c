@@ -306,17 +306,28 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
     return NULL;
 }
 
-void tmg_wgmma_footprint(const struct tmg_wgmma *op, int operand, uint64_t descriptor,
-                         struct tmg_footprint *footprint) {
+// Marks rows [first, end) of an operand.
+static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t first, uint32_t end,
+                      struct tmg_footprint *footprint) {
     struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
-    bool mn_major = operand == 0 ? op->transpose_a : op->transpose_b;
-    struct extent extent = operand_extent(operand == 0 ? ROWS_A : (uint32_t)op->n, mn_major);
-    for (uint32_t line = 0; line < extent.lines; ++line) {
-        for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
+    struct extent from = operand_extent(first, mn_major), to = operand_extent(end, mn_major);
+    for (uint32_t line = mn_major ? 0 : from.lines; line < to.lines; ++line) {
+        for (uint32_t piece = mn_major ? from.pieces : 0; piece < to.pieces; ++piece) {
             uint32_t granule = piece_address(&decoded, mn_major, line, piece) / PIECE;
             footprint->granules[granule / 64] |= UINT64_C(1) << granule % 64;
         }
     }
+}
+
+void tmg_wgmma_footprint_a(const struct tmg_wgmma *op, int warp, uint64_t descriptor,
+                           struct tmg_footprint *footprint) {
+    uint32_t first = (uint32_t)warp * ROWS_A / 4;
+    mark_rows(descriptor, op->transpose_a, first, first + ROWS_A / 4, footprint);
+}
+
+void tmg_wgmma_footprint_b(const struct tmg_wgmma *op, uint64_t descriptor,
+                           struct tmg_footprint *footprint) {
+    mark_rows(descriptor, op->transpose_b, 0, (uint32_t)op->n, footprint);
 }
 
 int tmg_footprint_each(const struct tmg_footprint *footprint,

@@ -60,9 +60,13 @@ struct tmg_footprint {
     uint64_t granules[256];
 };
 
-// Adds what [op] reads through [descriptor] as operand A ([operand] 0) or B (1) to [footprint].
-void tmg_wgmma_footprint(const struct tmg_wgmma *op, int operand, uint64_t descriptor,
-                         struct tmg_footprint *footprint);
+// Adds the rows of A that warp [warp] (0..3) reads through [descriptor] to [footprint]: the same 16
+// as of D and of A in registers.
+void tmg_wgmma_footprint_a(const struct tmg_wgmma *op, int warp, uint64_t descriptor,
+                           struct tmg_footprint *footprint);
+// Adds B, which all four warps read.
+void tmg_wgmma_footprint_b(const struct tmg_wgmma *op, uint64_t descriptor,
+                           struct tmg_footprint *footprint);
 
 // Calls [visit] for each maximal run of granules, in rising order; a non-zero result stops it and
 // is returned.

@@ -11,8 +11,8 @@ enum { CLUSTERS_MAX = 4096, BUCKETS = 256, PAGE = 4096, WORD = 4 };
 struct touch {
     uint32_t time;  // of the cluster; 0: nobody
     uint16_t cluster;
-    uint8_t bytes;  // a bit each, of the word
-    bool strong;
+    uint8_t bytes;     // a bit each, of the word
+    uint8_t strength;  // of enum emu_strength
     const struct emu_insn *insn;
 };
 
@@ -164,7 +164,8 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
 static bool ordered(const struct emu_cluster *cluster, const struct touch *before,
                     const struct touch *now) {
     return before->time == 0 || before->cluster == now->cluster || !(before->bytes & now->bytes) ||
-           (before->strong && now->strong) || cluster->known[before->cluster] >= before->time;
+           emu_may_meet(before->strength, now->strength) ||
+           cluster->known[before->cluster] >= before->time;
 }
 
 static void touch_cell(const struct emu_touch_global *by, struct cell *cell, struct touch now) {
@@ -182,7 +183,7 @@ void emu_order_touch(const struct emu_touch_global *by) {
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     uint64_t at = by->offset, end = by->offset + by->bytes;
     struct touch now = {
-        .cluster = (uint16_t)cluster->number, .strong = by->strong, .insn = by->insn};
+        .cluster = (uint16_t)cluster->number, .strength = (uint8_t)by->strength, .insn = by->insn};
 
     if (cluster->known == NULL) return;
     now.time = cluster->known[cluster->number];

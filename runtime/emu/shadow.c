@@ -1,6 +1,7 @@
 // Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
-// written. Pages keep cells of 16 bytes and are split to 4 or 1 where a smaller access comes.
+// written. Pages keep cells of 16 bytes and are split to 4, 2 or 1 where a smaller access comes.
 #include "runtime/emu/machine.h"
+#include "runtime/emu/model_swizzle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@ enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5 };
 struct touch {
     uint32_t time;
     uint16_t agent;
-    uint8_t strong, async;
+    uint8_t strength;
+    uint8_t async : 1, layout : 7;  // as a toucher's
     const struct emu_insn *insn;
 };
 
@@ -133,10 +135,22 @@ static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t s
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-static const char *toucher_name(const struct emu_toucher *toucher, char *text, size_t size) {
+// Of several warps that touch together, the first that has not heard of [before].
+static const struct emu_warp *unaware(const struct emu_toucher *toucher,
+                                      const struct touch *before) {
+    for (int w = 0; toucher->group != NULL && w < 4; w++) {
+        const struct emu_clock *clock = &toucher->group[w].clock;
+        const uint32_t *view = toucher->async ? clock->async : clock->seen;
+        if (view[before->agent] < before->time) return &toucher->group[w];
+    }
+    return toucher->warp;
+}
+
+static const char *toucher_name(const struct emu_toucher *toucher, const struct touch *before,
+                                char *text, size_t size) {
     char warp[64];
 
-    emu_warp_text(toucher->warp, warp, sizeof warp);
+    emu_warp_text(unaware(toucher, before), warp, sizeof warp);
     if (toucher->what == NULL)
         snprintf(text, size, "%s", warp);
     else
@@ -164,7 +178,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
     char who[128], other[128], where[300];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
 
-    toucher_name(toucher, who, sizeof who);
+    toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
     emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
     if (fence_missing)
@@ -180,7 +194,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
 }
 
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
-    return touch->strong && toucher->strong;
+    return emu_may_meet(touch->strength, toucher->strength);
 }
 
 // Is the earlier write visible to [toucher]?
@@ -236,17 +250,62 @@ static void note_write(struct cell *cell, struct touch touch) {
     if (cell->others != NULL) cell->others->count = 0;
 }
 
+// The swizzle of what was written is that of who reads it, where both have one.
+static void check_layout(uint32_t offset, const struct touch *write,
+                         const struct emu_toucher *toucher) {
+    char where[300];
+
+    if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout) return;
+    emu_report(
+        toucher->warp, toucher->insn, EMU_BAD_OPERAND,
+        "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
+        "  written at %s",
+        toucher->what, offset, tmg_swizzle_rules[toucher->layout - 1].name,
+        tmg_swizzle_rules[write->layout - 1].name,
+        emu_place_text(toucher->warp->cta->cluster->machine, write->insn, where, sizeof where));
+}
+
+static const struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
+    const struct block *block = cta->shadow->pages[offset / PAGE];
+
+    return block == NULL ? NULL : &block->cells[(offset % PAGE) >> block->shift];
+}
+
+// Nobody wrote what is read at [offset]. Where a box with the reader's swizzle begins close behind,
+// not at a multiple of the swizzle's period, the box is in the wrong place: the reader counts from
+// such a multiple.
+static void report_unwritten(struct emu_cta *cta, uint32_t offset,
+                             const struct emu_toucher *toucher) {
+    uint32_t period = toucher->layout ? tmg_swizzle_rules[toucher->layout - 1].period : 0;
+    uint32_t at = offset, end = offset + period;
+    char where[300];
+
+    if (end > cta->smem_bytes) end = cta->smem_bytes;
+    while (at < end && (cell_at(cta, at) == NULL || cell_at(cta, at)->write.time == 0)) at += 16;
+    if (at >= end || at % period == 0 || cell_at(cta, at)->write.layout != toucher->layout) {
+        emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
+                   "shared memory at 0x%x was never written", offset);
+        return;
+    }
+    emu_report(
+        toucher->warp, toucher->insn, EMU_MISALIGNED,
+        "%s reads shared memory at 0x%x, which was never written; behind it, at 0x%x, lies a "
+        "box,\n  not at a multiple of %u as its swizzle %s wants\n  written at %s",
+        toucher->what, offset, at, period, tmg_swizzle_rules[toucher->layout - 1].name,
+        emu_place_text(cta->cluster->machine, cell_at(cta, at)->write.insn, where, sizeof where));
+}
+
 static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
                        const struct emu_toucher *toucher, struct touch touch) {
     if (use != EMU_WRITE && cell->write.time == 0 && offset >= EMU_SMEM_RESERVED) {
-        emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
-                   "shared memory at 0x%x was never written", offset);
+        report_unwritten(cta, offset, toucher);
         cell->write.time = 1;  // once is enough
         cell->write.agent = touch.agent;
         cell->write.insn = touch.insn;
     }
     check_write(cta, offset, use, cell, toucher);
     if (use == EMU_READ) {
+        check_layout(offset, &cell->write, toucher);
         note_read(cell, toucher, touch);
         return;
     }
@@ -258,10 +317,10 @@ static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, 
 
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
-    struct touch touch = {toucher->time, (uint16_t)toucher->agent, toucher->strong, toucher->async,
-                          toucher->insn};
+    struct touch touch = {toucher->time,  (uint16_t)toucher->agent, (uint8_t)toucher->strength,
+                          toucher->async, toucher->layout & 0x7f,   toucher->insn};
     uint32_t end = offset + bytes, odd = offset | end;
-    uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : 0;
+    uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
 
     while (offset < end) {
         struct block *block = cta->shadow->pages[offset / PAGE];

@@ -23,18 +23,31 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
     }
     *cta = &cluster->ctas[rank];
     *offset = (uint32_t)local & ((1u << EMU_RANK_SHIFT) - 1);
-    if (*cta != warp->cta && (*cta)->live_warps == 0) {
-        emu_fatal(warp, insn, EMU_PEER_EXITED,
-                  "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
-                  (*cta)->rank, *offset);
-        return false;
-    }
+    if (*cta != warp->cta && (*cta)->live_warps == 0)
+        emu_report(warp, insn, EMU_PEER_EXITED,
+                   "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
+                   (*cta)->rank, *offset);
     return true;
 }
 
-// PTX ISA 8.4: relaxed and stronger accesses may meet without being a race.
-static bool is_strong(const struct emu_insn *insn, enum emu_use use) {
-    return use == EMU_ATOMIC || insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE);
+static enum emu_strength strength_of(const struct emu_insn *insn, uint32_t bytes,
+                                     enum emu_use use) {
+    if (use == EMU_ATOMIC) {
+        bool looks = insn->word == WORD_MIN || insn->word == WORD_MAX || insn->word == WORD_AND ||
+                     insn->word == WORD_OR || insn->word == WORD_NONE;  // none: cas
+        return looks ? EMU_UPDATE : EMU_STRONG;
+    }
+    if (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE)) return EMU_STRONG;
+    return use == EMU_READ && bytes <= 8 ? EMU_GUESS : EMU_WEAK;
+}
+
+// The same as another cluster sees it: a narrower scope reaches only its own.
+static enum emu_strength global_strength(const struct emu_insn *insn, uint32_t bytes,
+                                         enum emu_use use) {
+    enum emu_strength strength = strength_of(insn, bytes, use);
+    bool narrow = insn->scope == SCOPE_CTA || insn->scope == SCOPE_CLUSTER;
+
+    return narrow && strength >= EMU_STRONG ? EMU_WEAK : strength;
 }
 
 static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
@@ -50,12 +63,12 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
                   bytes, offset, first, cta->smem_bytes);
         return NULL;
     }
-    if (emu_machine(warp)->check) {
+    if (emu_machine(warp)->check && cta->live_warps != 0) {
         struct emu_toucher toucher = {
             .agent = warp->agent,
             .time = warp->clock.seen[warp->agent],
             .clock = &warp->clock,
-            .strong = is_strong(insn, use),
+            .strength = strength_of(insn, bytes, use),
             .warp = warp,
             .insn = insn,
         };
@@ -113,7 +126,7 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
                                       .offset = offset,
                                       .bytes = bytes,
                                       .use = use,
-                                      .strong = is_strong(insn, use)};
+                                      .strength = global_strength(insn, bytes, use)};
         emu_global_touch(&by);
     }
     return found->data + offset;

@@ -37,19 +37,27 @@ static struct word *find(struct emu_cluster *cluster, uint64_t key, bool make) {
     return word;
 }
 
-void emu_sync_release(struct emu_warp *warp, uint64_t key, bool release) {
+// Does an access of [insn] to word [key] tell other clusters anything?
+static bool reaches_others(const struct emu_insn *insn, uint64_t key) {
+    return (key & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW && insn->scope != SCOPE_CTA &&
+           insn->scope != SCOPE_CLUSTER;
+}
+
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool release) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, true);
 
-    if ((key & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW) emu_order_release(cluster, key, release);
+    if (reaches_others(insn, key)) emu_order_release(cluster, key, release);
     if (word != NULL) emu_clock_join(cluster, &word->clock, release ? &warp->clock : &warp->fenced);
 }
 
-void emu_sync_acquire(struct emu_warp *warp, uint64_t key, bool acquire) {
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool acquire) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, false);
 
-    if ((key & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW) emu_order_acquire(cluster, key, acquire);
+    if (reaches_others(insn, key)) emu_order_acquire(cluster, key, acquire);
     if (word == NULL) return;
     emu_clock_join(cluster, acquire ? &warp->clock : &warp->observed, &word->clock);
     warp->has_observed = true;

@@ -22,6 +22,10 @@ static const char copy_ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                                "add.u64 %rd0, %rd0, %rd2;\nadd.u64 %rd1, %rd1, %rd2;\n"
                                "ld.global.u32 %r1, [%rd0];\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
 static const size_t copy_params[] = {8, 8};
+static const char manifest[] = "{\"params\": [{\"kind\": \"pointer\", \"tensor\": \"left\"},"
+                               "{\"kind\": \"workspace\"}, {\"kind\": \"pointer\"}, 7]}";
+static const char map_manifest[] = "{\"params\": [{\"kind\": \"pointer\"}, "
+                                   "{\"kind\": \"tensor_map\", \"tensor\": \"right\"}]}";
 
 enum { COUNT = 32, BYTES = 4 * COUNT };
 
@@ -32,8 +36,8 @@ struct copy {
     uint32_t values[COUNT];
 };
 
-static int load(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
-                void **module) {
+static int load_named(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
+                      const char *names, void **module) {
     struct tmg_module_info info;
     const struct tmg_module_source source = {.code = ptx,
                                              .bytes = strlen(ptx),
@@ -42,8 +46,13 @@ static int load(tmagen_device *device, const char *ptx, const size_t *params, si
                                              .param_count = count,
                                              .block = {COUNT, 1, 1},
                                              .cluster = {1, 1, 1},
-                                             .manifest = "{}"};
+                                             .manifest = names};
     return device->backend->module_load(device->state, &source, module, &info);
+}
+
+static int load(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
+                void **module) {
+    return load_named(device, ptx, params, count, manifest, module);
 }
 
 static int launch(const struct copy *copy) {
@@ -123,6 +132,7 @@ static void test_poison(void **state) {
     assert_int_equal(launch(copy), TMAGEN_ERROR_DEVICE);
     const char *reports = tmagen_device_reports(copy->device);
     must_say(reports, "uninitialised read in copy");
+    must_say(reports, "at offset 0 of left was never written");
     must_say(reports, "in the order of seed 8\n\n");
     must_say(tmagen_error_last(), "copy: the emulator reports\nuninitialised read");
     tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
@@ -136,6 +146,35 @@ static void test_bounds(void **state) {
     copy.x += 4;
     assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
     must_say(tmagen_device_reports(copy.device), "out of bounds in copy");
+    must_say(tmagen_device_reports(copy.device), "of buffer 1, which has 128 bytes");
+    copy.x -= 4;
+    assert_int_equal(tmagen_memory_alloc(copy.device, 4, &copy.y), TMAGEN_OK);
+    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device), "at offset 4 of the workspace, which has 4 bytes");
+}
+
+// A tensor that only a tensor map leads to has its name too.
+static void test_tensor_map_name(void **state) {
+    static const size_t params[] = {8, 128};
+    static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                              ".entry copy(.param .u64 x, .param .align 64 .b8 map[128])\n{\n"
+                              ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [x];\n"
+                              "ld.global.u32 %r1, [%rd1];\nret;\n}\n";
+    const struct copy *copy = *state;
+    const struct tmg_backend *backend = copy->device->backend;
+    struct tmg_tensor_map_args args = {.type = 2, .rank = 1, .address = copy->x, .dims = {COUNT}};
+    struct tmg_tensor_map map;
+    tmagen_address x = copy->x;
+    void *module, *values[] = {&x, &map};
+    const struct tmg_launch_config config = {{1, 1, 1}, {COUNT, 1, 1}, {1, 1, 1}, 0, 0};
+    args.box[0] = COUNT;
+    args.element_strides[0] = 1;
+    assert_int_equal(load_named(copy->device, ptx, params, 2, map_manifest, &module), TMAGEN_OK);
+    assert_int_equal(backend->tensor_map(copy->device->state, &args, &map), TMAGEN_OK);
+    assert_int_equal(backend->launch(copy->device->state, module, &config, NULL, values),
+                     TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy->device), "at offset 0 of right was never written");
+    backend->module_unload(copy->device->state, module);
 }
 
 static void test_refused_modules(void **state) {
@@ -202,6 +241,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_poison, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tensor_map_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_reports, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),

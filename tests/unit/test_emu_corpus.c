@@ -27,6 +27,7 @@ struct bug {
     const char *kernel;  // tests/emu/NAME or out/NAME, of which both .cu and .json exist
     const char *class_;  // of the report, or "unwritten" or "wrong" of the output; "sound"
     const char *at;      // a part of the line that the report names
+    const char *cause;   // a part of another line that it names; "" for none
     const char *seeds;   // "all" or "any" of them must show it
     int64_t shape[TMG_MAX_DIMS];
     int dims;
@@ -78,6 +79,7 @@ static void set_field(struct bug *bug, const char *key, char *value) {
     if (!strcmp(key, "kernel")) bug->kernel = value;
     if (!strcmp(key, "class")) bug->class_ = value;
     if (!strcmp(key, "at")) bug->at = value;
+    if (!strcmp(key, "cause")) bug->cause = value;
     if (!strcmp(key, "seeds")) bug->seeds = value;
     if (!strcmp(key, "by")) bug->changes[bug->change_count - 1].new = value;
     if (!strcmp(key, "replace") || !strcmp(key, "replace in manifest")) {
@@ -99,7 +101,7 @@ static int read_table(struct bug *bugs) {
         if (!isdigit((unsigned char)*key)) {
             if (count) set_field(&bugs[count - 1], key, value);
         } else if (count < BUGS) {
-            bugs[count] = (struct bug){.seeds = "all", .class_ = "sound", .at = ""};
+            bugs[count] = (struct bug){.seeds = "all", .class_ = "sound", .at = "", .cause = ""};
             snprintf(bugs[count++].title, TITLE, "%s %s", key, value);
         }
     }
@@ -235,16 +237,24 @@ static bool place_has(const char *source, const char *text, const char *part) {
     return has;
 }
 
-// True where the report at [text], up to [end], names the bug's line: where the fault is, that is
-// the first place; in a picture of everyone who stands still, any.
-static bool names_line(const struct run *run, const struct bug *bug, const char *text,
+// True where the report at [text], up to [end], names a line with [part] in it: the first place that
+// it names, or [any].
+static bool names_line(const struct run *run, const char *part, bool any, const char *text,
                        const char *end) {
-    const bool any = !strcmp(bug->class_, "deadlock") || !strcmp(bug->class_, "livelock");
     for (; (text = strstr(text, ".cu:")) && text < end; ++text) {
-        if (place_has(run->source, text + 4, bug->at)) return true;
+        if (place_has(run->source, text + 4, part)) return true;
         if (!any) return false;
     }
     return false;
+}
+
+// True where the report names the bug's line: where the fault is, that is the first place; in a
+// picture of everyone who stands still, any.
+static bool names_bug(const struct run *run, const struct bug *bug, const char *text,
+                      const char *end) {
+    const bool any = !strcmp(bug->class_, "deadlock") || !strcmp(bug->class_, "livelock");
+    return (!*bug->at || names_line(run, bug->at, any, text, end)) &&
+           (!*bug->cause || names_line(run, bug->cause, true, text, end));
 }
 
 // True where one of the reports is of the bug's class and names its line.
@@ -252,7 +262,7 @@ static bool is_reported(const struct run *run, const struct bug *bug, const char
     const size_t len = strlen(bug->class_);
     for (const char *end; (end = strstr(reports, "\n\n")); reports = end + 2)
         if (!strncmp(reports, bug->class_, len) && !strncmp(reports + len, " in ", 4) &&
-            (!*bug->at || names_line(run, bug, reports, end)))
+            names_bug(run, bug, reports, end))
             return true;
     return false;
 }

@@ -352,7 +352,7 @@ static const struct {
     {"a call of what is no function",
      "mov.u64 %rd5, 12345;\nP: .callprototype _ ();\ncall %rd5, P;", EMU_BAD_OPERAND},
     {"tensormap.replace of no map",
-     "@%p1 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r2], 1;", EMU_BAD_OPERAND},
+     "@%p1 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r2+2048], 1;", EMU_BAD_OPERAND},
     {"st.async without anyone to count",
      "@%p1 st.async.weak.shared::cluster" TX ".u32 [%r7], %r1, [%r4+32];", EMU_BARRIER_MISUSE},
     {"more arrivals than are due", "mbarrier.arrive.noComplete.shared.b64 %rd5, [%r3], 1;",

@@ -287,8 +287,9 @@ static int count_granules(void *context, uint32_t address, uint32_t bytes) {
 static void check_footprint(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *o) {
     struct tmg_footprint footprint = {{0}};
     uint32_t got = 0, want = 0;
-    if (!op->a_in_registers) tmg_wgmma_footprint(op, 0, o->a_descriptor, &footprint);
-    tmg_wgmma_footprint(op, 1, o->b_descriptor, &footprint);
+    for (int w = 0; w < 4 && !op->a_in_registers; ++w)
+        tmg_wgmma_footprint_a(op, w, o->a_descriptor, &footprint);
+    tmg_wgmma_footprint_b(op, o->b_descriptor, &footprint);
     assert_int_equal(tmg_footprint_each(&footprint, count_granules, &got), 0);
     for (int i = 0; i < SMEM / 16; ++i) want += used[i];
     assert_int_equal(got, want);
