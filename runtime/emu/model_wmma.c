@@ -162,16 +162,17 @@ static void widen_c(const struct tmg_wmma *op, const uint32_t *const *c, uint32_
     }
 }
 
+static uint32_t pack_f16(uint32_t low, uint32_t high) {
+    return tmg_f32_to_f16_rn(tmg_f32_from_bits(low)) |
+           (uint32_t)tmg_f32_to_f16_rn(tmg_f32_from_bits(high)) << 16;
+}
+
 static void store_d(const struct tmg_wmma *op, uint32_t (*sum)[32], uint32_t *const *d) {
     int count = tmg_wmma_registers(op, TMG_WMMA_C, op->d);
+    bool narrows = op->d == TMG_F16 && op->c == TMG_F32;
     for (int i = 0; i < count; ++i) {
         for (int lane = 0; lane < 32; ++lane) {
-            d[i][lane] =
-                op->d == op->c || op->d == TMG_F32
-                    ? sum[i][lane]
-                    : tmg_f32_to_f16_rn(tmg_f32_from_bits(sum[2 * i][lane])) |
-                          (uint32_t)tmg_f32_to_f16_rn(tmg_f32_from_bits(sum[2 * i + 1][lane]))
-                              << 16;
+            d[i][lane] = narrows ? pack_f16(sum[2 * i][lane], sum[2 * i + 1][lane]) : sum[i][lane];
         }
     }
 }
