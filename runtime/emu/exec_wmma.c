@@ -15,8 +15,8 @@ static struct tmg_wmma shape_of(const struct emu_insn *insn) {
 // that goes with it, as it does not change the fragment.
 static bool set_types(struct emu_warp *warp, const struct emu_insn *insn, enum tmg_wmma_part part,
                       struct tmg_wmma *op) {
-    static const enum tmg_number operands[] = {TMG_F16, TMG_TF32, TMG_S8, TMG_F64, TMG_B1};
-    static const enum tmg_number sums[] = {TMG_F32, TMG_F32, TMG_S32, TMG_F64, TMG_S32};
+    static const enum tmg_number operands[] = {TMG_F16, TMG_TF32, TMG_S8, TMG_F64, TMG_B1, TMG_S4};
+    static const enum tmg_number sums[] = {TMG_F32, TMG_F32, TMG_S32, TMG_F64, TMG_S32, TMG_S32};
     enum tmg_number type = emu_matrix_number(insn->type[0]);
     const char *wrong = "";
 
@@ -109,7 +109,8 @@ EMU_HANDLER(load) {
     int count = tmg_wmma_registers(&op, part, op.d);
     uint32_t fragment = (uint32_t)count * (op.a == TMG_F64 ? 8 : 4);
     if (turn && matrix.element_bits < 8) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "b1 is row-major in A and column-major in B");
+        emu_fatal(warp, insn, EMU_BAD_OPERAND,
+                  "elements of less than a byte are row-major in A and column-major in B");
         return EMU_NEXT;
     }
     if (!emu_matrix_rows(warp, insn, 0, count, op.a == TMG_F64, rows) ||
