@@ -28,7 +28,7 @@ enum {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda or cuda:N (default: cuda)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
-    {"shape", KEY_SHAPE, "MxNxK", 0,
+    {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0,
      "one shape; may be repeated (default: one that is typical of the family)", 0},
     {"vs", KEY_VS, "PEER", 0,
      "cublaslt (its first heuristic and the best of all it offers), or another spec; may be "

@@ -119,7 +119,8 @@ static void check_entry(struct diag *diag, const struct emulate_file *file,
 // Compares the arguments with the entry's parameters: their number and the bytes of each.
 static void check_arguments(struct diag *diag, const struct emulate_file *file,
                             const struct emu_module *module) {
-    static const char *const what[] = {"the address of a buffer", "a tensor map", "a scalar"};
+    static const char *const what[] = {"the address of a buffer", "a tensor map", "a scalar",
+                                       "a struct"};
     const int wanted = emu_entry_params(module, file->entry);
     if ((size_t)wanted != file->argument_count)
         diag_error(diag, file->args_place, NULL, "args: there are %zu, and %s takes %d",
@@ -141,7 +142,8 @@ struct session {
     const struct emu_module *module;
     struct emu_memory *memory;
     uint64_t instructions;
-    double seconds;
+    double seconds, core_seconds;  // on the clock, and of all CPUs together
+    bool ran, stopped;             // the last launch: it was not refused, it ended before its time
 };
 
 static int say(const char *why) {
@@ -163,17 +165,14 @@ static int fill_memory(struct session *s) {
     return EXIT_FINE;
 }
 
-static void encode_arguments(struct session *s, const void **params) {
-    for (size_t i = 0; i < s->file->argument_count; i++) {
-        struct emulate_argument *argument = &s->file->arguments[i];
-        params[i] = argument->value;
-        if (argument->kind == ARGUMENT_SCALAR) continue;
-        const uint64_t address = s->file->buffers[argument->buffer].address;
-        memcpy(argument->value, &address, sizeof address);
-        if (argument->kind == ARGUMENT_BUFFER) continue;
-        argument->map.address = address;
-        tmg_tensor_map_write(argument->value, &argument->map);
+// The parameters' values, one block each; the caller frees the blocks and the list.
+static void **encode_arguments(const struct emulate_file *file) {
+    void **params = mem_zero((file->argument_count + 1) * sizeof *params);
+    for (size_t i = 0; i < file->argument_count; i++) {
+        params[i] = mem_zero(file->arguments[i].bytes + 1);
+        emulate_argument_write(file, &file->arguments[i], params[i]);
     }
+    return params;
 }
 
 static void print_reports(const struct emu_result *result, uint64_t seed) {
@@ -191,7 +190,7 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-// One launch in the order of [seed]. Returns an exit code.
+// One launch in the order of [seed]. Returns an exit code; [s] notes how it ended.
 static int run_launch(struct session *s, uint64_t seed, const void *const *params) {
     const struct emulate_file *file = s->file;
     struct emu_launch launch = {.module = s->module,
@@ -200,7 +199,9 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
                                 .params = params,
                                 .param_count = file->argument_count,
                                 .seed = seed,
-                                .max_steps = file->max_steps};
+                                .max_steps = file->max_steps,
+                                .cooperative = file->cooperative,
+                                .unchecked = file->unchecked};
     struct emu_result result;
     struct emu_error error;
     memcpy(launch.grid, file->grid, sizeof launch.grid);
@@ -209,7 +210,10 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
     const double start = now();
     if (emu_launch_run(s->memory, &launch, &result, &error)) return say(error.text);
     s->seconds += now() - start;
+    s->ran = true;
+    s->stopped = result.stopped;
     s->instructions += result.thread_instructions;
+    s->core_seconds += result.core_seconds;
     print_reports(&result, seed);
     const int code = result.report_count ? EXIT_USER : EXIT_FINE;
     emu_result_free(&result);
@@ -232,6 +236,9 @@ static int write_buffers(struct session *s) {
         if (!why) why = file_commit(&pending);
         if (why) diag_say("%s: %s", buffer->out, why);
         if (why) code = EXIT_USER;
+        if (!why && s->stopped)
+            printf("%s: what was in buffer %s when the launch stopped\n", buffer->out,
+                   buffer->name);
         free(text);
         free(data);
     }
@@ -240,16 +247,17 @@ static int write_buffers(struct session *s) {
 
 // A run with memory of its own; outputs are written after the last one. Returns an exit code.
 static int run_once(struct session *s, uint64_t seed, bool last) {
-    const void **params = mem_zero((s->file->argument_count + 1) * sizeof *params);
     s->memory = emu_memory_new();
     int code = s->memory ? fill_memory(s) : say("out of memory");
     if (!code) {
-        encode_arguments(s, params);
-        code = run_launch(s, seed, params);
-        if (last || code) code |= write_buffers(s);
+        void **params = encode_arguments(s->file);
+        s->ran = false;
+        code = run_launch(s, seed, (const void *const *)params);
+        if (s->ran && (last || code)) code |= write_buffers(s);
+        for (size_t i = 0; i < s->file->argument_count; i++) free(params[i]);
+        free(params);
     }
     emu_memory_delete(s->memory);
-    free(params);
     return code;
 }
 
@@ -261,9 +269,12 @@ static int run_all(struct session *s) {
         code = run_once(s, file->seed + i, i + 1 == file->schedules);
     if (code) return code;
     const unsigned *g = file->grid, *b = file->block;
-    printf("%s: nothing found, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry,
-           g[0], g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
-    printf("  %" PRIu64 " thread instructions in %.2f s\n", s->instructions, s->seconds);
+    const char *found = file->unchecked ? "done, unchecked" : "nothing found";
+    printf("%s: %s, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry, found, g[0],
+           g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
+    printf("  %" PRIu64 " thread instructions in %.2f s; %.1f M a second and core\n",
+           s->instructions, s->seconds,
+           s->core_seconds > 0 ? (double)s->instructions * 1e-6 / s->core_seconds : 0.0);
     return code;
 }
 

@@ -28,7 +28,7 @@ enum {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda or cuda:N (default: cuda)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
-    {"shape", KEY_SHAPE, "MxNxK", 0,
+    {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0,
      "one shape; may be repeated (default: verify many, measure the family's typical one)", 0},
     {"seconds", KEY_SECONDS, "S", 0, "time to measure two rungs at a shape for (default: 1.5)", 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "seconds until a launch counts as hung (default: 60)", 0},
@@ -167,7 +167,9 @@ static void add_shape(char **text, const struct shape *shape) {
         free(numbers);
         numbers = longer;
     }
-    add(text, "--shape", numbers);
+    char *whole = mem_format("%s%s%s", numbers, *shape->inputs ? "/" : "", shape->inputs);
+    add(text, "--shape", whole);
+    free(whole);
     free(numbers);
 }
 

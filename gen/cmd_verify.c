@@ -24,7 +24,7 @@ enum {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda, cuda:N, emu or emu:N (default: a GPU, else emu)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
-    {"shape", KEY_SHAPE, "MxNxK", 0, "one shape; may be repeated", 0},
+    {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0, "one shape; may be repeated", 0},
     {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: another one every time)", 0},
     {"runs", KEY_RUNS, "N", 0, "launches a shape, whose results must be equal (default: 4)", 0},
     {"schedules", KEY_SCHEDULES, "N", 0,

@@ -25,15 +25,18 @@ struct emulate_buffer {
     uint64_t address;
 };
 
-enum emulate_kind { ARGUMENT_BUFFER, ARGUMENT_TENSOR_MAP, ARGUMENT_SCALAR };
+enum emulate_kind { ARGUMENT_BUFFER, ARGUMENT_TENSOR_MAP, ARGUMENT_SCALAR, ARGUMENT_STRUCT };
 
 struct emulate_argument {
     enum emulate_kind kind;
     struct diag_place place;
-    size_t buffer;              // of a buffer or tensor map
-    struct tmg_tensor_map map;  // without its address
-    size_t bytes;               // of the value
-    uint8_t value[TMG_TENSOR_MAP_BYTES];
+    size_t buffer;               // of a buffer or tensor map
+    struct tmg_tensor_map *map;  // without its address
+    size_t bytes;                // of the value
+    uint8_t *value;              // of a scalar, and of a struct without its parts
+    struct emulate_argument *parts;
+    size_t part_count;
+    size_t at;  // a part's place in its struct
 };
 
 struct emulate_file {
@@ -43,6 +46,7 @@ struct emulate_file {
     struct diag_place top, ptx_place, entry_place, args_place;
     unsigned grid[3], block[3], cluster[3];  // cluster 0: not given
     unsigned shared_memory;
+    bool cooperative, unchecked;
     uint64_t seed, schedules, max_steps;
     struct emulate_buffer *buffers;
     struct emulate_argument *arguments;
@@ -56,5 +60,9 @@ void emulate_file_read(struct emulate_file *, struct diag *, const char *path, c
                        size_t set_count, const char *out_dir);
 // Writes what [buffer] holds before a run to [data], of its size. Not for CONTENT_UNWRITTEN.
 void emulate_buffer_fill(const struct emulate_buffer *buffer, char *data);
+
+// Writes what [argument] is to the kernel, once its buffers have addresses, to [to], of its size.
+void emulate_argument_write(const struct emulate_file *, const struct emulate_argument *argument,
+                            uint8_t *to);
 
 void emulate_file_free(struct emulate_file *);

@@ -46,9 +46,11 @@ static void check_cluster(struct emulate_reader *r, const struct fields *f) {
 }
 
 static void read_top(struct emulate_reader *r, const struct spec_node *top) {
-    static const char *const keys[] = {"base",          "ptx",  "entry",     "grid",      "block",
-                                       "cluster",       "seed", "schedules", "max_steps", "buffers",
-                                       "shared_memory", "args", NULL};
+    static const char *const keys[] = {
+        "base",          "ptx",  "entry",       "grid",      "block",
+        "cluster",       "seed", "schedules",   "max_steps", "buffers",
+        "shared_memory", "args", "cooperative", "unchecked", NULL};
+    static const char *const truth[] = {"false", "true", NULL};
     static const long long grid[] = {2147483647, 65535, 65535}, block[] = {1024, 1024, 64};
     static const long long cluster[] = {16, 16, 16};
     struct emulate_file *file = r->file;
@@ -72,6 +74,8 @@ static void read_top(struct emulate_reader *r, const struct spec_node *top) {
     file->seed = (uint64_t)fields_int(&f, "seed", 0, INT64_MAX, 0);
     file->schedules = (uint64_t)fields_int(&f, "schedules", 1, 1000000, 1);
     file->max_steps = (uint64_t)fields_int(&f, "max_steps", 1, INT64_MAX, 0);
+    file->cooperative = fields_word(&f, "cooperative", truth, 0);
+    file->unchecked = fields_word(&f, "unchecked", truth, 0);
     emulate_read_buffers(r, top);
     emulate_read_arguments(r, top);
 }

@@ -21,5 +21,12 @@ const char *const *emulate_types(void);
 // Writes the number at [node] as one element. False where it is none, or none that fits.
 bool emulate_number(const struct spec_node *node, enum num_type dtype, void *to);
 
+// The index of the buffer that the key buffer names; buffer_count after an error.
+size_t emulate_find_buffer(struct emulate_reader *, const struct fields *);
+
+// Reads the tensor map at [node], called [path] in messages, into [argument].
+void emulate_read_tensor_map(struct emulate_reader *, const struct spec_node *node,
+                             const char *path, struct emulate_argument *argument);
+
 void emulate_read_buffers(struct emulate_reader *, const struct spec_node *top);
 void emulate_read_arguments(struct emulate_reader *, const struct spec_node *top);

@@ -21,6 +21,7 @@ static const struct {
     {NUM_FP64, {"<f8"}},
     {NUM_I8, {"|i1", "<i1"}},
     {NUM_U8, {"|u1", "<u1", "|b1"}},
+    {NUM_I16, {"<i2"}},
     {NUM_U16, {"<u2", "<i2"}},
     {NUM_I32, {"<i4"}},
     {NUM_U32, {"<u4"}},

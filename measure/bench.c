@@ -178,7 +178,9 @@ static int lay_out(struct bench_session *session, size_t i, const struct shape *
     if (shape_dims(given, reference, manifest, dims, error, sizeof error)) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error);
     }
-    return ref_problem_make(manifest, reference, dims, 0, problem);
+    const int status = ref_problem_make(manifest, reference, dims, 0, problem);
+    problem->inputs = given->inputs;
+    return status;
 }
 
 // Enters all of our kernels; [problems] gets their layouts. Returns the first that takes the shape,
@@ -204,7 +206,7 @@ static int enter_kernels(struct bench_session *session, const struct shape *give
 }
 
 static void describe_shape(const struct ref_problem *problem, struct bench_shape *shape) {
-    shape_format(problem->reference, problem->manifest, problem->dims, shape->text,
+    shape_format(problem->reference, problem->manifest, problem->dims, problem->inputs, shape->text,
                  sizeof shape->text);
     shape->dtype = shape_dtype(problem->manifest);
     shape->reference = problem->reference;

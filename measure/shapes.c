@@ -34,21 +34,32 @@ static int append(struct shape_list *list, const struct shape *shape) {
     return 0;
 }
 
-// Reads numbers with [separator] between them up to the end of [text]. 0, or -1.
-static int read_numbers(struct shape *shape, const char *text, char separator) {
+// Reads the word for the inputs, which is all of [text]. 0, or -1.
+static int read_inputs(struct shape *shape, const char *text) {
+    const size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+    if (!len || text[len] || len >= sizeof shape->inputs) return -1;
+    memcpy(shape->inputs, text, len + 1);
+    return 0;
+}
+
+// Reads numbers with [separator] between them up to the end of [text], or up to the inputs behind
+// [last]. 0, or -1.
+static int read_numbers(struct shape *shape, const char *text, char separator, char last) {
     for (;;) {
         if (shape->count == SHAPE_MAX_NUMBERS) return -1;
         if (read_number(&text, &shape->numbers[shape->count])) return -1;
         ++shape->count;
         if (!*text) return 0;
-        if (*text++ != separator) return -1;
+        const char found = *text++;
         while (separator == ' ' && *text == ' ') ++text;
+        if (found == last && !isdigit((unsigned char)*text)) return read_inputs(shape, text);
+        if (found != separator) return -1;
     }
 }
 
 int shapes_parse(struct shape_list *list, const char *text, char *error, size_t error_size) {
     struct shape shape = {0};
-    if (read_numbers(&shape, text, 'x') == 0 && append(list, &shape) == 0) return 0;
+    if (read_numbers(&shape, text, 'x', '/') == 0 && append(list, &shape) == 0) return 0;
     snprintf(error, error_size,
              "\"%.80s\" is no shape; a shape is positive numbers as 4096x4096x512", text);
     return -1;
@@ -74,7 +85,7 @@ static int parse_line(char *line, struct shape *shape) {
         line += word;
         while (*line == ' ') ++line;
     }
-    return read_numbers(shape, line, ' ');
+    return read_numbers(shape, line, ' ', ' ');
 }
 
 int shapes_read(struct shape_list *list, const char *path, char *error, size_t error_size) {
@@ -128,6 +139,12 @@ int shape_dims(const struct shape *shape, const struct reference *reference,
                  word_count(reference->dims), reference->dims);
         return -1;
     }
+    const char *known = reference->inputs ? reference->inputs : "";
+    if (*shape->inputs && word_index(known, shape->inputs) < 0) {
+        snprintf(error, error_size, "%s has no inputs %s; it has: %s", reference->name,
+                 shape->inputs, *known ? known : "only its usual ones");
+        return -1;
+    }
     for (unsigned i = 0; i < manifest->dim_count; ++i) {
         const struct tmg_dim *dim = &manifest->dims[i];
         const int at = word_index(reference->dims, dim->name);
@@ -137,7 +154,7 @@ int shape_dims(const struct shape *shape, const struct reference *reference,
 }
 
 void shape_format(const struct reference *reference, const struct tmg_manifest *manifest,
-                  const int64_t *dims, char *text, size_t size) {
+                  const int64_t *dims, const char *inputs, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
     for (const char *names = reference->dims; *names;) {
@@ -151,6 +168,7 @@ void shape_format(const struct reference *reference, const struct tmg_manifest *
         used += (size_t)more;
         names += word + (names[word] == ' ');
     }
+    if (*inputs) snprintf(text + used, size - used, "/%s", inputs);
 }
 
 const char *shape_dtype(const struct tmg_manifest *manifest) {

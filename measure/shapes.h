@@ -1,5 +1,6 @@
 // Shapes as people write them: 4096x4096x4096 on a command line, "bf16 4096 4096 4096" in a file.
-// The order of the numbers is that of the reference's dims; gemm's is m n k.
+// The order of the numbers is that of the reference's dims; gemm's is m n k. A word at the end, as
+// in 48x20522x20522/local or "fp16 48 20522 20522 local", names inputs that the reference can draw.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@ struct shape {
     char dtype[16];  // "": any
     int64_t numbers[SHAPE_MAX_NUMBERS];
     int count;
-    int line;  // of the file; 0 from the command line
+    char inputs[16];  // what bench draws, of the reference's inputs; "": its usual ones
+    int line;         // of the file; 0 from the command line
 };
 
 struct shape_list {
@@ -21,23 +23,26 @@ struct shape_list {
     size_t count, capacity;
 };
 
-// Appends the shape that [text] spells, numbers joined by 'x'. 0, or -1 with a sentence in [error].
+// Appends the shape that [text] spells, numbers joined by 'x' and maybe /INPUTS. 0, or -1 with a
+// sentence in [error].
 int shapes_parse(struct shape_list *, const char *text, char *error, size_t error_size);
 
-// Appends the lines of the file at [path]: a dtype and numbers, separated by spaces; '#' begins a
-// comment. 0, or -1 with a sentence that names file and line in [error].
+// Appends the lines of the file at [path]: a dtype, numbers and maybe inputs, separated by spaces;
+// '#' begins a comment. 0, or -1 with a sentence that names file and line in [error].
 int shapes_read(struct shape_list *, const char *path, char *error, size_t error_size);
 
 void shapes_free(struct shape_list *);
 
 // The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are
-// taken from the manifest. 0, or -1 with the reason in [error].
+// taken from the manifest. 0, or -1 with the reason in [error], also where the reference doesn't
+// know the inputs.
 int shape_dims(const struct shape *, const struct reference *, const struct tmg_manifest *,
                int64_t *dims, char *error, size_t error_size);
 
-// Writes the dims of a problem in the reference's order, joined by 'x'.
+// Writes the dims of a problem in the reference's order, joined by 'x', and [inputs] where they
+// are not "".
 void shape_format(const struct reference *, const struct tmg_manifest *, const int64_t *dims,
-                  char *text, size_t size);
+                  const char *inputs, char *text, size_t size);
 
 // The dtype by which shape files call a kernel: that of its first input tensor, "fp8" being e4m3.
 const char *shape_dtype(const struct tmg_manifest *);

@@ -13,6 +13,7 @@
 #include "measure/table.h"
 #include "measure/verify.h"
 #include "measure/watchdog.h"
+#include "runtime/device.h"
 #include "runtime/reference/random.h"
 
 enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
@@ -21,6 +22,7 @@ enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
 struct ledger {
     size_t next;  // the kernel that is being verified, or will be
     int cases, wrong, refused, skipped;
+    struct tmg_effort effort;  // of the emulator
 };
 
 struct session {
@@ -92,7 +94,7 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     static struct verify_result result;
     struct row row = {.kernel = text->name, .result = &result};
     row.seed = plan->seed;
-    shape_format(ref_find(manifest), manifest, dims, row.shape, sizeof row.shape);
+    shape_format(ref_find(manifest), manifest, dims, "", row.shape, sizeof row.shape);
     if (padding) strncat(row.shape, " padded", sizeof row.shape - strlen(row.shape) - 1);
     char name[300];
     snprintf(name, sizeof name, "%s %s", text->name, row.shape);
@@ -197,6 +199,28 @@ static bool run_kernel(struct session *session, const struct kernel_text *text) 
     return alive;
 }
 
+static void add_effort(struct session *session) {
+    struct tmg_effort now, *sum = &session->ledger->effort;
+    if (!session->device->backend->effort) return;
+    session->device->backend->effort(session->device->state, &now);
+    sum->thread_instructions += now.thread_instructions;
+    sum->multiply_adds += now.multiply_adds;
+    sum->core_seconds += now.core_seconds;
+}
+
+// How fast the emulator was, by which "fast enough for CI" is held.
+static void print_effort(const struct tmg_effort *effort) {
+    const double million = 1e-6 / effort->core_seconds;
+    if (!(effort->core_seconds > 0)) return;
+    printf("emulated %.2f M thread instructions in %.2f s of a core, %.1f M/s",
+           (double)effort->thread_instructions * 1e-6, effort->core_seconds,
+           (double)effort->thread_instructions * million);
+    if (effort->multiply_adds)
+        printf("; and %.0f M multiply-adds a second in matrix instructions",
+               (double)effort->multiply_adds * million);
+    putchar('\n');
+}
+
 static int open_device(struct session *session) {
     const char *wanted = session->plan->device;
     int status = tmagen_device_open(wanted ? wanted : "cuda", &session->device);
@@ -225,6 +249,7 @@ static int work(struct session *session) {
         ++session->ledger->next;
     }
     watchdog_stop();
+    add_effort(session);
     tmagen_device_close(session->device);
     return CHILD_DONE;
 }
@@ -268,6 +293,7 @@ int verify_all(const struct verify_plan *plan) {
     while (code == 0 && ledger->next < plan->kernel_count) code = run_child(&session);
     if (code == 0) {
         if (!plan->json) {
+            print_effort(&ledger->effort);
             printf("%d cases, %d wrong; seed %llu\n", ledger->cases, ledger->wrong,
                    (unsigned long long)plan->seed);
         }

@@ -7,7 +7,7 @@
 //     problem: {dtype: fp16, b: dynamic, heads: 1, channels: 32, padded: true, levels: [[92, 160],
 //        [46, 80], [23, 40], [12, 20]]}
 //     threads: 256
-//     unroll: 4
+//     unroll: 2
 //     store_hint: streaming
 
 using uint16_t = unsigned short;
@@ -32,7 +32,7 @@ __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
 }
 
 // a CTA copies TILE vectors of 16 bytes; a head has VECTORS, a batch PIXELS
-constexpr int THREADS = 256, UNROLL = 4, TILE = THREADS * UNROLL;
+constexpr int THREADS = 256, UNROLL = 2, TILE = THREADS * UNROLL;
 constexpr int HEADS = 1, VECTORS = 4, PIXELS = 20522;
 constexpr int PAIRS = PIXELS * HEADS;    // of a batch, each a head of a pixel and of its neighbour
 constexpr int BATCH_VECTORS = PAIRS * 2 * VECTORS;

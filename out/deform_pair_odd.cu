@@ -7,7 +7,7 @@
 //     problem: {dtype: fp32, b: dynamic, heads: 3, channels: 24, padded: false, levels: [[1, 1],
 //        [5, 1], [1, 7], [7, 3]]}
 //     threads: 256
-//     unroll: 4
+//     unroll: 2
 //     store_hint: streaming
 
 using int64_t = long;
@@ -26,7 +26,7 @@ __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
 }
 
 // a CTA copies TILE vectors of 16 bytes; a head has VECTORS, a batch PIXELS
-constexpr int THREADS = 256, UNROLL = 4, TILE = THREADS * UNROLL;
+constexpr int THREADS = 256, UNROLL = 2, TILE = THREADS * UNROLL;
 constexpr int HEADS = 3, VECTORS = 6, PIXELS = 34;
 constexpr int PAIRS = PIXELS * HEADS;    // of a batch, each a head of a pixel and of its neighbour
 constexpr int BATCH_VECTORS = PAIRS * 2 * VECTORS;

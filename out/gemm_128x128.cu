@@ -11,7 +11,7 @@
 //     mma_in_flight: 1
 //     schedule: cooperative
 //     grid: persistent
-//     raster: {along: m, group: 4}
+//     raster: {along: m, group: 8}
 //     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
@@ -215,7 +215,7 @@ __device__ __forceinline__ void wgmma_m64n128k16_bf16(float (&d)[64], uint64_t a
 constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 64, STAGES = 6;
 constexpr int STAGE_BYTES = (TILE_M + TILE_N) * TILE_K * 2;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
-constexpr int RASTER_GROUP = 4;
+constexpr int RASTER_GROUP = 8;
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // by a warpgroup for its part of a tile
 

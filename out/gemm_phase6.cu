@@ -11,8 +11,8 @@
 //     mma_in_flight: 1
 //     schedule: cooperative
 //     grid: persistent
-//     raster: {along: m, group: 4}
-//     cluster: {m: 2, n: 1}
+//     raster: {along: m, group: 8}
+//     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     epilogue: {store: tma, tile: {m: 64, n: 64}, buffers: 2, ops: []}
@@ -35,13 +35,6 @@ struct alignas(64) TensorMap {
 // address of [pointer], which points into shared memory, inside the shared window
 __device__ __forceinline__ uint32_t smem_address(const void *pointer) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-// mapa: the address that [address] has in the shared memory of CTA [rank] of the cluster
-__device__ __forceinline__ uint32_t mapa(uint32_t address, uint32_t rank) {
-    uint32_t mapped;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
-    return mapped;
 }
 
 // [value] / [divisor], rounded up; both positive
@@ -75,13 +68,8 @@ __device__ __forceinline__ void fence_mbarrier_init() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// Arrives on the barrier at the same place in the shared memory of CTA [rank] of the cluster. Orders no memory
-// across CTAs (a release at cluster scope waits for every store under way, 30% of a GEMM): enough to say that
-// asynchronous reads, already waited for, are over.
-__device__ __forceinline__ void mbarrier_arrive_cluster(uint64_t *barrier, uint32_t rank) {
-    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
-                     mapa(smem_address(barrier), rank))
-                 : "memory");
+__device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(smem_address(barrier)) : "memory");
 }
 
 // one arrival, and [bytes] more that copies must land before the phase ends
@@ -134,27 +122,6 @@ __device__ __forceinline__ bool elect_sync() {
     return elected;
 }
 
-__device__ __forceinline__ uint32_t cluster_ctarank() {
-    uint32_t rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-
-// tells the cluster that this thread is here; what it wrote before is visible to those who wait
-__device__ __forceinline__ void barrier_cluster_arrive() {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-}
-
-// the same without ordering memory, where a fence has done so; spares the wait for stores under way
-__device__ __forceinline__ void barrier_cluster_arrive_relaxed() {
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
-}
-
-// waits until every thread of every CTA of the cluster has arrived
-__device__ __forceinline__ void barrier_cluster_wait() {
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-}
-
 // raises the warpgroup's registers to [REGISTERS] a thread; waits until the CTA's pool has them
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
@@ -174,16 +141,6 @@ __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
         " [%0], [%1, {%2, %3}], [%4];" ::"r"(smem_address(destination)),
         "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier))
-        : "memory");
-}
-
-// the same into every CTA of the cluster whose bit is set in [ctas], at the same place, on its own barrier
-__device__ __forceinline__ void tma_load_2d_multicast(void *destination, const TensorMap *map, int x, int y,
-                                                      uint64_t *barrier, uint16_t ctas) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-        " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(smem_address(destination)),
-        "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier)), "h"(ctas)
         : "memory");
 }
 
@@ -270,8 +227,7 @@ __device__ __forceinline__ void wgmma_m64n256k16_bf16(float (&d)[128], uint64_t 
 constexpr int TILE_M = 128, TILE_N = 256, TILE_K = 64, STAGES = 4;
 constexpr int STAGE_BYTES = (TILE_M + TILE_N) * TILE_K * 2;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
-constexpr int CLUSTER_M = 2, CLUSTER_SIZE = CLUSTER_M;
-constexpr int RASTER_GROUP = 4;
+constexpr int RASTER_GROUP = 8;
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // by a warpgroup for its part of a tile
 
@@ -297,7 +253,7 @@ struct Ring {
 };
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked
-// column by column, so that the operands of what runs together fit in the L2. A cluster counts as one tile here.
+// column by column, so that the operands of what runs together fit in the L2.
 struct Tiles {
     int rows, columns;
 
@@ -349,36 +305,32 @@ __device__ __forceinline__ void store_tile(float (&sums)[TILE_N / 2], const Tens
     }
 }
 
-// tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
-    if (threadIdx.x % 32 < CLUSTER_SIZE) {
-        mbarrier_arrive_cluster(empty, threadIdx.x % 32);
+    if (threadIdx.x % 32 == 0) {
+        mbarrier_arrive(empty);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER_SIZE, 1, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 gemm_phase6(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
             const __grid_constant__ TensorMap d_map, int m, int n, int k) {
     extern __shared__ __align__(1024) uint8_t dynamic_smem[];
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
-    const uint32_t cta_m = cluster_ctarank();                 // the CTA's place in the cluster
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 16);
+            mbarrier_init(&smem.empty[stage], 8);
         }
         fence_mbarrier_init();
     }
-    barrier_cluster_arrive_relaxed();
-    barrier_cluster_wait();
+    __syncthreads();
 
     const int k_tiles = ceil_div(k, TILE_K);
-    const Tiles tiles = {ceil_div(m, TILE_M * CLUSTER_M), ceil_div(n, TILE_N)};
-    const int first_tile = blockIdx.x / CLUSTER_SIZE, tile_step = gridDim.x / CLUSTER_SIZE;
-    const uint16_t b_ctas = 0x3;
+    const Tiles tiles = {ceil_div(m, TILE_M), ceil_div(n, TILE_N)};
+    const int first_tile = blockIdx.x, tile_step = gridDim.x;
     if (warpgroup == CONSUMERS) {
         // producer
         setmaxnreg_dec<40>();
@@ -387,14 +339,13 @@ gemm_phase6(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
             for (int tile = first_tile; tile < tiles.count(); tile += tile_step) {
                 int tile_m, tile_n;
                 tiles.locate(tile, &tile_m, &tile_n);
-                const int row = (tile_m * CLUSTER_M + cta_m) * TILE_M, column = tile_n * TILE_N;
+                const int row = tile_m * TILE_M, column = tile_n * TILE_N;
                 for (int k_tile = 0; k_tile < k_tiles; ++k_tile, ring.advance()) {
                     uint64_t *full = &smem.full[ring.stage];
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
                     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
                     tma_load_2d(smem.a[ring.stage], &a_map, k_tile * TILE_K, row, full);
-                    tma_load_2d_multicast(smem.b[ring.stage] + cta_m * 8192, &b_map,
-                                          k_tile * TILE_K, column + cta_m * 128, full, b_ctas);
+                    tma_load_2d(smem.b[ring.stage], &b_map, k_tile * TILE_K, column, full);
                 }
             }
         }
@@ -407,7 +358,7 @@ gemm_phase6(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
         for (int tile = first_tile; tile < tiles.count(); tile += tile_step) {
             int tile_m, tile_n;
             tiles.locate(tile, &tile_m, &tile_n);
-            const int row = (tile_m * CLUSTER_M + cta_m) * TILE_M, column = tile_n * TILE_N;
+            const int row = tile_m * TILE_M, column = tile_n * TILE_N;
             float sums[TILE_N / 2];
             int previous = 0;
             for (int k_tile = 0; k_tile < k_tiles; ++k_tile, ring.advance()) {
@@ -435,6 +386,4 @@ gemm_phase6(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it
         }
     }
-    barrier_cluster_arrive();
-    barrier_cluster_wait();                                       // no CTA leaves while its peers still address it
 }

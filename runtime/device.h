@@ -50,6 +50,12 @@ struct tmg_launch_config {
 
 // [state] is what open() returned. Every int function returns TMAGEN_OK or an error with
 // tmagen_error_last() set, and may be called from any thread.
+// Of an emulator: how much it did, in how many seconds of all CPUs together.
+struct tmg_effort {
+    uint64_t thread_instructions, multiply_adds;
+    double core_seconds;
+};
+
 struct tmg_backend {
     const char *name;  // what tmagen_device_open() takes before the ':'
     tmagen_kind kind;  // what module_load() takes
@@ -74,6 +80,8 @@ struct tmg_backend {
                   void **params);
     // The text behind tmagen_device_reports(); NULL where there never is any.
     const char *(*reports)(void *state);
+    // What all launches so far took to emulate; NULL where they run in hardware.
+    void (*effort)(void *state, struct tmg_effort *effort);
 };
 
 struct tmagen_device {

@@ -20,6 +20,7 @@ struct emu_state {
     uint64_t seed;  // of the next launch
     unsigned buffers;
     char *reports;  // of the latest launch; NULL: none
+    struct tmg_effort effort;
 };
 
 struct emu_kernel {
@@ -295,6 +296,9 @@ static int launch(struct emu_state *emu, const struct emu_launch *launch) {
     if (emu_launch_run(emu->memory, launch, &result, &error))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s", launch->entry, error.text);
     int status = TMAGEN_OK;
+    emu->effort.thread_instructions += result.thread_instructions;
+    emu->effort.multiply_adds += result.multiply_adds;
+    emu->effort.core_seconds += result.core_seconds;
     if (result.report_count) {
         emu->reports = join_reports(&result, launch->seed);
         status = emu->reports ? fail_reports(launch->entry, emu->reports, result.report_count)
@@ -355,6 +359,13 @@ static const char *emu_reports(void *state) {
     return emu->reports ? emu->reports : "";
 }
 
+static void emu_effort(void *state, struct tmg_effort *effort) {
+    struct emu_state *emu = state;
+    pthread_mutex_lock(&emu->lock);
+    *effort = emu->effort;
+    pthread_mutex_unlock(&emu->lock);
+}
+
 const struct tmg_backend tmg_emu_backend = {
     .name = "emu",
     .kind = TMAGEN_PTX,
@@ -373,4 +384,5 @@ const struct tmg_backend tmg_emu_backend = {
     .clear_async = emu_clear_async,
     .launch = emu_backend_launch,
     .reports = emu_reports,
+    .effort = emu_effort,
 };

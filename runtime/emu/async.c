@@ -54,6 +54,10 @@ static uint64_t delay(struct emu_cluster *cluster) {
     return 1 + (random & 7 ? random >> 8 & 255 : random >> 8 & 4095);  // mostly soon, at times late
 }
 
+static void note_due(struct emu_cluster *cluster, const struct emu_async *op) {
+    if (op->stage != DONE && op->due < cluster->next_due) cluster->next_due = op->due;
+}
+
 void emu_async_start(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
@@ -64,6 +68,7 @@ void emu_async_start(struct emu_async *op) {
     op->due = cluster->machine->steps + delay(cluster);
     op->next = cluster->pending;
     cluster->pending = op;
+    note_due(cluster, op);
 }
 
 bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
@@ -111,6 +116,7 @@ static void advance(struct emu_cluster *cluster, struct emu_async **link) {
     if (op->stage == stage)  // run() may postpone itself by stepping back
         op->stage++;
     op->due = cluster->machine->steps + delay(cluster);
+    note_due(cluster, op);
     emu_changed(cluster);
     if (op->stage == DONE && !op->in_bulk_group && !op->in_copy_group) {
         *link = op->next;
@@ -122,6 +128,8 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle) {
     struct emu_async **first = NULL;
     bool any = false;
 
+    if (!all_idle && cluster->next_due > cluster->machine->steps) return false;
+    cluster->next_due = UINT64_MAX;
     for (struct emu_async **link = &cluster->pending; *link != NULL && !cluster->machine->stop;) {
         struct emu_async *op = *link;
         if (op->stage != DONE && op->due <= cluster->machine->steps) {
@@ -129,6 +137,7 @@ bool emu_async_progress(struct emu_cluster *cluster, bool all_idle) {
             any = true;
             if (*link != op) continue;
         }
+        note_due(cluster, op);
         if (op->stage != DONE && (first == NULL || op->due < (*first)->due)) first = link;
         link = &op->next;
     }

@@ -303,13 +303,30 @@ static int start_cluster(struct emu_cluster *cluster, uint64_t index) {
     return emu_order_start(cluster);
 }
 
+// Back to what make_cluster gives.
+static void clean_cluster(struct emu_cluster *cluster) {
+    emu_async_free_all(cluster);
+    for (unsigned i = 0; i < cluster->cta_count; i++) clean_cta(&cluster->ctas[i]);
+    clean_barrier(cluster, &cluster->barrier);
+    emu_syncs_free(cluster);
+    memset(cluster->agent_times, 0, cluster->agent_count * sizeof *cluster->agent_times);
+    free(cluster->known);
+    *cluster = (struct emu_cluster){.machine = cluster->machine,
+                                    .ctas = cluster->ctas,
+                                    .cta_count = cluster->cta_count,
+                                    .barrier = cluster->barrier,
+                                    .agent_count = cluster->cta_count * cluster->ctas->warp_count,
+                                    .agent_capacity = cluster->agent_capacity,
+                                    .agent_times = cluster->agent_times};
+}
+
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index) {
     struct emu_cluster *cluster = *machine->spare;
 
     if (cluster != NULL) {
         *machine->spare = cluster->next;
-        cluster->next = NULL;
         cluster->machine = machine;
+        clean_cluster(cluster);
     } else {
         cluster = make_cluster(machine);
     }
@@ -322,25 +339,10 @@ struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index)
 }
 
 void emu_cluster_retire(struct emu_cluster *cluster) {
-    struct emu_machine *machine = cluster->machine;
-    struct emu_cluster clean = {.machine = machine,
-                                .next = *machine->spare,
-                                .ctas = cluster->ctas,
-                                .cta_count = cluster->cta_count,
-                                .barrier = cluster->barrier,
-                                .agent_count = cluster->cta_count * cluster->ctas[0].warp_count,
-                                .agent_capacity = cluster->agent_capacity,
-                                .agent_times = cluster->agent_times};
+    struct emu_cluster **spare = cluster->machine->spare;
 
-    emu_async_free_all(cluster);
-    for (unsigned i = 0; i < cluster->cta_count; i++) clean_cta(&cluster->ctas[i]);
-    clean_barrier(cluster, &cluster->barrier);
-    clean.barrier = cluster->barrier;
-    emu_syncs_free(cluster);
-    memset(cluster->agent_times, 0, cluster->agent_count * sizeof *cluster->agent_times);
-    free(cluster->known);
-    *cluster = clean;
-    *machine->spare = cluster;
+    cluster->next = *spare;
+    *spare = cluster;
 }
 
 void emu_clusters_retire(struct emu_machine *machine) {

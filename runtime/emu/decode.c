@@ -11,7 +11,7 @@ static const struct emu_op *const tables[] = {
     emu_ops_compare,   emu_ops_memory,   emu_ops_atomic, emu_ops_warp,    emu_ops_control,
     emu_ops_barrier,   emu_ops_mbarrier, emu_ops_copy,   emu_ops_bulk,    emu_ops_tensor,
     emu_ops_tensormap, emu_ops_wgmma,    emu_ops_mma,    emu_ops_cluster, emu_ops_fence,
-    emu_ops_wmma,
+    emu_ops_wmma,      emu_ops_video,
 };
 
 void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
@@ -126,6 +126,16 @@ static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_ins
                  "instruction %s is not implemented", name);
 }
 
+// A warp's share of a matrix instruction; wgmma has four.
+static uint32_t multiply_adds(const struct emu_insn *insn) {
+    uint32_t all = (uint32_t)insn->shape[0] * insn->shape[1] * insn->shape[2];
+
+    if (strncmp(insn->row->form, "wgmma.mma", 9) == 0) return all / 4;
+    return strncmp(insn->row->form, "mma", 3) == 0 || strncmp(insn->row->form, "wmma.mma", 8) == 0
+               ? all
+               : 0;
+}
+
 static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn) {
     const struct ptx_statement *statement = decoder->statement;
 
@@ -141,6 +151,7 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
     const struct emu_op *row = find_row(decoder, insn);
     insn->row = row;
     insn->exec = row->exec;
+    insn->multiply_adds = multiply_adds(insn);
     emu_decode_operands(decoder, row, insn);
     for (uint32_t i = 0; i < statement->operand_count; i++) {
         const struct ptx_operand *operand = &statement->operands[i];

@@ -93,6 +93,9 @@ struct emu_result {
     size_t report_count;
     uint64_t thread_instructions;
     uint64_t warp_instructions;
+    uint64_t multiply_adds;  // of matrix instructions, one of which does thousands
+    double core_seconds;     // that all CPUs together took for it
+    bool stopped;            // by a report that makes going on senseless
 };
 
 void emu_result_free(struct emu_result *result);

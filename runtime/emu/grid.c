@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { THREADS_MAX = 16, REPORTS_MAX = 100, APART_MAX = 1 << 20 };
 
@@ -46,8 +47,26 @@ static bool prints(const struct emu_insn *insn) {
 struct part {
     struct emu_report *reports;
     size_t report_count;
-    uint64_t steps, thread_steps;
+    uint64_t steps, thread_steps, multiply_adds;
+    double seconds;
 };
+
+// What this thread has taken of a CPU so far.
+static double thread_seconds(void) {
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// Runs the machine's clusters, as many as may be resident after each other.
+static void run(struct emu_machine *machine) {
+    double start = thread_seconds();
+
+    emu_run(machine);
+    emu_clusters_retire(machine);
+    machine->seconds += thread_seconds() - start;
+}
 
 struct grid {
     const struct emu_machine *machine;
@@ -70,11 +89,10 @@ static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **sp
     alone.cluster_total = index + 1;
     alone.index = index;
     alone.last = &grid->last;
-    emu_run(&alone);
+    run(&alone);
     if (alone.stop) end_at(grid, index);
-    emu_clusters_retire(&alone);
-    grid->parts[index] =
-        (struct part){alone.reports, alone.report_count, alone.steps, alone.thread_steps};
+    grid->parts[index] = (struct part){alone.reports,      alone.report_count,  alone.steps,
+                                       alone.thread_steps, alone.multiply_adds, alone.seconds};
 }
 
 static void *work(void *argument) {
@@ -110,6 +128,8 @@ static void merge(struct emu_machine *machine, struct part *part) {
     }
     machine->steps += part->steps;
     machine->thread_steps += part->thread_steps;
+    machine->multiply_adds += part->multiply_adds;
+    machine->seconds += part->seconds;
     free(part->reports);
 }
 
@@ -141,6 +161,7 @@ static bool run_apart(struct emu_machine *machine) {
         if (pthread_create(&threads[started], NULL, work, &grid) != 0) break;
     work(&grid);
     while (started-- > 1) pthread_join(threads[started], NULL);
+    machine->stop = grid.last != UINT64_MAX;
     for (uint64_t i = 0; i < machine->cluster_total; i++)
         if (i <= grid.last)
             merge(machine, &grid.parts[i]);
@@ -151,16 +172,16 @@ static bool run_apart(struct emu_machine *machine) {
 }
 
 void emu_grid_run(struct emu_machine *machine) {
-    bool together = machine->cluster_total == 1 || machine->workspace || machine->cluster_total > APART_MAX ||
-                    machine->launch->global_races || any(machine, communicates);
+    bool together = machine->cluster_total == 1 || machine->workspace ||
+                    machine->cluster_total > APART_MAX || machine->launch->global_races ||
+                    any(machine, communicates);
     struct emu_cluster *spare = NULL;
 
     machine->spare = &spare;
     if (together || !run_apart(machine)) {
         emu_order_new(machine);
-        emu_run(machine);
+        run(machine);
     }
-    emu_clusters_retire(machine);
     emu_clusters_free(spare);
     emu_order_delete(machine);
 }

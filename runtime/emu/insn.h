@@ -115,6 +115,7 @@ struct emu_insn {
     uint8_t type[4];  // enum ptx_type, in order of appearance
     uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
     uint16_t shape[3];                             // m, n, k of mma and wgmma
+    uint32_t multiply_adds;                        // of a warp, of those
     uint32_t target;                               // of a branch
     const struct emu_function *function, *callee;  // that it is in, that it calls
     uint32_t join;  // where lanes that part here meet again, EMU_NO_PC if nowhere
@@ -133,7 +134,7 @@ extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_o
     emu_ops_convert[], emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[],
     emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
     emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[],
-    emu_ops_tensormap[], emu_ops_wmma[];
+    emu_ops_tensormap[], emu_ops_wmma[], emu_ops_video[];
 
 // ---- slots filled before a warp starts ----
 

@@ -210,8 +210,11 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     free(machine.params);
     result->reports = machine.reports;
     result->report_count = machine.report_count;
+    result->stopped = machine.stop;
     result->warp_instructions = machine.steps;
     result->thread_instructions = machine.thread_steps;
+    result->multiply_adds = machine.multiply_adds;
+    result->core_seconds = machine.seconds;
     return 0;
 }
 

@@ -171,6 +171,7 @@ struct emu_cluster {
     unsigned cta_count, live_ctas;
     struct emu_named_barrier barrier;
     struct emu_async *pending;  // in flight
+    uint64_t next_due;          // before that step nothing of it goes on
     uint64_t changes;           // grows with every event that someone may wait for
     uint64_t last_change;       // step of the machine when it last grew
     uint32_t agent_count, agent_capacity;
@@ -188,9 +189,10 @@ struct emu_machine {
     uint8_t *params;
     uint64_t workspace;  // of a cooperative grid; 0: it is none
     unsigned grid[3], block[3], cluster_size[3];
-    uint64_t steps, thread_steps, max_steps;
+    uint64_t steps, thread_steps, multiply_adds, max_steps;
+    double seconds;                // of all CPUs
     struct emu_cluster *clusters;  // resident
-    struct emu_cluster **spare;    // ended ones of the same launch, clean, to be used again
+    struct emu_cluster **spare;    // ended ones of the same launch, to be used again
     uint64_t next_cluster, cluster_total;
     struct emu_report *reports;
     size_t report_count, report_capacity;
@@ -282,7 +284,7 @@ void emu_grid_run(struct emu_machine *machine);
 // Cluster number [index] of the grid, from *machine->spare or new; NULL and a report when memory is
 // out.
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
-// Cleans an ended cluster and leaves it in *machine->spare.
+// Leaves an ended cluster in *machine->spare.
 void emu_cluster_retire(struct emu_cluster *cluster);
 // All that are resident.
 void emu_clusters_retire(struct emu_machine *machine);

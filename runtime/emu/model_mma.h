@@ -39,8 +39,8 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
 // The same for f64: a chain of fused multiply-adds in the order of k, round to nearest even.
 void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64 *operands);
 
-// Where register [i] of [lane] stands in the dense operand: a byte of A's m rows of k, a byte of B's
-// 8 rows of k (B is transposed), or the element of C's m rows of 8, where an f16 register holds the
+// Where register [i] of [lane] stands in the dense operand: a byte of A's m rows of k, one of B's 8
+// rows of k (B is transposed), or the element of C's m rows of 8, where an f16 register holds the
 // next column too.
 int tmg_mma_a_byte(const struct tmg_mma *op, int i, int lane);
 int tmg_mma_b_byte(const struct tmg_mma *op, int i, int lane);

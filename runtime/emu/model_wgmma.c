@@ -159,57 +159,55 @@ static void gather_registers(const struct tmg_wgmma_operands *operands, uint8_t 
     }
 }
 
-// D's registers against the dense 64 x n matrix: register [i] of a warp holds in lane l the element
-// at place(i)[offsets[l]].
-struct d_layout {
-    const struct tmg_wgmma *op;
-    bool f16;
-    int offsets[32];
-};
+// D's registers against the dense 64 x n matrix, in blocks of 8 rows by 8 columns: lanes 4g .. 4g+3
+// hold row g. A block is a register of packed f16, else an even register and the odd one behind it,
+// which take turns in a row.
+static float *block_place(const struct tmg_wgmma *op, float *d, int warp, int i) {
+    bool f16 = op->d == TMG_F16;
+    return d + tmg_wgmma_d_row(warp, 0, i, f16) * op->n + tmg_wgmma_d_column(0, i, f16);
+}
 
-static struct d_layout d_layout(const struct tmg_wgmma *op) {
-    struct d_layout layout = {.op = op, .f16 = op->d == TMG_F16};
+static void load_f16(const uint32_t *row, int n, float *place) {
     for (int lane = 0; lane < 32; ++lane) {
-        layout.offsets[lane] =
-            tmg_wgmma_d_row(0, lane, 0, false) * op->n + tmg_wgmma_d_column(lane, 0, false);
+        float *to = place + lane / 4 * n + lane % 4 * 2;
+        to[0] = tmg_f16_to_f32((uint16_t)row[lane]);
+        to[1] = tmg_f16_to_f32((uint16_t)(row[lane] >> 16));
     }
-    return layout;
 }
 
-static float *d_place(const struct d_layout *layout, float *d, int warp, int i) {
-    return d + tmg_wgmma_d_row(warp, 0, i, layout->f16) * layout->op->n +
-           tmg_wgmma_d_column(0, i, layout->f16);
-}
-
-static void load_row(const struct d_layout *layout, const uint32_t *row, float *place) {
+static void store_f16(uint32_t *row, int n, const float *place) {
     for (int lane = 0; lane < 32; ++lane) {
-        float *to = place + layout->offsets[lane];
-        if (layout->f16) {
-            to[0] = tmg_f16_to_f32((uint16_t)row[lane]);
-            to[1] = tmg_f16_to_f32((uint16_t)(row[lane] >> 16));
-        } else {
-            to[0] = tmg_f32_from_bits(row[lane]);
+        const float *from = place + lane / 4 * n + lane % 4 * 2;
+        row[lane] = tmg_f32_to_f16_rn(from[0]) | (uint32_t)tmg_f32_to_f16_rn(from[1]) << 16;
+    }
+}
+
+static void load_f32(const uint32_t *even, const uint32_t *odd, int n, float *place) {
+    for (int g = 0; g < 8; ++g, place += n, even += 4, odd += 4) {
+        for (int t = 0; t < 4; ++t) {
+            place[2 * t] = tmg_f32_from_bits(even[t]);
+            place[2 * t + 1] = tmg_f32_from_bits(odd[t]);
         }
     }
 }
 
-static void store_row(const struct d_layout *layout, uint32_t *row, const float *place) {
-    for (int lane = 0; lane < 32; ++lane) {
-        const float *from = place + layout->offsets[lane];
-        if (layout->f16) {
-            row[lane] = tmg_f32_to_f16_rn(from[0]) | (uint32_t)tmg_f32_to_f16_rn(from[1]) << 16;
-        } else {
-            row[lane] = from[0] != from[0] ? TMG_F32_NAN : tmg_f32_bits(from[0]);
+static uint32_t f32_bits(float value) { return value != value ? TMG_F32_NAN : tmg_f32_bits(value); }
+
+static void store_f32(uint32_t *even, uint32_t *odd, int n, const float *place) {
+    for (int g = 0; g < 8; ++g, place += n, even += 4, odd += 4) {
+        for (int t = 0; t < 4; ++t) {
+            even[t] = f32_bits(place[2 * t]);
+            odd[t] = f32_bits(place[2 * t + 1]);
         }
     }
 }
 
 // Integers: [place] holds the exact product; the accumulator's update wraps or saturates.
-static void accumulate_row(const struct d_layout *layout, uint32_t *row, const float *place) {
+static void accumulate_s32(const struct tmg_wgmma *op, uint32_t *row, const float *place) {
     for (int lane = 0; lane < 32; ++lane) {
-        int32_t old = layout->op->scale_d ? (int32_t)row[lane] : 0;
-        int32_t sum = (int32_t)place[layout->offsets[lane]];
-        row[lane] = (uint32_t)tmg_accumulate_s32(old, sum, layout->op->satfinite);
+        int32_t old = op->scale_d ? (int32_t)row[lane] : 0;
+        int32_t sum = (int32_t)place[lane / 4 * op->n + lane % 4 * 2];
+        row[lane] = (uint32_t)tmg_accumulate_s32(old, sum, op->satfinite);
     }
 }
 
@@ -220,25 +218,34 @@ static void load_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *
         memset(d, 0, (size_t)(ROWS_A * op->n) * sizeof *d);
         return;
     }
-    struct d_layout layout = d_layout(op);
     for (int warp = 0; warp < 4; ++warp) {
-        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
-            load_row(&layout, operands->d[warp][i], d_place(&layout, d, warp, i));
+        uint32_t *const *rows = operands->d[warp];
+        for (int i = 0; i < tmg_wgmma_d_registers(op); i += 2) {
+            if (op->d == TMG_F16) {
+                load_f16(rows[i], op->n, block_place(op, d, warp, i));
+                load_f16(rows[i + 1], op->n, block_place(op, d, warp, i + 1));
+            } else {
+                load_f32(rows[i], rows[i + 1], op->n, block_place(op, d, warp, i));
+            }
         }
     }
 }
 
 static void store_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
                     float *d) {
-    struct d_layout layout = d_layout(op);
     for (int warp = 0; warp < 4; ++warp) {
-        for (int i = 0; i < tmg_wgmma_d_registers(op); ++i) {
-            uint32_t *row = operands->d[warp][i];
-            const float *place = d_place(&layout, d, warp, i);
-            if (is_integer(op))
-                accumulate_row(&layout, row, place);
-            else
-                store_row(&layout, row, place);
+        uint32_t *const *rows = operands->d[warp];
+        for (int i = 0; i < tmg_wgmma_d_registers(op); i += 2) {
+            float *place = block_place(op, d, warp, i);
+            if (op->d == TMG_F16) {
+                store_f16(rows[i], op->n, place);
+                store_f16(rows[i + 1], op->n, block_place(op, d, warp, i + 1));
+            } else if (is_integer(op)) {
+                accumulate_s32(op, rows[i], place);
+                accumulate_s32(op, rows[i + 1], place + 1);
+            } else {
+                store_f32(rows[i], rows[i + 1], op->n, place);
+            }
         }
     }
 }

@@ -440,6 +440,7 @@ static void parse_version(struct ptx_parser *parser) {
 
     if (parser->lexer->token.kind != PTX_FLOAT64) expected(parser, "the PTX version, like 8.5");
     memcpy(&version, &parser->lexer->token.value, 8);
+    if (!(version < 100)) expected(parser, "the PTX version, like 8.5");
     parser->tree->version_major = (unsigned)version;
     parser->tree->version_minor = (unsigned)(version * 10 + 0.5) % 10;
     ptx_lex_next(parser->lexer);

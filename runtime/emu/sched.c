@@ -83,6 +83,7 @@ static bool step(struct emu_warp *warp, const struct emu_insn *code) {
         split->seen_change = warp->cta->cluster->changes;
         return false;
     }
+    machine->multiply_adds += insn->multiply_adds;
     split->blocked = false;
     split->wait.kind = WAIT_NOTHING;
     split->pc++;

@@ -1,5 +1,5 @@
 // Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
-// written. Pages keep cells of 16 bytes and are split to 4 or 1 where a smaller access comes.
+// written. Pages keep cells of 16 bytes and are split to 4, 2 or 1 where a smaller access comes.
 #include "runtime/emu/machine.h"
 #include "runtime/emu/model_swizzle.h"
 
@@ -320,7 +320,7 @@ void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum
     struct touch touch = {toucher->time,  (uint16_t)toucher->agent, (uint8_t)toucher->strength,
                           toucher->async, toucher->layout & 0x7f,   toucher->insn};
     uint32_t end = offset + bytes, odd = offset | end;
-    uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : 0;
+    uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
 
     while (offset < end) {
         struct block *block = cta->shadow->pages[offset / PAGE];

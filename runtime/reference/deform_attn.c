@@ -125,13 +125,13 @@ static double odd_location(uint64_t bits) {
     return odd[bits % (sizeof odd / sizeof *odd)];
 }
 
-// $TMAGEN_LOCATIONS chooses what bench measures: "uniform" over all levels; "local", within four
-// pixels of the query's own; else uniform, reaching over the edges, with odd ones among them.
+// Draws locations for the problem's inputs: "uniform" over all levels; "local", within four pixels
+// of the query's own; else uniform, reaching over the edges, with odd ones among them.
 static void fill_locations(const struct ref_problem *problem, const struct ref_tensor *tensor,
                            uint64_t seed) {
     const struct value_layout layout = value_layout_of(problem->manifest);
-    const char *kind = getenv("TMAGEN_LOCATIONS");
-    const bool local = kind && !strcmp(kind, "local"), uniform = kind && !strcmp(kind, "uniform");
+    const bool local = !strcmp(problem->inputs, "local");
+    const bool uniform = !strcmp(problem->inputs, "uniform");
     const size_t bytes = num_types[tensor->dtype].bytes;
     const int64_t item = layout.level_count * layout.points;
     for (int64_t i = 0; i < tensor->count / 2; ++i) {
@@ -355,11 +355,22 @@ static double flops(const struct ref_problem *problem) {
            (double)ref_tensor_find(problem, "out")->count;
 }
 
+// The four pixels of every point, each read once by the lanes that share a query's head. Corners
+// outside of their level count, though a kernel may leave them out: few are, where bench draws.
+static double l1_bytes(const struct ref_problem *problem) {
+    const struct value_layout layout = value_layout_of(problem->manifest);
+    const struct ref_tensor *out = ref_tensor_find(problem, "out");
+    return 4.0 * (double)(layout.level_count * layout.points) * (double)out->count *
+           (double)num_types[out->dtype].bytes;
+}
+
 const struct reference reference_deform_attn = {
     .name = "deform_attn",
     .doc = "out[b,q,h,:] = sum of weights[b,q,h,l,p] * value_l[b,:,h,:] sampled at "
            "locations[b,q,h,l,p]",
     .dims = "b s q",
+    .typical = "48x20522x20522/local",
+    .inputs = "local uniform",
     .accepts = accepts,
     .shapes = shapes,
     .fill = fill,
@@ -367,4 +378,5 @@ const struct reference reference_deform_attn = {
     .element_cost = element_cost,
     .suspects = suspects,
     .flops = flops,
+    .l1_bytes = l1_bytes,
 };

@@ -122,6 +122,7 @@ const struct reference reference_deform_pair = {
     .name = "deform_pair",
     .doc = "pairs[b,s,h] = value[b,s,h], then value[b,s+1,h], or zeros behind the end of a row",
     .dims = "b s",
+    .typical = "48x20522",
     .accepts = accepts,
     .shapes = shapes,
     .element = element,

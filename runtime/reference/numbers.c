@@ -9,9 +9,9 @@
 const struct num_row num_types[NUM_TYPES] = {
     [NUM_BF16] = {"bf16", 2}, [NUM_FP16] = {"fp16", 2}, [NUM_FP32] = {"fp32", 4},
     [NUM_FP64] = {"fp64", 8}, [NUM_E4M3] = {"e4m3", 1}, [NUM_E5M2] = {"e5m2", 1},
-    [NUM_I8] = {"i8", 1},     [NUM_U8] = {"u8", 1},     [NUM_U16] = {"u16", 2},
-    [NUM_I32] = {"i32", 4},   [NUM_U32] = {"u32", 4},   [NUM_I64] = {"i64", 8},
-    [NUM_U64] = {"u64", 8},
+    [NUM_I8] = {"i8", 1},     [NUM_U8] = {"u8", 1},     [NUM_I16] = {"i16", 2},
+    [NUM_U16] = {"u16", 2},   [NUM_I32] = {"i32", 4},   [NUM_U32] = {"u32", 4},
+    [NUM_I64] = {"i64", 8},   [NUM_U64] = {"u64", 8},
 };
 
 int num_find(const char *name) {
@@ -95,6 +95,7 @@ double num_value(enum num_type dtype, const void *element) {
         uint8_t u8;
         int8_t i8;
         uint16_t u16;
+        int16_t i16;
         int32_t i32;
         uint32_t u32;
         int64_t i64;
@@ -108,6 +109,7 @@ double num_value(enum num_type dtype, const void *element) {
     case NUM_FP64: return bits.f64;
     case NUM_U8: return bits.u8;
     case NUM_I8: return bits.i8;
+    case NUM_I16: return bits.i16;
     case NUM_U16: return bits.u16;
     case NUM_I32: return bits.i32;
     case NUM_U32: return bits.u32;
@@ -162,11 +164,11 @@ void num_encode(enum num_type dtype, double value, void *element) {
         memcpy(element, &value, sizeof value);
     } else {
         static const double least[NUM_TYPES] = {
-            [NUM_I8] = INT8_MIN, [NUM_I32] = INT32_MIN, [NUM_I64] = -TWO_63};
+            [NUM_I8] = INT8_MIN, [NUM_I16] = INT16_MIN, [NUM_I32] = INT32_MIN, [NUM_I64] = -TWO_63};
         static const double greatest[NUM_TYPES] = {
-            [NUM_U8] = UINT8_MAX,  [NUM_I8] = INT8_MAX,    [NUM_U16] = UINT16_MAX,
-            [NUM_I32] = INT32_MAX, [NUM_U32] = UINT32_MAX, [NUM_I64] = TWO_63,
-            [NUM_U64] = TWO_63};
+            [NUM_U8] = UINT8_MAX,   [NUM_I8] = INT8_MAX,   [NUM_I16] = INT16_MAX,
+            [NUM_U16] = UINT16_MAX, [NUM_I32] = INT32_MAX, [NUM_U32] = UINT32_MAX,
+            [NUM_I64] = TWO_63,     [NUM_U64] = TWO_63};
         const int64_t bits = integer(value, least[dtype], greatest[dtype]);
         memcpy(element, &bits, num_types[dtype].bytes);  // little-endian, as every CUDA host
     }

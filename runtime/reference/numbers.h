@@ -13,6 +13,7 @@ enum num_type {
     NUM_E5M2,
     NUM_I8,
     NUM_U8,
+    NUM_I16,
     NUM_U16,
     NUM_I32,
     NUM_U32,

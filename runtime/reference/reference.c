@@ -96,7 +96,7 @@ static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_p
 
 int ref_problem_make(const struct tmg_manifest *manifest, const struct reference *reference,
                      const int64_t *dims, int64_t row_padding, struct ref_problem *problem) {
-    *problem = (struct ref_problem){.manifest = manifest, .reference = reference};
+    *problem = (struct ref_problem){.manifest = manifest, .reference = reference, .inputs = ""};
     int status = check_dims(manifest, dims);
     memcpy(problem->dims, dims, manifest->dim_count * sizeof *dims);
     for (unsigned i = 0; status == TMAGEN_OK && i < manifest->tensor_count; ++i) {

@@ -25,6 +25,7 @@ struct ref_problem {
     const struct tmg_manifest *manifest;
     const struct reference *reference;
     int64_t dims[TMG_MAX_DIMS];
+    const char *inputs;  // the reference's word for what fill() draws; "": what verify wants
     struct ref_tensor tensors[TMG_MAX_TENSORS];
 };
 
@@ -56,7 +57,8 @@ struct reference {
     const char *name;     // in the manifest
     const char *doc;      // what is computed, in one line
     const char *dims;     // names in the order in which people write shapes: "m n k"
-    const char *typical;  // the shape that bench takes where none is given: "4096x4096x4096"
+    const char *typical;  // the shape that bench takes where none is given; NULL: there is none
+    const char *inputs;   // what else fill() can draw, for bench: "local uniform"; NULL: nothing
     const char *peer;     // of bench: "cublaslt", or NULL
 
     // Whether the row covers what the manifest says, such as its epilogue; NULL: it does. Returns

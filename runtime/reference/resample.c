@@ -228,6 +228,7 @@ const struct reference reference_resample = {
     .name = "resample",
     .doc = "out[b,t,d] = source[b,:,d] at target_times[b,t], linear between source_times, clamped",
     .dims = "b s t d",
+    .typical = "256x100x2048x256",
     .accepts = accepts,
     .shapes = shapes,
     .fill = fill,

@@ -16,7 +16,7 @@ local knobs = {
     { "problem.levels", type = "int_pairs", default = { { 92, 160 }, { 46, 80 }, { 23, 40 }, { 12, 20 } },
       doc = "height and width of each level, without its border" },
     { "threads", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "threads", doc = "threads of a CTA" },
-    { "unroll", type = "int", values = { 1, 2, 4, 8, 16 }, default = 4, unit = "vectors",
+    { "unroll", type = "int", values = { 1, 2, 4, 8, 16 }, default = 2, unit = "vectors",
       doc = "16-byte vectors that a thread loads before it stores the first" },
     { "store_hint", type = "enum", values = { "none", "streaming" }, default = "streaming",
       doc = "streaming: the pairs leave the caches first" },

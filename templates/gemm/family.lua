@@ -130,11 +130,13 @@ local phases = {
             sets = { ["cluster.m"] = 2, ["raster.group"] = 4 } },
     [6] = { title = "TMA store", doc = "stmatrix into swizzled staging, TMA store drained under the next tile",
             predict = "coalesced stores that drain under the next tile: +8%",
-            sets = { ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7, ["epilogue.tile.m"] = 64,
+            -- the clusters of rung 5 lost: its knobs go back
+            sets = { ["cluster.m"] = 1, ["raster.group"] = 8,
+                     ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7, ["epilogue.tile.m"] = 64,
                      ["epilogue.tile.n"] = 64, ["epilogue.buffers"] = 2 } },
     [7] = { title = "ping-pong", doc = "two warpgroups alternate tiles: one multiplies while the other stores",
             predict = "the epilogue hides behind the other tile's products: +3% at K = 4096",
-            sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6, ["raster.group"] = 8 } },
+            sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6 } },
 }
 
 return {

@@ -12,12 +12,24 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_argument(const struct emulate_file *file,
+                           const struct emulate_argument *argument) {
+    if (argument->kind < ARGUMENT_SCALAR && argument->buffer >= file->buffer_count) abort();
+    for (size_t i = 0; i < argument->part_count; i++) {
+        const struct emulate_argument *part = &argument->parts[i];
+        if (part->at > argument->bytes || part->bytes > argument->bytes - part->at) abort();
+        check_argument(file, part);
+    }
+}
+
 static void check(const struct emulate_file *file) {
     if (file->block[0] * file->block[1] * file->block[2] > 1024) abort();
-    for (size_t i = 0; i < file->argument_count; i++)
-        if (file->arguments[i].kind != ARGUMENT_SCALAR &&
-            file->arguments[i].buffer >= file->buffer_count)
-            abort();
+    for (size_t i = 0; i < file->argument_count; i++) {
+        uint8_t *bytes = mem_alloc(file->arguments[i].bytes + 1);
+        check_argument(file, &file->arguments[i]);
+        emulate_argument_write(file, &file->arguments[i], bytes);
+        free(bytes);
+    }
     for (size_t i = 0; i < file->buffer_count; i++)
         if (!file->buffers[i].bytes) abort();
 }

@@ -84,6 +84,8 @@ static double sampled(bool padded, bool paired, float x, float y) {
     }
     memcpy(data(&f, "locations") + 4, (const float[]){x, y, 0.5f, 0.5f}, 4 * sizeof(float));
     memcpy(data(&f, "weights") + 2, (const float[]){2, 0}, 2 * sizeof(float));
+    // one query of two heads, two channels, two points: 4 corners of 4 bytes each
+    assert_true(f.problem.reference->l1_bytes(&f.problem) == 2 * 2 * 2 * 4 * 4);
     const int64_t index[] = {0, 0, 3};
     const double value = f.problem.reference->element(&f.problem, f.out, index).value;
     drop(&f);
@@ -122,6 +124,29 @@ static void test_inputs(void **state) {
         outside += location < 0 || location > 1;
     }
     assert_true(odd > 0 && outside > locations->count / 20);
+    drop(&f);
+}
+
+// What bench draws: all over the level, or within four pixels of the query's own.
+static void test_inputs_of_bench(void **state) {
+    (void)state;
+    struct fixture f;
+    make(&f, false, false, 1, UNPADDED);
+    const struct ref_tensor *locations = ref_tensor_find(&f.problem, "locations");
+    for (int local = 0; local < 2; ++local) {
+        f.problem.inputs = local ? "local" : "uniform";
+        assert_int_equal(f.problem.reference->fill(&f.problem, (struct ref_tensor *)locations, 5),
+                         0);
+        for (int64_t i = 0; i < locations->count; ++i) {
+            if (local && i / 2 % 2 == 1)
+                continue;  // the second level is a pixel: far more than 0..1
+            const float least = local ? -4.0f / 2 : 0, most = local ? 1 + 4.0f / 2 : 1;
+            assert_true(data(&f, "locations")[i] >= least && data(&f, "locations")[i] <= most);
+        }
+    }
+    // the first query's own pixel is the first level's first, of 3 x 2: x is within 1/6 +- 4/3
+    const float x = data(&f, "locations")[0], y = data(&f, "locations")[1];
+    assert_true(fabsf(x - 1.0f / 6) <= 4.0f / 3 && fabsf(y - 1.0f / 4) <= 2);
     drop(&f);
 }
 
@@ -189,9 +214,9 @@ static void test_accepts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition), cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_pairs),      cmocka_unit_test(test_check_of_the_whole),
-        cmocka_unit_test(test_accepts),
+        cmocka_unit_test(test_definition),         cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_inputs_of_bench),    cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_check_of_the_whole), cmocka_unit_test(test_accepts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,19 @@ static const struct {
     {"fences", "membar.cta; membar.gl; fence.acq_rel.gpu; fence.sc.cta; fence.proxy.alias; "
                "fence.proxy.async.shared::cta;\n"
                "fence.proxy.tensormap::generic.release.gpu; "
-               "fence.proxy.tensormap::generic.acquire.gpu [%rd3], 128;"},
+               "fence.proxy.tensormap::generic.acquire.gpu [%rd3], 128;\n"
+               "fence.acquire.sync_restrict::shared::cluster.cluster; membar.proxy.alias;\n"
+               "fence.release.sync_restrict::shared::cta.cluster;\n"
+               "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;\n"
+               "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;"},
+    {"modifiers in another order",
+     "min.s32.relu %r10, %r1, 5; max.s16x2.relu %r11, %r1, %r1; fma.rn.f16x2.relu %r12, %r1, %r1, "
+     "%r1;\n"
+     "@%p1 mbarrier.expect_tx.shared::cluster.relaxed.cluster.b64 [%r3+8], 16;\n"
+     "@%p1 mbarrier.complete_tx.shared::cluster.relaxed.cluster.b64 [%r3+8], 16;"},
+    {"special registers",
+     "mov.u32 %r10, %aggr_smem_size; mov.u32 %r11, %total_smem_size; mov.u32 %r12, %envreg31;\n"
+     "mov.u64 %rd5, %current_graph_exec; mov.pred %p3, %is_explicit_cluster;"},
     {"registers of a warpgroup",
      "setmaxnreg.dec.sync.aligned.u32 40; setmaxnreg.inc.sync.aligned.u32 232;"},
     {"dependent launches", "griddepcontrol.wait; griddepcontrol.launch_dependents;"},
@@ -197,6 +209,10 @@ static const struct {
      "[%rd2], 16; cp.async.ca.shared.global [%r10+2048], [%rd2], 8, 4; cp.async.commit_group; "
      "cp.async.wait_group 0; cp.async.wait_all; cp.async.cg.shared.global.L2::cache_hint [%r10], "
      "[%rd2], 16, %rd4; cp.async.wait_all;"},
+    {"cp.async of fewer bytes, with a policy",
+     "shl.b32 %r10, %r1, 4; add.u32 %r10, %r10, %r2; mov.u32 %r11, 8; "
+     "cp.async.ca.shared.global.L2::"
+     "cache_hint.L2::256B [%r10], [%rd2], 16, %r11, %rd4; cp.async.wait_all;"},
     {"cp.async and mbarrier",
      "mov.u32 %r11, 0; shl.b32 %r10, %r1, 4; add.u32 %r10, %r10, %r2; @%p1 "
      "cp.async.ca.shared::cta.global [%r10], [%rd2], 4; @%p1 "

@@ -52,6 +52,10 @@ static void test_shapes_of_a_command_line(void **state) {
                                       "1x2 ",
                                       "axbxc",
                                       "1,2,3",
+                                      "1x2/",
+                                      "1x2/3",
+                                      "1x2/x/y",
+                                      "1x2/awordthatistoolong",
                                       "99999999999999999999x1",
                                       "1x1099511627777"};
     struct shape_list list = {0};
@@ -84,17 +88,20 @@ static void test_shapes_of_a_file(void **state) {
     (void)state;
     struct shape_list list = {0};
     char error[5200];
-    assert_int_equal(read_text("# a comment\n\nbf16 8192 8192 1280  # last\r\n\tfp16\t1 2 3\n4 5 6",
-                               &list, error, sizeof error),
-                     0);
+    assert_int_equal(
+        read_text("# a comment\n\nbf16 8192 8192 1280  # last\r\n\tfp16\t1 2 3 local\n4 5 6", &list,
+                  error, sizeof error),
+        0);
     assert_int_equal(list.count, 3);
     assert_string_equal(list.shapes[0].dtype, "bf16");
     assert_int_equal(list.shapes[0].numbers[2], 1280);
     assert_int_equal(list.shapes[1].line, 4);
+    assert_string_equal(list.shapes[1].inputs, "local");
     assert_string_equal(list.shapes[2].dtype, "");
     shapes_free(&list);
     static const char *const bad[] = {"bf16\n",
-                                      "bf16 1 2 x\n",
+                                      "bf16 1 2 x y\n",
+                                      "bf16 1 2 -x\n",
                                       "bf16 1 -2 3\n",
                                       "bf16 1x2x3\n",
                                       "averylongnameofatype 1 2 3\n",
@@ -128,8 +135,15 @@ static void test_dims_of_a_manifest(void **state) {
     assert_string_equal(error, "gemm is written with 3 numbers: m n k");
     char formatted[60];
     dims[1] = 64;
-    shape_format(reference, manifest, dims, formatted, sizeof formatted);
+    shape_format(reference, manifest, dims, "", formatted, sizeof formatted);
     assert_string_equal(formatted, "100x64x24");
+    shape_format(reference, manifest, dims, "local", formatted, sizeof formatted);
+    assert_string_equal(formatted, "100x64x24/local");
+    assert_int_equal(shapes_parse(&list, "100x64x24/local", error, sizeof error), 0);
+    assert_string_equal(list.shapes[2].inputs, "local");
+    assert_int_equal(shape_dims(&list.shapes[2], reference, manifest, dims, error, sizeof error),
+                     -1);
+    assert_string_equal(error, "gemm has no inputs local; it has: only its usual ones");
     assert_string_equal(shape_dtype(manifest), "bf16");
     shapes_free(&list);
     tmg_manifest_free(manifest);

@@ -47,7 +47,7 @@ static void test_known_values(void **state) {
         {NUM_FP16, 0x7bff, 65504}, {NUM_FP16, 0x0001, 0x1p-24},   {NUM_E4M3, 0x7e, 448},
         {NUM_E4M3, 0x38, 1},       {NUM_E4M3, 0x01, 0x1p-9},      {NUM_E5M2, 0x7b, 57344},
         {NUM_E5M2, 0x01, 0x1p-16}, {NUM_FP32, 0x3fc00000, 1.5},   {NUM_I8, 0x80, -128},
-        {NUM_U16, 0xffff, 65535},  {NUM_I32, 0xffffffff, -1},
+        {NUM_U16, 0xffff, 65535},  {NUM_I32, 0xffffffff, -1},     {NUM_I16, 0x8000, -32768},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         assert_true(num_value(rows[i].type, &rows[i].bits) == rows[i].value);
