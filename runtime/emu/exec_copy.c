@@ -54,7 +54,7 @@ static void write_destinations(struct emu_async *op) {
 
 static void run_arrive(struct emu_async *op, int stage);
 
-// Arrivals behind this copy know of it, even where the copy is waited for and gone before they come.
+// Arrivals behind this copy know of it, even where it is waited for and gone before they come.
 static void tell_arrivals(struct emu_async *op) {
     for (struct emu_async *other = op->warp->cta->cluster->pending; other != op;
          other = other->next)

@@ -194,6 +194,7 @@ EMU_HANDLER(init) {
         uint8_t *bytes = emu_access(warp, insn, lane, address, 8, EMU_WRITE);
         struct emu_mbarrier *barrier = bytes ? new_barrier(cta, offset) : NULL;
         if (barrier == NULL) return EMU_NEXT;
+        if (emu_machine(warp)->check) emu_shadow_barrier(cta, offset);
         barrier->valid = true;
         barrier->expected = barrier->pending = count;
         barrier->bytes = 0;
