@@ -39,7 +39,7 @@ system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
-.PHONY: all run test test-emu test-gpu nvrtc programs check lint format fuzz sanitize install
+.PHONY: all run test test-emu test-gpu record nvrtc programs check lint format fuzz sanitize install
 .PHONY: clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
@@ -60,6 +60,11 @@ test-emu: all programs              # every shipped spec in 20 orders, without a
 test-gpu: all programs              # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tests/example cuda
 	$(BUILD)/tmagen verify --device cuda specs/*.yaml
+	$(BUILD)/tmagen verify --device cuda --against tests/emu/results.jsonl specs/*.yaml
+
+record: all programs                # what a GPU gives, for the emulator and later builds to equal
+	$(BUILD)/tmagen verify --device cuda --small --seed 1 --record tests/emu/results.jsonl specs/*.yaml
+	$(BUILD)/vectors --device cuda
 
 programs: $(unit_bin) $(user_bin) $(fake_lib) $(BUILD)/vectors  # what the tests run, besides all
 

@@ -16,6 +16,9 @@ enum {
     KEY_SHAPE,
     KEY_SEED,
     KEY_RUNS,
+    KEY_SMALL,
+    KEY_RECORD,
+    KEY_AGAINST,
     KEY_SCHEDULES,
     KEY_TIMEOUT,
     KEY_JSON
@@ -25,6 +28,10 @@ static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda, cuda:N, emu or emu:N (default: a GPU, else emu)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
     {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0, "one shape; may be repeated", 0},
+    {"small", KEY_SMALL, NULL, 0, "the few small shapes of the emulator, on a GPU too", 0},
+    {"record", KEY_RECORD, "FILE", 0, "write what was computed: digests, and some elements", 0},
+    {"against", KEY_AGAINST, "FILE", 0,
+     "run the cases of such a file, or those of --shape, whose every bit must come again", 0},
     {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: another one every time)", 0},
     {"runs", KEY_RUNS, "N", 0, "launches a shape, whose results must be equal (default: 4)", 0},
     {"schedules", KEY_SCHEDULES, "N", 0,
@@ -39,6 +46,7 @@ struct arguments {
     struct spec_arguments specs;
     struct verify_plan plan;
     struct shape_list shapes;
+    bool seed_given;
 };
 
 static long long number(struct argp_state *state, const char *text, long long least,
@@ -63,7 +71,18 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_SHAPE:
         if (shapes_parse(&a->shapes, argument, error, sizeof error)) argp_error(state, "%s", error);
         return 0;
-    case KEY_SEED: a->plan.seed = (uint64_t)number(state, argument, 0, INT64_MAX); return 0;
+    case KEY_SEED:
+        a->plan.seed = (uint64_t)number(state, argument, 0, INT64_MAX);
+        a->seed_given = true;
+        return 0;
+    case KEY_SMALL: a->plan.small = true; return 0;
+    case KEY_RECORD: a->plan.record = argument; return 0;
+    case KEY_AGAINST: a->plan.against = argument; return 0;
+    case ARGP_KEY_END:
+        if (a->plan.against && (a->plan.record || a->plan.small || a->seed_given)) {
+            argp_error(state, "--against takes shapes and seed from its file");
+        }
+        return 0;
     case KEY_RUNS: a->plan.runs = (int)number(state, argument, 2, 1000); return 0;
     case KEY_SCHEDULES: a->plan.runs = (int)number(state, argument, 1, 1000000); return 0;
     case KEY_TIMEOUT: a->plan.timeout = (int)number(state, argument, 1, 86400); return 0;

@@ -197,6 +197,7 @@ static int check_first(struct run *run, uint8_t poison) {
         compare_free(&comparison);
         memcpy(run->buffers[i].first, run->buffers[i].host, run->buffers[i].bytes);
     }
+    if (run->what->seen) run->what->seen(run->what->context, &run->problem);
     return TMAGEN_OK;
 }
 

@@ -7,7 +7,8 @@
 #include "measure/compare.h"
 #include "runtime/tmagen.h"
 
-enum verify_verdict { VERIFY_OK, VERIFY_WRONG, VERIFY_REFUSED, VERIFY_BROKEN };
+// DIFFERS: right, but not what a record says; verify_run() itself knows no records.
+enum verify_verdict { VERIFY_OK, VERIFY_WRONG, VERIFY_REFUSED, VERIFY_BROKEN, VERIFY_DIFFERS };
 
 struct verify_case {
     const char *name;     // of the kernel and shape, for messages
@@ -15,6 +16,9 @@ struct verify_case {
     int64_t row_padding;  // elements between rows of every tensor
     uint64_t seed;
     int runs;  // where more than one, every other result is compared with the first
+    // Shown the inputs and the first run's outputs; NULL: nobody wants to see them.
+    void (*seen)(void *context, const struct ref_problem *);
+    void *context;
 };
 
 struct verify_result {

@@ -2,6 +2,7 @@
 // its death the parent knows which kernel was at fault and goes on with the next.
 #include "measure/verify_all.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "measure/record.h"
 #include "measure/table.h"
 #include "measure/verify.h"
 #include "measure/watchdog.h"
@@ -23,6 +25,7 @@ struct ledger {
     size_t next;  // the kernel that is being verified, or will be
     int cases, wrong, refused, skipped;
     struct tmg_effort effort;  // of the emulator
+    bool begun;                // the record that is written has its first line
 };
 
 struct session {
@@ -30,6 +33,9 @@ struct session {
     struct ledger *ledger;
     tmagen_device *device;
     bool emulated;
+    uint64_t seed;
+    FILE *record;           // NULL: none is written
+    struct record against;  // of no device: none is compared with
 };
 
 // One row of the table: a shape of a kernel.
@@ -41,7 +47,7 @@ struct row {
     const char *reports;  // of the emulator; "" for none
 };
 
-static const char *const verdicts[] = {"ok", "WRONG", "refused", "BROKEN"};
+static const char *const verdicts[] = {"ok", "WRONG", "refused", "BROKEN", "DIFFERS"};
 
 static void print_json(const struct row *row) {
     const struct verify_result *result = row->result;
@@ -62,14 +68,15 @@ static void print_text(const struct row *row, int width) {
                       : result->checked == result->elements ? "all"
                                                             : "samples, whole by Freivalds";
     printf("%-*s  %-22s  %-7s", width, row->kernel, row->shape, verdicts[result->verdict]);
-    if (result->verdict == VERIFY_OK || result->verdict == VERIFY_WRONG) {
+    const bool wrong = result->verdict == VERIFY_WRONG || result->verdict == VERIFY_DIFFERS;
+    if (result->verdict == VERIFY_OK || wrong) {
         printf("  %11lld elements, %s; worst error %.2f of the tolerance",
                (long long)result->elements, how, result->worst);
     } else {
         printf("  %.*s", (int)strcspn(result->report, "\n"), result->report);
     }
     putchar('\n');
-    const char *lines = result->verdict == VERIFY_WRONG ? result->report : row->reports;
+    const char *lines = wrong ? result->report : row->reports;
     for (const char *line = lines; *line;) {
         const int len = (int)strcspn(line, "\n");
         printf("    %.*s\n", len, line);
@@ -86,21 +93,62 @@ static int name_width(const struct verify_plan *plan) {
     return width;
 }
 
-// Runs one shape and prints its row. Returns false after a failure of the device.
+// What becomes of a case's results beside the comparison with the reference.
+struct keeping {
+    const struct session *session;
+    const struct row *row;
+    int64_t padding;
+    const json_t *then;  // the case in the record that they must equal; NULL: none
+    json_t *now;         // theirs
+    bool equal;
+    char report[2048];
+};
+
+static void keep(void *context, const struct ref_problem *problem) {
+    struct keeping *keeping = context;
+    char shape[sizeof keeping->row->shape];
+    shape_format(problem->reference, problem->manifest, problem->dims, "", shape, sizeof shape);
+    keeping->now = record_case(problem, keeping->row->kernel, shape, keeping->padding);
+    if (!keeping->then || !keeping->now) return;
+    keeping->equal = record_equal(&keeping->session->against, keeping->then, keeping->now, problem,
+                                  keeping->report, sizeof keeping->report);
+}
+
+// Takes what keep() found into the result, or adds it to the record that is written.
+static void finish_keeping(struct keeping *keeping, struct verify_result *result) {
+    const struct session *session = keeping->session;
+    if (result->verdict == VERIFY_OK && keeping->then && !keeping->equal) {
+        result->verdict = VERIFY_DIFFERS;
+        snprintf(result->report, sizeof result->report, "%s", keeping->report);
+    }
+    if (result->verdict == VERIFY_OK && session->record &&
+        record_add(session->record, keeping->now)) {
+        perror(session->plan->record);
+        ++session->ledger->wrong;
+    }
+    json_decref(keeping->now);
+}
+
+// Runs one shape and prints its row. [then]: its case in the record, or NULL. Returns false after a
+// failure of the device.
 static bool run_shape(struct session *session, tmagen_kernel *kernel,
-                      const struct kernel_text *text, const int64_t *dims, int64_t padding) {
+                      const struct kernel_text *text, const int64_t *dims, int64_t padding,
+                      const json_t *then) {
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
     const struct verify_plan *plan = session->plan;
     static struct verify_result result;
-    struct row row = {.kernel = text->name, .result = &result};
-    row.seed = plan->seed;
+    struct row row = {.kernel = text->name, .seed = session->seed, .result = &result};
     shape_format(ref_find(manifest), manifest, dims, "", row.shape, sizeof row.shape);
     if (padding) strncat(row.shape, " padded", sizeof row.shape - strlen(row.shape) - 1);
     char name[300];
     snprintf(name, sizeof name, "%s %s", text->name, row.shape);
     progress("%s", name);
-    const struct verify_case what = {name, dims, padding, plan->seed, plan->runs};
+    struct keeping keeping = {session, &row, padding, then, NULL, false, ""};
+    const bool wanted = then || session->record;
+    const struct verify_case what = {
+        name, dims, padding, session->seed, plan->runs, wanted ? keep : NULL, &keeping};
     verify_run(session->device, kernel, &what, &result);
+    finish_keeping(&keeping, &result);
     row.reports = result.verdict == VERIFY_BROKEN ? tmagen_device_reports(session->device) : "";
     progress("%s", "");
     if (plan->json) print_json(&row);
@@ -108,7 +156,7 @@ static bool run_shape(struct session *session, tmagen_kernel *kernel,
     fflush(stdout);
     ++session->ledger->cases;
     session->ledger->refused += result.verdict == VERIFY_REFUSED;
-    session->ledger->wrong += result.verdict == VERIFY_WRONG || result.verdict == VERIFY_BROKEN;
+    session->ledger->wrong += result.verdict != VERIFY_OK && result.verdict != VERIFY_REFUSED;
     return result.verdict != VERIFY_BROKEN || session->emulated;
 }
 
@@ -127,7 +175,7 @@ static bool run_given_shapes(struct session *session, tmagen_kernel *kernel,
             ++session->ledger->wrong;
             return true;
         }
-        if (!run_shape(session, kernel, text, dims, 0)) return false;
+        if (!run_shape(session, kernel, text, dims, 0, NULL)) return false;
     }
     return true;
 }
@@ -141,14 +189,21 @@ static bool takes_gaps(const struct tmg_manifest *manifest) {
     return false;
 }
 
-// True for a shape that would keep the emulator busy for minutes: one that the spec fixed.
+// True, with a note, for a shape that would keep the emulator busy for a minute or more: one that
+// the spec fixed.
 static bool too_large(const struct session *session, const struct tmg_manifest *manifest,
                       const struct reference *reference, const int64_t *dims) {
     static const double operations_most = 4e9;
     struct ref_problem problem;
     if (!session->emulated) return false;
     if (ref_problem_make(manifest, reference, dims, 0, &problem)) return false;
-    return ref_flops(&problem) > operations_most;
+    if (ref_flops(&problem) <= operations_most) return false;
+    fprintf(stderr,
+            "tmagen: note: %s: its fixed shape is too large to emulate; "
+            "give --shape to do it all the same\n",
+            manifest->name);
+    ++session->ledger->skipped;
+    return true;
 }
 
 // The reference's choice; where the kernel takes gaps, one of them once more with gaps between the
@@ -156,24 +211,74 @@ static bool too_large(const struct session *session, const struct tmg_manifest *
 static bool run_own_shapes(struct session *session, tmagen_kernel *kernel,
                            const struct kernel_text *text, const struct reference *reference) {
     struct ref_shapes shapes = {0};
-    reference->shapes(tmg_kernel_manifest(kernel), session->emulated, &shapes);
+    reference->shapes(tmg_kernel_manifest(kernel), session->emulated || session->plan->small,
+                      &shapes);
     bool alive = true;
     for (size_t i = 0; alive && i < shapes.count; ++i) {
         const int64_t *dims = shapes.shapes[i];
-        if (too_large(session, tmg_kernel_manifest(kernel), reference, dims)) {
-            fprintf(stderr,
-                    "tmagen: note: %s: its fixed shape is too large to emulate; "
-                    "give --shape to do it all the same\n",
-                    text->name);
-            ++session->ledger->skipped;
-            continue;
-        }
-        alive = run_shape(session, kernel, text, dims, 0);
+        if (too_large(session, tmg_kernel_manifest(kernel), reference, dims)) continue;
+        alive = run_shape(session, kernel, text, dims, 0, NULL);
         if (alive && i == shapes.count / 3 && takes_gaps(tmg_kernel_manifest(kernel))) {
-            alive = run_shape(session, kernel, text, dims, PADDING);
+            alive = run_shape(session, kernel, text, dims, PADDING, NULL);
         }
     }
     ref_shapes_free(&shapes);
+    return alive;
+}
+
+static bool same_shape(const struct shape *a, const struct shape *b) {
+    return a->count == b->count &&
+           !memcmp(a->numbers, b->numbers, (size_t)a->count * sizeof *a->numbers);
+}
+
+// Whether shapes were asked for and [shape] is none of them, or has gaps between its rows.
+static bool not_asked_for(const struct shape_list *list, const struct shape *shape, int64_t padding,
+                          const struct tmg_manifest *manifest) {
+    if (list->count && padding) return true;
+    for (size_t i = 0; i < list->count; ++i) {
+        if (shape_is_for(&list->shapes[i], manifest) && same_shape(&list->shapes[i], shape)) {
+            return false;
+        }
+    }
+    return list->count;
+}
+
+// Runs a case of the record, if it is asked for. Returns false after a failure of the device.
+static bool run_recorded_case(struct session *session, tmagen_kernel *kernel,
+                              const struct kernel_text *text, const struct reference *reference,
+                              const json_t *then) {
+    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct shape_list *asked = session->plan->shapes;
+    struct shape_list list = {0};
+    int64_t dims[TMG_MAX_DIMS];
+    char error[200];
+    bool alive = true;
+    if (shapes_parse(&list, record_shape(then), error, sizeof error) ||
+        shape_dims(list.shapes, reference, manifest, dims, error, sizeof error)) {
+        fprintf(stderr, "tmagen: error: %s: %s: %s\n", session->plan->against, text->name, error);
+        ++session->ledger->wrong;
+    } else if (!not_asked_for(asked, list.shapes, record_padding(then), manifest) &&
+               (asked->count || !too_large(session, manifest, reference, dims))) {
+        alive = run_shape(session, kernel, text, dims, record_padding(then), then);
+    }
+    shapes_free(&list);
+    return alive;
+}
+
+static bool run_recorded_shapes(struct session *session, tmagen_kernel *kernel,
+                                const struct kernel_text *text, const struct reference *reference) {
+    const struct record *record = &session->against;
+    bool alive = true, known = false;
+    for (size_t i = 0; alive && i < record->count; ++i) {
+        if (strcmp(record_kernel(record->cases[i]), text->name)) continue;
+        known = true;
+        alive = run_recorded_case(session, kernel, text, reference, record->cases[i]);
+    }
+    if (!known) {
+        fprintf(stderr, "tmagen: error: %s: no case is recorded in %s\n", text->name,
+                session->plan->against);
+        ++session->ledger->wrong;
+    }
     return alive;
 }
 
@@ -192,9 +297,10 @@ static bool run_kernel(struct session *session, const struct kernel_text *text) 
         ++session->ledger->wrong;
         return status != TMAGEN_ERROR_DEVICE;
     }
-    const bool alive = session->plan->shapes->count
-                           ? run_given_shapes(session, kernel, text, reference)
-                           : run_own_shapes(session, kernel, text, reference);
+    const bool alive =
+        session->against.device        ? run_recorded_shapes(session, kernel, text, reference)
+        : session->plan->shapes->count ? run_given_shapes(session, kernel, text, reference)
+                                       : run_own_shapes(session, kernel, text, reference);
     if (alive) tmagen_kernel_unload(kernel);
     return alive;
 }
@@ -233,6 +339,10 @@ static int open_device(struct session *session) {
     if (status == TMAGEN_OK) status = tmagen_device_get_info(session->device, &info);
     if (status != TMAGEN_OK) return status;
     session->emulated = !strcmp(info.backend, "emu");
+    if (session->record && !session->ledger->begun) {
+        record_begin(session->record, info.name, session->seed);
+        session->ledger->begun = true;
+    }
     return TMAGEN_OK;
 }
 
@@ -281,6 +391,36 @@ static int run_child(struct session *session) {
     return 0;
 }
 
+// Opens the files that [plan] names. 0, or -1 with a message.
+static int open_files(struct session *session) {
+    const struct verify_plan *plan = session->plan;
+    char error[300];
+    session->seed = plan->seed;
+    if (plan->against) {
+        if (record_read(&session->against, plan->against, error, sizeof error)) {
+            fprintf(stderr, "tmagen: error: %s\n", error);
+            return -1;
+        }
+        session->seed = session->against.seed;
+    }
+    if (plan->record && !(session->record = fopen(plan->record, "w"))) {
+        fprintf(stderr, "tmagen: error: %s: %s\n", plan->record, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+// The line below the table.
+static void sum_up(const struct session *session) {
+    const struct ledger *ledger = session->ledger;
+    printf("%d cases, %d wrong; seed %llu", ledger->cases, ledger->wrong,
+           (unsigned long long)session->seed);
+    if (session->against.device && !ledger->wrong) {
+        printf("; every bit as on %s", session->against.device);
+    }
+    putchar('\n');
+}
+
 int verify_all(const struct verify_plan *plan) {
     struct ledger *ledger =
         mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -289,13 +429,13 @@ int verify_all(const struct verify_plan *plan) {
         return 3;
     }
     struct session session = {.plan = plan, .ledger = ledger};
-    int code = 0;
+    int code = open_files(&session) ? 1 : 0;
+    const bool opened = code == 0;
     while (code == 0 && ledger->next < plan->kernel_count) code = run_child(&session);
-    if (code == 0) {
+    if (opened && code == 0) {
         if (!plan->json) {
             print_effort(&ledger->effort);
-            printf("%d cases, %d wrong; seed %llu\n", ledger->cases, ledger->wrong,
-                   (unsigned long long)plan->seed);
+            sum_up(&session);
         }
         const bool nothing = ledger->cases == ledger->refused && !ledger->skipped;
         if (nothing && !ledger->wrong) {
@@ -303,6 +443,8 @@ int verify_all(const struct verify_plan *plan) {
         }
         code = ledger->wrong || nothing;
     }
+    if (session.record && fclose(session.record)) code = 1;
+    record_free(&session.against);
     munmap(ledger, sizeof *ledger);
     return code;
 }

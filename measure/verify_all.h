@@ -8,11 +8,16 @@ struct verify_plan {
     const struct kernel_text *kernels;
     size_t kernel_count;
     const struct shape_list *shapes;  // empty: the reference's own choice
+    bool small;                       // of that, the emulator's part on any device
+    // At most one of them: the file to write results to, or the one that they must equal, whose
+    // cases are run, of [shapes] where there are any, with its seed.
+    const char *record, *against;
     uint64_t seed;
     int runs;
     int timeout;  // seconds that a launch may take; 0: 60, on the emulator 1200
     bool json;    // one object a line instead of the table
 };
 
-// Returns an exit code: 0, 1 where a kernel is wrong, 3 where there is no device to run on.
+// Returns an exit code: 0, 1 where a kernel or a file is wrong, 3 where there is no device to run
+// on.
 int verify_all(const struct verify_plan *);

@@ -407,7 +407,9 @@ __device__ __forceinline__ void gather_groups(const bf16 *value, const bf16 *loc
                 }
             }
         }
-        reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+        if (group * ITEMS + lane / LANES < q * HEADS) {                 // a repeated item may be summed in another order
+            reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+        }
     }
 }
 

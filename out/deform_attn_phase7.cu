@@ -334,7 +334,9 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
             }
         }
-        reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+        if (group * ITEMS + lane / LANES < q * HEADS) {                 // a repeated item may be summed in another order
+            reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+        }
     }
 }
 

@@ -172,6 +172,11 @@ enum {
       (CUtensorMap * map, int type, uint32_t rank, void *address, const uint64_t *dims,            \
        const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,              \
        int interleave, int swizzle, int l2_promotion, int fill))                                   \
+    X(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", 0,                                       \
+      (CUtensorMap * map, int type, uint32_t rank, void *address, const uint64_t *dims,            \
+       const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,             \
+       uint32_t pixels, const uint32_t *element_strides, int interleave, int swizzle,              \
+       int l2_promotion, int fill))                                                                \
     X(cuStreamCreate, "cuStreamCreate", 1, (CUstream * stream, unsigned flags))                    \
     X(cuStreamDestroy, "cuStreamDestroy_v2", 1, (CUstream stream))                                 \
     X(cuStreamSynchronize, "cuStreamSynchronize", 1, (CUstream stream))                            \

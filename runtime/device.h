@@ -2,6 +2,8 @@
 // CUDA and the emulator are two rows; nothing else in the runtime knows which one it talks to.
 #pragma once
 
+#include <stdbool.h>
+
 #include "runtime/tmagen.h"
 
 // A tensor map's 128 opaque bytes, whoever encodes them.
@@ -10,8 +12,10 @@ struct tmg_tensor_map {
 };
 
 // What a tensor map is encoded from, in cuTensorMapEncodeTiled's own terms and order: dims and box
-// innermost first, strides in bytes of dims 1 and up. The enums are those of cuda_api.h.
+// innermost first, strides in bytes of dims 1 and up. The enums are those of cuda_api.h. [im2col]:
+// in cuTensorMapEncodeIm2col's terms, corners, channels and pixels instead of the box.
 struct tmg_tensor_map_args {
+    bool im2col;
     int type, interleave, swizzle, l2_promotion, fill;
     uint32_t rank;
     tmagen_address address;
@@ -19,6 +23,8 @@ struct tmg_tensor_map_args {
     uint64_t strides[TMAGEN_MAX_RANK];
     uint32_t box[TMAGEN_MAX_RANK];
     uint32_t element_strides[TMAGEN_MAX_RANK];
+    int lower[3], upper[3];  // of W, H, D
+    uint32_t channels, pixels;
 };
 
 // What a module is loaded from. All pointers are only valid during the call.

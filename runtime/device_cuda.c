@@ -311,9 +311,21 @@ static void cuda_module_unload(void *state, void *module) {
 
 // ---- Launching
 
+static int encode_im2col(const struct tmg_driver *driver, const struct tmg_tensor_map_args *args,
+                         struct tmg_tensor_map *map) {
+    if (!driver->cuTensorMapEncodeIm2col)
+        return tmg_fail(TMAGEN_ERROR_NO_DRIVER, "the CUDA driver encodes no im2col tensor maps");
+    CUresult result = driver->cuTensorMapEncodeIm2col(
+        (CUtensorMap *)map, args->type, args->rank, (void *)(uintptr_t)args->address, args->dims,
+        args->strides, args->lower, args->upper, args->channels, args->pixels,
+        args->element_strides, args->interleave, args->swizzle, args->l2_promotion, args->fill);
+    return tmg_driver_check(result, "cuTensorMapEncodeIm2col");
+}
+
 static int cuda_tensor_map(void *state, const struct tmg_tensor_map_args *args,
                            struct tmg_tensor_map *map) {
     struct cuda_state *cuda = state;
+    if (args->im2col) return encode_im2col(cuda->driver, args, map);
     CUresult result = cuda->driver->cuTensorMapEncodeTiled(
         (CUtensorMap *)map, args->type, args->rank, (void *)(uintptr_t)args->address, args->dims,
         args->strides, args->box, args->element_strides, args->interleave, args->swizzle,

@@ -132,10 +132,17 @@ static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
                           struct tmg_tensor_map *map) {
     (void)state;
     struct emu_error error;
-    if (!emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims,
-                               args->strides, args->box, args->element_strides, args->interleave,
-                               args->swizzle, args->l2_promotion, args->fill, &error))
-        return TMAGEN_OK;
+    const int failed =
+        args->im2col
+            ? emu_tensor_map_encode_im2col(map, args->type, args->rank, args->address, args->dims,
+                                           args->strides, args->lower, args->upper, args->channels,
+                                           args->pixels, args->element_strides, args->interleave,
+                                           args->swizzle, args->l2_promotion, args->fill, &error)
+            : emu_tensor_map_encode(map, args->type, args->rank, args->address, args->dims,
+                                    args->strides, args->box, args->element_strides,
+                                    args->interleave, args->swizzle, args->l2_promotion, args->fill,
+                                    &error);
+    if (!failed) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error.text);
 }
 

@@ -56,6 +56,46 @@ has "$TMPDIR/err" 'error: gemm_64x64 64x64x64: launch 1: no end after 1 s' \
 FAKE_BYTE=255 verify 1 gemm_64x64 --shape 64x64x64 --json --seed 7
 has "$TMPDIR/out" '^\{"kernel":"gemm_64x64","shape":"64x64x64","verdict":"WRONG".*"seed":7,'
 
+# records: the same bits come again, on the record's data; a moved bit is told and placed
+record=$TMPDIR/record
+export FAKE_GEMM=1 TMAGEN_TEMPLATES=tests/rungs
+for spec in one two three; do printf 'kernel: steps\nphase: 1\n' >"$TMPDIR/$spec.yaml"; done
+one=$TMPDIR/one.yaml two=$TMPDIR/two.yaml three=$TMPDIR/three.yaml
+verify 0 "$one" "$two" --shape 64x64x64 --shape 72x64x64 --seed 5 --record "$record"
+[ "$(wc -l <"$record")" = 5 ] || fail "a record of four cases has $(wc -l <"$record") lines"
+has "$record" '^{"tmagen_record":1,"device":".+","seed":5}$' '^{"kernel":"two","shape":"72x'
+verify 0 "$one" "$two" --against "$record"
+has "$TMPDIR/out" '^one +72x64x64 +ok' '^4 cases, 0 wrong; seed 5; every bit as on '
+verify 0 "$two" --against "$record" --shape 72x64x64
+has "$TMPDIR/out" '^1 cases, 0 wrong'
+sed '3s/"digest":"[0-9a-f]/"digest":"x/' "$record" >"$record.odd"
+verify 1 "$one" --against "$record.odd"
+has "$TMPDIR/err" 'record.odd:3: not a case of a record'
+sed 's/"shape":"64x64/"shape":"64xx64/' "$record" >"$record.odd"
+verify 1 "$one" --against "$record.odd"
+has "$TMPDIR/err" 'record.odd: one: "64xx64x64" is no shape'
+for part in parts elements digest; do echo "3s/\"$part\":\"..../\"$part\":\"0000/"; done |
+    sed -f - "$record" >"$record.moved"
+verify 1 "$one" --against "$record.moved"
+has "$TMPDIR/out" '^one +64x64x64 +ok' '^one +72x64x64 +DIFFERS' '1 of 32 parts differ' \
+    'elements 0\.\.143' 'd\[[0-9]+,[0-9]+\] .* is .*, was 0 \(0000\)' '^2 cases, 1 wrong; seed 5$'
+verify 1 "$one" --against "$record.moved" --json
+has "$TMPDIR/out" '"verdict":"DIFFERS"'
+sed 's/"inputs":"./"inputs":"-/' "$record" >"$record.inputs"
+verify 1 "$one" --against "$record.inputs"
+has "$TMPDIR/out" 'the inputs are not those of the record'
+verify 1 "$three" --against "$record"
+has "$TMPDIR/err" 'error: three: no case is recorded in '
+FAKE_WRONG=one verify 1 "$one" --shape 64x64x64 --record "$record.wrong"
+[ "$(wc -l <"$record.wrong")" = 1 ] || fail "a wrong result was recorded"
+verify 1 "$one" --shape 64x64x64 --record /nowhere/record
+verify 2 "$one" --against "$record" --seed 1
+verify 2 "$one" --against "$record" --record "$record.2"
+verify 2 "$one" --against "$record" --small
+verify 0 "$one" --small
+has "$TMPDIR/out" '^4 cases'
+unset FAKE_GEMM TMAGEN_TEMPLATES
+
 verify 1 gemm_64x64 --shape 64x64
 has "$TMPDIR/err" "gemm is written with 3 numbers: m n k"
 verify 2 gemm_64x64 --runs 1

@@ -163,4 +163,11 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
 // The tensor's address in [map]; 0 where the bytes are no tensor map.
 uint64_t emu_tensor_map_address(const void *map);
 
+// As cuTensorMapEncodeIm2col, likewise; corners for W, H, D.
+int emu_tensor_map_encode_im2col(void *map, int type, uint32_t rank, uint64_t address,
+                                 const uint64_t *dims, const uint64_t *strides, const int *lower,
+                                 const int *upper, uint32_t channels, uint32_t pixels,
+                                 const uint32_t *element_strides, int interleave, int swizzle,
+                                 int l2_promotion, int fill, struct emu_error *error);
+
 #endif

@@ -195,6 +195,20 @@ static bool shared_place(struct emu_warp *warp, const struct emu_insn *insn, con
     return true;
 }
 
+int emu_tensor_map_encode_im2col(void *map, int type, uint32_t rank, uint64_t address,
+                                 const uint64_t *dims, const uint64_t *strides, const int *lower,
+                                 const int *upper, uint32_t channels, uint32_t pixels,
+                                 const uint32_t *element_strides, int interleave, int swizzle,
+                                 int l2_promotion, int fill, struct emu_error *error) {
+    char why[TMG_TENSOR_WHY];
+    int status = tmg_tensor_map_encode_im2col(map, type, rank, address, dims, strides, lower, upper,
+                                              channels, pixels, element_strides, interleave,
+                                              swizzle, l2_promotion, fill, why);
+
+    if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
+    return status;
+}
+
 int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
                           const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
                           const uint32_t *element_strides, int interleave, int swizzle,

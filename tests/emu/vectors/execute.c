@@ -63,15 +63,16 @@ static int make_params(struct run *run) {
 static int launch(struct run *run, const char *text) {
     const struct tmg_backend *backend = run->device->backend;
     const struct table *table = run->forms->table;
+    unsigned cluster = table->cluster ? table->cluster : 1;
     struct tmg_module_source source = {.code = text,
                                        .bytes = strlen(text),
                                        .entry = "vectors",
                                        .param_bytes = run->param_bytes,
                                        .param_count = run->param_count,
                                        .block = {table->threads, 1, 1},
-                                       .cluster = {1, 1, 1}};
+                                       .cluster = {cluster, 1, 1}};
     struct tmg_launch_config config = {
-        .grid = {table->rounds, 1, 1}, .block = {table->threads, 1, 1}, .cluster = {1, 1, 1}};
+        .grid = {table->rounds, 1, 1}, .block = {table->threads, 1, 1}, .cluster = {cluster, 1, 1}};
     struct tmg_module_info info;
     void *module;
     int status = backend->module_load(run->device->state, &source, &module, &info);

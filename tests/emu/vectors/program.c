@@ -4,7 +4,7 @@
 
 static void add_prologue(struct text *text, const struct form *forms, size_t count) {
     const struct table *table = forms->table;
-    text_add(text, ".version 8.4\n.target sm_90a\n.address_size 64\n\n.visible .entry vectors(\n"
+    text_add(text, ".version 8.7\n.target sm_90a\n.address_size 64\n\n.visible .entry vectors(\n"
                    ".param .u64 p_in, .param .u64 p_out, .param .u64 p_scratch");
     for (size_t i = 0; i < count; ++i)
         if (forms[i].row->map) text_add(text, ",\n.param .align 64 .b8 map%zu[128]", i);

@@ -69,4 +69,4 @@ static const struct row bits_rows[] = {
             " C_#: xor.b32 r0, r0, $i; D_#: add.u32 r0, r0, 7;"),
 };
 
-const struct table bits_table = TABLE(bits, 32, 8, 8, false);
+const struct table bits_table = TABLE(bits, 32, 8, 8, false, 0);

@@ -42,4 +42,4 @@ static const struct row compare_rows[] = {
     EXACTLY("set.<lt|neu>.<and|or|xor>.<u32|f32>.f32 =i, $f, $f, $p;"),
 };
 
-const struct table compare_table = TABLE(compare, 32, 4, 12, false);
+const struct table compare_table = TABLE(compare, 32, 4, 12, false, 0);

@@ -81,4 +81,4 @@ static const struct row convert_rows[] = {
     EXACTLY("cvt<|.sat>.f64.f64 =d, $d;"),
 };
 
-const struct table convert_table = TABLE(convert, 32, 4, 10, false);
+const struct table convert_table = TABLE(convert, 32, 4, 10, false, 0);

@@ -48,4 +48,4 @@ static const struct row float_rows[] = {
     {"rsqrt.approx.f64 =d, $d;", {RELATIVE, 0x1p-20}, NULL},
 };
 
-const struct table float_table = TABLE(float, 32, 8, 8, false);
+const struct table float_table = TABLE(float, 32, 8, 8, false, 0);

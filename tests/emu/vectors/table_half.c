@@ -43,4 +43,4 @@ static const struct row half_rows[] = {
     BRAIN("tanh.approx", TANH_BF16),
 };
 
-const struct table half_table = TABLE(half, 32, 8, 8, false);
+const struct table half_table = TABLE(half, 32, 8, 8, false, 0);

@@ -45,4 +45,4 @@ static const struct row int_rows[] = {
     EXACTLY("dp2a.<lo|hi>.<u32|s32>.<u32|s32> =i, $i, $i, $i;"),
 };
 
-const struct table int_table = TABLE(int, 32, 8, 8, false);
+const struct table int_table = TABLE(int, 32, 8, 8, false, 0);

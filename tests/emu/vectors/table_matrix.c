@@ -27,6 +27,12 @@ static const struct row matrix_rows[] = {
     MMA("m16n8k32", "f32.e5m2.e4m3.f32", "4f", "4G", "2g", "4F"),
     MMA("m16n8k32", "f32.e5m2.e5m2.f32", "4f", "4G", "2G", "4F"),
     MMA("m16n8k32", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "4i", "2i", "4f"),
+    MMA("m16n8k16", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "2g", "1g", "4F"),
+    MMA("m16n8k16", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "2i", "1i", "4f"),
+    MMA("m16n8k16", "f16.<e4m3|e5m2>.<e4m3|e5m2>.f16", "2X", "2g", "1g", "2k"),
+    MMA("m16n8k16", "f16.<e4m3|e5m2>.<e4m3|e5m2>.f16", "2X", "2i", "1i", "2X"),
+    MMA("m16n8k32", "f16.<e4m3|e5m2>.<e4m3|e5m2>.f16", "2X", "4g", "2g", "2k"),
+    MMA("m16n8k32", "f16.<e4m3|e5m2>.<e4m3|e5m2>.f16", "2X", "4i", "2i", "2X"),
     MMA("m8n8k16", "s32.<s8|u8>.<s8|u8>.s32", "2i", "1i", "1i", "2i"),
     MMA("m16n8k16", "s32.<s8|u8>.<s8|u8>.s32", "4i", "2i", "1i", "4i"),
     MMA("m16n8k32", "s32.<s8|u8>.<s8|u8>.s32", "4i", "4i", "2i", "4i"),
@@ -59,4 +65,4 @@ static const struct row matrix_rows[] = {
     EXACTLY("movmatrix.sync.aligned.m8n8.trans.b16 =i, $i;"),
 };
 
-const struct table matrix_table = TABLE(matrix, 32, 4, 4, true);
+const struct table matrix_table = TABLE(matrix, 32, 4, 4, true, 0);

@@ -22,6 +22,17 @@
     EXACTLY("st." #space ".b32 [" at "], $i; red" op " [" at "], $i; ld." #space ".b32 =i, [" at \
             "];")
 
+// exch and cas on 128 bits, as a pair of 64.
+#define WIDE(space, at)                                                                            \
+    EXACTLY("st." #space ".v2.b64 [" at "], ${2l}; .reg .b128 now, new; mov.b128 new, {$l, $l};"   \
+            " atom." #space ".exch.b128 now, [" at "], new; mov.b128 {=l, =l}, now; ld." #space    \
+            ".v2.b64 ={2l}, [" at "];"),                                                           \
+        EXACTLY("st." #space ".v2.b64 [" at "], ${2l}; .reg .b64 low, high; ld." #space            \
+                ".v2.b64 {low, high}, [" at "]; @$p xor.b64 <low, low|high, high>, 1; .reg .b128 " \
+                "now, old, new; mov.b128 old, {low, high}; mov.b128 new, {$l, $l}; atom." #space   \
+                ".cas.b128 now, [" at "], old, new; mov.b128 {=l, =l}, now; ld." #space            \
+                ".v2.b64 ={2l}, [" at "];")
+
 static const struct row memory_rows[] = {
     EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16> =h, [s4];"),
     EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16|b32|f32> =i, [s4];"),
@@ -91,6 +102,8 @@ static const struct row memory_rows[] = {
                 ".b32 =i, [" at4 "];")
     PLACES(shared, "s4", "s8"),
     PLACES(global, "g4", "g8"),
+    WIDE(shared, "s16"),
+    WIDE(global, "g16"),
     EXACTLY("st.global.b64 [g8], $l; .reg .b64 p; cvta.global.u64 p, g8; atom.<add|min>.s32 =i, "
             "[p], $i;"
             " red.<or|xor>.b32 [p+4], $i; ld.global.b64 =l, [g8];"),
@@ -115,4 +128,4 @@ static const struct row memory_rows[] = {
             "dump(0,512);"),
 };
 
-const struct table memory_table = TABLE(memory, 32, 4, 8, true);
+const struct table memory_table = TABLE(memory, 32, 4, 8, true, 0);

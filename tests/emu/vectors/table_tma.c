@@ -1,23 +1,8 @@
 // Bulk copies and tensor maps: boxes of 1 to 5 dimensions in and out, swizzles, strides, fills,
 // reductions; PTX ISA 9.7.9.25. The tensor is the block's part of global memory. All exact.
-#include "tests/emu/vectors/vectors.h"
-
-#include "runtime/cuda_api.h"
-
-#define EXACTLY(text) \
-    { text, {EXACT, 0}, NULL }
-#define MAPPED(name, text) \
-    { "map(" #name ") " text, {EXACT, 0}, &(name) }
+#include "tests/emu/vectors/tma.h"
 
 enum { F32_FTZ = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 + 1, TF32, TF32_FTZ };
-#define ONES \
-    { 1, 1, 1, 1, 1 }
-#define MAP(name, type_, swizzle_, fill_, rank_, ...)                                            \
-    static const struct tmg_tensor_map_args name = {.type = CU_TENSOR_MAP_DATA_TYPE_##type_,     \
-                                                    .swizzle = CU_TENSOR_MAP_SWIZZLE_##swizzle_, \
-                                                    .fill = fill_,                               \
-                                                    .rank = rank_,                               \
-                                                    __VA_ARGS__}
 #define PLANE(box_0, box_1) \
     .dims = {64, 40}, .strides = {128}, .box = {box_0, box_1}, .element_strides = ONES
 MAP(plane_128, UINT16, 128B, 0, 2, PLANE(64, 16));
@@ -41,40 +26,18 @@ SPECIAL(words_tf32, TF32);
 SPECIAL(words_tf32_ftz, TF32_FTZ);
 #define LONGS .dims = {10, 12}, .strides = {80}, .box = {4, 8}, .element_strides = ONES
 MAP(longs_u64, UINT64, NONE, 0, 2, LONGS);
+MAP(longs_s64, INT64, NONE, 0, 2, LONGS);
 MAP(longs_f64, FLOAT64, NONE, 1, 2, LONGS);
 MAP(line, UINT32, NONE, 0, 1, .dims = {300}, .box = {64}, .element_strides = ONES);
 MAP(cube, UINT8, NONE, 0, 3, .dims = {32, 7, 5}, .strides = {32, 224}, .box = {16, 4, 4},
+    .element_strides = ONES);
+MAP(cube_u32, UINT32, NONE, 0, 3, .dims = {8, 7, 5}, .strides = {32, 224}, .box = {4, 4, 4},
     .element_strides = ONES);
 MAP(four, BFLOAT16, NONE, 0, 4, .dims = {16, 5, 4, 3}, .strides = {32, 160, 640},
     .box = {8, 2, 2, 4}, .element_strides = ONES);
 MAP(five, INT32, NONE, 0, 5, .dims = {8, 3, 3, 3, 3}, .strides = {32, 96, 288, 864},
     .box = {4, 2, 2, 2, 2}, .element_strides = ONES);
 
-#define BAR   "[sm+45056]"
-#define START ".reg .pred q, d; setp.eq.u32 q, tid, 0; .reg .b32 n; "
-#define ARM(bytes)                                                           \
-    "@q mbarrier.init.shared.b64 " BAR ", 1; fence.proxy.async; bar.sync 0;" \
-    " @q mbarrier.arrive.expect_tx.shared.b64 _, " BAR ", " bytes "; "
-// Gives up after a while, so that a wrong count of bytes is seen and does not hang.
-#define AWAIT                                                                                  \
-    " mov.u32 n, 0; WAIT_#: mbarrier.try_wait.parity.shared.b64 d, " BAR ", 0; @d bra DONE_#;" \
-    " add.u32 n, n, 1; setp.lt.u32 d, n, 1000; @d bra WAIT_#; setp.ne.u32 d, 0, 0; DONE_#:"    \
-    " selp.u32 =i, 1, 0, d; "
-#define LOAD(tensor, class, dim, at, bytes)                                                      \
-    START "gfill(0," tensor                                                                      \
-          "," class "); " ARM(bytes) "@q cp.async.bulk.tensor." dim                              \
-                                     ".shared::cluster.global.tile.mbarrier::complete_tx::bytes" \
-                                     " [sm], [map, {" at "}], " BAR ";" AWAIT "dump(0," bytes    \
-                                     "); bar.sync 0;"                                            \
-                                     " @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"
-#define SAVE(tensor, class, insn, dim, at, bytes)                                                \
-    START "gfill(0," tensor "," class "); fill(0," bytes                                         \
-                                      "," class "); fence.proxy.async;"                          \
-                                                " bar.sync 0; @q " insn " [map, {" at            \
-                                                "}], [sm]; @q cp.async.bulk.commit_group;"       \
-                                                " @q cp.async.bulk.wait_group 0; "               \
-                                                "fence.proxy.async; bar.sync 0; gdump(0," tensor \
-                                                ");"
 #define STORE(tensor, class, dim, at, bytes)                                                    \
     SAVE(tensor, class, "cp.async.bulk.tensor." dim ".global.shared::cta.tile.bulk_group", dim, \
          at, bytes)
@@ -119,11 +82,22 @@ static const struct row tma_rows[] = {
     MAPPED(plane_none, STORE("5120", "i", "2d", "<0, 0|48, 38>", "768")),
     MAPPED(strided_128, STORE("5120", "i", "2d", "<0, 1>", "1024")),
     MAPPED(line, STORE("1280", "i", "1d", "272", "256")),
+    MAPPED(cube, STORE("1152", "i", "3d", "<0, 0, 0|16, 5, 3|32, 0, 0>", "256")),
+    MAPPED(four, STORE("2048", "i", "4d", "<0, 0, 0, 0|8, 4, 3, 1>", "256")),
+    MAPPED(five, STORE("2688", "i", "5d", "<0, 0, 0, 0, 0|4, 2, 1, 2, 2>", "256")),
     MAPPED(words_u32,
            REDUCE("<add|min|max|inc|dec|and|or|xor>", "1024", "i", "2d", "16, 5", "256")),
     MAPPED(words_s32, REDUCE("<add|min|max>", "1024", "i", "2d", "16, 5", "256")),
     MAPPED(words_f32, REDUCE("add", "1024", "<f|e>", "2d", "16, 5", "256")),
+    MAPPED(words_f32_ftz, REDUCE("add", "1024", "<f|e>", "2d", "16, 5", "256")),
+    MAPPED(longs_u64, REDUCE("<add|min|max|and|or|xor>", "1024", "i", "2d", "8, 5", "256")),
+    MAPPED(longs_s64, REDUCE("<min|max>", "1024", "i", "2d", "8, 5", "256")),
     MAPPED(plane_f16, REDUCE("<add|min|max>", "5120", "X", "2d", "16, 36", "1024")),
+    MAPPED(plane_bf16, REDUCE("<add|min|max>", "5120", "Y", "2d", "48, 36", "512")),
+    MAPPED(line, REDUCE("<add|inc>", "1280", "i", "1d", "272", "256")),
+    MAPPED(cube_u32, REDUCE("<add|xor>", "1152", "i", "3d", "4, 5, 3", "256")),
+    MAPPED(four, REDUCE("<add|max>", "2048", "Y", "4d", "8, 4, 3, 1", "256")),
+    MAPPED(five, REDUCE("<add|min>", "2688", "i", "5d", "4, 2, 1, 2, 2", "256")),
     EXACTLY(START "gfill(0,512,i); " ARM(
         "304") ".reg .b64 p; cvta.global.u64 p, g;"
                " @q cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], "
@@ -147,4 +121,4 @@ static const struct row tma_rows[] = {
     BULK("Y", "<min|max>.bf16"),
 };
 
-const struct table tma_table = TABLE(tma, 32, 1, 1, true);
+const struct table tma_table = TABLE(tma, 32, 1, 1, true, 0);

@@ -90,4 +90,4 @@ static const struct row warp_rows[] = {
             "bar.sync 0;"),
 };
 
-const struct table warp_table = TABLE(warp, 64, 4, 6, true);
+const struct table warp_table = TABLE(warp, 64, 4, 6, true, 0);

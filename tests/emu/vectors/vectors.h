@@ -50,19 +50,21 @@ enum {
 struct table {
     const char *name;
     unsigned threads, rounds, forms_per_program;
-    bool meets;  // barriers between forms, as they use the same memory
+    bool meets;        // barriers between forms, as they use the same memory
+    unsigned cluster;  // CTAs; 0: none. All rounds are then whole clusters
     const struct row *rows;
     size_t row_count;
 };
 
-#define TABLE(name_, threads_, rounds_, forms_, meets_)          \
-    {                                                            \
-#name_, threads_, rounds_, forms_, meets_, name_##_rows, \
-            sizeof name_##_rows / sizeof(struct row)             \
+#define TABLE(name_, threads_, rounds_, forms_, meets_, cluster_)          \
+    {                                                                      \
+#name_, threads_, rounds_, forms_, meets_, cluster_, name_##_rows, \
+            sizeof name_##_rows / sizeof(struct row)                       \
     }
 
 extern const struct table int_table, bits_table, compare_table, float_table, half_table,
-    convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table;
+    convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table, im2col_table,
+    cluster_table;
 
 // ---- Forms (form.c)
 
