@@ -162,29 +162,26 @@ static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_
     }
 }
 
-// One step of 16 along k: the elements [first] and [first] + 1 of every four.
+// One step of k / 2: the elements [first] and [first] + 1 of every four.
 static void multiply_pairs(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
                            const float *b, int first, float *d) {
-    float part_a[M_MAX * 16], part_b[16 * N];
-    for (int k = 0; k < 16; ++k) {
+    float part_a[M_MAX * K_MAX / 2], part_b[K_MAX / 2 * N];
+    int half = op->k / 2;
+    for (int k = 0; k < half; ++k) {
         int from = k / 2 * 4 + k % 2 + first;
-        for (int row = 0; row < op->m; ++row) part_a[row * 16 + k] = a[row * op->k + from];
+        for (int row = 0; row < op->m; ++row) part_a[row * half + k] = a[row * op->k + from];
         memcpy(part_b + k * N, b + from * N, N * sizeof *b);
     }
-    tmg_multiply_fused(how, op->m, N, 16, part_a, part_b, d);
+    tmg_multiply_fused(how, op->m, N, half, part_a, part_b, d);
 }
 
-// Hopper has no fp8 mma.sync: it widens to f16, sums the lower halves of all registers, then the
-// upper ones, and adds C last, rounded (observed).
+// Hopper has no fp8 mma.sync: ptxas widens to f16, multiplies the lower halves of all registers and
+// then the upper ones (HMMA.16816 for k 32, HMMA.1688 for k 16), and adds C last, rounded.
 static void multiply_fp8(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
                          const float *b, float *d) {
     float sum[M_MAX * N] = {0};
-    if (op->k == 32) {
-        multiply_pairs(op, how, a, b, 0, sum);
-        multiply_pairs(op, how, a, b, 2, sum);
-    } else {
-        tmg_multiply_fused(how, op->m, N, op->k, a, b, sum);
-    }
+    multiply_pairs(op, how, a, b, 0, sum);
+    multiply_pairs(op, how, a, b, 2, sum);
     for (int i = 0; i < M_MAX * N; ++i) d[i] += sum[i];
 }
 
