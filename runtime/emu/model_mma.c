@@ -184,8 +184,8 @@ static void multiply_pairs(const struct tmg_mma *op, const struct tmg_fused *how
     tmg_multiply_fused(how, op->m, N, half, part_a, part_b, d);
 }
 
-// Hopper has no fp8 mma.sync: it widens to f16, sums the lower halves of all registers, then the
-// upper ones, and adds C last, rounded (observed).
+// Hopper has no fp8 mma.sync: ptxas widens to f16, multiplies the lower halves of all registers and
+// then the upper ones (HMMA.16816 for k 32, HMMA.1688 for k 16), and adds C last, rounded.
 static void multiply_fp8(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
                          const float *b, float *d) {
     float sum[M_MAX * N] = {0};

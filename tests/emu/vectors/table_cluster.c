@@ -85,9 +85,10 @@ static const struct row cluster_rows[] = {
                                   "dump(0,128);"),
     EXACTLY("fill(0,128,f); " MEET PEER FAR(
         "s4") "atom.shared::cluster.add.f32 =f, [far], $f; " MEET "dump(0,128);"),
-    EXACTLY(
-        "fill(0,128,X); " MEET PEER FAR("s4") "atom.shared::cluster.add.noftz.f16x2 =X, [far], $X;"
-                                              " " MEET "dump(0,128);"),
+    // Not here: atom.shared::cluster.add.noftz.f16x2 on a peer's memory. ptxas 13.0 compiles it to
+    // ATOM.E.ADD.F16x2 and, as that takes no shared address, a way round: for one that is not the
+    // CTA's own LD.E, IMAD.IADD, ST.E, so a sum of 32-bit integers that is not atomic. An H200 gave
+    // that integer sum in all 128 threads of both forms that were recorded; PTX wants two halves.
     EXACTLY(FILLED PEER GENERIC "atom.<add|max>.u32 =i, [wide], $i; red.xor.b32 [wide], $i; " MEET
                                 "dump(0,128);"),
     EXACTLY(FILLED RANK "mov.u32 peer, <0|2>; " FAR(
