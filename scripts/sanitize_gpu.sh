@@ -13,6 +13,7 @@ trap 'rm -rf "$logs"' EXIT
 
 # check TOOL SPEC: one line; the log stays in $logs. Errors of the API are the runtime's own probing
 # for a kernel's last parameter, not the kernel's.
+# shellcheck disable=SC2317  # called by the shells of xargs
 check() {
     local tool=$1 name
     name=$(basename "$2" .yaml)
