@@ -317,6 +317,13 @@ static void parse_statement(struct ptx_parser *parser) {
 
 // ---- labels ----
 
+struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name) {
+    uint32_t hash = 0;
+
+    for (; *name != '\0'; name++) hash = hash * 31 + (unsigned char)*name;
+    return &scope->labels[hash % PTX_LABEL_LISTS];
+}
+
 static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_token *token) {
     struct ptx_symbol *label = emu_arena_alloc(&parser->tree->arena, sizeof *label);
 
@@ -324,12 +331,13 @@ static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_
     label->kind = SYM_LABEL;
     label->line = token->line;
     label->pc = parser->function->statement_count;
-    for (struct ptx_symbol *other = parser->labels->labels; other != NULL; other = other->next)
+    struct ptx_symbol **list = ptx_label_list(parser->labels, label->name);
+    for (struct ptx_symbol *other = *list; other != NULL; other = other->next)
         if (strcmp(other->name, label->name) == 0)
             ptx_lex_fail(parser->lexer, token->line, token->column,
                          "label %s is already on line %u", label->name, other->line);
-    label->next = parser->labels->labels;
-    parser->labels->labels = label;
+    label->next = *list;
+    *list = label;
     return label;
 }
 
