@@ -198,7 +198,7 @@ struct ptx_label_scope {
     struct ptx_symbol *labels[PTX_LABEL_LISTS];  // by name, see ptx_label_list()
 };
 
-enum { PTX_WORDS_MAX = 20 };
+enum { PTX_WORDS_MAX = 20, PTX_REGISTERS_MAX = 1 << 18 };
 
 struct ptx_word {
     const char *text;

@@ -12,8 +12,6 @@ static _Noreturn void expected(struct ptx_parser *parser, const char *what) {
                  token->kind == PTX_END ? "" : token->at);
 }
 
-enum { SLOTS_MAX = 1 << 24 };
-
 // ---- registers ----
 
 // How many slots a register takes; a slot is a row of 32 lanes of 32 bits.
@@ -40,7 +38,8 @@ static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigne
     struct ptx_function *function = parser->function;
     uint32_t *next = type == T_PRED ? &function->pred_count : &function->slot_count;
     uint64_t count = (uint64_t)symbol->count * vector * slots_of(type);
-    if (*next + count > SLOTS_MAX) expected(parser, "a function with at most 2^24 registers");
+    if (*next + count > PTX_REGISTERS_MAX)
+        expected(parser, "a function with at most 2^18 registers");
     symbol->slot = *next;
     *next += (uint32_t)count;
 }
