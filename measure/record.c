@@ -208,7 +208,8 @@ int record_read(struct record *record, const char *path, char *error, size_t err
     }
     if (!wrong && ferror(file)) wrong = "cannot be read";
     if (!wrong && !record->device) wrong = "is empty";
-    if (wrong) snprintf(error, error_size, "%s:%zu: %s", path, number, wrong);
+    if (wrong && number) snprintf(error, error_size, "%s:%zu: %s", path, number, wrong);
+    if (wrong && !number) snprintf(error, error_size, "%s: %s", path, wrong);
     free(text);
     if (file) fclose(file);
     if (wrong) record_free(record);
