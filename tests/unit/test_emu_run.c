@@ -1,14 +1,8 @@
 // Small PTX programs on the emulator: results of instructions, divergence, and what is reported.
 // Each program stores 32-bit words to its one parameter; the body is all that a test writes.
-#include "runtime/emu/emu.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { WORDS = 256 };
 
@@ -31,37 +25,16 @@ static void run(const char *body, unsigned threads, const struct emu_launch *lik
         "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\nmad.wide.u32 %%rd1, %%r1, 4, %%rd1;\n"
         "%s\nret;\n}\n";
     char text[8000];
-    struct emu_error error;
-    struct emu_memory *memory = emu_memory_new();
-    uint64_t out = emu_memory_alloc(memory, sizeof words, "out");
-    const void *params[] = {&out};
     struct emu_launch launch = like ? *like : (struct emu_launch){.seed = 1};
     snprintf(text, sizeof text, frame, body);
-    struct emu_module *module = parse(text, &error);
-    if (!module) fail_msg("%s", error.text);
-    launch.module = module;
-    launch.entry = "k";
     launch.block[0] = threads;
-    launch.params = params;
-    launch.param_count = 1;
     emu_result_free(&result);
-    emu_memory_fill(memory, out, 0, sizeof words);
-    if (emu_launch_run(memory, &launch, &result, &error)) fail_msg("%s", error.text);
-    emu_memory_read(memory, words, out, sizeof words);
-    emu_module_free(module);
-    emu_memory_delete(memory);
+    emu_kernel_words(text, launch, words, sizeof words, &result);
 }
 
-static void is_clean(void) {
-    if (result.report_count) fail_msg("%s", result.reports[0].text);
-}
+static void is_clean(void) { emu_kernel_is_clean(&result); }
 
-static void is_reported(enum emu_class class_) {
-    for (size_t i = 0; i < result.report_count; ++i)
-        if (result.reports[i].class_ == class_) return;
-    fail_msg("no report of class %s, but %s", emu_class_name(class_),
-             result.report_count ? result.reports[0].text : "none at all");
-}
+static void is_reported(enum emu_class class_) { emu_kernel_is_reported(&result, class_); }
 
 // ---- Results
 
