@@ -155,9 +155,9 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
     return 0;
 }
 
-// What lives together must have room: a cluster's registers here, and a cooperative grid on an H200,
-// which starts all of it or nothing (CUDA Programming Guide, compute capability 9.0). [smem] is a
-// CTA's, with what is reserved.
+// What lives together must have room: a cluster's registers here, and a cooperative grid on an
+// H200, which starts all of it or nothing (CUDA Programming Guide, compute capability 9.0). [smem]
+// is a CTA's, with what is reserved.
 static int check_room(const struct emu_machine *machine, uint64_t smem, struct emu_error *error) {
     enum { SMS = 132, SM_WARPS = 64, SM_CTAS = 32, SM_SHARED = 228 << 10, MOST_MB = 2048 };
     uint64_t warps = (volume(machine->block) + EMU_LANES - 1) / EMU_LANES;
