@@ -17,6 +17,7 @@ enum {
     KEY_SEED,
     KEY_RUNS,
     KEY_SMALL,
+    KEY_UNGUARDED,
     KEY_RECORD,
     KEY_AGAINST,
     KEY_SCHEDULES,
@@ -29,6 +30,9 @@ static const struct argp_option options[] = {
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
     {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0, "one shape; may be repeated", 0},
     {"small", KEY_SMALL, NULL, 0, "the few small shapes of the emulator, on a GPU too", 0},
+    {"unguarded", KEY_UNGUARDED, NULL, 0,
+     "no bytes of ours around the tensors, for compute-sanitizer, which knows where memory ends",
+     0},
     {"record", KEY_RECORD, "FILE", 0, "write what was computed: digests, and some elements", 0},
     {"against", KEY_AGAINST, "FILE", 0,
      "run the cases of such a file, or those of --shape, whose every bit must come again", 0},
@@ -76,6 +80,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         a->seed_given = true;
         return 0;
     case KEY_SMALL: a->plan.small = true; return 0;
+    case KEY_UNGUARDED: a->plan.unguarded = true; return 0;
     case KEY_RECORD: a->plan.record = argument; return 0;
     case KEY_AGAINST: a->plan.against = argument; return 0;
     case ARGP_KEY_END:

@@ -305,7 +305,7 @@ void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct verif
     int status = reference ? tmagen_device_get_info(device, &info) : TMAGEN_ERROR_MANIFEST;
     if (status == TMAGEN_OK) {
         // the emulator knows the bounds of every allocation itself, and guards would hide them
-        run.guard = strcmp(info.backend, "emu") ? GUARD : 0;
+        run.guard = what->unguarded || !strcmp(info.backend, "emu") ? 0 : GUARD;
         status = ref_problem_make(manifest, reference, what->dims, what->row_padding, &run.problem);
     }
     if (status == TMAGEN_OK) status = run_all(&run);

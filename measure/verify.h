@@ -15,7 +15,8 @@ struct verify_case {
     const int64_t *dims;  // in the manifest's order
     int64_t row_padding;  // elements between rows of every tensor
     uint64_t seed;
-    int runs;  // where more than one, every other result is compared with the first
+    int runs;        // where more than one, every other result is compared with the first
+    bool unguarded;  // nothing lies around the tensors: for tools that know every allocation's end
     // Shown the inputs and the first run's outputs; NULL: nobody wants to see them.
     void (*seen)(void *context, const struct ref_problem *);
     void *context;

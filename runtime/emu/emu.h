@@ -26,8 +26,8 @@ void emu_module_free(struct emu_module *module);
 
 // The [index]th entry point's name, or NULL past the last.
 const char *emu_module_entry(const struct emu_module *module, size_t index);
-// What a launch of [entry] would refuse of its code: an instruction that is not implemented in it or
-// in a function that it calls, too many registers, too much static shared memory. The module's
+// What a launch of [entry] would refuse of its code: an instruction that is not implemented in it
+// or in a function that it calls, too many registers, too much static shared memory. The module's
 // other entries may have what they like. 0, or -1 and *error.
 int emu_entry_check(struct emu_module *module, const char *entry, struct emu_error *error);
 // Number of parameters of [entry], -1 if there is no such entry; *size of parameter [index].

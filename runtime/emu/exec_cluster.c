@@ -105,6 +105,7 @@ const struct emu_op emu_ops_cluster[] = {
     {"mapa.u64", "rsi", map_address, 1},
     {"getctarank{.SHARED}.u32", "Is", get_rank, 0},
     {"getctarank{.SHARED}.u64", "Is", get_rank, 0},
+    {"st.async.SCOPE{.SHARED}.mbarrier::complete_tx::bytes{.VEC}.TYPE", "mvm", store_async, 0},
     {"st.async{.weak}.mbarrier::complete_tx::bytes{.SHARED}{.VEC}.TYPE", "mvm", store_async, 0},
     {"st.async{.weak}{.SHARED}.mbarrier::complete_tx::bytes{.VEC}.TYPE", "mvm", store_async, 0},
     {"red.async{.relaxed}{.SCOPE}{.SHARED}.mbarrier::complete_tx::bytes.ATOM.TYPE", "mvm",

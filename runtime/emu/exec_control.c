@@ -224,6 +224,7 @@ const struct emu_op emu_ops_control[] = {
     {"brkpt", "", trap, 0},
     {"nanosleep.u32", "i", sleep, 0},
     {"pmevent", "n", nothing, 0},
+    {"pmevent.mask", "n", nothing, 0},
     {"setmaxnreg.inc.sync.aligned.u32", "n", set_registers, 0},
     {"setmaxnreg.dec.sync.aligned.u32", "n", set_registers, 0},
     {NULL, NULL, NULL, 0},

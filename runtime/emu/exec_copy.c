@@ -52,11 +52,23 @@ static void write_destinations(struct emu_async *op) {
     }
 }
 
+static void run_arrive(struct emu_async *op, int stage);
+
+// Arrivals behind this copy know of it, even where it is waited for and gone before they come.
+static void tell_arrivals(struct emu_async *op) {
+    for (struct emu_async *other = op->warp->cta->cluster->pending; other != op;
+         other = other->next)
+        if (other->warp == op->warp && other->run == run_arrive && (other->lanes & op->lanes))
+            emu_async_join(op, &other->clock);
+}
+
 static void run_copy(struct emu_async *op, int stage) {
-    if (stage == 0)
+    if (stage == 0) {
         read_sources(op);
-    else
-        write_destinations(op);
+        return;
+    }
+    write_destinations(op);
+    tell_arrivals(op);
 }
 
 EMU_HANDLER(copy) {

@@ -16,7 +16,8 @@ enum tmg_number emu_matrix_number(uint8_t type) {
         [T_F16] = TMG_F16 + 1,   [T_BF16] = TMG_BF16 + 1, [T_TF32] = TMG_TF32 + 1,
         [T_F32] = TMG_F32 + 1,   [T_F64] = TMG_F64 + 1,   [T_E4M3] = TMG_E4M3 + 1,
         [T_E5M2] = TMG_E5M2 + 1, [T_S8] = TMG_S8 + 1,     [T_U8] = TMG_U8 + 1,
-        [T_S32] = TMG_S32 + 1,   [T_B1] = TMG_B1 + 1,
+        [T_S32] = TMG_S32 + 1,   [T_B1] = TMG_B1 + 1,     [T_S4] = TMG_S4 + 1,
+        [T_U4] = TMG_U4 + 1,
     };
     return above[type] ? (enum tmg_number)(above[type] - 1) : TMG_NUMBER_COUNT;
 }

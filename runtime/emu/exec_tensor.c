@@ -372,6 +372,11 @@ const struct emu_op emu_ops_tensor[] = {
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group", "Tm", store, 1},
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group.L2::cache_hint",
      "Tmj", store, 1},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group", "Tm",
+     store, 1},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group"
+     ".L2::cache_hint",
+     "Tmj", store, 1},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", nothing, 0},

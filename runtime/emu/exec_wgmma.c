@@ -433,6 +433,8 @@ const struct emu_op emu_ops_wgmma[] = {
     {FORM, "Uujpnn", wgmma, A_REGISTERS | HAS_SCALES},
     {FORM "{.satfinite}", "Ujjp", wgmma, 0},
     {FORM "{.satfinite}", "Uujp", wgmma, A_REGISTERS},
+    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Ujjp", wgmma, 0},
+    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Uujp", wgmma, A_REGISTERS},
     {FORM ".and.popc", "Ujjp", wgmma, 0},
     {FORM ".and.popc", "Uujp", wgmma, A_REGISTERS},
     {"wgmma.fence.sync.aligned", "", fence, 0},

@@ -11,24 +11,19 @@ static struct tmg_wmma shape_of(const struct emu_insn *insn) {
     return (struct tmg_wmma){.m = insn->shape[0], .n = insn->shape[1], .k = insn->shape[2]};
 }
 
-// [op] of a load or store: what its one type says of A or of the accumulators, the rest likely.
+// [op] of a load or store, whose one type is A's, B's or the accumulators': the other one is any
+// that goes with it, as it does not change the fragment.
 static bool set_types(struct emu_warp *warp, const struct emu_insn *insn, enum tmg_wmma_part part,
                       struct tmg_wmma *op) {
-    static const enum tmg_number operands[] = {TMG_F16, TMG_TF32, TMG_S8, TMG_F64, TMG_B1};
+    static const enum tmg_number operands[] = {TMG_F16, TMG_TF32, TMG_S8, TMG_F64, TMG_B1, TMG_S4};
+    static const enum tmg_number sums[] = {TMG_F32, TMG_F32, TMG_S32, TMG_F64, TMG_S32, TMG_S32};
     enum tmg_number type = emu_matrix_number(insn->type[0]);
-    const char *wrong = "there is no such accumulator";
+    const char *wrong = "";
 
     *op = shape_of(insn);
-    for (size_t i = 0; part == TMG_WMMA_C && wrong != NULL && i < 5; i++) {
-        op->a = operands[i];
-        op->c = op->d = type;
-        wrong = tmg_wmma_check(op);
-    }
-    if (part != TMG_WMMA_C) {
-        op->a = type;
-        op->c = op->d = type == TMG_F64                                      ? TMG_F64
-                        : type == TMG_S8 || type == TMG_U8 || type == TMG_B1 ? TMG_S32
-                                                                             : TMG_F32;
+    for (size_t i = 0; wrong != NULL && i < sizeof sums / sizeof *sums; i++) {
+        op->a = part == TMG_WMMA_C ? operands[i] : type;
+        op->c = op->d = part == TMG_WMMA_C ? type : sums[i];
         wrong = tmg_wmma_check(op);
     }
     if (wrong != NULL) emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "wmma: %s", wrong);
@@ -114,7 +109,8 @@ EMU_HANDLER(load) {
     int count = tmg_wmma_registers(&op, part, op.d);
     uint32_t fragment = (uint32_t)count * (op.a == TMG_F64 ? 8 : 4);
     if (turn && matrix.element_bits < 8) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "b1 is row-major in A and column-major in B");
+        emu_fatal(warp, insn, EMU_BAD_OPERAND,
+                  "elements of less than a byte are row-major in A and column-major in B");
         return EMU_NEXT;
     }
     if (!emu_matrix_rows(warp, insn, 0, count, op.a == TMG_F64, rows) ||

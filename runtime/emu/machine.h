@@ -423,6 +423,9 @@ struct emu_shadow *emu_shadow_new(uint32_t bytes);
 // As new; and [smem], where it was touched, is blank again.
 void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
 void emu_shadow_delete(struct emu_shadow *shadow);
+// Notes that an mbarrier lies at [offset], which has just been written: what writes there from now
+// on, while that mbarrier is valid, is reported.
+void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset);
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher);
 

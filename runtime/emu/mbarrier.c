@@ -79,6 +79,19 @@ static bool add_bytes(struct emu_mbarrier *barrier, struct emu_warp *warp,
     return false;
 }
 
+// Whoever uses [barrier] must know that it is there.
+static void check_init(struct emu_warp *warp, const struct emu_insn *insn,
+                       const struct emu_clock *clock, const struct emu_mbarrier *barrier) {
+    char name[64], who[64];
+
+    if (emu_machine(warp)->check && clock->seen[barrier->init_agent] < barrier->init_time &&
+        barrier->init_agent != warp->agent)
+        emu_report(warp, insn, EMU_RACE,
+                   "%s uses %s, whose mbarrier.init is not ordered before this",
+                   emu_warp_text(warp, who, sizeof who),
+                   emu_barrier_text(barrier->cta, barrier->offset, name, sizeof name));
+}
+
 void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                  uint32_t bytes) {
     struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
@@ -88,6 +101,7 @@ void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint
                   "%s completes at 0x%x in CTA rank %u, where there is no mbarrier", op->what,
                   offset, cta->rank);
     if (barrier == NULL || cta->live_warps == 0) return;  // its exit has been reported
+    check_init(op->warp, op->insn, &op->clock, barrier);
     emu_clock_join(cta->cluster, &barrier->clock, &op->clock);
     barrier->last = op->warp;
     barrier->last_insn = op->insn;
@@ -122,7 +136,7 @@ static struct emu_mbarrier *find(struct emu_warp *warp, const struct emu_insn *i
     uint64_t address = emu_address(warp, insn, at, lane);
     struct emu_cta *cta;
     uint32_t offset;
-    char name[64], who[64];
+    char name[64];
 
     if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
     struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
@@ -133,11 +147,7 @@ static struct emu_mbarrier *find(struct emu_warp *warp, const struct emu_insn *i
                   emu_barrier_text(cta, offset, name, sizeof name));
         return NULL;
     }
-    if (emu_machine(warp)->check && warp->clock.seen[barrier->init_agent] < barrier->init_time &&
-        barrier->init_agent != warp->agent)
-        emu_report(
-            warp, insn, EMU_RACE, "%s uses %s, whose mbarrier.init is not ordered before this",
-            emu_warp_text(warp, who, sizeof who), emu_barrier_text(cta, offset, name, sizeof name));
+    check_init(warp, insn, &warp->clock, barrier);
     return barrier;
 }
 
@@ -184,6 +194,7 @@ EMU_HANDLER(init) {
         uint8_t *bytes = emu_access(warp, insn, lane, address, 8, EMU_WRITE);
         struct emu_mbarrier *barrier = bytes ? new_barrier(cta, offset) : NULL;
         if (barrier == NULL) return EMU_NEXT;
+        if (emu_machine(warp)->check) emu_shadow_barrier(cta, offset);
         barrier->valid = true;
         barrier->expected = barrier->pending = count;
         barrier->bytes = 0;
@@ -252,6 +263,14 @@ EMU_HANDLER(change_bytes) {
     return EMU_NEXT;
 }
 
+// PTX leaves open how long try_wait blocks: at times it is in vain.
+static bool gives_up(struct emu_warp *warp) {
+    enum { ONE_IN = 8 };
+
+    return !emu_waiting(warp, WAIT_MBARRIER) &&
+           emu_random(&warp->cta->cluster->random) % ONE_IN == 0;
+}
+
 // aux: try_wait blocks until the phase has ended, test_wait only looks
 EMU_HANDLER(wait) {
     bool parity = insn->flags & F_PARITY;
@@ -275,7 +294,7 @@ EMU_HANDLER(wait) {
             pending = barrier;
         done |= (uint32_t)ended << lane;
     }
-    if (pending != NULL && insn->row->aux) {
+    if (pending != NULL && insn->row->aux && !gives_up(warp)) {
         struct emu_wait *wait_for = &emu_split(warp)->wait;
         emu_block(warp, WAIT_MBARRIER, pending->offset | pending->cta->rank << EMU_RANK_SHIFT);
         wait_for->generation = pending->phase;

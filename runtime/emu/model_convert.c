@@ -63,6 +63,8 @@ static const struct format formats[TMG_NUMBER_COUNT] = {
                    .largest = 0xfe,
                    .nan = 0xff},
     [TMG_B1] = INTEGER("b1", 1, false),
+    [TMG_S4] = INTEGER("s4", 4, true),
+    [TMG_U4] = INTEGER("u4", 4, false),
 };
 
 int tmg_number_container_bits(enum tmg_number type) { return formats[type].container; }
@@ -364,7 +366,7 @@ static const char *check_modifiers(const struct tmg_cvt *cvt) {
     if (cvt->round == TMG_ROUND_RNA && cvt->to != TMG_TF32) return ".rna is for tf32 only";
     if (cvt->to == TMG_TF32 && cvt->from != TMG_F32) return "tf32 is made from f32 only";
     if (cvt->from == TMG_TF32) return "tf32 is no source format of cvt";
-    if (cvt->from == TMG_B1 || cvt->to == TMG_B1) return "cvt knows no b1";
+    if (cvt->from >= TMG_B1 || cvt->to >= TMG_B1) return "cvt knows no b1, s4, u4";
     return NULL;
 }
 

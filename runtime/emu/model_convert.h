@@ -28,7 +28,9 @@ enum tmg_number {
     TMG_E3M2,
     TMG_E2M1,
     TMG_UE8M0,
-    TMG_B1,  // an operand of mma and wgmma only
+    TMG_B1,  // operands of mma and wgmma only, as the next two
+    TMG_S4,
+    TMG_U4,
     TMG_NUMBER_COUNT
 };
 

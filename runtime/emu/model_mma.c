@@ -8,7 +8,7 @@
 #include "runtime/emu/model_fused.h"
 #include "runtime/emu/model_matmul.h"
 
-enum { M_MAX = 16, N = 8, K_BYTES_MAX = 32, K_MAX = 32 };
+enum { M_MAX = 16, N = 8, K_BYTES_MAX = 32, K_MAX = 64 };
 
 // Shapes by operand type (PTX ISA 9.7.14.5.14); [ks] is the sum of the legal k, powers of two.
 static const struct shape {
@@ -25,6 +25,10 @@ static const struct shape {
     {TMG_U8, 16, 16 | 32, false, false, true, false},
     {TMG_S8, 8, 16, false, false, true, false},
     {TMG_U8, 8, 16, false, false, true, false},
+    {TMG_S4, 16, 32 | 64, false, false, true, false},
+    {TMG_U4, 16, 32 | 64, false, false, true, false},
+    {TMG_S4, 8, 32, false, false, true, false},
+    {TMG_U4, 8, 32, false, false, true, false},
     {TMG_B1, 16, 128 | 256, false, false, true, false},
     {TMG_B1, 8, 128, false, false, true, false},
     {TMG_F64, 8, 4, false, false, false, true},
@@ -40,11 +44,18 @@ static bool accumulates(const struct shape *shape, enum tmg_number type) {
 
 static bool is_fp8(enum tmg_number type) { return type == TMG_E4M3 || type == TMG_E5M2; }
 static bool is_int8(enum tmg_number type) { return type == TMG_S8 || type == TMG_U8; }
+static bool is_int4(enum tmg_number type) { return type == TMG_S4 || type == TMG_U4; }
+
+int tmg_mma_element_bits(enum tmg_number type) {
+    return type == TMG_B1 ? 1 : is_int4(type) ? 4 : 8 * tmg_number_bytes(type);
+}
 
 const char *tmg_mma_check(const struct tmg_mma *op) {
-    bool mixed = (is_fp8(op->a) && is_fp8(op->b)) || (is_int8(op->a) && is_int8(op->b));
+    bool mixed = (is_fp8(op->a) && is_fp8(op->b)) || (is_int8(op->a) && is_int8(op->b)) ||
+                 (is_int4(op->a) && is_int4(op->b));
     if (op->a != op->b && !mixed) return "mma has no such combination of operand types";
-    if (op->satfinite && !is_int8(op->a)) return ".satfinite is for s8 and u8";
+    if (op->satfinite && !is_int8(op->a) && !is_int4(op->a))
+        return ".satfinite is for integers of 8 and 4 bits";
     if (op->xor_popc && op->a != TMG_B1) return ".xor.popc is for b1";
     if (op->c != op->d) return "C and D of different types are for m8n8k4.f16 only";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
@@ -56,9 +67,7 @@ const char *tmg_mma_check(const struct tmg_mma *op) {
     return "mma has no such shape for these types, or it is not modelled";
 }
 
-static int k_bytes(const struct tmg_mma *op) {
-    return op->a == TMG_B1 ? op->k / 8 : op->k * tmg_number_bytes(op->a);
-}
+static int k_bytes(const struct tmg_mma *op) { return op->k * tmg_mma_element_bits(op->a) / 8; }
 
 struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op) {
     int unit = op->a == TMG_F64 ? 8 : 4, columns = k_bytes(op) / (4 * unit), halves = op->m / 8;
@@ -162,10 +171,10 @@ static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_
     }
 }
 
-// One step of k / 2: the elements [first] and [first] + 1 of every four.
+// One half of all steps along k: the elements [first] and [first] + 1 of every four.
 static void multiply_pairs(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
                            const float *b, int first, float *d) {
-    float part_a[M_MAX * K_MAX / 2], part_b[K_MAX / 2 * N];
+    float part_a[M_MAX * 16], part_b[16 * N];
     int half = op->k / 2;
     for (int k = 0; k < half; ++k) {
         int from = k / 2 * 4 + k % 2 + first;
@@ -194,6 +203,18 @@ static void multiply_floats(const struct tmg_mma *op, const float *a, const floa
     }
 }
 
+// [count] packed elements to floats; of a byte, the low half comes first.
+static void widen(enum tmg_number type, const uint8_t *from, size_t count, float *to) {
+    if (!is_int4(type)) {
+        tmg_widen(type, from, count, 1, to);
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        int value = from[i / 2] >> (i % 2 * 4) & 15;
+        to[i] = (float)(type == TMG_S4 && value > 7 ? value - 16 : value);
+    }
+}
+
 void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operands) {
     uint8_t dense_a[M_MAX * K_BYTES_MAX], dense_b[N * K_BYTES_MAX];
     float a[M_MAX * K_MAX], b_rows[N * K_MAX], b[N * K_MAX], d[M_MAX * N] = {0};
@@ -203,8 +224,8 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
     if (op->a == TMG_B1) {
         multiply_b1(op, dense_a, dense_b, d);
     } else {
-        tmg_widen(op->a, dense_a, (size_t)(op->m * op->k), 1, a);
-        tmg_widen(op->b, dense_b, (size_t)(N * op->k), 1, b_rows);
+        widen(op->a, dense_a, (size_t)(op->m * op->k), a);
+        widen(op->b, dense_b, (size_t)(N * op->k), b_rows);
         tmg_transpose(N, op->k, b_rows, b);
         if (integer)
             tmg_multiply(op->m, N, op->k, a, b, d);

@@ -14,8 +14,11 @@ struct tmg_mma {
 };
 
 // NULL when this model runs the instruction, else a sentence: no such instruction in PTX, or one
-// that is not modelled (4-bit integers, m8n8k4.f16, .kind and block scaling).
+// that is not modelled (m8n8k4.f16, .kind and block scaling).
 const char *tmg_mma_check(const struct tmg_mma *op);
+
+// Bits of an element in a register or a dense operand.
+int tmg_mma_element_bits(enum tmg_number type);
 
 // Registers of each operand a thread holds: 32-bit ones, 64-bit ones for f64.
 struct tmg_mma_registers {

@@ -13,6 +13,8 @@ static bool has_shape(enum tmg_number type, int m, int n, int k) {
     case TMG_U8: return wide && k == 16;
     case TMG_TF32: return m == 16 && n == 16 && k == 8;
     case TMG_F64: return m == 8 && n == 8 && k == 4;
+    case TMG_S4:
+    case TMG_U4: return m == 8 && n == 8 && k == 32;
     case TMG_B1: return m == 8 && n == 8 && k == 128;
     default: return false;
     }
@@ -33,7 +35,8 @@ const char *tmg_wmma_check(const struct tmg_wmma *op) {
         return "wmma has no such shape for this type, or it is not modelled";
     if (!accumulates(op->a, op->c) || !accumulates(op->a, op->d))
         return "wmma has no such accumulator for this type";
-    if (op->satfinite && op->a != TMG_S8 && op->a != TMG_U8) return ".satfinite is for s8 and u8";
+    if (op->satfinite && (op->d != TMG_S32 || op->a == TMG_B1))
+        return ".satfinite is for integers of 8 and 4 bits";
     return NULL;
 }
 
@@ -83,7 +86,7 @@ struct tmg_wmma_matrix tmg_wmma_matrix(const struct tmg_wmma *op, enum tmg_wmma_
     return (struct tmg_wmma_matrix){
         .lines = part == TMG_WMMA_B ? op->n : op->m,
         .length = part == TMG_WMMA_C ? op->n : op->k,
-        .element_bits = element == TMG_B1 ? 1 : 8 * tmg_number_bytes(element),
+        .element_bits = tmg_mma_element_bits(element),
     };
 }
 
@@ -98,7 +101,7 @@ static int place(const struct parts *parts, enum tmg_wmma_part part, enum tmg_nu
     int which = i / each % times;
     *next = 2;
     if (part != TMG_WMMA_C) {
-        int line_bytes = mma->a == TMG_B1 ? mma->k / 8 : mma->k * tmg_number_bytes(mma->a);
+        int line_bytes = mma->k * tmg_mma_element_bits(mma->a) / 8;
         return which * (as_a ? mma->m : 8) * line_bytes +
                (as_a ? tmg_mma_a_byte(mma, i % each, lane) : tmg_mma_b_byte(mma, i % each, lane));
     }
@@ -162,16 +165,17 @@ static void widen_c(const struct tmg_wmma *op, const uint32_t *const *c, uint32_
     }
 }
 
+static uint32_t pack_f16(uint32_t low, uint32_t high) {
+    return tmg_f32_to_f16_rn(tmg_f32_from_bits(low)) |
+           (uint32_t)tmg_f32_to_f16_rn(tmg_f32_from_bits(high)) << 16;
+}
+
 static void store_d(const struct tmg_wmma *op, uint32_t (*sum)[32], uint32_t *const *d) {
     int count = tmg_wmma_registers(op, TMG_WMMA_C, op->d);
+    bool narrows = op->d == TMG_F16 && op->c == TMG_F32;
     for (int i = 0; i < count; ++i) {
         for (int lane = 0; lane < 32; ++lane) {
-            d[i][lane] =
-                op->d == op->c || op->d == TMG_F32
-                    ? sum[i][lane]
-                    : tmg_f32_to_f16_rn(tmg_f32_from_bits(sum[2 * i][lane])) |
-                          (uint32_t)tmg_f32_to_f16_rn(tmg_f32_from_bits(sum[2 * i + 1][lane]))
-                              << 16;
+            d[i][lane] = narrows ? pack_f16(sum[2 * i][lane], sum[2 * i + 1][lane]) : sum[i][lane];
         }
     }
 }

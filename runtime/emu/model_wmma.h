@@ -18,7 +18,7 @@ struct tmg_wmma {
 };
 
 // NULL when this model runs the instruction, else a sentence: no such instruction in PTX, or one
-// that is not modelled (4-bit integers).
+// that is not modelled.
 const char *tmg_wmma_check(const struct tmg_wmma *op);
 
 // Registers of a fragment that a thread holds: 32-bit ones, 64-bit ones for f64. [type] is that of

@@ -6,6 +6,8 @@
 enum {
     QUANTUM = 96,            // instructions, at most
     SLICE = 20000,           // instructions of a cluster before others get their turn
+    RESIDENT = 4,            // clusters at once, where they can hear of each other
+    SLICE_BITS = 13,         // then a slice is of 1 to 1 << SLICE_BITS instructions
     SPIN_LIMIT = 3000000,    // instructions without any change: livelock
     SPIN_FOR_OTHERS = 30000  // the same, before CTAs that are not resident yet are started
 };
@@ -139,9 +141,16 @@ static bool overtaken(const struct emu_machine *machine) {
     return machine->last != NULL && *machine->last < machine->index;
 }
 
+// Instructions that [cluster] may run now: of clusters that hear of each other any may be ahead, by
+// little or by much, and what one misses of another shows in some orders only.
+static uint64_t slice_of(struct emu_cluster *cluster) {
+    if (cluster->machine->order == NULL) return SLICE;
+    return UINT64_C(1) << emu_random(&cluster->random) % (SLICE_BITS + 1);
+}
+
 static enum slice run_slice(struct emu_cluster *cluster) {
     struct emu_machine *machine = cluster->machine;
-    uint64_t end = machine->steps + SLICE;
+    uint64_t end = machine->steps + slice_of(cluster);
 
     if (overtaken(machine)) machine->stop = true;
 
@@ -196,8 +205,16 @@ static void check_progress(struct emu_machine *machine) {
     }
 }
 
+static void keep_resident(struct emu_machine *machine) {
+    unsigned count = 0;
+
+    for (const struct emu_cluster *c = machine->clusters; c != NULL; c = c->next) count++;
+    while (count < (machine->order ? RESIDENT : 1) && !machine->stop && start_cluster(machine))
+        count++;
+}
+
 void emu_run(struct emu_machine *machine) {
-    start_cluster(machine);
+    keep_resident(machine);
     while (machine->workspace && start_cluster(machine)) continue;  // cooperative: all at once
     while (machine->clusters != NULL && !machine->stop) {
         for (struct emu_cluster *cluster = machine->clusters, *next; cluster && !machine->stop;
@@ -211,7 +228,7 @@ void emu_run(struct emu_machine *machine) {
                 remove_cluster(machine, cluster);
             }
         }
-        if (machine->clusters == NULL && !machine->stop) start_cluster(machine);
+        keep_resident(machine);
         if (machine->steps > machine->max_steps && !machine->stop) {
             emu_report_standstill(machine, EMU_STEP_LIMIT);
             machine->stop = true;

@@ -1,18 +1,18 @@
 // Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
 // written. Pages keep cells of 16 bytes and are split to 4, 2 or 1 where a smaller access comes.
-#include "runtime/emu/machine.h"
+#include "runtime/emu/mbarrier.h"
 #include "runtime/emu/model_swizzle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5 };
+enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f };
 
 struct touch {
     uint32_t time;
     uint16_t agent;
     uint8_t strength;
-    uint8_t async : 1, layout : 7;  // as a toucher's
+    uint8_t async : 1, layout : 7;  // as a toucher's; BARRIER: an mbarrier lies here
     const struct emu_insn *insn;
 };
 
@@ -255,7 +255,9 @@ static void check_layout(uint32_t offset, const struct touch *write,
                          const struct emu_toucher *toucher) {
     char where[300];
 
-    if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout) return;
+    if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
+        write->layout == BARRIER)
+        return;
     emu_report(
         toucher->warp, toucher->insn, EMU_BAD_OPERAND,
         "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
@@ -265,8 +267,19 @@ static void check_layout(uint32_t offset, const struct touch *write,
         emu_place_text(toucher->warp->cta->cluster->machine, write->insn, where, sizeof where));
 }
 
-static const struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
-    const struct block *block = cta->shadow->pages[offset / PAGE];
+static void check_barrier(struct emu_cta *cta, uint32_t offset, const struct emu_toucher *toucher) {
+    const struct emu_mbarrier *barrier = emu_mbarrier_overlapping(cta, offset, 1);
+    char name[64];
+
+    if (barrier == NULL) return;
+    emu_report(toucher->warp, toucher->insn, EMU_BARRIER_MISUSE,
+               "%s%sshared memory at 0x%x is written, where %s lives: mbarrier.inval comes first",
+               toucher->what ? toucher->what : "", toucher->what ? ": " : "", offset,
+               emu_barrier_text(cta, barrier->offset, name, sizeof name));
+}
+
+static struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
+    struct block *block = cta->shadow->pages[offset / PAGE];
 
     return block == NULL ? NULL : &block->cells[(offset % PAGE) >> block->shift];
 }
@@ -309,10 +322,16 @@ static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, 
         note_read(cell, toucher, touch);
         return;
     }
+    if (cell->write.layout == BARRIER) check_barrier(cta, offset, toucher);
     check_read(cta, offset, use, &cell->read, toucher);
     for (uint32_t i = 0; cell->others != NULL && i < cell->others->count; i++)
         check_read(cta, offset, use, &cell->others->list[i], toucher);
     note_write(cell, touch);
+}
+
+void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset) {
+    for (uint32_t at = offset; at < offset + 8; at++)
+        if (cell_at(cta, at) != NULL) cell_at(cta, at)->write.layout = BARRIER;
 }
 
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,

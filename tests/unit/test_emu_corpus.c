@@ -237,8 +237,8 @@ static bool place_has(const char *source, const char *text, const char *part) {
     return has;
 }
 
-// True where the report at [text], up to [end], names a line with [part] in it: the first place that
-// it names, or [any].
+// True where the report at [text], up to [end], names a line with [part] in it: the first place
+// that it names, or [any].
 static bool names_line(const struct run *run, const char *part, bool any, const char *text,
                        const char *end) {
     for (; (text = strstr(text, ".cu:")) && text < end; ++text) {

@@ -48,6 +48,14 @@ static struct place a_k256_bit(int g, int t, int i) {
     return (struct place){i < 32 || (i >= 64 && i < 96) ? g : g + 8,
                           t * 32 + (i & 31) + (i < 64 ? 0 : 128)};
 }
+static struct place a_k32_nibble(int g, int t, int i) {
+    return (struct place){i < 8 ? g : g + 8, t * 8 + (i & 7)};
+}
+static struct place a_k64_nibble(int g, int t, int i) {
+    return (struct place){i < 8 || (i >= 16 && i < 24) ? g : g + 8,
+                          t * 8 + (i & 7) + (i < 16 ? 0 : 32)};
+}
+static struct place a_m8_nibble(int g, int t, int i) { return (struct place){g, t * 8 + i}; }
 static struct place a_m8_byte(int g, int t, int i) { return (struct place){g, t * 4 + i}; }
 static struct place a_m8_bit(int g, int t, int i) { return (struct place){g, t * 32 + i}; }
 static struct place a_m8_f64(int g, int t, int i) { return (struct place){g, t + 0 * i}; }
@@ -61,6 +69,9 @@ static struct place b_half(int g, int t, int i) {
 }
 static struct place b_byte(int g, int t, int i) {
     return (struct place){t * 4 + (i & 3) + (i < 4 ? 0 : 16), g};
+}
+static struct place b_nibble(int g, int t, int i) {
+    return (struct place){t * 8 + (i & 7) + (i < 8 ? 0 : 32), g};
 }
 static struct place b_bit(int g, int t, int i) {
     return (struct place){t * 32 + (i & 31) + (i < 32 ? 0 : 128), g};
@@ -87,6 +98,9 @@ static const struct shape {
     {{16, 8, 16, TMG_S8, TMG_U8, TMG_S32, TMG_S32, 0, 0}, a_k16_byte, b_byte},
     {{16, 8, 32, TMG_U8, TMG_S8, TMG_S32, TMG_S32, 0, 0}, a_k32_byte, b_byte},
     {{8, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 0}, a_m8_byte, b_byte},
+    {{16, 8, 32, TMG_S4, TMG_U4, TMG_S32, TMG_S32, 0, 0}, a_k32_nibble, b_nibble},
+    {{16, 8, 64, TMG_U4, TMG_S4, TMG_S32, TMG_S32, 1, 0}, a_k64_nibble, b_nibble},
+    {{8, 8, 32, TMG_S4, TMG_S4, TMG_S32, TMG_S32, 0, 0}, a_m8_nibble, b_nibble},
     {{16, 8, 128, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 0}, a_k128_bit, b_bit},
     {{16, 8, 256, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 1}, a_k256_bit, b_bit},
     {{8, 8, 128, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 1}, a_m8_bit, b_bit},
@@ -100,7 +114,9 @@ static double a_mk[16][256], b_kn[256][8], d_mn[16][8];
 static uint64_t a_rows[8][32], b_rows[4][32], c_rows[4][32];  // as 64 bits; narrowed for mma_run
 static uint32_t a_words[4][32], b_words[2][32], c_words[4][32];
 
-static int bits_of(enum tmg_number type) { return type == TMG_B1 ? 1 : 8 * tmg_number_bytes(type); }
+static int bits_of(enum tmg_number type) {
+    return type == TMG_B1 ? 1 : type == TMG_S4 || type == TMG_U4 ? 4 : 8 * tmg_number_bytes(type);
+}
 
 static uint64_t encode(enum tmg_number type, double value) {
     uint64_t bits = tmg_number_is_float(type)
@@ -111,6 +127,8 @@ static uint64_t encode(enum tmg_number type, double value) {
 
 static double random_value(enum tmg_number type) {
     if (type == TMG_B1) return random_below(2);
+    if (type == TMG_U4) return random_below(16);
+    if (type == TMG_S4) return (double)random_below(16) - 8;
     if (type == TMG_U8) return random_below(256);
     if (type == TMG_S8) return (double)random_below(256) - 128;
     return (double)random_below(9) - 4;

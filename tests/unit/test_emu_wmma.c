@@ -304,6 +304,45 @@ static void test_bits(void **state) {
     }
 }
 
+static int nibble(const uint8_t *bytes, int i, bool is_signed) {
+    int value = bytes[i / 2] >> (i % 2 * 4) & 15;
+    return is_signed && value > 7 ? value - 16 : value;
+}
+
+static void test_nibbles(void **state) {
+    static const char form[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n"
+        "{\n.reg .b32 %%r<8>;\n.reg .b64 %%p<4>;\n"
+        "ld.param.u64 %%p0, [a];\nld.param.u64 %%p1, [b];\nld.param.u64 %%p2, [c];\n"
+        "ld.param.u64 %%p3, [d];\n"
+        "wmma.load.a.sync.aligned.row.m8n8k32.%s {%%r0}, [%%p0], 64;\n"
+        "wmma.load.b.sync.aligned.col.m8n8k32.%s {%%r1}, [%%p1];\n"
+        "wmma.load.c.sync.aligned.col.m8n8k32.s32 {%%r2, %%r3}, [%%p2];\n"
+        "wmma.mma.sync.aligned.row.col.m8n8k32.s32.%s.%s.s32.satfinite {%%r2, %%r3}, {%%r0}, "
+        "{%%r1}, {%%r2, %%r3};\n"
+        "wmma.store.d.sync.aligned.row.m8n8k32.s32 [%%p3], {%%r2, %%r3};\nret;\n}\n";
+    static char ptx[4096];
+    (void)state;
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        const char *type = is_signed ? "s4" : "u4";
+        for (int i = 0; i < MATRIX; i++) {
+            memory[0][i] = (uint8_t)(i * 37 + i / 7);
+            memory[1][i] = (uint8_t)(i * 91 + i / 5);
+        }
+        fill(TMG_S32, memory[2], 6);
+        snprintf(ptx, sizeof ptx, form, type, type, type, type);
+        run_kernel(ptx);
+        for (int i = 0; i < 64; i++) {
+            double sum = read_number(TMG_S32, memory[2] + 4 * (i % 8 * 8 + i / 8));
+            for (int k = 0; k < 32; k++)
+                sum += nibble(memory[0], i / 8 * 64 + k, is_signed) *
+                       nibble(memory[1], i % 8 * 32 + k, is_signed);
+            assert_true(read_number(TMG_S32, memory[3] + 4 * i) == sum);
+        }
+    }
+}
+
 // What is wrong is said, with its class.
 static void test_errors(void **state) {
     static const struct {
@@ -322,7 +361,7 @@ static void test_errors(void **state) {
          EMU_BAD_OPERAND},
         {"wmma.load.a.sync.aligned.row.m16n16k8.global.f16 {%r0}, [%p0];", "no such shape",
          EMU_UNIMPLEMENTED},
-        {"wmma.load.a.sync.aligned.row.m8n8k32.global.s4 {%r0}, [%p0];", "no such shape",
+        {"wmma.load.a.sync.aligned.row.m8n8k16.global.s4 {%r0}, [%p0];", "no such shape",
          EMU_UNIMPLEMENTED},
         {"wmma.store.d.sync.aligned.row.m16n16k16.f32 [%p0], {%r0, %r1, %r2, %r3, %r4, %r5, %r6, "
          "%r7}, 4096;",
@@ -369,9 +408,8 @@ static void test_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_mixed_accumulators),
-        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_mixed_accumulators),
+        cmocka_unit_test(test_bits),   cmocka_unit_test(test_nibbles),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
