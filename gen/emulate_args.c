@@ -172,14 +172,16 @@ static void read_struct(struct emulate_reader *r, const struct fields *outer,
     fields_only(&f, keys);
     fields_need(&f, "bytes");
     const struct spec_node *at = spec_get(node, "at");
+    const size_t errors = diag_errors(r->diag);
     argument->bytes = (size_t)fields_int(&f, "bytes", 1, PARAMETERS_MAX, 1);
+    const bool known = spec_get(node, "bytes") && diag_errors(r->diag) == errors;
     argument->value = arena_alloc(&r->file->arena, argument->bytes);
     memset(argument->value, 0, argument->bytes);
     struct room room = {path, argument->bytes, arena_alloc(&r->file->arena, argument->bytes)};
     memset(room.taken, 0, room.bytes);
     if (at && at->kind != SPEC_MAP)
         diag_error(r->diag, at->place, "OFFSET: an argument, ...", "%sat: must be a map", path);
-    else if (at && spec_get(node, "bytes"))
+    else if (at && known)
         read_parts(r, at, &room, argument);
 }
 

@@ -427,7 +427,7 @@ static void sum_up(const struct session *session) {
     const struct ledger *ledger = session->ledger;
     printf("%d cases, %d wrong; seed %llu", ledger->cases, ledger->wrong,
            (unsigned long long)session->seed);
-    if (session->against.device && !ledger->wrong) {
+    if (session->against.device && !ledger->wrong && ledger->cases > ledger->refused) {
         printf("; every bit as on %s", session->against.device);
     }
     putchar('\n');

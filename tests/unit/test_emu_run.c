@@ -314,20 +314,38 @@ static void launches_are_refused_with_the_limit(void **state) {
     const void *params[] = {&value};
     struct emu_launch good = {
         .module = module, .entry = "k", .block = {64, 1, 1}, .params = params, .param_count = 1};
-    struct emu_launch bad[6] = {good, good, good, good, good, good};
-    static const char *const errors[] = {"1024 threads", "allows 64",
-                                         "the limit is", "takes 1 parameters",
-                                         "no entry",     "not a multiple of the cluster"};
+    enum { BAD = 11 };
+    struct emu_launch bad[BAD];
+    static const char *const errors[BAD] = {"1024 threads",
+                                            "allows 64",
+                                            "the limit is 232448",
+                                            "takes 1 parameters",
+                                            "no entry",
+                                            "not a multiple of the cluster",
+                                            "more than 16 CTAs",
+                                            "grid.y is 65536",
+                                            "block.z 65",
+                                            "the limit is 4224, 32 on each of 132 SMs",
+                                            "the limit is 264, 2 on each of 132 SMs"};
     (void)state;
     assert_non_null(module);
     emu_result_free(&result);
+    for (int i = 0; i < BAD; ++i) bad[i] = good;
     bad[0].block[0] = 2048;
     bad[1].block[0] = 128;
     bad[2].dynamic_smem = 300000;
     bad[3].param_count = 0;
     bad[4].entry = "nobody";
     bad[5].cluster[0] = 2;
-    for (int i = 0; i < 6; ++i) {
+    bad[6].cluster[0] = bad[6].grid[0] = 32;
+    bad[7].grid[1] = 65536;
+    bad[8].block[2] = 65;
+    bad[8].block[0] = 1;
+    bad[9].grid[0] = 4225;
+    bad[10].grid[0] = 265;
+    bad[9].cooperative = bad[10].cooperative = true;
+    bad[10].dynamic_smem = 100000;
+    for (int i = 0; i < BAD; ++i) {
         assert_int_equal(emu_launch_run(memory, &bad[i], &result, &error), -1);
         if (!strstr(error.text, errors[i]))
             fail_msg("'%s' where '%s' is due", error.text, errors[i]);

@@ -355,6 +355,8 @@ static void test_errors(void **state) {
         {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, "
          "%r7}, [%p0], 12;",
          "multiples of 16 bytes", EMU_MISALIGNED},
+        {"wmma.load.a.sync.aligned.row.m8n8k32.global.s4 {%r0}, [%p0], 33;", "multiples of 4 bytes",
+         EMU_MISALIGNED},
         {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3}, [%p0], 16;",
          "4 registers where 8 are due", EMU_BAD_OPERAND},
         {"wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%r0}, [%p0];", "does not have 64 bits",
