@@ -195,7 +195,7 @@ static const char mbarrier_ring[] =
     "mov.u32 %%r2, smem; setp.eq.u32 %%p1, %%r1, 0;\n"
     "@%%p1 mbarrier.init.shared::cta.b64 [%%r2], %d; bar.sync 0;\n"
     "setp.lt.u32 %%p2, %%r1, 32; @!%%p2 bra $wait;\n"
-    "st.shared.u32 [%%r2+64], %%r1; mbarrier.arrive.shared::cta.b64 %%rd2, [%%r2]; bra $end;\n"
+    "st.shared.u32 [%%r2+64], 31; mbarrier.arrive.shared::cta.b64 %%rd2, [%%r2]; bra $end;\n"
     "$wait: mbarrier.try_wait.parity.shared::cta.b64 %%p3, [%%r2], 0; @!%%p3 bra $wait;\n"
     "ld.shared.u32 %%r5, [%%r2+64]; st.global.u32 [%%rd1], %%r5;\n$end:";
 
