@@ -278,6 +278,25 @@ static void errors_in_the_text_have_a_place(void **state) {
     }
 }
 
+// What is left out is as a launch of 64 threads with the one parameter has it.
+static const struct refused {
+    const char *error, *entry;
+    unsigned grid[3], block[3], cluster[3], dynamic_smem;
+    bool cooperative, no_parameter;
+} refused[] = {
+    {"1024 threads", .block = {2048}},
+    {"allows 64", .block = {128}},
+    {"the limit is 232448", .dynamic_smem = 300000},
+    {"takes 1 parameters", .no_parameter = true},
+    {"no entry", .entry = "nobody"},
+    {"not a multiple of the cluster", .cluster = {2}},
+    {"more than 16 CTAs", .grid = {32}, .cluster = {32}},
+    {"grid.y is 65536", .grid = {1, 65536}},
+    {"block.z 65", .block = {1, 1, 65}},
+    {"the limit is 4224, 32 on each of 132 SMs", .grid = {4225}, .cooperative = true},
+    {"limit is 264, 2 on each", .grid = {265}, .cooperative = true, .dynamic_smem = 100000},
+};
+
 static void launches_are_refused_with_the_limit(void **state) {
     struct emu_error error;
     struct emu_module *module =
@@ -287,41 +306,22 @@ static void launches_are_refused_with_the_limit(void **state) {
     const void *params[] = {&value};
     struct emu_launch good = {
         .module = module, .entry = "k", .block = {64, 1, 1}, .params = params, .param_count = 1};
-    enum { BAD = 11 };
-    struct emu_launch bad[BAD];
-    static const char *const errors[BAD] = {"1024 threads",
-                                            "allows 64",
-                                            "the limit is 232448",
-                                            "takes 1 parameters",
-                                            "no entry",
-                                            "not a multiple of the cluster",
-                                            "more than 16 CTAs",
-                                            "grid.y is 65536",
-                                            "block.z 65",
-                                            "the limit is 4224, 32 on each of 132 SMs",
-                                            "the limit is 264, 2 on each of 132 SMs"};
     (void)state;
     assert_non_null(module);
     emu_result_free(&result);
-    for (int i = 0; i < BAD; ++i) bad[i] = good;
-    bad[0].block[0] = 2048;
-    bad[1].block[0] = 128;
-    bad[2].dynamic_smem = 300000;
-    bad[3].param_count = 0;
-    bad[4].entry = "nobody";
-    bad[5].cluster[0] = 2;
-    bad[6].cluster[0] = bad[6].grid[0] = 32;
-    bad[7].grid[1] = 65536;
-    bad[8].block[2] = 65;
-    bad[8].block[0] = 1;
-    bad[9].grid[0] = 4225;
-    bad[10].grid[0] = 265;
-    bad[9].cooperative = bad[10].cooperative = true;
-    bad[10].dynamic_smem = 100000;
-    for (int i = 0; i < BAD; ++i) {
-        assert_int_equal(emu_launch_run(memory, &bad[i], &result, &error), -1);
-        if (!strstr(error.text, errors[i]))
-            fail_msg("'%s' where '%s' is due", error.text, errors[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+        const struct refused *row = &refused[i];
+        struct emu_launch bad = good;
+        if (row->entry) bad.entry = row->entry;
+        if (row->block[0]) memcpy(bad.block, row->block, sizeof bad.block);
+        memcpy(bad.grid, row->grid, sizeof bad.grid);
+        memcpy(bad.cluster, row->cluster, sizeof bad.cluster);
+        bad.dynamic_smem = row->dynamic_smem;
+        bad.cooperative = row->cooperative;
+        bad.param_count = !row->no_parameter;
+        assert_int_equal(emu_launch_run(memory, &bad, &result, &error), -1);
+        if (!strstr(error.text, row->error))
+            fail_msg("'%s' where '%s' is due", error.text, row->error);
     }
     assert_int_equal(emu_launch_run(memory, &good, &result, &error), 0);
     is_clean();
