@@ -7,20 +7,6 @@
 
 enum { PARAMETERS_MAX = 32764, MAP_ALIGN = 64 };
 
-size_t emulate_find_buffer(struct emulate_reader *r, const struct fields *f) {
-    const struct emulate_file *file = r->file;
-    const char *name = fields_text(f, "buffer");
-    size_t i = 0;
-    while (name && i < file->buffer_count && strcmp(file->buffers[i].name, name) != 0) i++;
-    if (name && i < file->buffer_count) return i;
-    if (name)
-        diag_error(r->diag, spec_get(f->map, "buffer")->place, "a key of buffers",
-                   "%sbuffer: there is no buffer %s", f->path, name);
-    else
-        fields_need(f, "buffer");
-    return file->buffer_count;
-}
-
 static void read_buffer(struct emulate_reader *r, const struct fields *f,
                         struct emulate_argument *argument) {
     argument->bytes = sizeof(uint64_t);
