@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,8 +35,9 @@ struct session {
     tmagen_device *device;
     bool emulated;
     uint64_t seed;
-    FILE *record;           // NULL: none is written
-    struct record against;  // of no device: none is compared with
+    FILE *record;            // NULL: none is written
+    char record_path[4096];  // where it grows, beside the place that it gets when all is done
+    struct record against;   // of no device: none is compared with
 };
 
 // One row of the table: a shape of a kernel.
@@ -403,6 +405,32 @@ static int run_child(struct session *session) {
     return 0;
 }
 
+// Begins a record beside its place, which it takes when it is whole. 0, or -1 with a message.
+static int begin_record(struct session *session) {
+    char *path = session->record_path;
+    const size_t size = sizeof session->record_path;
+    const int len = snprintf(path, size, "%s.XXXXXX", session->plan->record);
+    const int file = (size_t)len < size ? mkstemp(path) : -1;
+    if (file >= 0) fchmod(file, 0644);
+    session->record = file >= 0 ? fdopen(file, "w") : NULL;
+    if (session->record) return 0;
+    fprintf(stderr, "tmagen: error: %s: %s\n", session->plan->record,
+            (size_t)len < size ? strerror(errno) : "a path that long cannot be written");
+    return -1;
+}
+
+// Puts the record in its place, whole; after a run with exit code [code] that isn't 0 what stood
+// there stays. Returns the exit code.
+static int end_record(struct session *session, int code) {
+    if (!session->record) return code;
+    const bool whole = fclose(session->record) == 0 && code == 0;
+    if (whole && rename(session->record_path, session->plan->record) == 0) return 0;
+    if (code == 0) perror(session->plan->record);
+    fprintf(stderr, "tmagen: note: %s is not written\n", session->plan->record);
+    unlink(session->record_path);
+    return code ? code : 1;
+}
+
 // Opens the files that [plan] names. 0, or -1 with a message.
 static int open_files(struct session *session) {
     const struct verify_plan *plan = session->plan;
@@ -415,11 +443,7 @@ static int open_files(struct session *session) {
         }
         session->seed = session->against.seed;
     }
-    if (plan->record && !(session->record = fopen(plan->record, "w"))) {
-        fprintf(stderr, "tmagen: error: %s: %s\n", plan->record, strerror(errno));
-        return -1;
-    }
-    return 0;
+    return plan->record ? begin_record(session) : 0;
 }
 
 // The line below the table.
@@ -455,7 +479,7 @@ int verify_all(const struct verify_plan *plan) {
         }
         code = ledger->wrong || nothing;
     }
-    if (session.record && fclose(session.record)) code = 1;
+    code = end_record(&session, code);
     record_free(&session.against);
     munmap(ledger, sizeof *ledger);
     return code;

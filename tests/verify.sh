@@ -91,8 +91,11 @@ verify 1 "$one" --against "$record.inputs"
 has "$TMPDIR/out" 'the inputs are not those of the record'
 verify 1 "$three" --against "$record"
 has "$TMPDIR/err" 'error: three: no case is recorded in '
+echo before >"$record.wrong"
 FAKE_WRONG=one verify 1 "$one" --shape 64x64x64 --record "$record.wrong"
-[ "$(wc -l <"$record.wrong")" = 1 ] || fail "a wrong result was recorded"
+[ "$(cat "$record.wrong")" = before ] || fail "a run with a wrong result took a record's place"
+has "$TMPDIR/err" 'record.wrong is not written'
+compgen -G "$record.*.??????" >/dev/null && fail "half a record is left behind"
 verify 1 "$one" --shape 64x64x64 --record /nowhere/record
 verify 2 "$one" --against "$record" --seed 1
 verify 2 "$one" --against "$record" --record "$record.2"
