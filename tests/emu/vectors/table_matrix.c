@@ -63,7 +63,7 @@ static const struct row matrix_rows[] = {
     EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 [s16], "
             "${4i}; bar.sync 0; dump(0,512);"),
     EXACTLY("movmatrix.sync.aligned.m8n8.trans.b16 =i, $i;"),
-#define INT4(shape, d, a, b)                                                                  \
+#define INT4(shape, d, a, b)                                                                     \
     EXACTLY("mma.sync.aligned." shape ".row.col<|.satfinite>.s32.<s4|u4>.<s4|u4>.s32 ={" d "}, " \
             "${" a "}, ${" b "}, ${" d "};")
     INT4("m8n8k32", "2i", "1i", "1i"),

@@ -11,7 +11,7 @@
 #define LIST_2(p) "{" p "0, " p "1}"
 #define LIST_4(p) "{" p "0, " p "1, " p "2, " p "3}"
 #define LIST_8(p) "{" p "0, " p "1, " p "2, " p "3, " p "4, " p "5, " p "6, " p "7}"
-#define NAMES(p) p "0, " p "1, " p "2, " p "3, " p "4, " p "5, " p "6, " p "7"
+#define NAMES(p)  p "0, " p "1, " p "2, " p "3, " p "4, " p "5, " p "6, " p "7"
 #define REGISTERS(type) \
     ".reg ." type " " NAMES("fa") ", " NAMES("fb") ", " NAMES("fc") ", " NAMES("fd") "; "
 
@@ -22,58 +22,66 @@
     "wmma.load." part ".sync.aligned." layout "." shape ".shared." type " " list ", [sm" at "; "
 #define MMA(form, na, nb, nc, nd) \
     form " " LIST_##nd("fd") ", " LIST_##na("fa") ", " LIST_##nb("fb") ", " LIST_##nc("fc") "; "
-#define STORE(layout, shape, type, list, stride)                                              \
-    "bar.sync 0; wmma.store.d.sync.aligned." layout "." shape ".shared." type " [sm+4096], " list \
-    stride "; bar.sync 0; "
+#define STORE(layout, shape, type, list, stride)                              \
+    "bar.sync 0; wmma.store.d.sync.aligned." layout "." shape ".shared." type \
+    " [sm+4096], " list stride "; bar.sync 0; "
 
 // [reg]: type of all registers; [op]: what stands between wmma.mma and .sync; [kind]: the types of
 // mma, [ab], [c] and [d] those of the parts, of [na] .. registers. [class] and [sum] are values.
-#define WMMA(a, b, shape, reg, op, kind, ab, na, nb, c, nc, d, nd, class, sum, bytes)             \
-    EXACTLY(REGISTERS(reg) FILLED(class, sum) LOAD("a", a, shape, ab, LIST_##na("fa"), "]")       \
-                LOAD("b", b, shape, ab, LIST_##nb("fb"), "+2048]")                                \
-                    LOAD("c", "row", shape, c, LIST_##nc("fc"), "+4096]")                         \
-                        MMA("wmma.mma" op ".sync.aligned." a "." b "." shape "." kind, na, nb, nc, \
-                            nd) STORE("row", shape, d, LIST_##nd("fd"), "") "dump(4096," bytes ");")
-#define LAYOUTS(...)                                                       \
-    WMMA("row", "row", __VA_ARGS__), WMMA("row", "col", __VA_ARGS__),      \
+#define WMMA(a, b, shape, reg, op, kind, ab, na, nb, c, nc, d, nd, class, sum, bytes)              \
+    EXACTLY(REGISTERS(reg) FILLED(class, sum) LOAD("a", a, shape, ab, LIST_##na("fa"), "]")        \
+                LOAD("b", b, shape, ab, LIST_##nb("fb"), "+2048]") LOAD("c", "row", shape, c,      \
+                                                                        LIST_##nc("fc"), "+4096]") \
+                    MMA("wmma.mma" op ".sync.aligned." a "." b "." shape "." kind, na, nb, nc, nd) \
+                        STORE("row", shape, d, LIST_##nd("fd"), "") "dump(4096," bytes ");")
+#define LAYOUTS(...)                                                  \
+    WMMA("row", "row", __VA_ARGS__), WMMA("row", "col", __VA_ARGS__), \
         WMMA("col", "row", __VA_ARGS__), WMMA("col", "col", __VA_ARGS__)
-#define F16(shape, class)                                                                        \
-    LAYOUTS(shape, "b32", "", "f32.f32", "f16", 8, 8, "f32", 8, "f32", 8, class, "F", "1024"),   \
+#define F16(shape, class)                                                                         \
+    LAYOUTS(shape, "b32", "", "f32.f32", "f16", 8, 8, "f32", 8, "f32", 8, class, "F", "1024"),    \
         LAYOUTS(shape, "b32", "", "f16.f16", "f16", 8, 8, "f16", 4, "f16", 4, class, "k", "512"), \
-        WMMA("row", "col", shape, "b32", "", "f32.f16", "f16", 8, 8, "f16", 4, "f32", 8, class,  \
-             "k", "1024"),                                                                       \
-        WMMA("row", "col", shape, "b32", "", "f16.f32", "f16", 8, 8, "f32", 8, "f16", 4, class,  \
+        WMMA("row", "col", shape, "b32", "", "f32.f16", "f16", 8, 8, "f16", 4, "f32", 8, class,   \
+             "k", "1024"),                                                                        \
+        WMMA("row", "col", shape, "b32", "", "f16.f32", "f16", 8, 8, "f32", 8, "f16", 4, class,   \
              "F", "512")
-#define BF16(shape, na, nb)                                                                     \
+#define BF16(shape, na, nb)                                                                      \
     LAYOUTS(shape, "b32", "", "f32.bf16.bf16.f32", "bf16", na, nb, "f32", 8, "f32", 8, "K", "F", \
             "1024")
-#define INT8(shape, type, na, nb)                                                                  \
-    LAYOUTS(shape, "b32", "", "s32." type "." type ".s32", type, na, nb, "s32", 8, "s32", 8, "i",   \
-            "i", "1024"),                                                                          \
-        WMMA("row", "col", shape, "b32", "", "s32." type "." type ".s32.satfinite", type, na, nb,  \
+#define INT8(shape, type, na, nb)                                                                 \
+    LAYOUTS(shape, "b32", "", "s32." type "." type ".s32", type, na, nb, "s32", 8, "s32", 8, "i", \
+            "i", "1024"),                                                                         \
+        WMMA("row", "col", shape, "b32", "", "s32." type "." type ".s32.satfinite", type, na, nb, \
              "s32", 8, "s32", 8, "i", "i", "1024")
-#define SMALL(shape, op, kind, ab)                                                          \
+#define SMALL(shape, op, kind, ab) \
     WMMA("row", "col", shape, "b32", op, kind, ab, 1, 1, "s32", 2, "s32", 2, "i", "i", "256")
-#define F64(rounding, class, sum)                                                               \
-    LAYOUTS("m8n8k4", "f64", "", rounding "f64.f64.f64.f64", "f64", 1, 1, "f64", 2, "f64", 2, class, \
-            sum, "512")
+#define F64(rounding, class, sum)                                                             \
+    LAYOUTS("m8n8k4", "f64", "", rounding "f64.f64.f64.f64", "f64", 1, 1, "f64", 2, "f64", 2, \
+            class, sum, "512")
 
 // Columns and strides of the accumulators, with a gap behind each line.
-#define STRIDED(layout, shape, stride)                                                            \
-    EXACTLY(REGISTERS("b32") FILLED("k", "F") LOAD("a", "row", shape, "f16", LIST_8("fa"), "], 24") \
-                LOAD("b", "col", shape, "f16", LIST_8("fb"), "+2048], 40")                        \
-                    LOAD("c", layout, shape, "f32", LIST_8("fc"), "+4096], " stride)              \
-                        MMA("wmma.mma.sync.aligned.row.col." shape ".f32.f32", 8, 8, 8, 8)        \
-                            STORE(layout, shape, "f32", LIST_8("fd"), ", " stride)                \
-                                "dump(4096,2048);")
+#define STRIDED(layout, shape, stride)                                                          \
+    EXACTLY(                                                                                    \
+        REGISTERS("b32") FILLED("k", "F") LOAD("a", "row", shape, "f16", LIST_8("fa"), "], 24") \
+            LOAD("b", "col", shape, "f16", LIST_8("fb"), "+2048], 40")                          \
+                LOAD("c", layout, shape, "f32", LIST_8("fc"), "+4096], " stride)                \
+                    MMA("wmma.mma.sync.aligned.row.col." shape ".f32.f32", 8, 8, 8, 8)          \
+                        STORE(layout, shape, "f32", LIST_8("fd"), ", " stride) "dump(4096,2048);")
 
 // What a thread holds.
 #define HELD(part, shape, type, count)                                                     \
     EXACTLY("fill(0,2048,i); bar.sync 0; wmma.load." part ".sync.aligned.<row|col>." shape \
             ".shared." type " ={" count "i}, [sm];")
-#define GIVEN(shape, type, count, class, bytes)                                                \
-    EXACTLY("wmma.store.d.sync.aligned.<row|col>." shape ".shared." type " [sm], ${" count class \
-            "}; bar.sync 0; dump(0," bytes ");")
+#define GIVEN(shape, type, count, class, bytes)                          \
+    EXACTLY("wmma.store.d.sync.aligned.<row|col>." shape ".shared." type \
+            " [sm], ${" count class "}; bar.sync 0; dump(0," bytes ");")
+#define GENERIC                                                                              \
+    "gfill(0,1024,K); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g; .reg .b32 a, b, c, d; " \
+    "wmma.load.a.sync.aligned.row.m16n16k16.bf16 {a, b, c, d}, [p], 16; "                    \
+    ".reg .b32 e, f, h, k; "                                                                 \
+    "wmma.load.b.sync.aligned.col.m16n16k16.global.bf16 {e, f, h, k}, [g+512]; "             \
+    "bar.sync 0; wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32 ={8f}, "          \
+    "{a, b, c, d}, {e, f, h, k}, ${8F}; wmma.store.d.sync.aligned.col.m16n16k16.f32 [p], "   \
+    "{r0, r1, r2, r3, r4, r5, r6, r7}; bar.sync 0; gdump(0,1024);"
 #define SHAPES "<m16n16k16|m32n8k16|m8n32k16>"
 
 static const struct row wmma_rows[] = {
@@ -115,13 +123,7 @@ static const struct row wmma_rows[] = {
     GIVEN(SHAPES, "f16", "4", "X", "512"),
     GIVEN(SHAPES, "<f32|s32>", "8", "f", "1024"),
     // from and to global memory, by generic addresses
-    EXACTLY("gfill(0,1024,K); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g;"
-            " .reg .b32 " NAMES("fa") ", " NAMES("fb") "; wmma.load.a.sync.aligned.row.m16n16k16"
-            ".bf16 " LIST_4("fa") ", [p], 16; wmma.load.b.sync.aligned.col.m16n16k16.global.bf16 "
-            LIST_4("fb") ", [g+512]; bar.sync 0; wmma.mma.sync.aligned.row.col.m16n16k16"
-            ".f32.bf16.bf16.f32 " LIST_8("fb") ", " LIST_4("fa") ", " LIST_4("fb")
-            ", ${8F}; wmma.store.d.sync.aligned.col.m16n16k16.f32 [p], " LIST_8("fb")
-            "; bar.sync 0; gdump(0,1024);"),
+    EXACTLY(GENERIC),
 };
 
 const struct table wmma_table = TABLE(wmma, 32, 2, 4, true, 0);
