@@ -88,6 +88,26 @@ static const struct row matrix_rows[] = {
     MMA("m16n8k4", "f32.tf32.tf32.f32", "4f", "2f", "1f", "4f"),
     MMA("m8n8k4", "f64.f64.f64.f64", "2d", "1d", "1d", "2d"),
     MMA("m16n8k16", "f64.f64.f64.f64", "4d", "8d", "4d", "4d"),
+// half of A's elements
+#define SPARSE(shape, types, d, a, b, c, selectors, metadata)                                    \
+    EXACTLY(metadata "mma.sp<|::ordered_metadata>.sync.aligned." shape ".row.col." types " ={" d \
+                     "}, ${" a "}, ${" b "}, ${" c "}, m, " selectors ";")
+    SPARSE("m16n8k16", "f16.f16.f16.f16", "2X", "2k", "2k", "2k", "<0|1|2|3>", METADATA),
+    SPARSE("m16n8k16", "f32.f16.f16.f32", "4f", "2k", "2k", "4F", "<0|1|2|3>", METADATA),
+    SPARSE("m16n8k16", "f32.bf16.bf16.f32", "4f", "2K", "2K", "4F", "<0|1|2|3>", METADATA),
+    SPARSE("m16n8k32", "f16.f16.f16.f16", "2X", "4k", "4k", "2k", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.f16.f16.f32", "4f", "4k", "4k", "4F", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.f16.f16.f32", "4f", "4X", "4X", "4f", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.bf16.bf16.f32", "4f", "4K", "4K", "4F", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.bf16.bf16.f32", "4f", "4Y", "4Y", "4f", "<0|1>", METADATA),
+    SPARSE("m16n8k8", "f32.tf32.tf32.f32", "4f", "2F", "2F", "4F", "<0|1|2|3>", METADATA_TF32),
+    SPARSE("m16n8k16", "f32.tf32.tf32.f32", "4f", "4F", "4F", "4F", "<0|1>", METADATA_TF32),
+    SPARSE("m16n8k16", "f32.tf32.tf32.f32", "4f", "4f", "4f", "4f", "<0|1>", METADATA_TF32),
+    SPARSE("m16n8k32", "s32.<s8|u8>.<s8|u8>.s32", "4i", "2i", "2i", "4i", "<0|1>", METADATA),
+    SPARSE("m16n8k64", "s32.<s8|u8>.<s8|u8>.s32", "4i", "4i", "4i", "4i", "0", METADATA),
+    EXACTLY(METADATA "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32"
+                     ".<s8|u8>.s8.s32 ={4i}, ${4i}, ${4i}, ${4i}, m, 0;"),
+    SPARSE("m16n8k64", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "4g", "4g", "4F", "0", METADATA),
 };
 
 const struct table matrix_table = TABLE(matrix, 32, 4, 4, true, 0);
