@@ -11,8 +11,8 @@ enum {
     TMG_SPARSE_COLUMNS = 256,
 };
 
-// index[row][i]: which of a row's [k] elements of [type] the kept element i is, i < k / 2. Of 16 and
-// 8 bits, two of every four are kept, of tf32 one of every two. [metadata] is a register of the
+// index[row][i]: which of a row's [k] elements of [type] the kept element i is, i < k / 2. Of 16
+// and 8 bits, two of every four are kept, of tf32 one of every two. [metadata] is a register of the
 // warp, [selector] as in the instruction. Metadata that PTX calls invalid counts as it stands.
 void tmg_sparse_index(enum tmg_number type, int k, int selector, const uint32_t *metadata,
                       uint8_t (*index)[TMG_SPARSE_KEPT]);

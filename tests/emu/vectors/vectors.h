@@ -47,8 +47,8 @@ enum {
     SHARED_BYTES = 48 * 1024
 };
 
-// Metadata of a sparse matrix in the register m, in ascending order as PTX wants it: for 16 and 8 bits
-// all six pairs, for tf32 both elements.
+// Metadata of a sparse matrix in the register m, in ascending order as PTX wants it: for 16 and 8
+// bits all six pairs, for tf32 both elements.
 #define METADATA                                                        \
     ".reg .b32 m; and.b32 m, $i, 0x55555555; or.b32 m, m, 0x88888888; " \
     "selp.b32 m, m, 0x4ee4e44e, $p; "
