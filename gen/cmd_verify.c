@@ -85,7 +85,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_AGAINST: a->plan.against = argument; return 0;
     case ARGP_KEY_END:
         if (a->plan.against && (a->plan.record || a->plan.small || a->seed_given)) {
-            argp_error(state, "--against takes shapes and seed from its file");
+            argp_error(state, "--against takes data and seed from its file, and writes no record");
         }
         return 0;
     case KEY_RUNS: a->plan.runs = (int)number(state, argument, 2, 1000); return 0;

@@ -7,20 +7,6 @@
 
 enum { PARAMETERS_MAX = 32764, MAP_ALIGN = 64 };
 
-size_t emulate_find_buffer(struct emulate_reader *r, const struct fields *f) {
-    const struct emulate_file *file = r->file;
-    const char *name = fields_text(f, "buffer");
-    size_t i = 0;
-    while (name && i < file->buffer_count && strcmp(file->buffers[i].name, name) != 0) i++;
-    if (name && i < file->buffer_count) return i;
-    if (name)
-        diag_error(r->diag, spec_get(f->map, "buffer")->place, "a key of buffers",
-                   "%sbuffer: there is no buffer %s", f->path, name);
-    else
-        fields_need(f, "buffer");
-    return file->buffer_count;
-}
-
 static void read_buffer(struct emulate_reader *r, const struct fields *f,
                         struct emulate_argument *argument) {
     argument->bytes = sizeof(uint64_t);
@@ -172,14 +158,16 @@ static void read_struct(struct emulate_reader *r, const struct fields *outer,
     fields_only(&f, keys);
     fields_need(&f, "bytes");
     const struct spec_node *at = spec_get(node, "at");
+    const size_t errors = diag_errors(r->diag);
     argument->bytes = (size_t)fields_int(&f, "bytes", 1, PARAMETERS_MAX, 1);
+    const bool known = spec_get(node, "bytes") && diag_errors(r->diag) == errors;
     argument->value = arena_alloc(&r->file->arena, argument->bytes);
     memset(argument->value, 0, argument->bytes);
     struct room room = {path, argument->bytes, arena_alloc(&r->file->arena, argument->bytes)};
     memset(room.taken, 0, room.bytes);
     if (at && at->kind != SPEC_MAP)
         diag_error(r->diag, at->place, "OFFSET: an argument, ...", "%sat: must be a map", path);
-    else if (at && spec_get(node, "bytes"))
+    else if (at && known)
         read_parts(r, at, &room, argument);
 }
 

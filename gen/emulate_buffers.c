@@ -11,6 +11,15 @@
 enum { BUFFERS_MAX = 256 };
 static const int64_t bytes_max = INT64_C(1) << 32;  // of one buffer
 
+const char *emulate_beside(struct arena *arena, struct diag_place place, const char *name) {
+    const char *slash = strrchr(place.file, '/');
+    const size_t folder = *name == '/' || !slash ? 0 : (size_t)(slash - place.file) + 1;
+    char *path = arena_alloc(arena, folder + strlen(name) + 1);
+    memcpy(path, place.file, folder);
+    strcpy(path + folder, name);
+    return path;
+}
+
 const char *const *emulate_types(void) {
     static const char *words[NUM_TYPES + 1];
     for (int i = 0; i < NUM_TYPES; i++) words[i] = num_types[i].name;
@@ -166,4 +175,18 @@ void emulate_buffer_fill(const struct emulate_buffer *buffer, char *data) {
         random_element(buffer, i, data + i * size);
     for (size_t i = 0; i < count && buffer->content == CONTENT_VALUE; i++)
         memcpy(data + i * size, buffer->value, size);
+}
+
+size_t emulate_find_buffer(struct emulate_reader *r, const struct fields *f) {
+    const struct emulate_file *file = r->file;
+    const char *name = fields_text(f, "buffer");
+    size_t i = 0;
+    while (name && i < file->buffer_count && strcmp(file->buffers[i].name, name) != 0) i++;
+    if (name && i < file->buffer_count) return i;
+    if (name)
+        diag_error(r->diag, spec_get(f->map, "buffer")->place, "a key of buffers",
+                   "%sbuffer: there is no buffer %s", f->path, name);
+    else
+        fields_need(f, "buffer");
+    return file->buffer_count;
 }

@@ -2,20 +2,10 @@
 // Buffers and arguments have readers of their own; what the kernel itself wants of its parameters
 // is known later, in cmd_emulate.c.
 #include <stdlib.h>
-#include <string.h>
 
 #include "gen/emulate_read.h"
 
 enum { SHARED_MAX = 227 << 10 };
-
-const char *emulate_beside(struct arena *arena, struct diag_place place, const char *name) {
-    const char *slash = strrchr(place.file, '/');
-    const size_t folder = *name == '/' || !slash ? 0 : (size_t)(slash - place.file) + 1;
-    char *path = arena_alloc(arena, folder + strlen(name) + 1);
-    memcpy(path, place.file, folder);
-    strcpy(path + folder, name);
-    return path;
-}
 
 // Up to three sizes at [key] into [size]; those that are not given become [otherwise].
 static void read_size(const struct fields *f, const char *key, const long long most[3],
@@ -37,12 +27,12 @@ static void read_size(const struct fields *f, const char *key, const long long m
 }
 
 static void check_cluster(struct emulate_reader *r, const struct fields *f) {
-    const struct emulate_file *file = r->file;
+    const unsigned *grid = r->file->grid, *cluster = r->file->cluster;
     for (int i = 0; i < 3; i++)
-        if (file->cluster[i] && file->grid[i] % file->cluster[i])
+        if (cluster[i] && grid[i] % cluster[i])
             diag_error(r->diag, spec_get(f->map, "cluster")->place, NULL,
-                       "cluster: axis %c of the grid, %u, is no multiple of %u", "xyz"[i],
-                       file -> grid[i], file -> cluster[i]);
+                       "cluster: axis %c of the grid, %u, is no multiple of %u", "xyz"[i], grid[i],
+                       cluster[i]);
 }
 
 static void read_top(struct emulate_reader *r, const struct spec_node *top) {

@@ -128,6 +128,14 @@ int record_begin(FILE *file, const char *device, uint64_t seed) {
 
 int record_add(FILE *file, const json_t *line) { return write_line(file, line); }
 
+// It goes to terminals.
+static bool is_printable(const char *text) {
+    for (; *text; ++text) {
+        if (!isprint((unsigned char)*text)) return false;
+    }
+    return true;
+}
+
 static bool is_hex(const char *text, size_t length) {
     return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
 }
@@ -154,19 +162,11 @@ static bool is_case(json_t *line) {
     size_t i;
     if (json_unpack(line, "{ss ss sI ss so}", "kernel", &kernel, "shape", &shape, "padding",
                     &padding, "inputs", &inputs, "outputs", &outputs) ||
-        !json_array_size(outputs) || padding < 0 || padding > 1 << 20) {
+        !is_printable(shape) || !json_array_size(outputs) || padding < 0 || padding > 1 << 20) {
         return false;
     }
     json_array_foreach(outputs, i, output) {
         if (!is_output(output)) return false;
-    }
-    return true;
-}
-
-// It goes to terminals.
-static bool is_printable(const char *text) {
-    for (; *text; ++text) {
-        if (!isprint((unsigned char)*text)) return false;
     }
     return true;
 }
@@ -206,8 +206,10 @@ int record_read(struct record *record, const char *path, char *error, size_t err
         wrong = line ? take_line(record, line) : "no JSON";
         json_decref(line);
     }
+    if (!wrong && ferror(file)) wrong = "cannot be read";
     if (!wrong && !record->device) wrong = "is empty";
-    if (wrong) snprintf(error, error_size, "%s:%zu: %s", path, number, wrong);
+    if (wrong && number) snprintf(error, error_size, "%s:%zu: %s", path, number, wrong);
+    if (wrong && !number) snprintf(error, error_size, "%s: %s", path, wrong);
     free(text);
     if (file) fclose(file);
     if (wrong) record_free(record);
@@ -239,7 +241,8 @@ static double place(enum num_type dtype, uint64_t bits) {
     const unsigned width = 8 * num_types[dtype].bytes;
     const uint64_t sign = UINT64_C(1) << (width - 1);
     if (dtype >= NUM_I8) {
-        const bool is_signed = dtype == NUM_I8 || dtype == NUM_I32 || dtype == NUM_I64;
+        const bool is_signed =
+            dtype == NUM_I8 || dtype == NUM_I16 || dtype == NUM_I32 || dtype == NUM_I64;
         return (double)bits - (is_signed && bits & sign ? 2 * (double)sign : 0);
     }
     return bits & sign ? -(double)(bits - sign) : (double)bits;

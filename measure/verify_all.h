@@ -8,8 +8,8 @@ struct verify_plan {
     const struct kernel_text *kernels;
     size_t kernel_count;
     const struct shape_list *shapes;  // empty: the reference's own choice
-    bool unguarded;                   // see verify_case
     bool small;                       // of that, the emulator's part on any device
+    bool unguarded;                   // see verify_case
     // At most one of them: the file to write results to, or the one that they must equal, whose
     // cases are run, of [shapes] where there are any, with its seed.
     const char *record, *against;

@@ -7,6 +7,7 @@
 //     problem: {dtype: fp16, b: dynamic, q: dynamic, heads: 1, channels: 32, points: 8,
 //        padded: true, levels: [[92, 160], [46, 80], [23, 40], [12, 20]]}
 //     mapping: plain
+//     vector: 8
 //     value_layout: given
 //     threads: 256
 //     unroll: 4

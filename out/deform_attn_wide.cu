@@ -146,8 +146,8 @@ struct Sums {
 
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(__float_as_uint(sum[0]), __float_as_uint(sum[1]), __float_as_uint(sum[2]),
-                          __float_as_uint(sum[3]));
+        return make_uint4(__float_as_uint(sum[0]), __float_as_uint(sum[1]),
+                          __float_as_uint(sum[2]), __float_as_uint(sum[3]));
     }
 };
 

@@ -54,14 +54,14 @@ struct tmg_launch_config {
     unsigned flags;  // TMAGEN_LAUNCH_*
 };
 
-// [state] is what open() returned. Every int function returns TMAGEN_OK or an error with
-// tmagen_error_last() set, and may be called from any thread.
 // Of an emulator: how much it did, in how many seconds of all CPUs together.
 struct tmg_effort {
     uint64_t thread_instructions, multiply_adds;
     double core_seconds;
 };
 
+// [state] is what open() returned. Every int function returns TMAGEN_OK or an error with
+// tmagen_error_last() set, and may be called from any thread.
 struct tmg_backend {
     const char *name;  // what tmagen_device_open() takes before the ':'
     tmagen_kind kind;  // what module_load() takes

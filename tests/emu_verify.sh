@@ -32,3 +32,10 @@ verify --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
 # rank in it.
 "$TMAGEN" verify --device emu --shape 256x256x72 --set swizzle_bits.a=0 --set swizzle_bits.b=0 \
     -o "$TMPDIR/out" gemm_phase5
+
+# Vectors narrower than 16 bytes, which no shipped spec has either: rows that they cut in all ways.
+verify --device emu --schedules 1 -o "$TMPDIR/out" deform_attn_phase0 --set 'vector=[2,4,8]' \
+    --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \
+    --set problem.points=3 --set 'value_layout=[given,paired]'
+verify --device emu --schedules 1 -o "$TMPDIR/out" deform_attn_phase0 --set 'vector=[1,2]' \
+    --set problem.dtype=fp32 --set problem.padded=false --set 'problem.levels=[[3,1],[5,7]]'

@@ -32,6 +32,9 @@ has "$TMPDIR/out" '^gemm_64x64 +72x64x64 +WRONG' 'd: 4608 of 4608 elements never
 FAKE_BYTE=60 verify 1 gemm_64x64 --shape 72x64x64
 has "$TMPDIR/out" 'computed by the reference are wrong' 'd\[0,0\] \(tile 0,0 at 0,0\) is 0\.01' \
     'wrote outside the tensor: before it, byte -65536'
+# a shape that is asked for twice is verified once
+FAKE_BYTE=60 verify 1 gemm_64x64 --shape 72x64x64 --shape 64x64x64 --shape 72x64x64
+has "$TMPDIR/out" '^2 cases'
 FAKE_BYTE=60 verify 1 gemm_64x64 --shape 72x64x64 --unguarded
 grep -q 'outside the tensor' "$TMPDIR/out" && fail "--unguarded has guards"
 

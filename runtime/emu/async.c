@@ -162,7 +162,9 @@ bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uin
             mine |= (uint32_t)(op->group[lane] + allowed < groups[lane].open) << lane;
             if (mine && pass == 0 && op->stage < (reads ? WRITING : DONE)) return false;
             if (mine && pass == 1) {
-                emu_async_join(op, &warp->clock);
+                op->waited |= mine;
+                // of equal copies, that of a lane that does not wait is still in flight
+                if (!bulk || (op->lanes & ~op->waited) == 0) emu_async_join(op, &warp->clock);
                 if (op->stage == DONE) op->lanes &= ~mine;
                 if (op->lanes == 0) {
                     *link = op->next;

@@ -11,7 +11,8 @@ struct emu_async {
     struct emu_warp *warp;  // the issuer
     const struct emu_insn *insn;
     const char *what; /* "TMA load", for reports */
-    uint32_t lanes;   // whose groups it belongs to
+    uint32_t lanes;   // whose groups it belongs to: it stands for the equal copies of all of them
+    uint32_t waited;  // those of the lanes that have waited for it
     uint32_t agent, time;
     struct emu_clock clock;  // what happened before it
     uint64_t due;            // step at which its next stage happens

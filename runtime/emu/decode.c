@@ -32,7 +32,8 @@ void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, 
 uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
                         const char *name, struct ptx_symbol **label) {
     for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
-        for (struct ptx_symbol *symbol = scope->labels; symbol != NULL; symbol = symbol->next)
+        for (struct ptx_symbol *symbol = *ptx_label_list(scope, name); symbol != NULL;
+             symbol = symbol->next)
             if (strcmp(symbol->name, name) == 0) {
                 if (label != NULL) *label = symbol;
                 return function->first_pc + symbol->pc;

@@ -247,10 +247,12 @@ static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const 
     return false;
 }
 
-// Entries of the tensor operand: map slot, list of coordinates.
-static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+// A box for [lanes], as the first of them names it. Entries of the tensor operand: map slot, list
+// of coordinates.
+static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                                  unsigned tensor_at, uint64_t shared_address, const char *what) {
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
     struct box *box = calloc(1, sizeof *box);
     struct emu_async *op = emu_async_new(warp, insn, what);
     struct emu_cta *cta;
@@ -262,7 +264,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     }
     op->extra = box;
     op->free = free_box;
-    op->lanes = 1u << lane;
+    op->lanes = lanes;
     box->op = op;
     op->run = run_store;  // so that a failed one can be freed by the scheduler
     emu_async_start(op);
@@ -293,7 +295,7 @@ EMU_HANDLER(load) {
         struct emu_cta *barrier_cta;
         uint32_t barrier;
         struct emu_async *op =
-            new_box(warp, insn, lane, 2, emu_address(warp, insn, 0, lane), "TMA load");
+            new_box(warp, insn, 1u << lane, 2, emu_address(warp, insn, 0, lane), "TMA load");
         if (op == NULL || !emu_shared_address(warp, insn, emu_address(warp, insn, 4, lane),
                                               &barrier_cta, &barrier))
             return EMU_NEXT;
@@ -314,22 +316,42 @@ EMU_HANDLER(load) {
     return EMU_NEXT;
 }
 
-// Operands: [map, {c}], [src] {, policy}
+// Those of [mask] that store the box that its first lane stores, from the same place.
+static uint32_t same_store(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
+    const uint32_t *list = insn->op + insn->op[1];
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    uint32_t same = 0;
+
+    EMU_EACH_LANE(lane, mask) {
+        bool equal = emu_get(warp, insn->op[0], lane) == emu_get(warp, insn->op[0], first) &&
+                     emu_get(warp, insn->op[2], lane) == emu_get(warp, insn->op[2], first);
+        for (uint32_t i = 0; i < list[0] && equal; i++)
+            equal = emu_get(warp, list[1 + i], lane) == emu_get(warp, list[1 + i], first);
+        same |= (uint32_t)equal << lane;
+    }
+    return same;
+}
+
+// Operands: [map, {c}], [src] {, policy}. Libraries let a whole warp store one box: the 32 equal
+// copies are one here, which each of the lanes has to wait for. Reductions are as many as lanes.
 EMU_HANDLER(store) {
     static const uint8_t operations[] = {
         [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
         [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
         [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
     };
+    bool reduces = insn->row->aux;
 
-    EMU_EACH_LANE(lane, mask) {
-        struct emu_async *op = new_box(warp, insn, lane, 0, emu_address(warp, insn, 2, lane),
-                                       insn->row->aux ? "TMA reduction" : "TMA store");
+    for (uint32_t left = mask, lanes; left; left &= ~lanes) {
+        lanes = reduces ? left & -left : same_store(warp, insn, left);
+        struct emu_async *op = new_box(warp, insn, lanes, 0,
+                                       emu_address(warp, insn, 2, (unsigned)__builtin_ctz(lanes)),
+                                       reduces ? "TMA reduction" : "TMA store");
         if (op == NULL) return EMU_NEXT;
         struct box *box = op->extra;
         op->in_bulk_group = true;
         op->bytes = malloc(op->cta->smem_bytes + 64);
-        box->reduces = insn->row->aux;
+        box->reduces = reduces;
         box->reduction = (enum tmg_reduce)operations[insn->word];
         if (op->bytes == NULL) emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
     }

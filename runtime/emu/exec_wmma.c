@@ -64,7 +64,7 @@ static bool find_lines(struct emu_warp *warp, const struct emu_insn *insn, unsig
     lines->bytes = length * bits / 8;
     lines->pitch = (uint64_t)stride * bits / 8;
     lines->align = fragment < 16 ? fragment : 16;
-    if (lines->address % lines->align == 0 && (uint64_t)stride * bits / 8 % lines->align == 0)
+    if (lines->address % lines->align == 0 && (uint64_t)stride * bits % (8 * lines->align) == 0)
         return true;
     emu_fatal(warp, insn, EMU_MISALIGNED,
               "matrix at 0x%llx, %u elements from line to line; both must be multiples of %u bytes",

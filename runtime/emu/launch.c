@@ -115,10 +115,13 @@ static int bind_globals(struct emu_machine *machine, struct emu_error *error) {
 
 // ---- launches ----
 
+static uint64_t volume(const unsigned *size) { return (uint64_t)size[0] * size[1] * size[2]; }
+
 static int set_dimensions(struct emu_machine *machine, struct emu_error *error) {
+    static const unsigned grid_max[] = {INT32_MAX, 65535, 65535}, block_max[] = {1024, 1024, 64};
     const struct emu_launch *launch = machine->launch;
     const struct ptx_function *entry = machine->entry;
-    uint64_t threads = 1, ctas = 1, cluster = 1;
+    uint64_t threads = 1, cluster = 1;
 
     for (int i = 0; i < 3; i++) {
         static const char axis[] = "xyz";
@@ -128,9 +131,12 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
                                    : entry->cluster[i] ? entry->cluster[i]
                                                        : 1;
         threads *= machine->block[i];
-        ctas *= machine->grid[i];
         cluster *= machine->cluster_size[i];
         if (threads > 1024) return refuse(error, "a block has more than 1024 threads");
+        if (machine->block[i] > block_max[i] || machine->grid[i] > grid_max[i])
+            return refuse(error, "grid.%c is %u and block.%c %u; the limits are %u and %u", axis[i],
+                          machine->grid[i], axis[i], machine->block[i], grid_max[i], block_max[i]);
+        if (cluster > 16) return refuse(error, "a cluster has more than 16 CTAs");
         if (entry->reqntid[i] && entry->reqntid[i] != machine->block[i])
             return refuse(error, "block.%c is %u, but %s requires %u", axis[i], machine->block[i],
                           entry->name, entry->reqntid[i]);
@@ -141,14 +147,35 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
             return refuse(error, "grid.%c is %u, not a multiple of the cluster's %u", axis[i],
                           machine->grid[i], machine->cluster_size[i]);
     }
-    if (cluster > 16)
-        return refuse(error, "a cluster of %llu CTAs; the limit is 16",
-                      (unsigned long long)cluster);
     if (entry->maxntid[0] &&
         threads > (uint64_t)entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2])
         return refuse(error, "a block of %llu threads; %s allows %u", (unsigned long long)threads,
                       entry->name, entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2]);
-    machine->cluster_total = ctas / cluster;
+    machine->cluster_total = volume(machine->grid) / cluster;
+    return 0;
+}
+
+// What lives together must have room: a cluster's registers here, and a cooperative grid on an
+// H200, which starts all of it or nothing (CUDA Programming Guide, compute capability 9.0). [smem]
+// is a CTA's, with what is reserved.
+static int check_room(const struct emu_machine *machine, uint64_t smem, struct emu_error *error) {
+    enum { SMS = 132, SM_WARPS = 64, SM_CTAS = 32, SM_SHARED = 228 << 10, MOST_MB = 2048 };
+    uint64_t warps = (volume(machine->block) + EMU_LANES - 1) / EMU_LANES;
+    uint64_t row = EMU_LANES * sizeof(uint32_t), each = SM_WARPS / warps;
+    uint64_t bytes = machine->program->slot_count * row * warps * volume(machine->cluster_size);
+
+    if (bytes >> 20 >= MOST_MB)
+        return refuse(error,
+                      "%u registers a thread, of %llu MB in all warps of a cluster; the limit is "
+                      "%d MB",
+                      machine->program->slot_count, (unsigned long long)bytes >> 20, MOST_MB);
+    if (each > SM_CTAS) each = SM_CTAS;
+    if (each > SM_SHARED / smem) each = SM_SHARED / smem;
+    if (machine->launch->cooperative && volume(machine->grid) > each * SMS)
+        return refuse(error,
+                      "a cooperative grid of %llu CTAs; the limit is %llu, %llu on each of %d SMs",
+                      (unsigned long long)volume(machine->grid), (unsigned long long)each * SMS,
+                      (unsigned long long)each, SMS);
     return 0;
 }
 
@@ -200,8 +227,8 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
                       EMU_SMEM_MAX - EMU_SMEM_RESERVED);
     if (launch->cooperative && set_workspace(&machine)) return refuse(error, "out of memory");
     machine.max_steps = launch->max_steps ? launch->max_steps : UINT64_C(2000000000);
-    if (set_dimensions(&machine, error) || bind_globals(&machine, error) ||
-        set_params(&machine, error)) {
+    if (set_dimensions(&machine, error) || check_room(&machine, smem, error) ||
+        bind_globals(&machine, error) || set_params(&machine, error)) {
         free_workspace(&machine);
         return -1;
     }

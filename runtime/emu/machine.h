@@ -306,6 +306,10 @@ void emu_syncs_free(struct emu_cluster *cluster);
 
 // ---- report.c ----
 
+// Counts a report of [insn] that there is already; false if there is none. emu_report does so too,
+// but where millions are alike their texts would take longer than the run.
+bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
+                      enum emu_class class_);
 // Notes a report against [insn] of [warp]; the text is completed with where and who.
 void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));

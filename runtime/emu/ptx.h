@@ -191,12 +191,14 @@ struct ptx_operand {
 };
 
 // Labels are local to their braces, as inline assembly repeats them; the innermost one is meant.
+enum { PTX_LABEL_LISTS = 16 };
+
 struct ptx_label_scope {
     struct ptx_label_scope *parent;
-    struct ptx_symbol *labels;
+    struct ptx_symbol *labels[PTX_LABEL_LISTS];  // by name, see ptx_label_list()
 };
 
-enum { PTX_WORDS_MAX = 20 };
+enum { PTX_WORDS_MAX = 20, PTX_REGISTERS_MAX = 1 << 18 };
 
 struct ptx_word {
     const char *text;
@@ -295,6 +297,8 @@ struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, s
                                   uint32_t *index);
 struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
                                  enum ptx_symbol_kind kind);
+// Where a label called [name] is in [scope], or would be; kernels have thousands of them.
+struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name);
 void ptx_parse_body(struct ptx_parser *parser);
 void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool external);
 bool ptx_accept(struct ptx_parser *parser, char punct);

@@ -12,8 +12,6 @@ static _Noreturn void expected(struct ptx_parser *parser, const char *what) {
                  token->kind == PTX_END ? "" : token->at);
 }
 
-enum { SLOTS_MAX = 1 << 24 };
-
 // ---- registers ----
 
 // How many slots a register takes; a slot is a row of 32 lanes of 32 bits.
@@ -40,7 +38,8 @@ static void add_registers(struct ptx_parser *parser, enum ptx_type type, unsigne
     struct ptx_function *function = parser->function;
     uint32_t *next = type == T_PRED ? &function->pred_count : &function->slot_count;
     uint64_t count = (uint64_t)symbol->count * vector * slots_of(type);
-    if (*next + count > SLOTS_MAX) expected(parser, "a function with at most 2^24 registers");
+    if (*next + count > PTX_REGISTERS_MAX)
+        expected(parser, "a function with at most 2^18 registers");
     symbol->slot = *next;
     *next += (uint32_t)count;
 }
@@ -317,6 +316,13 @@ static void parse_statement(struct ptx_parser *parser) {
 
 // ---- labels ----
 
+struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name) {
+    uint32_t hash = 0;
+
+    for (; *name != '\0'; name++) hash = hash * 31 + (unsigned char)*name;
+    return &scope->labels[hash % PTX_LABEL_LISTS];
+}
+
 static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_token *token) {
     struct ptx_symbol *label = emu_arena_alloc(&parser->tree->arena, sizeof *label);
 
@@ -324,12 +330,13 @@ static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_
     label->kind = SYM_LABEL;
     label->line = token->line;
     label->pc = parser->function->statement_count;
-    for (struct ptx_symbol *other = parser->labels->labels; other != NULL; other = other->next)
+    struct ptx_symbol **list = ptx_label_list(parser->labels, label->name);
+    for (struct ptx_symbol *other = *list; other != NULL; other = other->next)
         if (strcmp(other->name, label->name) == 0)
             ptx_lex_fail(parser->lexer, token->line, token->column,
                          "label %s is already on line %u", label->name, other->line);
-    label->next = parser->labels->labels;
-    parser->labels->labels = label;
+    label->next = *list;
+    *list = label;
     return label;
 }
 

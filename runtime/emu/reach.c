@@ -75,7 +75,8 @@ static void lay_out_registers(struct ptx_lexer *lexer, struct emu_program *progr
         slots += source->slot_count + 1;
         preds += source->pred_count;
         local += source->local_bytes;
-        if (slots > 1u << 24 || preds > 1u << 24) refuse(lexer, entry, "more than 2^24 registers");
+        if (slots > PTX_REGISTERS_MAX || preds > PTX_REGISTERS_MAX)
+            refuse(lexer, entry, "more than 2^18 registers");
         if (local > LOCAL_MAX) refuse(lexer, entry, "more than 512 KB of local memory a thread");
     }
     program->slot_count = (uint32_t)slots;

@@ -152,13 +152,19 @@ const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size) 
 
 // ---- one report ----
 
-static struct emu_report *new_report(struct emu_machine *machine, enum emu_class class_,
-                                     const struct emu_insn *insn) {
+bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
+                      enum emu_class class_) {
     for (size_t i = 0; i < machine->report_count && insn != NULL; i++)
         if (machine->reports[i].class_ == class_ && machine->reports[i].ptx_line == insn->line) {
             machine->reports[i].count++;
-            return NULL;
+            return true;
         }
+    return false;
+}
+
+static struct emu_report *new_report(struct emu_machine *machine, enum emu_class class_,
+                                     const struct emu_insn *insn) {
+    if (emu_report_again(machine, insn, class_)) return NULL;
     if (machine->report_count == REPORTS_MAX) {
         machine->stop = true;
         return NULL;

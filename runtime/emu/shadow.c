@@ -177,17 +177,19 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
                      const struct emu_toucher *toucher, bool fence_missing) {
     char who[128], other[128], where[300];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
+    enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
 
+    if (emu_report_again(cta->cluster->machine, toucher->insn, class_)) return;
     toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
     emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
     if (fence_missing)
-        emu_report(toucher->warp, toucher->insn, EMU_MISSING_PROXY_FENCE,
+        emu_report(toucher->warp, toucher->insn, class_,
                    "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
                    "  written at %s\n  no fence.proxy.async lies between the two",
                    who, verb, offset, other, where);
     else
-        emu_report(toucher->warp, toucher->insn, EMU_RACE,
+        emu_report(toucher->warp, toucher->insn, class_,
                    "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s",
                    who, verb, offset, other, before_wrote ? "writes" : "reads",
                    before->async ? " asynchronously" : "", where);

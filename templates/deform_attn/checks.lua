@@ -26,9 +26,14 @@ local function vectors(s, p, fail)
     if p.head_bytes % 16 ~= 0 then
         fail("problem.channels", ("problem.channels: %d of %s are no whole 16 bytes"):format(s.problem.channels,
             s.problem.dtype), "a multiple of 8")
-    elseif s.lanes and p.vectors % s.lanes ~= 0 then
+    elseif s.mapping ~= "plain" and p.vectors % s.lanes ~= 0 then
         fail("lanes", ("lanes: %d do not divide the %d vectors of a head"):format(s.lanes, p.vectors),
             "a power of two that divides " .. p.vectors)
+    end
+    local bytes = p.vector * p.bytes
+    if bytes < 4 or bytes > 16 then
+        fail("vector", ("vector: %d of %s are %d bytes"):format(p.vector, s.problem.dtype, bytes),
+            s.problem.dtype == "fp32" and "1, 2 or 4" or "2, 4 or 8")
     end
 end
 

@@ -8,6 +8,7 @@ local checks = require "checks"
 local function gathers(s) return s.mapping == "gather" end
 local function has_roles(s) return s.mapping == "roles" end
 local function has_lanes(s) return s.mapping ~= "plain" end
+local function is_plain(s) return s.mapping == "plain" end
 local function is_persistent(s) return s.mapping == "gather" and s.schedule == "persistent" end
 
 local knobs = {
@@ -24,8 +25,10 @@ local knobs = {
     { "problem.levels", type = "int_pairs", default = { { 92, 160 }, { 46, 80 }, { 23, 40 }, { 12, 20 } },
       doc = "height and width of each level, without its border" },
     { "mapping", type = "enum", values = { "plain", "roles", "gather" }, default = "gather",
-      doc = "plain: a thread 16 bytes of channels, all by itself; roles: producer warps bring pixels into shared memory, "
+      doc = "plain: a thread a vector of channels, all by itself; roles: producer warps bring pixels into shared memory, "
           .. "consumer warps sum them; gather: the lanes of a query share its metadata and load themselves" },
+    { "vector", type = "int", values = { 1, 2, 4, 8 }, default = plan.widest_vector, unit = "elements", when = is_plain,
+      when_doc = "mapping is plain (lanes move 16 bytes)", doc = "channels that a thread moves at once: 4, 8 or 16 bytes" },
     { "value_layout", type = "enum", values = { "given", "paired" }, default = "given",
       doc = "paired: value stores each pixel with its right neighbour, as deform_pair makes it, so that both columns of "
           .. "a point are neighbours in memory" },

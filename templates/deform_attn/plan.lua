@@ -31,6 +31,11 @@ local function head_vectors(s)
     return s.problem.channels * element_bytes[s.problem.dtype] // 16
 end
 
+-- default of `vector`: 16 bytes
+function plan.widest_vector(s)
+    return 16 // element_bytes[s.problem.dtype]
+end
+
 -- default of `lanes`: a vector a lane
 function plan.default_lanes(s)
     return power_of_two(head_vectors(s), 32)
@@ -243,7 +248,8 @@ function plan.plan(s)
     p.pixel_bytes = s.problem.heads * p.head_bytes
     p.paired = s.value_layout == "paired"
     p.record_bytes = (p.paired and 2 or 1) * p.pixel_bytes            -- what value stores of a pixel
-    p.vectors = p.head_bytes // 16
+    p.vector = s.vector or plan.widest_vector(s)                        -- elements
+    p.vectors = p.head_bytes // (p.vector * p.bytes)
     p.narrow = is_narrow(s)
     p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"
     p.barriers = {}

@@ -148,12 +148,14 @@ function text.env(s, p)
         padded = s.problem.padded, level_count = #p.levels, pixels = p.pixels, pixel_bytes = p.pixel_bytes,
         head_bytes = p.head_bytes, narrow = p.narrow, resident = p.resident, resident_first = p.resident_first,
         smem_bytes = p.smem_bytes, blocks_per_sm = s.blocks_per_sm or 1, element_bytes = p.bytes,
-        vector = 16 // p.bytes, packed_math = s.math == "packed", type = text.types[dtype],
+        vector = p.vector, vector_bytes = p.vector * p.bytes, packed_math = s.math == "packed", type = text.types[dtype],
         pack_pair = pack_pairs[dtype], low_half = dtype .. "_low_to_float", high_half = dtype .. "_high_to_float",
         minus_one_one = minus_one_one[dtype], one_zero = one_zero[dtype],
         paired = p.paired, record_bytes = p.record_bytes, record = p.paired and "RECORD_BYTES" or "PIXEL_BYTES",
         below = p.narrow and "level.below" or "level.pitch", right = p.narrow and "level.right" or "1",
     }
+    env.vector_type, env.load_vector = vectors[env.vector_bytes][1], "ld_global_nc_" .. vectors[env.vector_bytes][2]
+    env.words = ({ [16] = { ".x", ".y", ".z", ".w" }, [8] = { ".x", ".y" }, [4] = { "" } })[env.vector_bytes]
     env.mul_pair = packed_suffix[dtype] and "mul_rn_" .. packed_suffix[dtype]
     env.fma_pair = packed_suffix[dtype] and "fma_rn_" .. packed_suffix[dtype]
     p.padded = s.problem.padded

@@ -9,6 +9,18 @@ __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     return v;
 }
 
+__device__ __forceinline__ uint2 ld_global_nc_v2(const void *address) {
+    uint2 v;
+    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint32_t ld_global_nc_u32(const void *address) {
+    uint32_t v;
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(address));
+    return v;
+}
+
 __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address) {
     uint4 v;
     asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -208,11 +208,20 @@ static void only_what_an_entry_reaches_is_refused(void **state) {
 
 static void too_much_of_a_thread_is_refused(void **state) {
     struct emu_module *module =
-        parse(HEAD ENTRY("k", ".local .align 8 .b8 a[300000];\n.local .align 8 .b8 b[300000];\n"
-                              "mov.u32 %r1, 0;\nmov.u32 %r2, 0;"));
+        parse(HEAD ".func f()\n{\n.reg .b64 %rd<90000>;\nret;\n}\n" ENTRY(
+            "local", ".local .align 8 .b8 a[300000];\n.local .align 8 .b8 b[300000];\n"
+                     "mov.u32 %r1, 0;\nmov.u32 %r2, 0;")
+                  ENTRY("most", ".reg .b32 %x<262000>;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;")
+                      ENTRY("more", ".reg .b32 %x<90000>;\ncall f;"));
+    const struct emu_launch large = {.grid = {4}, .block = {544}, .cluster = {4}, .seed = 1};
     (void)state;
-    assert_int_equal(emu_entry_check(module, "k", &error), -1);
+    assert_int_equal(emu_entry_check(module, "local", &error), -1);
     assert_non_null(strstr(error.text, "more than 512 KB of local memory a thread"));
+    assert_int_equal(emu_entry_check(module, "more", &error), -1);
+    assert_non_null(strstr(error.text, "more than 2^18 registers"));
+    assert_int_equal(launch(module, "most", large), -1);
+    assert_non_null(strstr(error.text, "the limit is 2048 MB"));
+    runs(module, "most");
     emu_module_free(module);
 }
 

@@ -1,15 +1,9 @@
 // Every kind of instruction that the emulator promises, by a line each: it parses, decodes, runs
 // and gives nothing to report.
 // What the results are is for the vectors and the models' own tests.
-#include "runtime/emu/emu.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BYTES = 65536 };
 
@@ -392,7 +386,6 @@ static struct emu_result result;
 static void run_code(const char *code) {
     char text[8000];
     struct emu_error error;
-    struct emu_module *module;
     struct emu_memory *memory = emu_memory_new();
     uint64_t out = emu_memory_alloc(memory, BYTES, "out");
     _Alignas(64) unsigned char map[EMU_TENSOR_MAP_BYTES];
@@ -404,35 +397,20 @@ static void run_code(const char *code) {
         emu_tensor_map_encode(map, 7, 2, out, dims, strides, box, ones, 0, 0, 0, 0, &error), 0);
     emu_memory_fill(memory, out, 0, BYTES);
     snprintf(text, sizeof text, frame, code);
-    if (emu_module_parse("form.ptx", text, strlen(text), &module, &error))
-        fail_msg("%s", error.text);
-    struct emu_launch launch = {.module = module,
-                                .entry = "k",
-                                .grid = {2},
-                                .block = {128},
-                                .params = params,
-                                .param_count = 2,
-                                .seed = 1};
-    if (emu_launch_run(memory, &launch, &result, &error)) fail_msg("%s", error.text);
-    emu_module_free(module);
+    emu_kernel_launch(memory, text, (struct emu_launch){.grid = {2}, .block = {128}, .seed = 1},
+                      params, 2, &result);
     emu_memory_delete(memory);
 }
 
 static void run_form(void **state) {
     run_code(forms[(size_t)*state].code);
-    if (result.report_count) fail_msg("%s", result.reports[0].text);
+    emu_kernel_is_clean(&result);
     emu_result_free(&result);
 }
 
 static void run_misuse(void **state) {
-    const size_t i = (size_t)*state;
-    run_code(misuses[i].code);
-    bool found = false;
-    for (size_t k = 0; k < result.report_count; k++)
-        found |= result.reports[k].class_ == misuses[i].class_;
-    if (!found)
-        fail_msg("no report of class %s, but %s", emu_class_name(misuses[i].class_),
-                 result.report_count ? result.reports[0].text : "none");
+    run_code(misuses[(size_t)*state].code);
+    emu_kernel_is_reported(&result, misuses[(size_t)*state].class_);
     emu_result_free(&result);
 }
 

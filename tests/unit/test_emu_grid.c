@@ -1,14 +1,8 @@
 // The clusters of a grid: on any number of threads the same results and reports, and kernels whose
 // CTAs wait for each other still end.
-#include "runtime/emu/emu.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { CTAS = 24, WORDS = 1024 };
 
@@ -25,35 +19,20 @@ static bool global_races;
 // Runs [text] on CTAS CTAs of 64 threads; the reports' texts, one after the other, are the
 // caller's.
 static char *run(const char *text, unsigned threads, uint64_t seed, struct emu_result *result) {
-    struct emu_error error;
-    struct emu_module *module = NULL;
-    struct emu_memory *memory = emu_memory_new();
-    uint64_t out = emu_memory_alloc(memory, sizeof words, "out");
-    const void *params[] = {&out};
+    const struct emu_launch launch = {.grid = {CTAS},
+                                      .block = {64},
+                                      .seed = seed,
+                                      .threads = threads,
+                                      .global_races = global_races};
     char *all = NULL;
     size_t bytes;
 
-    if (emu_module_parse("test.ptx", text, strlen(text), &module, &error))
-        fail_msg("%s", error.text);
-    struct emu_launch launch = {.module = module,
-                                .entry = "k",
-                                .grid = {CTAS},
-                                .block = {64},
-                                .params = params,
-                                .param_count = 1,
-                                .seed = seed,
-                                .threads = threads,
-                                .global_races = global_races};
-    emu_memory_fill(memory, out, 0, sizeof words);
-    if (emu_launch_run(memory, &launch, result, &error)) fail_msg("%s", error.text);
-    emu_memory_read(memory, words, out, sizeof words);
+    emu_kernel_words(text, launch, words, sizeof words, result);
     FILE *file = open_memstream(&all, &bytes);
     for (size_t i = 0; i < result->report_count; i++)
         fprintf(file, "%s%u times\n", result->reports[i].text, result->reports[i].count);
     fclose(file);
     emu_result_free(result);
-    emu_module_free(module);
-    emu_memory_delete(memory);
     return all;
 }
 
@@ -76,7 +55,7 @@ static void same_on_any_number_of_threads(const char *text) {
 // A race in every CTA, and a read of what nobody wrote in every third.
 static void reports(void **state) {
     static const char text[] =
-        FRAME("st.shared.u32 [s], %r2;\nld.shared.u32 %r3, [s];\nrem.u32 %r4, %r1, 3;\n"
+        FRAME("st.shared.u32 [s], %r1;\nld.shared.u32 %r3, [s];\nrem.u32 %r4, %r1, 3;\n"
               "setp.eq.u32 %p1, %r4, 0;\n@%p1 ld.shared.u32 %r5, [s+64];\n"
               "st.global.u32 [%rd2], %r3;");
     struct emu_result result;

@@ -1,15 +1,9 @@
 // What cooperative groups are compiled to: the barrier of a grid in its workspace (%envreg), tiles
 // of several warps in the bytes before shared memory (%reserved_smem_offset_1). And the words that
 // nvcc seldom writes: registers of vectors, calls through a table.
-#include "runtime/emu/emu.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { WORDS = 1024 };
 
@@ -24,32 +18,14 @@ static void run(const char *body, unsigned grid, unsigned block, bool cooperativ
         ".visible .entry k(.param .u64 out)\n{\n"
         ".reg .pred %%p<8>;\n.reg .b32 %%r<32>;\n.reg .b64 %%rd<16>;\n.reg .f32 %%f<16>;\n"
         "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\n%s\nret;\n}\n";
-    struct emu_module *module;
-    struct emu_error error;
-    struct emu_memory *memory = emu_memory_new();
-    uint64_t out = emu_memory_alloc(memory, sizeof words, "out");
-    const void *params[] = {&out};
+    const struct emu_launch launch = {
+        .grid = {grid, 1, 1}, .block = {block, 1, 1}, .cooperative = cooperative, .seed = seed};
     snprintf(text, sizeof text, frame, body);
-    if (emu_module_parse("k.ptx", text, strlen(text), &module, &error)) fail_msg("%s", error.text);
-    struct emu_launch launch = {.module = module,
-                                .entry = "k",
-                                .grid = {grid, 1, 1},
-                                .block = {block, 1, 1},
-                                .params = params,
-                                .param_count = 1,
-                                .cooperative = cooperative,
-                                .seed = seed};
     emu_result_free(&result);
-    emu_memory_fill(memory, out, 0, sizeof words);
-    if (emu_launch_run(memory, &launch, &result, &error)) fail_msg("%s", error.text);
-    emu_memory_read(memory, words, out, sizeof words);
-    emu_module_free(module);
-    emu_memory_delete(memory);
+    emu_kernel_words(text, launch, words, sizeof words, &result);
 }
 
-static void is_clean(void) {
-    if (result.report_count) fail_msg("%s", result.reports[0].text);
-}
+static void is_clean(void) { emu_kernel_is_clean(&result); }
 
 // grid.sync(): CTA 0 adds 2^31 - (CTAs - 1), the others 1; done when the top bit has changed.
 static const char grid_sync[] =

@@ -1,16 +1,10 @@
 // TMA loads in im2col mode, from PTX through a tensor map that an argument brings, against the
 // definition: list all positions of the bounding box, take as many as a column has from the given
 // one on, add the offsets, and read zeros where that is outside of the tensor.
-#include "runtime/emu/emu.h"
 #include "runtime/emu/model_tensormap.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BYTES = 32768, TRIALS = 400 };
 
@@ -161,8 +155,6 @@ static void write_kernel(const struct trial *t, char *ptx) {
 static void run(const struct trial *t, uint64_t seed) {
     static char ptx[4096];
     _Alignas(64) uint8_t map[TMG_TENSOR_MAP_BYTES];
-    struct emu_module *module;
-    struct emu_error error;
     struct emu_result result;
     struct emu_memory *memory = emu_memory_new();
     uint64_t from = emu_memory_alloc(memory, sizeof tensor, "x");
@@ -172,19 +164,11 @@ static void run(const struct trial *t, uint64_t seed) {
     emu_memory_fill(memory, to, 0, BYTES);
     make_map(t, from, map);
     write_kernel(t, ptx);
-    if (emu_module_parse("k.ptx", ptx, strlen(ptx), &module, &error)) fail_msg("%s", error.text);
-    struct emu_launch launch = {.module = module,
-                                .entry = "k",
-                                .grid = {1, 1, 1},
-                                .block = {32, 1, 1},
-                                .params = params,
-                                .param_count = 2,
-                                .seed = seed};
-    if (emu_launch_run(memory, &launch, &result, &error)) fail_msg("%s", error.text);
-    if (result.report_count) fail_msg("%s", result.reports[0].text);
+    emu_kernel_launch(memory, ptx, (struct emu_launch){.block = {32}, .seed = seed}, params, 2,
+                      &result);
+    emu_kernel_is_clean(&result);
     emu_memory_read(memory, column, to, BYTES);
     emu_result_free(&result);
-    emu_module_free(module);
     emu_memory_delete(memory);
 }
 

@@ -239,7 +239,8 @@ int main(void) {
     size_t count = 0;
     glob_t found;
     if (glob("tests/emu/rules/*.ptx", 0, NULL, &found)) return puts("no programs"), 1;
-    for (size_t i = 0; i < found.gl_pathc && count < FILES; ++i)
+    if (found.gl_pathc > FILES) return puts("more programs than FILES"), 1;
+    for (size_t i = 0; i < found.gl_pathc; ++i)
         if (!only || strstr(found.gl_pathv[i], only))
             tests[count++] =
                 (struct CMUnitTest){found.gl_pathv[i], test_program, NULL, NULL, found.gl_pathv[i]};

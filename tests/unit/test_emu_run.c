@@ -1,14 +1,8 @@
 // Small PTX programs on the emulator: results of instructions, divergence, and what is reported.
 // Each program stores 32-bit words to its one parameter; the body is all that a test writes.
-#include "runtime/emu/emu.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { WORDS = 256 };
 
@@ -31,37 +25,16 @@ static void run(const char *body, unsigned threads, const struct emu_launch *lik
         "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\nmad.wide.u32 %%rd1, %%r1, 4, %%rd1;\n"
         "%s\nret;\n}\n";
     char text[8000];
-    struct emu_error error;
-    struct emu_memory *memory = emu_memory_new();
-    uint64_t out = emu_memory_alloc(memory, sizeof words, "out");
-    const void *params[] = {&out};
     struct emu_launch launch = like ? *like : (struct emu_launch){.seed = 1};
     snprintf(text, sizeof text, frame, body);
-    struct emu_module *module = parse(text, &error);
-    if (!module) fail_msg("%s", error.text);
-    launch.module = module;
-    launch.entry = "k";
     launch.block[0] = threads;
-    launch.params = params;
-    launch.param_count = 1;
     emu_result_free(&result);
-    emu_memory_fill(memory, out, 0, sizeof words);
-    if (emu_launch_run(memory, &launch, &result, &error)) fail_msg("%s", error.text);
-    emu_memory_read(memory, words, out, sizeof words);
-    emu_module_free(module);
-    emu_memory_delete(memory);
+    emu_kernel_words(text, launch, words, sizeof words, &result);
 }
 
-static void is_clean(void) {
-    if (result.report_count) fail_msg("%s", result.reports[0].text);
-}
+static void is_clean(void) { emu_kernel_is_clean(&result); }
 
-static void is_reported(enum emu_class class_) {
-    for (size_t i = 0; i < result.report_count; ++i)
-        if (result.reports[i].class_ == class_) return;
-    fail_msg("no report of class %s, but %s", emu_class_name(class_),
-             result.report_count ? result.reports[0].text : "none at all");
-}
+static void is_reported(enum emu_class class_) { emu_kernel_is_reported(&result, class_); }
 
 // ---- Results
 
@@ -222,7 +195,7 @@ static const char mbarrier_ring[] =
     "mov.u32 %%r2, smem; setp.eq.u32 %%p1, %%r1, 0;\n"
     "@%%p1 mbarrier.init.shared::cta.b64 [%%r2], %d; bar.sync 0;\n"
     "setp.lt.u32 %%p2, %%r1, 32; @!%%p2 bra $wait;\n"
-    "st.shared.u32 [%%r2+64], %%r1; mbarrier.arrive.shared::cta.b64 %%rd2, [%%r2]; bra $end;\n"
+    "st.shared.u32 [%%r2+64], 31; mbarrier.arrive.shared::cta.b64 %%rd2, [%%r2]; bra $end;\n"
     "$wait: mbarrier.try_wait.parity.shared::cta.b64 %%p3, [%%r2], 0; @!%%p3 bra $wait;\n"
     "ld.shared.u32 %%r5, [%%r2+64]; st.global.u32 [%%rd1], %%r5;\n$end:";
 
@@ -305,6 +278,25 @@ static void errors_in_the_text_have_a_place(void **state) {
     }
 }
 
+// What is left out is as a launch of 64 threads with the one parameter has it.
+static const struct refused {
+    const char *error, *entry;
+    unsigned grid[3], block[3], cluster[3], dynamic_smem;
+    bool cooperative, no_parameter;
+} refused[] = {
+    {"1024 threads", .block = {2048}},
+    {"allows 64", .block = {128}},
+    {"the limit is 232448", .dynamic_smem = 300000},
+    {"takes 1 parameters", .no_parameter = true},
+    {"no entry", .entry = "nobody"},
+    {"not a multiple of the cluster", .cluster = {2}},
+    {"more than 16 CTAs", .grid = {32}, .cluster = {32}},
+    {"grid.y is 65536", .grid = {1, 65536}},
+    {"block.z 65", .block = {1, 1, 65}},
+    {"the limit is 4224, 32 on each of 132 SMs", .grid = {4225}, .cooperative = true},
+    {"limit is 264, 2 on each", .grid = {265}, .cooperative = true, .dynamic_smem = 100000},
+};
+
 static void launches_are_refused_with_the_limit(void **state) {
     struct emu_error error;
     struct emu_module *module =
@@ -314,23 +306,22 @@ static void launches_are_refused_with_the_limit(void **state) {
     const void *params[] = {&value};
     struct emu_launch good = {
         .module = module, .entry = "k", .block = {64, 1, 1}, .params = params, .param_count = 1};
-    struct emu_launch bad[6] = {good, good, good, good, good, good};
-    static const char *const errors[] = {"1024 threads", "allows 64",
-                                         "the limit is", "takes 1 parameters",
-                                         "no entry",     "not a multiple of the cluster"};
     (void)state;
     assert_non_null(module);
     emu_result_free(&result);
-    bad[0].block[0] = 2048;
-    bad[1].block[0] = 128;
-    bad[2].dynamic_smem = 300000;
-    bad[3].param_count = 0;
-    bad[4].entry = "nobody";
-    bad[5].cluster[0] = 2;
-    for (int i = 0; i < 6; ++i) {
-        assert_int_equal(emu_launch_run(memory, &bad[i], &result, &error), -1);
-        if (!strstr(error.text, errors[i]))
-            fail_msg("'%s' where '%s' is due", error.text, errors[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+        const struct refused *row = &refused[i];
+        struct emu_launch bad = good;
+        if (row->entry) bad.entry = row->entry;
+        if (row->block[0]) memcpy(bad.block, row->block, sizeof bad.block);
+        memcpy(bad.grid, row->grid, sizeof bad.grid);
+        memcpy(bad.cluster, row->cluster, sizeof bad.cluster);
+        bad.dynamic_smem = row->dynamic_smem;
+        bad.cooperative = row->cooperative;
+        bad.param_count = !row->no_parameter;
+        assert_int_equal(emu_launch_run(memory, &bad, &result, &error), -1);
+        if (!strstr(error.text, row->error))
+            fail_msg("'%s' where '%s' is due", error.text, row->error);
     }
     assert_int_equal(emu_launch_run(memory, &good, &result, &error), 0);
     is_clean();

@@ -1,15 +1,9 @@
 // wmma.load, .mma and .store: every shape, type and layout, run from PTX and held against a plain
 // triple loop. C's fragment is doubled between, element by element, as programs do.
-#include "runtime/emu/emu.h"
 #include "runtime/emu/model_convert.h"
+#include "tests/unit/emu_kernel.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct kind {
     const char *operand, *result;  // PTX types
@@ -166,29 +160,19 @@ static void write_kernel(char *ptx, const struct shape *shape, const struct kind
 }
 
 static void run_kernel(const char *ptx) {
-    struct emu_module *module;
-    struct emu_error error;
     struct emu_result result;
     struct emu_memory *device = emu_memory_new();
     uint64_t address[4];
     const void *params[4];
-    if (emu_module_parse("k.ptx", ptx, strlen(ptx), &module, &error)) fail_msg("%s", error.text);
     for (int i = 0; i < 4; i++) {
         address[i] = emu_memory_alloc(device, MATRIX, "m");
         if (i < 3) emu_memory_write(device, address[i], memory[i], MATRIX);
         params[i] = &address[i];
     }
-    struct emu_launch launch = {.module = module,
-                                .entry = "k",
-                                .grid = {1, 1, 1},
-                                .block = {32, 1, 1},
-                                .params = params,
-                                .param_count = 4};
-    if (emu_launch_run(device, &launch, &result, &error)) fail_msg("%s", error.text);
+    emu_kernel_launch(device, ptx, (struct emu_launch){.block = {32}}, params, 4, &result);
     if (result.report_count) fail_msg("%s\n%s", result.reports[0].text, ptx);
     emu_memory_read(device, memory[3], address[3], MATRIX);
     emu_result_free(&result);
-    emu_module_free(module);
     emu_memory_delete(device);
 }
 
@@ -355,6 +339,8 @@ static void test_errors(void **state) {
         {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, "
          "%r7}, [%p0], 12;",
          "multiples of 16 bytes", EMU_MISALIGNED},
+        {"wmma.load.a.sync.aligned.row.m8n8k32.global.s4 {%r0}, [%p0], 33;", "multiples of 4 bytes",
+         EMU_MISALIGNED},
         {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3}, [%p0], 16;",
          "4 registers where 8 are due", EMU_BAD_OPERAND},
         {"wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%r0}, [%p0];", "does not have 64 bits",
@@ -372,8 +358,6 @@ static void test_errors(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char ptx[1024];
-        struct emu_module *module;
-        struct emu_error error;
         struct emu_result result;
         struct emu_memory *device = emu_memory_new();
         uint64_t address = emu_memory_alloc(device, MATRIX, "m");
@@ -385,15 +369,7 @@ static void test_errors(void **state) {
             "mov.u32 %%r9, %%laneid;\n%s\nret;\n}\n",
             wrong[i].line);
         emu_memory_fill(device, address, 0, MATRIX);
-        if (emu_module_parse("k.ptx", ptx, strlen(ptx), &module, &error))
-            fail_msg("%s", error.text);
-        struct emu_launch launch = {.module = module,
-                                    .entry = "k",
-                                    .grid = {1, 1, 1},
-                                    .block = {32, 1, 1},
-                                    .params = params,
-                                    .param_count = 1};
-        assert_int_equal(emu_launch_run(device, &launch, &result, &error), 0);
+        emu_kernel_launch(device, ptx, (struct emu_launch){.block = {32}}, params, 1, &result);
         assert_int_equal(result.report_count, 1);
         if (result.reports[0].class_ != wrong[i].class_ || result.reports[0].ptx_line != 10)
             fail_msg("%s", result.reports[0].text);
@@ -401,7 +377,6 @@ static void test_errors(void **state) {
             wrong[i].class_ != EMU_OUT_OF_BOUNDS)
             fail_msg("%s", result.reports[0].text);
         emu_result_free(&result);
-        emu_module_free(module);
         emu_memory_delete(device);
     }
 }

@@ -198,6 +198,7 @@ static void test_distances(void **state) {
     assert_true(isinf(record_distance(NUM_FP16, 0x7e00, 0)));
     assert_true(record_distance(NUM_I8, 0xff, 1) == 2);
     assert_true(record_distance(NUM_U8, 0xff, 1) == 254);
+    assert_true(record_distance(NUM_I16, 0xffff, 1) == 2);
 }
 
 static void test_wrong_files_are_refused(void **state) {
@@ -224,6 +225,22 @@ static void test_wrong_files_are_refused(void **state) {
         assert_non_null(strstr(error, "/tmp/tmagen-record-"));
     }
     assert_int_equal(record_read(&record, "/nowhere/record", error, sizeof error), -1);
+}
+
+// A shape is shown where it is none, so nothing that a terminal obeys may be in it.
+static void test_a_shape_is_printable(void **state) {
+    (void)state;
+    struct fixture f;
+    struct record record;
+    size_t length;
+    char error[300];
+    make(&f, bf16, 9, 8, 0, 0);
+    char *text = text_of(&f, 1, &length);
+    memcpy(strstr(text, "9x8x16"), "\\u001b", 6);
+    assert_int_equal(read_text(text, length, &record, error), -1);
+    assert_non_null(strstr(error, ":2: not a case of a record"));
+    free(text);
+    drop(&f);
 }
 
 // Whatever happens to a file's bytes, it is refused, or what it says can be compared with.
@@ -267,6 +284,7 @@ int main(void) {
         cmocka_unit_test(test_another_shape_or_type_is_told),
         cmocka_unit_test(test_distances),
         cmocka_unit_test(test_wrong_files_are_refused),
+        cmocka_unit_test(test_a_shape_is_printable),
         cmocka_unit_test(test_damaged_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

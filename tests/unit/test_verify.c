@@ -159,7 +159,7 @@ static struct verify_result *verify(enum fault planted, int64_t padding) {
     const tmagen_load_options options = {
         .manifest_text = manifest, .source_text = "kernel", .mode = TMAGEN_NO_CACHE};
     const int64_t dims[] = {139, 104, 72};
-    const struct verify_case what = {"gemm", dims, padding, 11, 4, NULL, NULL};
+    const struct verify_case what = {"gemm", dims, padding, 11, 4, false, NULL, NULL};
     tmagen_kernel *kernel;
     fault = planted;
     launches = 0;
