@@ -129,6 +129,15 @@ static const struct row wgmma_rows[] = {
     // rows of A are the warp's that they give results to: nobody waits for the warp that is late
     EXACTLY(OPERANDS("K", K128, K128) OWN_ROWS SCALE_D("1")
                 WGMMA("m64n16k16.f32.bf16.bf16 +{8F}, da, db, p, 1, 1, 0, 0") END),
+    // .satfinite before the types, b1 of more columns, 8-bit floats of all signs with f16 sums
+    EXACTLY(OPERANDS("i", K128, K128) SCALE_D("1")
+                WGMMA("m64n16k32.satfinite.s32.u8.<s8|u8> +{8i}, da, db, p") END),
+    EXACTLY(OPERANDS("i", K128, K128) SCALE_D("<0|1>")
+                WGMMA("m64n16k32.s32.<s8|u8>.u8.satfinite +{8i}, ${4i}, db, p") END),
+    EXACTLY(OPERANDS("i", K_ALL, K_ALL) SCALE_D("1")
+                WGMMA("m64n128k256.s32.b1.b1.and.popc +{64i}, da, db, p") END),
+    EXACTLY(OPERANDS("g", K128, K128) SCALE_D("<0|1>")
+                WGMMA("m64n16k32.f16.<e4m3|e5m2>.<e4m3|e5m2> +{4k}, ${4g}, db, p, <1|-1>, 1") END),
 };
 
 const struct table wgmma_table = TABLE(wgmma, 128, 1, 2, true, 0);

@@ -64,7 +64,7 @@ struct table {
 
 extern const struct table int_table, bits_table, compare_table, float_table, half_table,
     convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table, im2col_table,
-    cluster_table;
+    cluster_table, wmma_table, video_table, sync_table, special_table, replace_table;
 
 // ---- Forms (form.c)
 
