@@ -129,21 +129,18 @@ static const struct row memory_rows[] = {
     EXACTLY("gfill(0,512,i); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g16; and.b32 word, $i, 15;"
             " cp.async.cg.shared.global [s16], [p], 16, word; cp.async.wait_all; bar.sync 0; "
             "dump(0,512);"),
-// policies, levels and hints change nothing that a program sees
+// policies, levels and hints change nothing that a program sees; ld.global.nc is not here, as what
+// it reads must be read-only while the kernel runs (PTX ISA 9.7.9.8), and a form writes its part of g
 #define POLICY                                                                \
     ".reg .b64 pol; createpolicy.fractional.L2::evict_<last|first>.b64 pol, " \
     "<0.5|1.0>; "
     EXACTLY(GLOBAL POLICY "ld.global.L2::cache_hint.v2.b32 ={2i}, [g8], pol;"),
-    EXACTLY(GLOBAL POLICY "ld.global.nc.L1::evict_first.L2::cache_hint.L2::128B.b32 =i, [g4], pol;"
-                          " st.global.L1::no_allocate.L2::cache_hint.b32 [g4], $i, pol;"
-                          " ld.global.b32 =i, [g4];"),
     EXACTLY(GLOBAL ".reg .b64 pol; createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64"
                    " pol, [g], 512, 1024; ld.global.L2::cache_hint.b64 =l, [g8], pol;"
                    " createpolicy.cvt.L2.b64 pol, 0x14F0000000000000;"
                    " ld.global.L2::cache_hint.b32 =i, [g4], pol;"),
     EXACTLY(GLOBAL "ld.global.L1::<evict_normal|evict_unchanged|evict_first|evict_last>.b32 =i, "
                    "[g4];"),
-    EXACTLY(GLOBAL "ld.global.nc<|.L1::no_allocate><|.L2::64B|.L2::256B>.v4.b32 ={4i}, [g16];"),
     EXACTLY(GLOBAL "ldu.global.<u8|s16|b32> =i, [g4]; ldu.global.v4.u32 ={4i}, [g16];"),
     EXACTLY(GLOBAL ".reg .b64 p; cvta.global.u64 p, g4; prefetch<.L1|.L2> [p]; prefetchu.L1 [p];"
                    " prefetch.global<.L1|.L2|.L2::evict_last|.L2::evict_normal> [g4];"
