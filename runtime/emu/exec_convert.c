@@ -163,16 +163,18 @@ EMU_HANDLER(cvta) {
     return EMU_NEXT;
 }
 
+// PTX ISA 9.7.9.20: the window of .global contains that of an entry's parameters.
 EMU_HANDLER(isspacep) {
     uint32_t found = 0;
 
     EMU_EACH_LANE(lane, mask) {
         uint64_t a = emu_get(warp, insn->op[1], lane), in = a & EMU_WINDOW_MASK;
         bool far = a >> 48 != 0 || (a >> 40) > 3;
-        bool yes = insn->space == SPACE_SHARED  ? !far && in == EMU_SHARED_WINDOW
-                   : insn->space == SPACE_LOCAL ? !far && in == EMU_LOCAL_WINDOW
-                   : insn->space == SPACE_PARAM ? !far && in == EMU_PARAM_WINDOW
-                                                : far;
+        bool yes = insn->space == SPACE_SHARED   ? !far && in == EMU_SHARED_WINDOW
+                   : insn->space == SPACE_LOCAL  ? !far && in == EMU_LOCAL_WINDOW
+                   : insn->space == SPACE_PARAM  ? !far && in == EMU_PARAM_WINDOW
+                   : insn->space == SPACE_GLOBAL ? far || in == EMU_PARAM_WINDOW
+                                                 : far;
         if (yes && insn->space == SPACE_SHARED && !(insn->flags & F_SHARED_CLUSTER))
             yes = (a & UINT32_MAX) >> EMU_RANK_SHIFT == warp->cta->rank;
         found |= (uint32_t)yes << lane;

@@ -130,7 +130,7 @@ static const struct row memory_rows[] = {
             " cp.async.cg.shared.global [s16], [p], 16, word; cp.async.wait_all; bar.sync 0; "
             "dump(0,512);"),
 // policies, levels and hints change nothing that a program sees; ld.global.nc is not here, as what
-// it reads must be read-only while the kernel runs (PTX ISA 9.7.9.8), and a form writes its part of g
+// it reads must be read-only while the kernel runs (PTX ISA 9.7.9.8), and forms write their part
 #define POLICY                                                                \
     ".reg .b64 pol; createpolicy.fractional.L2::evict_<last|first>.b64 pol, " \
     "<0.5|1.0>; "

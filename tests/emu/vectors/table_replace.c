@@ -1,6 +1,6 @@
 // Tensor maps that a kernel changes: tensormap.replace of each field, tensormap.cp_fenceproxy, then
-// a load through the new map; PTX ISA 9.7.9.28 and 9.7.13.17. All exact. One CTA, as all maps are of
-// the first one's memory.
+// a load through the new map; PTX ISA 9.7.9.28 and 9.7.13.17. All exact. One CTA, as all maps are
+// of the first one's memory.
 #include "tests/emu/vectors/tma.h"
 
 MAP(plane, UINT16, NONE, 0, 2, .dims = {64, 40}, .strides = {128}, .box = {16, 16},
