@@ -163,18 +163,31 @@ EMU_HANDLER(cvta) {
     return EMU_NEXT;
 }
 
-// PTX ISA 9.7.9.20: the window of .global contains that of an entry's parameters.
+// .const variables lie among the module's .global ones.
+static bool is_constant(const struct emu_module *module, uint64_t address) {
+    for (const struct ptx_global_data *data = module->tree.globals; data; data = data->next) {
+        const struct ptx_symbol *symbol = data->symbol;
+        if (symbol->space == SPACE_CONST &&
+            address - module->image_address - symbol->offset < symbol->bytes)
+            return true;
+    }
+    return false;
+}
+
+// Of what is in no other window, .const's is apart; .param's is within .global (PTX ISA 6.4.1).
 EMU_HANDLER(isspacep) {
+    const struct emu_module *module = emu_machine(warp)->module;
     uint32_t found = 0;
 
     EMU_EACH_LANE(lane, mask) {
         uint64_t a = emu_get(warp, insn->op[1], lane), in = a & EMU_WINDOW_MASK;
         bool far = a >> 48 != 0 || (a >> 40) > 3;
-        bool yes = insn->space == SPACE_SHARED   ? !far && in == EMU_SHARED_WINDOW
-                   : insn->space == SPACE_LOCAL  ? !far && in == EMU_LOCAL_WINDOW
-                   : insn->space == SPACE_PARAM  ? !far && in == EMU_PARAM_WINDOW
-                   : insn->space == SPACE_GLOBAL ? far || in == EMU_PARAM_WINDOW
-                                                 : far;
+        bool yes = insn->space == SPACE_SHARED  ? !far && in == EMU_SHARED_WINDOW
+                   : insn->space == SPACE_LOCAL ? !far && in == EMU_LOCAL_WINDOW
+                   : insn->space == SPACE_PARAM ? !far && in == EMU_PARAM_WINDOW
+                   : insn->space == SPACE_CONST ? far && is_constant(module, a)
+                   : far                        ? !is_constant(module, a)
+                                                : in == EMU_PARAM_WINDOW;
         if (yes && insn->space == SPACE_SHARED && !(insn->flags & F_SHARED_CLUSTER))
             yes = (a & UINT32_MAX) >> EMU_RANK_SHIFT == warp->cta->rank;
         found |= (uint32_t)yes << lane;

@@ -302,8 +302,19 @@ static double f64_from_bits(uint64_t bits) {
     return value;
 }
 
+// a * b + c. Which NaN lives on PTX leaves open; as recorded it is b's, else c's, else a's, made
+// quiet, and one that comes of infinities is negative without payload.
+static double multiply_add(double a, double b, double c) {
+    const uint64_t quiet = UINT64_C(1) << 51, made = UINT64_C(0xfff8000000000000);
+    double nan = b != b ? b : c != c ? c : a, sum = fma(a, b, c);
+    uint64_t bits;
+    if (sum == sum) return sum;
+    memcpy(&bits, &nan, sizeof bits);
+    return f64_from_bits(nan != nan ? bits | quiet : made);
+}
+
 static double dot_f64(const struct tmg_mma *op, const double *a, const double *b, double sum) {
-    for (int k = 0; k < op->k; ++k) sum = fma(a[k], b[k], sum);
+    for (int k = 0; k < op->k; ++k) sum = multiply_add(a[k], b[k], sum);
     return sum;
 }
 
