@@ -56,7 +56,7 @@ static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum e
     case SPECIAL_TOTAL_SMEM: return cta->smem_bytes - EMU_SMEM_RESERVED;
     case SPECIAL_AGGREGATE_SMEM: return cta->smem_bytes;
     case SPECIAL_RESERVED_BEGIN: return 0;
-    case SPECIAL_RESERVED_END:
+    case SPECIAL_RESERVED_END: return EMU_SMEM_RESERVED_END;
     case SPECIAL_RESERVED_CAP: return EMU_SMEM_RESERVED;
     case SPECIAL_RESERVED_0: return EMU_SMEM_RESERVED_0;
     case SPECIAL_RESERVED_1: return EMU_SMEM_RESERVED_1;

@@ -64,7 +64,7 @@ static int word_rank(const char *text) {
         {" x1 x2 x4 ", 4},
         {" trans ", 5},
         {" global shared shared::cta shared::cluster local param const ", 6},
-        {" relu ", 8},
+        {" relu v2 v4 v8 ", 8},
     };
     char word[32];
 

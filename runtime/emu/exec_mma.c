@@ -50,7 +50,7 @@ static void run_f64(const struct tmg_mma *op, uint32_t *const (*rows)[8]) {
     tmg_mma_run_f64(op, &operands);
 }
 
-static void run(const struct tmg_mma *op, uint32_t *const (*rows)[8]) {
+static void run(const struct tmg_mma *op, uint32_t *const (*rows)[8], const uint32_t *metadata) {
     struct tmg_mma_operands operands = {0};
 
     for (int i = 0; i < 4; i++) {
@@ -58,11 +58,14 @@ static void run(const struct tmg_mma *op, uint32_t *const (*rows)[8]) {
         operands.a[i] = rows[1][i];
         operands.c[i] = rows[3][i];
     }
-    for (int i = 0; i < 2; i++) operands.b[i] = rows[2][i];
+    for (int i = 0; i < 4; i++) operands.b[i] = rows[2][i];
+    operands.metadata = metadata;
     tmg_mma_run(op, &operands);
 }
 
-// Types in order d, a, b, c; aux: .xor.popc
+enum { XOR_POPC = 1, SPARSE = 2 };  // in aux
+
+// Types in order d, a, b, c; behind the operands a sparse one has metadata and their selector.
 EMU_HANDLER(mma) {
     uint32_t *rows[4][8] = {{NULL}};
     struct tmg_mma op = {
@@ -74,8 +77,10 @@ EMU_HANDLER(mma) {
         .b = emu_matrix_number(insn->type[2]),
         .c = emu_matrix_number(insn->type[3]),
         .satfinite = insn->flags & F_SATFINITE,
-        .xor_popc = insn->row->aux,
+        .xor_popc = insn->row->aux & XOR_POPC,
+        .sparse = insn->row->aux & SPARSE,
     };
+    if (op.sparse) op.selector = insn->op[5] > 3 ? 4 : (int)insn->op[5];
     const char *wrong = tmg_mma_check(&op);
 
     if (!emu_whole_warp(warp, insn, mask)) return EMU_NEXT;
@@ -90,7 +95,7 @@ EMU_HANDLER(mma) {
     if (op.d == TMG_F64)
         run_f64(&op, (uint32_t *const(*)[8])rows);
     else
-        run(&op, (uint32_t *const(*)[8])rows);
+        run(&op, (uint32_t *const(*)[8])rows, op.sparse ? emu_r32(warp, insn->op[4]) : NULL);
     return EMU_NEXT;
 }
 
@@ -136,8 +141,11 @@ EMU_HANDLER(move_matrix) {
 const struct emu_op emu_ops_mma[] = {
     {"mma.sync.aligned.SHAPE.row.col{.satfinite}{.rn}.TYPE.TYPE.TYPE.TYPE{.satfinite}{.rn}", "Vvvv",
      mma, 0},
-    {"mma.sync.aligned.SHAPE.row.col.TYPE.TYPE.TYPE.TYPE.xor.popc", "Vvvv", mma, 1},
+    {"mma.sync.aligned.SHAPE.row.col.TYPE.TYPE.TYPE.TYPE.xor.popc", "Vvvv", mma, XOR_POPC},
     {"mma.sync.aligned.SHAPE.row.col.TYPE.TYPE.TYPE.TYPE.and.popc", "Vvvv", mma, 0},
+    {"mma.sp.sync.aligned.SHAPE.row.col{.satfinite}.TYPE.TYPE.TYPE.TYPE", "Vvvvin", mma, SPARSE},
+    {"mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col{.satfinite}.TYPE.TYPE.TYPE.TYPE",
+     "Vvvvin", mma, SPARSE},
     {"ldmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "Vm", load_matrix, 0},
     {"stmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "mv", store_matrix, 0},
     {"movmatrix.sync.aligned.m8n8.trans.b16", "Ii", move_matrix, 0},

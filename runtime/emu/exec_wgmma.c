@@ -234,10 +234,11 @@ static const uint8_t numbers[T_COUNT] = {
 };
 
 // aux: which operands there are
-enum { A_REGISTERS = 1, HAS_SCALES = 2, HAS_TRANSPOSES = 4 };
+enum { A_REGISTERS = 1, HAS_SCALES = 2, HAS_TRANSPOSES = 4, SPARSE = 8 };
 
 static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct tmg_wgmma *op) {
     int aux = insn->row->aux;
+    const uint32_t *more = insn->op + (aux & SPARSE ? 5 : 3);  // behind metadata and selector
 
     *op = (struct tmg_wgmma){
         .d = (enum tmg_number)numbers[insn->type[0]],
@@ -245,16 +246,18 @@ static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct 
         .b = (enum tmg_number)numbers[insn->type[2]],
         .n = insn->shape[1],
         .a_in_registers = aux & A_REGISTERS,
-        .scale_d = emu_pred(warp, insn->op[3]) & warp->live,
+        .scale_d = emu_pred(warp, more[0]) & warp->live,
         .satfinite = insn->flags & F_SATFINITE,
+        .sparse = aux & SPARSE,
     };
+    if (op->sparse) op->selector = insn->op[4] > 3 ? 4 : (int)insn->op[4];
     if (aux & HAS_SCALES) {
-        op->negate_a = (int32_t)insn->op[4] == -1;
-        op->negate_b = (int32_t)insn->op[5] == -1;
+        op->negate_a = (int32_t)more[1] == -1;
+        op->negate_b = (int32_t)more[2] == -1;
     }
     if (aux & HAS_TRANSPOSES) {
-        op->transpose_a = !(aux & A_REGISTERS) && insn->op[6] == 1;
-        op->transpose_b = insn->op[aux & A_REGISTERS ? 6 : 7] == 1;
+        op->transpose_a = !(aux & A_REGISTERS) && more[3] == 1;
+        op->transpose_b = more[aux & A_REGISTERS ? 3 : 4] == 1;
     }
 }
 
@@ -360,11 +363,18 @@ static void multiply(struct emu_warp *warp, const struct emu_insn *insn) {
     for (int w = 0; w < 4; w++) {
         for (uint32_t i = 0; i < d[0]; i++) operands.d[w][i] = emu_r32(first + w, d[1 + i]);
         const uint32_t *a = insn->op + insn->op[1];
+        if (op.sparse) operands.metadata[w] = emu_r32(first + w, insn->op[3]);
         for (uint32_t i = 0; op.a_in_registers && i < a[0] && i < 4; i++)
             operands.a[w][i] = emu_r32(first + w, a[1 + i]);
     }
     if (emu_machine(warp)->check)
         touch_operands(warp, insn, &op, operands.a_descriptor, operands.b_descriptor);
+    if (op.sparse && !op.transpose_b &&
+        tmg_matrix_descriptor_decode(operands.b_descriptor).swizzle == TMG_SWIZZLE_32B) {
+        emu_fatal(warp, insn, EMU_UNIMPLEMENTED,
+                  "wgmma: rows of 64 bytes under a swizzle of 32 are not modelled");
+        return;
+    }
     wrong = tmg_wgmma_run(&op, &operands, &bad);
     if (wrong != NULL) emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "wgmma: %s (0x%x)", wrong, bad);
     for (int w = 0; w < 4; w++) mark_registers(first + w, insn, &op);
@@ -437,6 +447,13 @@ const struct emu_op emu_ops_wgmma[] = {
     {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Uujp", wgmma, A_REGISTERS},
     {FORM ".and.popc", "Ujjp", wgmma, 0},
     {FORM ".and.popc", "Uujp", wgmma, A_REGISTERS},
+#define SPARSE_FORM "wgmma.mma_async.sp.sync.aligned.SHAPE.TYPE.TYPE.TYPE"
+    {SPARSE_FORM, "Ujjinpnnnn", wgmma, SPARSE | HAS_SCALES | HAS_TRANSPOSES},
+    {SPARSE_FORM, "Uujinpnnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES},
+    {SPARSE_FORM, "Ujjinpnn", wgmma, SPARSE | HAS_SCALES},
+    {SPARSE_FORM, "Uujinpnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES},
+    {SPARSE_FORM "{.satfinite}", "Ujjinp", wgmma, SPARSE},
+    {SPARSE_FORM "{.satfinite}", "Uujinp", wgmma, SPARSE | A_REGISTERS},
     {"wgmma.fence.sync.aligned", "", fence, 0},
     {"wgmma.commit_group.sync.aligned", "", commit, 0},
     {"wgmma.wait_group.sync.aligned", "n", wait, 0},

@@ -9,8 +9,9 @@
 
 // What nobody has written is NaN in every format, so that it shows.
 enum { EMU_SMEM_BLANK = 0xff };
-// Where in the bytes before a CTA's shared memory the words lie that cooperative groups keep there.
-enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 512 };
+// What is used of the bytes before a CTA's shared memory, as recorded: that cooperative groups keep
+// 32 bytes there and 8 a warp fits it. The offsets _0 and _1, each asked for alone, are both 0.
+enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 0, EMU_SMEM_RESERVED_END = 32 + 32 * 8 };
 enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
 #define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
 #define EMU_SHARED_WINDOW (UINT64_C(1) << 40)

@@ -257,7 +257,9 @@ static bool keeps_nan(const struct tmg_cvt *cvt, uint64_t bits, uint64_t *result
     bool wide = cvt->to == TMG_F64 || cvt->from == TMG_F64;
     bool widens = cvt->to == TMG_F32 && cvt->from == TMG_BF16;
     if (cvt->to == TMG_TF32) {
-        *result = cvt->round == TMG_ROUND_RNA ? bits & ~UINT64_C(0x1fff) : 0x7fffe000;
+        // .satfinite is one step back from what is not finite, NaNs too.
+        uint64_t back = cvt->satfinite ? UINT64_C(1) << to->pad : 0;
+        *result = cvt->round == TMG_ROUND_RNA ? (bits & ~low_mask(to->pad)) - back : 0x7fffe000;
         return true;
     }
     if (cvt->sat || cvt->relu || !(copies || wide || widens)) return false;

@@ -7,8 +7,9 @@
 
 #include "runtime/emu/model_fused.h"
 #include "runtime/emu/model_matmul.h"
+#include "runtime/emu/model_sparse.h"
 
-enum { M_MAX = 16, N = 8, K_BYTES_MAX = 32, K_MAX = 64 };
+enum { M_MAX = 16, N = 8, K_BYTES_MAX = 64, K_MAX = 64 };
 
 // Shapes by operand type (PTX ISA 9.7.14.5.14); [ks] is the sum of the legal k, powers of two.
 static const struct shape {
@@ -50,6 +51,19 @@ int tmg_mma_element_bits(enum tmg_number type) {
     return type == TMG_B1 ? 1 : is_int4(type) ? 4 : 8 * tmg_number_bytes(type);
 }
 
+// mma.sp (PTX ISA 9.7.14.6) has twice the k of mma, of the types below; of 8-bit floats, one shape.
+static const char *check_sparse(const struct tmg_mma *op) {
+    bool half = op->a == TMG_F16 || op->a == TMG_BF16;
+    if (!half && op->a != TMG_TF32 && !is_fp8(op->a) && !is_int8(op->a))
+        return "mma.sp has no such type, or it is not modelled";
+    if (op->m != 16) return "mma.sp has m = 16";
+    if (is_fp8(op->a) && (op->k != 64 || op->d != TMG_F32))
+        return "mma.sp has no such shape for 8-bit floats";
+    if (op->selector < 0 || op->selector >= tmg_sparse_selectors(op->a, op->k))
+        return "the sparsity selector is too large for this shape";
+    return NULL;
+}
+
 const char *tmg_mma_check(const struct tmg_mma *op) {
     bool mixed = (is_fp8(op->a) && is_fp8(op->b)) || (is_int8(op->a) && is_int8(op->b)) ||
                  (is_int4(op->a) && is_int4(op->b));
@@ -60,20 +74,30 @@ const char *tmg_mma_check(const struct tmg_mma *op) {
     if (op->c != op->d) return "C and D of different types are for m8n8k4.f16 only";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
         const struct shape *shape = &shapes[i];
+        int k = op->sparse ? op->k / 2 : op->k;
         bool is_power = op->k > 0 && (op->k & (op->k - 1)) == 0;
         if (shape->a != op->a || shape->m != op->m || op->n != N || !is_power) continue;
-        if ((shape->ks & op->k) && accumulates(shape, op->c)) return NULL;
+        if ((shape->ks & k) && accumulates(shape, op->c))
+            return op->sparse ? check_sparse(op) : NULL;
     }
     return "mma has no such shape for these types, or it is not modelled";
 }
 
 static int k_bytes(const struct tmg_mma *op) { return op->k * tmg_mma_element_bits(op->a) / 8; }
 
+// Elements of a row of A that there are, and their bytes.
+static int k_of_a(const struct tmg_mma *op) { return op->sparse ? op->k / 2 : op->k; }
+static int a_bytes(const struct tmg_mma *op) {
+    return k_of_a(op) * tmg_mma_element_bits(op->a) / 8;
+}
+
 struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op) {
     int unit = op->a == TMG_F64 ? 8 : 4, columns = k_bytes(op) / (4 * unit), halves = op->m / 8;
     int pairs = op->d == TMG_F16 ? 1 : 2;
-    return (struct tmg_mma_registers){
-        .a = columns * halves, .b = columns, .c = pairs * halves, .d = pairs * halves};
+    return (struct tmg_mma_registers){.a = a_bytes(op) / (4 * unit) * halves,
+                                      .b = columns,
+                                      .c = pairs * halves,
+                                      .d = pairs * halves};
 }
 
 // Register [i] of A, for a matrix of [m] rows.
@@ -82,7 +106,7 @@ static int a_unit(int m, int i, int lane) { return lane % 4 + 4 * (m == 16 ? i /
 
 int tmg_mma_a_byte(const struct tmg_mma *op, int i, int lane) {
     int unit = op->a == TMG_F64 ? 8 : 4;
-    return a_row(op->m, i, lane) * k_bytes(op) + unit * a_unit(op->m, i, lane);
+    return a_row(op->m, i, lane) * a_bytes(op) + unit * a_unit(op->m, i, lane);
 }
 
 int tmg_mma_b_byte(const struct tmg_mma *op, int i, int lane) {
@@ -171,6 +195,16 @@ static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_
     }
 }
 
+// Integers: the exact sum of products. [m] may be any.
+static void multiply_integers(const struct tmg_mma *op, const float *a, const float *b, float *d) {
+    if (op->m % 4 == 0) {
+        tmg_multiply(op->m, N, op->k, a, b, d);
+        return;
+    }
+    for (int i = 0; i < op->m * N; ++i)
+        for (int k = 0; k < op->k; ++k) d[i] += a[i / N * op->k + k] * b[k * N + i % N];
+}
+
 // One half of all steps along k: the elements [first] and [first] + 1 of every four.
 static void multiply_pairs(const struct tmg_mma *op, const struct tmg_fused *how, const float *a,
                            const float *b, int first, float *d) {
@@ -191,7 +225,7 @@ static void multiply_fp8(const struct tmg_mma *op, const struct tmg_fused *how, 
     float sum[M_MAX * N] = {0};
     multiply_pairs(op, how, a, b, 0, sum);
     multiply_pairs(op, how, a, b, 2, sum);
-    for (int i = 0; i < M_MAX * N; ++i) d[i] += sum[i];
+    for (int i = 0; i < op->m * N; ++i) d[i] += sum[i];
 }
 
 static void multiply_floats(const struct tmg_mma *op, const float *a, const float *b, float *d) {
@@ -200,6 +234,29 @@ static void multiply_floats(const struct tmg_mma *op, const float *a, const floa
         multiply_fp8(op, &how, a, b, d);
     } else {
         tmg_multiply_fused(&how, op->m, N, op->k, a, b, d);
+    }
+}
+
+static void multiply(const struct tmg_mma *op, const float *a, const float *b, float *d) {
+    if (tmg_number_is_float(op->a)) {
+        multiply_floats(op, a, b, d);
+    } else {
+        multiply_integers(op, a, b, d);
+    }
+}
+
+// Row after row of A, each with the rows of B that it meets.
+static void multiply_sparse(const struct tmg_mma *op, const uint32_t *metadata, const float *a,
+                            const float *b, float *d) {
+    uint8_t index[TMG_SPARSE_ROWS][TMG_SPARSE_KEPT];
+    float row_a[TMG_SPARSE_KEPT], row_b[TMG_SPARSE_KEPT * N];
+    struct tmg_mma row = *op;
+    int kept = k_of_a(op);
+    tmg_sparse_index(op->a, op->k, op->selector, metadata, index);
+    row.m = 1;
+    for (int i = 0; i < op->m; ++i) {
+        row.k = tmg_sparse_row(index[i], kept, N, a + i * kept, b, row_a, row_b);
+        multiply(&row, row_a, row_b, d + i * N);
     }
 }
 
@@ -224,13 +281,13 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
     if (op->a == TMG_B1) {
         multiply_b1(op, dense_a, dense_b, d);
     } else {
-        widen(op->a, dense_a, (size_t)(op->m * op->k), a);
+        widen(op->a, dense_a, (size_t)(op->m * k_of_a(op)), a);
         widen(op->b, dense_b, (size_t)(N * op->k), b_rows);
         tmg_transpose(N, op->k, b_rows, b);
-        if (integer)
-            tmg_multiply(op->m, N, op->k, a, b, d);
+        if (op->sparse)
+            multiply_sparse(op, operands->metadata, a, b, d);
         else
-            multiply_floats(op, a, b, d);
+            multiply(op, a, b, d);
     }
     if (integer) {
         accumulate_s32(op, operands, d);
@@ -245,8 +302,19 @@ static double f64_from_bits(uint64_t bits) {
     return value;
 }
 
+// a * b + c. Which NaN lives on PTX leaves open; as recorded it is b's, else c's, else a's, made
+// quiet, and one that comes of infinities is negative without payload.
+static double multiply_add(double a, double b, double c) {
+    const uint64_t quiet = UINT64_C(1) << 51, made = UINT64_C(0xfff8000000000000);
+    double nan = b != b ? b : c != c ? c : a, sum = fma(a, b, c);
+    uint64_t bits;
+    if (sum == sum) return sum;
+    memcpy(&bits, &nan, sizeof bits);
+    return f64_from_bits(nan != nan ? bits | quiet : made);
+}
+
 static double dot_f64(const struct tmg_mma *op, const double *a, const double *b, double sum) {
-    for (int k = 0; k < op->k; ++k) sum = fma(a[k], b[k], sum);
+    for (int k = 0; k < op->k; ++k) sum = multiply_add(a[k], b[k], sum);
     return sum;
 }
 

@@ -11,6 +11,8 @@ struct tmg_mma {
     enum tmg_number a, b, c, d;
     bool satfinite;
     bool xor_popc;  // b1: .xor.popc, else .and.popc
+    bool sparse;    // mma.sp: A holds half of its k elements
+    int selector;   // of the lanes whose metadata count
 };
 
 // NULL when this model runs the instruction, else a sentence: no such instruction in PTX, or one
@@ -28,8 +30,9 @@ struct tmg_mma_registers tmg_mma_registers(const struct tmg_mma *op);
 
 // Registers as rows of 32 lanes; [d] may share rows with any operand.
 struct tmg_mma_operands {
-    const uint32_t *a[4], *b[2], *c[4];
+    const uint32_t *a[4], *b[4], *c[4];
     uint32_t *d[4];
+    const uint32_t *metadata;  // of a sparse one
 };
 struct tmg_mma_operands_f64 {
     const uint64_t *a[8], *b[4], *c[4];
@@ -42,7 +45,8 @@ void tmg_mma_run(const struct tmg_mma *op, const struct tmg_mma_operands *operan
 // The same for f64: a chain of fused multiply-adds in the order of k, round to nearest even.
 void tmg_mma_run_f64(const struct tmg_mma *op, const struct tmg_mma_operands_f64 *operands);
 
-// Where register [i] of [lane] stands in the dense operand: a byte of A's m rows of k, one of B's 8
+// Where register [i] of [lane] stands in the dense operand: a byte of A's m rows of k or, of a
+// sparse A, of k / 2, one of B's 8
 // rows of k (B is transposed), or the element of C's m rows of 8, where an f16 register holds the
 // next column too.
 int tmg_mma_a_byte(const struct tmg_mma *op, int i, int lane);

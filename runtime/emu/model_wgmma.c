@@ -6,14 +6,15 @@
 
 #include "runtime/emu/model_fused.h"
 #include "runtime/emu/model_matmul.h"
+#include "runtime/emu/model_sparse.h"
 
 enum {
     ROWS_A = 64,
     ROWS_MAX = 256,
     PIECE = 16,             // bytes
-    K_BYTES = 32,           // one instruction's k of one row, every type
+    K_BYTES = 32,           // one instruction's k of one row, every type; B's of a sparse A: twice
     WINDOW_MASK = 0x3ffff,  // descriptors address 256 KiB
-    K_MAX = 32,             // elements, of the types that multiply as floats
+    K_MAX = 64,             // elements, of the types that multiply as floats
 };
 
 struct tmg_matrix_descriptor tmg_matrix_descriptor_decode(uint64_t bits) {
@@ -66,7 +67,9 @@ static int element_bits(enum tmg_number type) {
     return type == TMG_B1 ? 1 : 8 * tmg_number_bytes(type);
 }
 
-int tmg_wgmma_k(const struct tmg_wgmma *op) { return 8 * K_BYTES / element_bits(op->a); }
+static uint32_t b_bytes(const struct tmg_wgmma *op) { return op->sparse ? 2 * K_BYTES : K_BYTES; }
+
+int tmg_wgmma_k(const struct tmg_wgmma *op) { return 8 * (int)b_bytes(op) / element_bits(op->a); }
 
 int tmg_wgmma_d_registers(const struct tmg_wgmma *op) {
     return op->d == TMG_F16 ? op->n / 4 : op->n / 2;
@@ -112,6 +115,10 @@ const char *tmg_wgmma_check(const struct tmg_wgmma *op) {
     if ((op->transpose_a || op->transpose_b) && !half) return "only f16 and bf16 transpose";
     if (op->transpose_a && op->a_in_registers) return "A in registers does not transpose";
     if ((op->negate_a || op->negate_b) && is_integer(op)) return "integers are not negated";
+    if (op->sparse && op->a == TMG_B1) return "single bits are not sparse";
+    if (op->sparse &&
+        (op->selector < 0 || op->selector >= tmg_sparse_selectors(op->a, tmg_wgmma_k(op))))
+        return "the sparsity selector is too large for this shape";
     if (op->satfinite && (!is_integer(op) || op->a == TMG_B1)) return ".satfinite is for s8 and u8";
     return NULL;
 }
@@ -121,18 +128,17 @@ struct extent {
     uint32_t lines, pieces;
 };
 
-static struct extent operand_extent(uint32_t rows, bool mn_major) {
-    // Only 16-bit types are MN-major: 16 lines of k, two bytes a row.
-    return mn_major ? (struct extent){16, rows * 2 / PIECE}
-                    : (struct extent){rows, K_BYTES / PIECE};
+static struct extent operand_extent(uint32_t rows, bool mn_major, uint32_t k_bytes) {
+    // Only 16-bit types are MN-major: 16 lines of k, or 32, two bytes a row.
+    return mn_major ? (struct extent){k_bytes / 2, rows * 2 / PIECE}
+                    : (struct extent){rows, k_bytes / PIECE};
 }
 
 // Copies an operand out of shared memory to [dense], line after line; false with the first address
 // that is not in the window.
 static bool gather(const struct tmg_wgmma_operands *operands, uint64_t descriptor, bool mn_major,
-                   uint32_t rows, uint8_t *dense, uint32_t *bad_address) {
+                   struct extent extent, uint8_t *dense, uint32_t *bad_address) {
     struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
-    struct extent extent = operand_extent(rows, mn_major);
     for (uint32_t line = 0; line < extent.lines; ++line) {
         for (uint32_t piece = 0; piece < extent.pieces; ++piece, dense += PIECE) {
             uint32_t address = piece_address(&decoded, mn_major, line, piece);
@@ -264,17 +270,45 @@ static void multiply_b1(const uint8_t *dense_a, const uint8_t *dense_b, int n, f
     }
 }
 
+// d[n] += a[k] * b[k][n] of integers
+static void multiply_row(int n, int k, const float *a, const float *b, float *d) {
+    for (int i = 0; i < k; ++i)
+        for (int column = 0; column < n; ++column) d[column] += a[i] * b[i * n + column];
+}
+
+// Row after row of A, each with the rows of B that it meets.
+static void multiply_sparse(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
+                            const float *a, const float *b, float *d) {
+    uint8_t index[TMG_SPARSE_ROWS][TMG_SPARSE_KEPT];
+    float row_a[TMG_SPARSE_KEPT], row_b[TMG_SPARSE_KEPT * ROWS_MAX];
+    struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, true);
+    int k = tmg_wgmma_k(op), kept = k / 2, n = op->n;
+    for (int row = 0; row < ROWS_A; ++row, a += kept, d += n) {
+        int in_warp = row % TMG_SPARSE_ROWS;
+        if (in_warp == 0)
+            tmg_sparse_index(op->a, k, op->selector, operands->metadata[row / TMG_SPARSE_ROWS],
+                             index);
+        int count = tmg_sparse_row(index[in_warp], kept, n, a, b, row_a, row_b);
+        if (is_integer(op))
+            multiply_row(n, count, row_a, row_b, d);
+        else
+            tmg_multiply_fused(&how, 1, n, count, row_a, row_b, d);
+    }
+}
+
 // Dense operands, in bytes as in shared memory, to floats a[64][k] and b[k][n]; then multiplies.
-static void multiply_floats(const struct tmg_wgmma *op, const uint8_t *dense_a,
-                            const uint8_t *dense_b, float *d) {
+static void multiply_floats(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
+                            const uint8_t *dense_a, const uint8_t *dense_b, float *d) {
     float wide[ROWS_MAX * K_MAX], a[ROWS_A * K_MAX], b[ROWS_MAX * K_MAX];
-    int k = tmg_wgmma_k(op), n = op->n;
-    tmg_widen(op->a, dense_a, (size_t)(ROWS_A * k), op->negate_a ? -1 : 1,
+    int k = tmg_wgmma_k(op), k_of_a = op->sparse ? k / 2 : k, n = op->n;
+    tmg_widen(op->a, dense_a, (size_t)(ROWS_A * k_of_a), op->negate_a ? -1 : 1,
               op->transpose_a ? wide : a);
-    if (op->transpose_a) tmg_transpose(k, ROWS_A, wide, a);
+    if (op->transpose_a) tmg_transpose(k_of_a, ROWS_A, wide, a);
     tmg_widen(op->b, dense_b, (size_t)(n * k), op->negate_b ? -1 : 1, op->transpose_b ? b : wide);
     if (!op->transpose_b) tmg_transpose(n, k, wide, b);
-    if (is_integer(op)) {
+    if (op->sparse) {
+        multiply_sparse(op, operands, a, b, d);
+    } else if (is_integer(op)) {
         tmg_multiply(ROWS_A, n, k, a, b, d);
     } else {
         struct tmg_fused how = tmg_fused_for(op->a, op->b, op->d, true);
@@ -284,33 +318,35 @@ static void multiply_floats(const struct tmg_wgmma *op, const uint8_t *dense_a,
 
 const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *operands,
                           uint32_t *bad_address) {
-    uint8_t dense_a[ROWS_A * K_BYTES], dense_b[ROWS_MAX * K_BYTES];
+    uint8_t dense_a[ROWS_A * K_BYTES], dense_b[ROWS_MAX * 2 * K_BYTES];
     float d[ROWS_A * ROWS_MAX];
     uint32_t n = (uint32_t)op->n;
     if (op->a_in_registers) {
         gather_registers(operands, dense_a);
-    } else if (!gather(operands, operands->a_descriptor, op->transpose_a, ROWS_A, dense_a,
-                       bad_address)) {
+    } else if (!gather(operands, operands->a_descriptor, op->transpose_a,
+                       operand_extent(ROWS_A, op->transpose_a, K_BYTES), dense_a, bad_address)) {
         return "matrix A lies outside of shared memory";
     }
-    if (!gather(operands, operands->b_descriptor, op->transpose_b, n, dense_b, bad_address)) {
+    if (!gather(operands, operands->b_descriptor, op->transpose_b,
+                operand_extent(n, op->transpose_b, b_bytes(op)), dense_b, bad_address)) {
         return "matrix B lies outside of shared memory";
     }
     load_d(op, operands, d);
     if (op->a == TMG_B1) {
         multiply_b1(dense_a, dense_b, op->n, d);
     } else {
-        multiply_floats(op, dense_a, dense_b, d);
+        multiply_floats(op, operands, dense_a, dense_b, d);
     }
     store_d(op, operands, d);
     return NULL;
 }
 
 // Marks rows [first, end) of an operand.
-static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t first, uint32_t end,
-                      struct tmg_footprint *footprint) {
+static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t k_bytes, uint32_t first,
+                      uint32_t end, struct tmg_footprint *footprint) {
     struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
-    struct extent from = operand_extent(first, mn_major), to = operand_extent(end, mn_major);
+    struct extent from = operand_extent(first, mn_major, k_bytes);
+    struct extent to = operand_extent(end, mn_major, k_bytes);
     for (uint32_t line = mn_major ? 0 : from.lines; line < to.lines; ++line) {
         for (uint32_t piece = mn_major ? from.pieces : 0; piece < to.pieces; ++piece) {
             uint32_t granule = piece_address(&decoded, mn_major, line, piece) / PIECE;
@@ -322,12 +358,12 @@ static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t first, uint32
 void tmg_wgmma_footprint_a(const struct tmg_wgmma *op, int warp, uint64_t descriptor,
                            struct tmg_footprint *footprint) {
     uint32_t first = (uint32_t)warp * ROWS_A / 4;
-    mark_rows(descriptor, op->transpose_a, first, first + ROWS_A / 4, footprint);
+    mark_rows(descriptor, op->transpose_a, K_BYTES, first, first + ROWS_A / 4, footprint);
 }
 
 void tmg_wgmma_footprint_b(const struct tmg_wgmma *op, uint64_t descriptor,
                            struct tmg_footprint *footprint) {
-    mark_rows(descriptor, op->transpose_b, 0, (uint32_t)op->n, footprint);
+    mark_rows(descriptor, op->transpose_b, b_bytes(op), 0, (uint32_t)op->n, footprint);
 }
 
 int tmg_footprint_each(const struct tmg_footprint *footprint,

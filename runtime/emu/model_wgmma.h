@@ -30,12 +30,14 @@ struct tmg_wgmma {
     bool negate_a, negate_b;        // imm-scale -1
     bool scale_d;                   // false: D = A * B, the old D is not read
     bool satfinite;
+    bool sparse;  // A holds half of its k elements
+    int selector;
 };
 
 // NULL when PTX has this instruction, else a sentence naming what it lacks.
 const char *tmg_wgmma_check(const struct tmg_wgmma *op);
 
-int tmg_wgmma_k(const struct tmg_wgmma *op);            // elements: 256 bits of them
+int tmg_wgmma_k(const struct tmg_wgmma *op);  // elements: 256 bits of them, 512 of a sparse one
 int tmg_wgmma_d_registers(const struct tmg_wgmma *op);  // 32-bit registers of D a thread holds
 
 // What an instruction works on. Registers are rows of 32 lanes: a[warp][register][lane].
@@ -46,6 +48,7 @@ struct tmg_wgmma_operands {
     uint32_t smem_bytes;
     uint64_t a_descriptor, b_descriptor;
     const uint32_t *a[4][4];
+    const uint32_t *metadata[4];  // of a sparse one, by warp
     uint32_t *d[4][128];
 };
 

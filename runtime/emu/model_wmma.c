@@ -180,6 +180,25 @@ static void store_d(const struct tmg_wmma *op, uint32_t (*sum)[32], uint32_t *co
     }
 }
 
+// One [mma] on its registers. Hopper sums tf32 in steps of k = 4 here, though mma.sync takes all 8
+// at once (as recorded): the registers of a step are neighbours.
+static void run_part(const struct tmg_mma *mma, const uint32_t *const *a, const uint32_t *const *b,
+                     const uint32_t *const *c, uint32_t *const *d) {
+    struct tmg_mma step = *mma;
+    if (mma->a == TMG_TF32) step.k = 4;
+    struct tmg_mma_registers count = tmg_mma_registers(&step);
+    for (int k = 0; k < mma->k; k += step.k, a += count.a, b += count.b, c = (const void *)d) {
+        struct tmg_mma_operands operands = {0};
+        for (int i = 0; i < count.a; ++i) operands.a[i] = a[i];
+        for (int i = 0; i < count.b; ++i) operands.b[i] = b[i];
+        for (int i = 0; i < count.c; ++i) {
+            operands.c[i] = c[i];
+            operands.d[i] = d[i];
+        }
+        tmg_mma_run(&step, &operands);
+    }
+}
+
 void tmg_wmma_run(const struct tmg_wmma *op, const uint32_t *const *a, const uint32_t *const *b,
                   const uint32_t *const *c, uint32_t *const *d) {
     bool mixed = op->c != op->d;
@@ -194,15 +213,15 @@ void tmg_wmma_run(const struct tmg_wmma *op, const uint32_t *const *a, const uin
     }
     if (mixed) widen_c(op, c, wide);
     for (int which = 0; which < parts.a * parts.b; ++which) {
-        struct tmg_mma_operands operands = {0};
-        for (int i = 0; i < each.a; ++i) operands.a[i] = first[which % parts.a * each.a + i];
-        for (int i = 0; i < each.b; ++i) operands.b[i] = second[which / parts.a * each.b + i];
+        const uint32_t *rows[4];
+        uint32_t *sums[4];
         for (int i = 0; i < each.c; ++i) {
             int at = which * each.c + i;
-            operands.c[i] = mixed ? wide[at] : c[at];
-            operands.d[i] = sum[at];
+            rows[i] = mixed ? wide[at] : c[at];
+            sums[i] = sum[at];
         }
-        tmg_mma_run(&parts.mma, &operands);
+        run_part(&parts.mma, first + which % parts.a * each.a, second + which / parts.a * each.b,
+                 rows, sums);
     }
     store_d(op, sum, d);
 }

@@ -143,6 +143,9 @@ static const struct {
      "%r1;\n"
      "@%p1 mbarrier.expect_tx.shared::cluster.relaxed.cluster.b64 [%r3+8], 16;\n"
      "@%p1 mbarrier.complete_tx.shared::cluster.relaxed.cluster.b64 [%r3+8], 16;"},
+    {"atom of a vector, its type before the operation",
+     "atom.global.v2.f32.add {%f0, %f1}, [%rd2], {%f2, %f3};\n"
+     "red.global.v4.f32.add [%rd2], {%f0, %f1, %f2, %f3};"},
     {"special registers",
      "mov.u32 %r10, %aggr_smem_size; mov.u32 %r11, %total_smem_size; mov.u32 %r12, %envreg31;\n"
      "mov.u64 %rd5, %current_graph_exec; mov.pred %p3, %is_explicit_cluster;"},
@@ -309,6 +312,18 @@ static const struct {
      "{%r20, %r21, %r22, %r23}, {%r10, %r11, %r12, %r13}, {%r14, %r15}, {%r16, %r17, %r18, %r19};"},
     {"mma, f64",
      "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0, %fd1}, {%fd2}, {%fd3}, {%fd4, %fd5};"},
+    {"mma.sp", "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
+               "{%f0, %f1, %f2, %f3}, {%r10, %r11, %r12, %r13}, {%r14, %r15, %r16, %r17}, "
+               "{%f4, %f5, %f6, %f7}, %r18, 0x1;\n"
+               "mma.sp.sync.aligned.m16n8k64.row.col.satfinite.s32.s8.u8.s32 "
+               "{%r20, %r21, %r22, %r23}, {%r10, %r11, %r12, %r13}, {%r14, %r15, %r16, %r17}, "
+               "{%r20, %r21, %r22, %r23}, %r18, 0;"},
+    {"wgmma.sp", WGMMA("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 " D4
+                       ", %rd5, %rd5, %r18, 1, %p2, 1, 1, 0, 0;")},
+    {"wgmma.sp, A in registers",
+     WGMMA("wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8.satfinite "
+           "{%r20, %r21, %r22, %r23}, {%r10, %r11, %r12, %r13}, %rd5, "
+           "%r18, 0, %p2;")},
     {"wgmma, f16", WGMMA("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " D4
                          ", %rd5, %rd5, %p2, 1, 1, 0, 0;")},
     {"wgmma, A in registers", WGMMA("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " D4

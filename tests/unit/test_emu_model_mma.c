@@ -84,30 +84,30 @@ static const struct shape {
     struct tmg_mma op;
     fragment *a, *b;
 } shapes[] = {
-    {{16, 8, 8, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0}, a_k8_half, b_half},
-    {{16, 8, 8, TMG_F16, TMG_F16, TMG_F16, TMG_F16, 0, 0}, a_k8_half, b_half},
-    {{16, 8, 16, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0}, a_k16_half, b_half},
-    {{16, 8, 16, TMG_F16, TMG_F16, TMG_F16, TMG_F16, 0, 0}, a_k16_half, b_half},
-    {{16, 8, 8, TMG_BF16, TMG_BF16, TMG_F32, TMG_F32, 0, 0}, a_k8_half, b_half},
-    {{16, 8, 16, TMG_BF16, TMG_BF16, TMG_F32, TMG_F32, 0, 0}, a_k16_half, b_half},
-    {{16, 8, 4, TMG_TF32, TMG_TF32, TMG_F32, TMG_F32, 0, 0}, a_k4_unit, b_unit},
-    {{16, 8, 8, TMG_TF32, TMG_TF32, TMG_F32, TMG_F32, 0, 0}, a_k8_unit, b_unit},
-    {{16, 8, 16, TMG_E4M3, TMG_E5M2, TMG_F32, TMG_F32, 0, 0}, a_k16_byte, b_byte},
-    {{16, 8, 32, TMG_E5M2, TMG_E5M2, TMG_F16, TMG_F16, 0, 0}, a_k32_byte, b_byte},
-    {{16, 8, 32, TMG_E4M3, TMG_E4M3, TMG_F32, TMG_F32, 0, 0}, a_k32_byte, b_byte},
-    {{16, 8, 16, TMG_S8, TMG_U8, TMG_S32, TMG_S32, 0, 0}, a_k16_byte, b_byte},
-    {{16, 8, 32, TMG_U8, TMG_S8, TMG_S32, TMG_S32, 0, 0}, a_k32_byte, b_byte},
-    {{8, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 0}, a_m8_byte, b_byte},
-    {{16, 8, 32, TMG_S4, TMG_U4, TMG_S32, TMG_S32, 0, 0}, a_k32_nibble, b_nibble},
-    {{16, 8, 64, TMG_U4, TMG_S4, TMG_S32, TMG_S32, 1, 0}, a_k64_nibble, b_nibble},
-    {{8, 8, 32, TMG_S4, TMG_S4, TMG_S32, TMG_S32, 0, 0}, a_m8_nibble, b_nibble},
-    {{16, 8, 128, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 0}, a_k128_bit, b_bit},
-    {{16, 8, 256, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 1}, a_k256_bit, b_bit},
-    {{8, 8, 128, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 1}, a_m8_bit, b_bit},
-    {{8, 8, 4, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0}, a_m8_f64, b_unit},
-    {{16, 8, 4, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0}, a_k4_unit, b_unit},
-    {{16, 8, 8, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0}, a_k8_unit, b_unit},
-    {{16, 8, 16, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0}, a_k16_f64, b_unit},
+    {{16, 8, 8, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k8_half, b_half},
+    {{16, 8, 8, TMG_F16, TMG_F16, TMG_F16, TMG_F16, 0, 0, 0, 0}, a_k8_half, b_half},
+    {{16, 8, 16, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k16_half, b_half},
+    {{16, 8, 16, TMG_F16, TMG_F16, TMG_F16, TMG_F16, 0, 0, 0, 0}, a_k16_half, b_half},
+    {{16, 8, 8, TMG_BF16, TMG_BF16, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k8_half, b_half},
+    {{16, 8, 16, TMG_BF16, TMG_BF16, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k16_half, b_half},
+    {{16, 8, 4, TMG_TF32, TMG_TF32, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k4_unit, b_unit},
+    {{16, 8, 8, TMG_TF32, TMG_TF32, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k8_unit, b_unit},
+    {{16, 8, 16, TMG_E4M3, TMG_E5M2, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k16_byte, b_byte},
+    {{16, 8, 32, TMG_E5M2, TMG_E5M2, TMG_F16, TMG_F16, 0, 0, 0, 0}, a_k32_byte, b_byte},
+    {{16, 8, 32, TMG_E4M3, TMG_E4M3, TMG_F32, TMG_F32, 0, 0, 0, 0}, a_k32_byte, b_byte},
+    {{16, 8, 16, TMG_S8, TMG_U8, TMG_S32, TMG_S32, 0, 0, 0, 0}, a_k16_byte, b_byte},
+    {{16, 8, 32, TMG_U8, TMG_S8, TMG_S32, TMG_S32, 0, 0, 0, 0}, a_k32_byte, b_byte},
+    {{8, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 0, 0, 0}, a_m8_byte, b_byte},
+    {{16, 8, 32, TMG_S4, TMG_U4, TMG_S32, TMG_S32, 0, 0, 0, 0}, a_k32_nibble, b_nibble},
+    {{16, 8, 64, TMG_U4, TMG_S4, TMG_S32, TMG_S32, 1, 0, 0, 0}, a_k64_nibble, b_nibble},
+    {{8, 8, 32, TMG_S4, TMG_S4, TMG_S32, TMG_S32, 0, 0, 0, 0}, a_m8_nibble, b_nibble},
+    {{16, 8, 128, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 0, 0, 0}, a_k128_bit, b_bit},
+    {{16, 8, 256, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 1, 0, 0}, a_k256_bit, b_bit},
+    {{8, 8, 128, TMG_B1, TMG_B1, TMG_S32, TMG_S32, 0, 1, 0, 0}, a_m8_bit, b_bit},
+    {{8, 8, 4, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0, 0, 0}, a_m8_f64, b_unit},
+    {{16, 8, 4, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0, 0, 0}, a_k4_unit, b_unit},
+    {{16, 8, 8, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0, 0, 0}, a_k8_unit, b_unit},
+    {{16, 8, 16, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0, 0, 0}, a_k16_f64, b_unit},
 };
 
 static double a_mk[16][256], b_kn[256][8], d_mn[16][8];
@@ -240,7 +240,7 @@ static void counts_registers(void **state) {
 
 static void f64_fuses(void **state) {
     (void)state;
-    struct tmg_mma op = {8, 8, 4, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0};
+    struct tmg_mma op = {8, 8, 4, TMG_F64, TMG_F64, TMG_F64, TMG_F64, 0, 0, 0, 0};
     memset(a_mk, 0, sizeof a_mk);
     memset(b_kn, 0, sizeof b_kn);
     memset(d_mn, 0, sizeof d_mn);
@@ -253,7 +253,7 @@ static void f64_fuses(void **state) {
 
 static void saturates_and_wraps(void **state) {
     (void)state;
-    struct tmg_mma op = {16, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 0};
+    struct tmg_mma op = {16, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 0, 0, 0};
     memset(a_mk, 0, sizeof a_mk);
     memset(b_kn, 0, sizeof b_kn);
     a_mk[0][0] = 1, b_kn[0][0] = -1;
@@ -269,16 +269,16 @@ static void saturates_and_wraps(void **state) {
 static void refuses_what_it_lacks(void **state) {
     (void)state;
     static const struct tmg_mma bad[] = {
-        {16, 8, 16, TMG_F16, TMG_BF16, TMG_F32, TMG_F32, 0, 0},
-        {16, 8, 32, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0},
-        {16, 8, 12, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0},
-        {16, 8, 16, TMG_BF16, TMG_BF16, TMG_F16, TMG_F16, 0, 0},
-        {16, 8, 16, TMG_F16, TMG_F16, TMG_F16, TMG_F32, 0, 0},
-        {8, 8, 4, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0},
-        {16, 8, 16, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 1, 0},
-        {16, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 1},
-        {16, 16, 16, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0},
-        {16, 8, 0, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0},
+        {16, 8, 16, TMG_F16, TMG_BF16, TMG_F32, TMG_F32, 0, 0, 0, 0},
+        {16, 8, 32, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0},
+        {16, 8, 12, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0},
+        {16, 8, 16, TMG_BF16, TMG_BF16, TMG_F16, TMG_F16, 0, 0, 0, 0},
+        {16, 8, 16, TMG_F16, TMG_F16, TMG_F16, TMG_F32, 0, 0, 0, 0},
+        {8, 8, 4, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0},
+        {16, 8, 16, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 1, 0, 0, 0},
+        {16, 8, 16, TMG_S8, TMG_S8, TMG_S32, TMG_S32, 0, 1, 0, 0},
+        {16, 16, 16, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0},
+        {16, 8, 0, TMG_F16, TMG_F16, TMG_F32, TMG_F32, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         if (!tmg_mma_check(&bad[i])) fail_msg("row %zu is no instruction", i);

@@ -67,6 +67,29 @@ static const struct row bits_rows[] = {
     EXACTLY("mov.u32 =i, 0; .reg .b32 w; and.b32 w, $i, 3; T_#: .branchtargets A_#, B_#, C_#, D_#;"
             " brx.idx w, T_#; A_#: add.u32 r0, r0, 1; B_#: add.u32 r0, r0, $i; bra D_#;"
             " C_#: xor.b32 r0, r0, $i; D_#: add.u32 r0, r0, 7;"),
+    EXACTLY("fns.b32 =i, $i, $n, <1|2|7|-1|-3|-32|0>;"),
+    EXACTLY("sub.u32 word, $n, 16; fns.b32 =i, $i, $n, word;"),
+    EXACTLY("mov.<u16|s16> =h, $h;"),
+    EXACTLY("mov.<s32|f32> =i, $f;"),
+    EXACTLY("mov.<s64|f64> =l, $d;"),
+    EXACTLY("slct<|.ftz>.<u16|s16>.f32 =h, $h, $h, $f;"),
+    EXACTLY("slct<|.ftz>.<u32|s32>.f32 =i, $i, $i, $f;"),
+    EXACTLY("slct<|.ftz>.<u64|s64>.f32 =l, $l, $l, $f;"),
+    EXACTLY("slct.f64.s32 =d, $d, $d, $i;"),
+    EXACTLY("slct<|.ftz>.f64.f32 =d, $d, $d, $f;"),
+    // bytes, and words of 128 bits
+    EXACTLY(".reg .b8 x, y; cvt.u8.u32 x, $i; cvt.u8.u16 y, $h; mov.b16 =h, {x, y};"),
+    EXACTLY(".reg .b8 x, y; mov.b16 {x, y}, $h; mov.b32 =i, {y, y, x, y};"),
+    EXACTLY(".reg .b8 x, y, z, w; mov.b32 {x, y, z, w}, $i; mov.b32 =i, {w, z, y, x};"),
+    EXACTLY(".reg .b128 x; mov.b128 x, {$i, $i, $i, $i}; mov.b128 {=l, =l}, x;"),
+    EXACTLY(".reg .b128 x, y; mov.b128 x, {$l, $l}; mov.b128 y, x; mov.b128 {=i, =i, =i, =i}, y;"),
+    // registers of vectors
+    EXACTLY(".reg .v4 .b32 v; mov.b32 v.x, $i; mov.b32 v.y, $i; add.u32 v.z, v.x, v.g;"
+            " xor.b32 v.a, v.r, v.b; st.shared.v4.b32 [s16], v; ld.shared.v4.b32 ={4i}, [s16];"),
+    EXACTLY("st.shared.v2.b64 [s16], ${2l}; .reg .v2 .b64 v; ld.shared.v2.b64 v, [s16];"
+            " add.u64 v.x, v.x, v.y; mov.b64 =l, v.x; mov.b64 =l, v.y;"),
+    EXACTLY(".reg .v2 .f32 v; mov.f32 v.y, $f; mov.f32 v.x, $f; mov.b64 =l, v;"),
+    EXACTLY("mov.b32 =i, $i; @$p bra.uni AWAY_#; add.u32 r0, r0, 1; AWAY_#: not.b32 r0, r0;"),
 };
 
 const struct table bits_table = TABLE(bits, 32, 8, 8, false, 0);

@@ -7,6 +7,11 @@ MAP(plane, UINT16, 128B, 0, 2, .dims = {64, 40}, .strides = {128}, .box = {64, 8
 MAP(slice, UINT32, NONE, 0, 2, .dims = {20, 12}, .strides = {80}, .box = {8, 4},
     .element_strides = ONES);
 
+MAP(cube, UINT32, NONE, 0, 3, .dims = {8, 8, 20}, .strides = {32, 256}, .box = {4, 8, 8},
+    .element_strides = ONES);
+MAP(images, UINT16, NONE, 0, 4, .im2col = true, .channels = 16, .pixels = 32, .dims = {16, 7, 5, 2},
+    .strides = {32, 224, 1120}, .lower = {-1, -1}, .upper = {-1, -1}, .element_strides = ONES);
+
 // Everything before it, in all CTAs, is seen by everything behind it.
 #define MEET "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; "
 #define RANK ".reg .b32 rank, peer, far, bar; mov.u32 rank, %cluster_ctarank; "
@@ -89,6 +94,7 @@ static const struct row cluster_rows[] = {
     // ATOM.E.ADD.F16x2 and, as that takes no shared address, a way round: for one that is not the
     // CTA's own LD.E, IMAD.IADD, ST.E, so a sum of 32-bit integers that is not atomic. An H200 gave
     // that integer sum in all 128 threads of both forms that were recorded; PTX wants two halves.
+    // bf16x2 and red go the same way; all other types add, or compare and swap, as they should.
     EXACTLY(FILLED PEER GENERIC "atom.<add|max>.u32 =i, [wide], $i; red.xor.b32 [wide], $i; " MEET
                                 "dump(0,128);"),
     EXACTLY(FILLED RANK "mov.u32 peer, <0|2>; " FAR(
@@ -143,6 +149,90 @@ static const struct row cluster_rows[] = {
            " mov.u32 far, sm; mad.lo.u32 far, rank, 128, far; shl.b32 word, rank, <0|1|2>; " MEET
            "@q cp.async.bulk.tensor.2d.shared::cluster.global" ASYNC ".multicast::cluster [far], "
            "[map, {8, word}], " BAR ", all;" RECEIVE "dump(0,512); " MEET),
+// the other types of atomics on a peer's memory
+#define FAR_ATOM(at, class, fill, op)                                                           \
+    EXACTLY("fill(0,256," fill "); " MEET PEER FAR(                                             \
+        at) "atom.shared::cluster." op " =" class ", [far], $" class "; " MEET "dump(0,256);"), \
+        EXACTLY("fill(0,256," fill "); " MEET PEER FAR(                                         \
+            at) "red.shared::cluster." op " [far], $" class "; " MEET "dump(0,256);")
+    FAR_ATOM("s4", "i", "i", "<add.u32|min.s32|max.u32|and.b32|or.b32|xor.b32|inc.u32|dec.u32>"),
+    FAR_ATOM("s8", "l", "i", "<min|max>.<u64|s64>"),
+    FAR_ATOM("s8", "l", "i", "<add.u64|and.b64|or.b64|xor.b64>"),
+    FAR_ATOM("s4", "f", "f", "add.f32"),
+    FAR_ATOM("s8", "d", "f", "add.f64"),
+    FAR_ATOM("s4", "x", "X", "add.noftz.f16"),
+    FAR_ATOM("s4", "y", "Y", "add.noftz.bf16"),
+    EXACTLY("fill(0,256,i); " MEET PEER FAR(
+        "s8") "atom.shared::cluster.exch.b64 =l, [far], $l; " MEET "dump(0,256);"),
+    EXACTLY("fill(0,256,i); " MEET PEER FAR(
+        "s8") "ld.shared::cluster.b64 wide, [far]; @$p mov.b64 "
+              "wide, $l; atom.shared::cluster.cas.b64 =l, [far], wide, $l; " MEET "dump(0,256);"),
+    EXACTLY("fill(0,256,i); " MEET PEER FAR(
+        "s4") ".reg .b16 o; ld.shared::cluster.b16 o, [far]; "
+              "@$p mov.b16 o, $h; atom.shared::cluster.cas.b16 =h, [far], o, $h; " MEET
+              "dump(0,256);"),
+    EXACTLY(FILLED PEER "cvt.u64.u32 wide, s8; cvta.shared.u64 wide, wide; mapa.u64 wide, wide, "
+                        "peer; atom.<add.u64|max.u64|and.b64> =l, [wide], $l; " MEET
+                        "dump(0,256);"),
+    EXACTLY(FILLED PEER GENERIC "red.add.f32 [wide], $f; atom.exch.b32 =i, [wide], $i; " MEET
+                                "dump(0,128);"),
+    EXACTLY(PEER
+            "cvt.u64.u32 wide, s4; .reg .b64 o; mapa.shared::cluster.u64 o, wide, peer;"
+            " getctarank.shared::cluster.u64 =i, o; sub.u64 o, o, wide; mapa.shared::cluster.u64"
+            " wide, wide, rank; cvt.u64.u32 wide, s4; " FAR(
+                "s4") "sub.u32 far, far, s4; cvt.u32.u64 word, o; sub.u32 =i, far, word;"),
+// a meeting in its other forms
+#define FAR_STORE(meet) \
+    EXACTLY(FILLED PEER FAR("s4") "st.shared::cluster.b32 [far], $i; " meet " dump(0,128);")
+    FAR_STORE("barrier.cluster.arrive<|.release>; barrier.cluster.wait<|.acquire>;"),
+    FAR_STORE("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"),
+    FAR_STORE("fence.<acq_rel|sc>.cluster; barrier.cluster.arrive.relaxed<|.aligned>;"
+              " barrier.cluster.wait.acquire<|.aligned>;"),
+    // a peer's mbarrier: those that do not come again
+    EXACTLY(INIT("64") PEER MEET FAR_BAR
+            "mbarrier.arrive_drop.release.cluster.shared::cluster.b64 _, [bar];"
+            " mbarrier.arrive.<relaxed|release>.cluster.shared::cluster.b64 _, [bar];" RECEIVE MEET
+            ".reg .b64 token; mov.b32 word, 0; @q mbarrier.arrive.shared.b64 token, " BAR ";"
+            " @q mbarrier.pending_count.b64 word, token; mov.b32 =i, word;"),
+    EXACTLY(INIT("32") PEER MEET FAR_BAR
+            "mbarrier.arrive_drop.expect_tx.shared::cluster.b64 _, [bar], 0;" RECEIVE MEET),
+    SEND("128", "s4",
+         "st.async<.cluster.shared::cluster" ASYNC "|.weak" ASYNC ".shared::cluster>.<b32|s32>",
+         "$i"),
+    SEND("256", "s8", "st.async.shared::cluster" ASYNC ".<u64|f64>", "$d"),
+    SEND("512", "s16", "st.async.shared::cluster" ASYNC ".v4.s32", "${4i}"),
+    SEND("512", "s16", "st.async.shared::cluster" ASYNC ".v2.<f64|s64>", "${2d}"),
+    SEND("256", "s8", "red.async.relaxed.cluster.shared::cluster" ASYNC ".add.s64", "$l"),
+// copies that reduce in a peer's memory; policies
+#define PUSH_TO(op)                                                                         \
+    EXACTLY("fill(0,2048,i); fence.proxy.async; " INIT("1") EXPECT("304") PEER MEET FAR_BAR \
+            "mov.u32 word, sm; add.u32 word, word, 1024; " FAR(                             \
+                "word") "@q cp.reduce.async.bulk.shared::cluster.shared::cta" ASYNC "." op  \
+                        " [far], [sm+32], 304, [bar];" RECEIVE "dump(1024,384); " MEET)
+    PUSH_TO("<add|min|max>.<u32|s32>"),
+    PUSH_TO("<inc|dec>.u32"),
+    PUSH_TO("<and|or|xor>.b32"),
+    PUSH_TO("add.u64"),
+    EXACTLY(LOADED POLICY INIT("1")
+                TO("<15|5>") ".reg .b64 p; cvta.global.u64 p, g;"
+                             " @one cp.async.bulk.shared::cluster.global" ASYNC
+                             ".multicast::cluster.L2::cache_hint [sm], [p+64], 1024, " BAR
+                             ", to, pol;" RECEIVE "dump(0,1024); " MEET),
+    MAPPED(plane, LOADED POLICY INIT("1") TO(
+                      "<15|6>") "@one cp.async.bulk.tensor.2d.shared::cluster.global<|.tile>" ASYNC
+                                ".multicast::cluster.L2::cache_hint [sm], [map, {0, 8}], " BAR
+                                ", to, pol;" RECEIVE "dump(0,1024); " MEET),
+    MAPPED(cube, LOADED INIT("1")
+                     TO("<15|6>") "@one cp.async.bulk.tensor.3d.shared::cluster.global.tile" ASYNC
+                                  ".multicast::cluster [sm], [map, {4, 2, -1}], " BAR
+                                  ", to;" RECEIVE "dump(0,1024); " MEET),
+#define IMAGE                                                                        \
+    LOADED POLICY INIT("1") ".reg .b16 x, y; mov.b16 x, 2; mov.b16 y, 1; " TO(       \
+        "<15|6>") "@one cp.async.bulk.tensor.4d.shared::cluster.global.im2col" ASYNC \
+                  ".multicast::cluster"
+#define PIXEL " [sm], [map, {0, 3, 2, 0}], " BAR ", {x, y}, to"
+    MAPPED(images, IMAGE PIXEL ";" RECEIVE "dump(0,1024); " MEET),
+    MAPPED(images, IMAGE ".L2::cache_hint" PIXEL ", pol;" RECEIVE "dump(0,1024); " MEET),
 };
 
 const struct table cluster_table = TABLE(cluster, 32, 4, 1, true, 4);

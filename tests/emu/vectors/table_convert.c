@@ -79,6 +79,34 @@ static const struct row convert_rows[] = {
     EXACTLY("cvt." TO_INT ".bf16.bf16 =y, $y;"),
     EXACTLY("cvt<|.ftz><|.sat>.f32.f32 =f, $f;"),
     EXACTLY("cvt<|.sat>.f64.f64 =d, $d;"),
+    EXACTLY("cvt.pack.sat.<u16|s16>.s32 =i, $i, $i;"),
+    EXACTLY("cvt.pack.sat.<u16|s16>.s32 =i, $s, $s;"),
+    EXACTLY("cvt.pack.sat.<u8|s8|u4|s4|u2|s2>.s32.b32 =i, $i, $i, $i;"),
+    EXACTLY("sub.u32 word, $n, 16; cvt.pack.sat.<u8|s8|u4|s4|u2|s2>.s32.b32 =i, $n, word, $i;"),
+    EXACTLY("cvt.<rn|rz><.satfinite|.satfinite.relu>.f16.f32 =x, $f;"),
+    EXACTLY("cvt.<rn|rz><.satfinite|.satfinite.relu>.bf16.f32 =y, $f;"),
+    EXACTLY("cvt.<rn|rz>.relu.satfinite.<f16|bf16>.f32 =h, $f;"),
+    EXACTLY("cvt.<rn|rz><.satfinite|.satfinite.relu|.relu.satfinite>.<f16x2|bf16x2>.f32 =i, $f, "
+            "$f;"),
+    EXACTLY("cvt.rna.satfinite.tf32.f32 =i, $f;"),
+    EXACTLY("cvt.rn.relu.satfinite.<e4m3x2|e5m2x2>.f32 =h, $f, $f;"),
+    EXACTLY("cvt.rn.relu.satfinite.<e4m3x2|e5m2x2>.f16x2 =h, $X;"),
+    // addresses: what there is of one kind in the other
+    EXACTLY(".reg .b64 p, o; cvt.u64.u32 p, s4; cvta.<shared|shared::cta|shared::cluster>.u64 p, p;"
+            " cvta.to.<shared|shared::cta|shared::cluster>.u64 o, p; cvt.u32.u64 word, o;"
+            " sub.u32 =i, word, s4; .reg .pred q;"
+            " isspacep.<const|param|global|shared|shared::cluster|local> q, p;"
+            " selp.u32 =i, 1, 0, q;"),
+    EXACTLY(".local .align 8 .b8 m_#[64]; .reg .b64 p, o; mov.u64 p, m_#; cvta.local.u64 o, p;"
+            " .reg .pred q; isspacep.<local|global> q, o; selp.u32 =i, 1, 0, q;"
+            " cvta.to.local.u64 o, o; sub.u64 =l, o, p;"),
+    EXACTLY(".const .align 4 .b32 c_#[4] = {7, 0x80000001, 99, 12345}; .reg .b64 p, o; mov.u64 p, "
+            "c_#; cvta.const.u64 o, p; and.b32 word, $i, 3; mul.wide.u32 wide, word, 4;"
+            " add.u64 wide, o, wide; ld.b32 =i, [wide]; .reg .pred q; isspacep.<const|global> q, o;"
+            " selp.u32 =i, 1, 0, q; cvta.to.const.u64 o, o; sub.u64 =l, o, p;"),
+    EXACTLY(".reg .b64 p, o; mov.b64 p, p_out; cvta.param<|::entry>.u64 o, p; .reg .pred q;"
+            " isspacep.<param|param::entry|global> q, o; selp.u32 =i, 1, 0, q;"
+            " .reg .b64 x, y; ld.b64 x, [o]; ld.param<|::entry>.b64 y, [p_out]; sub.u64 =l, x, y;"),
 };
 
 const struct table convert_table = TABLE(convert, 32, 4, 10, false, 0);

@@ -46,6 +46,10 @@ static const struct row float_rows[] = {
     {"rcp.approx.ftz.f64 =d, $d;", {RELATIVE, 0x1p-20}, NULL},
     {"rsqrt.approx.ftz.f64 =d, $d;", {RELATIVE, 0x1p-20}, NULL},
     {"rsqrt.approx.f64 =d, $d;", {RELATIVE, 0x1p-20}, NULL},
+    EXACTLY("<add|sub|mul>" FTZ "<|.sat>.f32 =f, $f, $f;"),
+    EXACTLY("<add|sub|mul>.f64 =d, $d, $d;"),
+    EXACTLY("mad" ROUND FTZ "<|.sat>.f32 =f, $f, $f, $f;"),
+    EXACTLY("mad" ROUND ".f64 =d, $d, $d, $d;"),
 };
 
 const struct table float_table = TABLE(float, 32, 8, 8, false, 0);

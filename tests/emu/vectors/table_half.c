@@ -41,6 +41,10 @@ static const struct row half_rows[] = {
     BRAIN("ex2.approx.ftz", EX2_BF16),
     BOTH("tanh.approx", TANH_F16),
     BRAIN("tanh.approx", TANH_BF16),
+    EXACTLY("<add|sub|mul><|.ftz><|.sat>.f16 =x, $x, $x;"),
+    EXACTLY("<add|sub|mul><|.ftz><|.sat>.f16x2 =X, $X, $X;"),
+    EXACTLY("<add|sub|mul>.bf16 =y, $y, $y;"),
+    EXACTLY("<add|sub|mul>.bf16x2 =Y, $Y, $Y;"),
 };
 
 const struct table half_table = TABLE(half, 32, 8, 8, false, 0);

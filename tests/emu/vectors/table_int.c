@@ -43,6 +43,16 @@ static const struct row int_rows[] = {
             "=l, $l, $l, $l;"),
     EXACTLY("dp4a.<u32|s32>.<u32|s32> =i, $i, $i, $i;"),
     EXACTLY("dp2a.<lo|hi>.<u32|s32>.<u32|s32> =i, $i, $i, $i;"),
+    EXACTLY("add.cc.u32 =i, $i, $i; addc.s32 =i, $i, $i; sub.cc.s32 =i, $i, $i;"
+            " subc.s32 =i, $i, $i;"),
+    EXACTLY("add.cc.s64 =l, $l, $l; addc.s64 =l, $l, $l; sub.cc.u64 =l, $l, $l;"
+            " subc.s64 =l, $l, $l;"),
+    EXACTLY("add.cc.u32 =i, $i, $i; madc.<lo|hi>.<u32|s32> =i, $i, $i, $i;"),
+    EXACTLY("add.cc.u64 =l, $l, $l; madc.<lo|hi>.<u64|s64> =l, $l, $l, $l;"),
+    EXACTLY("add.cc.u32 =i, $i, $i; madc.<lo|hi>.cc.<u32|s32> =i, $i, $i, $i;"
+            " addc.u32 =i, $i, $i;"),
+    EXACTLY("add.cc.u64 =l, $l, $l; madc.<lo|hi>.cc.<u64|s64> =l, $l, $l, $l;"
+            " addc.u64 =l, $l, $l;"),
 };
 
 const struct table int_table = TABLE(int, 32, 8, 8, false, 0);

@@ -63,6 +63,51 @@ static const struct row matrix_rows[] = {
     EXACTLY("fill(0,512,i); bar.sync 0; stmatrix.sync.aligned.m8n8.x4<|.trans>.shared.b16 [s16], "
             "${4i}; bar.sync 0; dump(0,512);"),
     EXACTLY("movmatrix.sync.aligned.m8n8.trans.b16 =i, $i;"),
+#define INT4(shape, d, a, b)                                                                     \
+    EXACTLY("mma.sync.aligned." shape ".row.col<|.satfinite>.s32.<s4|u4>.<s4|u4>.s32 ={" d "}, " \
+            "${" a "}, ${" b "}, ${" d "};")
+    INT4("m8n8k32", "2i", "1i", "1i"),
+    INT4("m16n8k32", "4i", "2i", "1i"),
+    INT4("m16n8k64", "4i", "4i", "2i"),
+    EXACTLY("mma.sync.aligned.m8n8k16.row.col.satfinite.s32.<s8|u8>.<s8|u8>.s32 ={2i}, ${1i}, "
+            "${1i}, ${2i};"),
+    EXACTLY("mma.sync.aligned.m16n8k16.row.col.satfinite.s32.<s8|u8>.<s8|u8>.s32 ={4i}, ${2i}, "
+            "${1i}, ${4i};"),
+    EXACTLY("mma.sync.aligned.m16n8k32.row.col.s32.<s8|u8>.u8.s32.satfinite ={4i}, ${4i}, ${2i}, "
+            "${4i};"),
+    EXACTLY("mma.sync.aligned.m16n8k8.row.col.rn.f64.f64.f64.f64 ={4d}, ${4D}, ${2D}, ${4D};"),
+    EXACTLY("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64.rn ={2d}, ${1d}, ${1d}, ${2d};"),
+    EXACTLY("fill(0,512,i); bar.sync 0; ldmatrix.sync.aligned.m8n8.x4<|.trans>.shared::cta.b16 "
+            "={4i}, [s16];"),
+    EXACTLY("fill(0,512,i); bar.sync 0; cvt.u64.u32 wide, s16; cvta.shared.u64 wide, wide;"
+            " ldmatrix.sync.aligned.m8n8.x2<|.trans>.b16 ={2i}, [wide]; bar.sync 0;"
+            " stmatrix.sync.aligned.m8n8.x2<|.trans>.b16 [wide], ${2i}; bar.sync 0; dump(0,512);"),
+    MMA("m16n8k8", "f32.bf16.bf16.f32", "4f", "2Y", "1Y", "4f"),
+    MMA("m16n8k8", "f32.f16.f16.f32", "4f", "2X", "1X", "4f"),
+    MMA("m16n8k8", "f16.f16.f16.f16", "2X", "2X", "1X", "2X"),
+    MMA("m16n8k4", "f32.tf32.tf32.f32", "4f", "2f", "1f", "4f"),
+    MMA("m8n8k4", "f64.f64.f64.f64", "2d", "1d", "1d", "2d"),
+    MMA("m16n8k16", "f64.f64.f64.f64", "4d", "8d", "4d", "4d"),
+// half of A's elements
+#define SPARSE(shape, types, d, a, b, c, selectors, metadata)                                    \
+    EXACTLY(metadata "mma.sp<|::ordered_metadata>.sync.aligned." shape ".row.col." types " ={" d \
+                     "}, ${" a "}, ${" b "}, ${" c "}, m, " selectors ";")
+    SPARSE("m16n8k16", "f16.f16.f16.f16", "2X", "2k", "2k", "2k", "<0|1|2|3>", METADATA),
+    SPARSE("m16n8k16", "f32.f16.f16.f32", "4f", "2k", "2k", "4F", "<0|1|2|3>", METADATA),
+    SPARSE("m16n8k16", "f32.bf16.bf16.f32", "4f", "2K", "2K", "4F", "<0|1|2|3>", METADATA),
+    SPARSE("m16n8k32", "f16.f16.f16.f16", "2X", "4k", "4k", "2k", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.f16.f16.f32", "4f", "4k", "4k", "4F", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.f16.f16.f32", "4f", "4X", "4X", "4f", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.bf16.bf16.f32", "4f", "4K", "4K", "4F", "<0|1>", METADATA),
+    SPARSE("m16n8k32", "f32.bf16.bf16.f32", "4f", "4Y", "4Y", "4f", "<0|1>", METADATA),
+    SPARSE("m16n8k8", "f32.tf32.tf32.f32", "4f", "2F", "2F", "4F", "<0|1|2|3>", METADATA_TF32),
+    SPARSE("m16n8k16", "f32.tf32.tf32.f32", "4f", "4F", "4F", "4F", "<0|1>", METADATA_TF32),
+    SPARSE("m16n8k16", "f32.tf32.tf32.f32", "4f", "4f", "4f", "4f", "<0|1>", METADATA_TF32),
+    SPARSE("m16n8k32", "s32.<s8|u8>.<s8|u8>.s32", "4i", "2i", "2i", "4i", "<0|1>", METADATA),
+    SPARSE("m16n8k64", "s32.<s8|u8>.<s8|u8>.s32", "4i", "4i", "4i", "4i", "0", METADATA),
+    EXACTLY(METADATA "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32"
+                     ".<s8|u8>.s8.s32 ={4i}, ${4i}, ${4i}, ${4i}, m, 0;"),
+    SPARSE("m16n8k64", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "4g", "4g", "4F", "0", METADATA),
 };
 
 const struct table matrix_table = TABLE(matrix, 32, 4, 4, true, 0);

@@ -21,6 +21,9 @@
 #define RED_32(space, at, op)                                                                    \
     EXACTLY("st." #space ".b32 [" at "], $i; red" op " [" at "], $i; ld." #space ".b32 =i, [" at \
             "];")
+#define RED_OF(space, at, op, letter, width)                                                \
+    EXACTLY("st." #space ".b" #width " [" at "], $" letter "; red" op " [" at "], $" letter \
+            "; ld." #space ".b" #width " =" letter ", [" at "];")
 
 // exch and cas on 128 bits, as a pair of 64.
 #define WIDE(space, at)                                                                            \
@@ -126,6 +129,102 @@ static const struct row memory_rows[] = {
     EXACTLY("gfill(0,512,i); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g16; and.b32 word, $i, 15;"
             " cp.async.cg.shared.global [s16], [p], 16, word; cp.async.wait_all; bar.sync 0; "
             "dump(0,512);"),
+// policies, levels and hints change nothing that a program sees; ld.global.nc is not here, as what
+// it reads must be read-only while the kernel runs (PTX ISA 9.7.9.8), and forms write their part
+#define POLICY                                                                \
+    ".reg .b64 pol; createpolicy.fractional.L2::evict_<last|first>.b64 pol, " \
+    "<0.5|1.0>; "
+    EXACTLY(GLOBAL POLICY "ld.global.L2::cache_hint.v2.b32 ={2i}, [g8], pol;"),
+    EXACTLY(GLOBAL ".reg .b64 pol; createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64"
+                   " pol, [g], 512, 1024; ld.global.L2::cache_hint.b64 =l, [g8], pol;"
+                   " createpolicy.cvt.L2.b64 pol, 0x14F0000000000000;"
+                   " ld.global.L2::cache_hint.b32 =i, [g4], pol;"),
+    EXACTLY(GLOBAL "ld.global.L1::<evict_normal|evict_unchanged|evict_first|evict_last>.b32 =i, "
+                   "[g4];"),
+    EXACTLY(GLOBAL "ldu.global.<u8|s16|b32> =i, [g4]; ldu.global.v4.u32 ={4i}, [g16];"),
+    EXACTLY(GLOBAL ".reg .b64 p; cvta.global.u64 p, g4; prefetch<.L1|.L2> [p]; prefetchu.L1 [p];"
+                   " prefetch.global<.L1|.L2|.L2::evict_last|.L2::evict_normal> [g4];"
+                   " applypriority.global.L2::evict_normal [g], 128; ldu.b32 =i, [p];"),
+    EXACTLY(GLOBAL ".reg .pred q; setp.eq.u32 q, tid, 0; @q discard.global.L2 [g], 128;"
+                   " bar.sync 0; st.global.b32 [g4], $i; bar.sync 0; gdump(0,1024);"),
+    EXACTLY(GLOBAL "ld<.weak|.volatile|.relaxed.cta|.relaxed.cluster|.relaxed.sys|.acquire.cluster|"
+                   ".mmio.relaxed.sys>.global.b32 =i, [g4];"),
+    EXACTLY("st<.weak|.volatile|.relaxed.cta|.relaxed.cluster|.release.sys|.mmio.relaxed.sys>"
+            ".global.b32 [g4], $i; bar.sync 0; gdump(0,128);"),
+    EXACTLY("st<.weak|.volatile|.relaxed.cta|.release.cluster>.shared<|::cta>.b32 [s4], $i;"
+            " bar.sync 0; dump(0,128);"),
+    EXACTLY(GLOBAL ".reg .b128 x; ld<|.relaxed.gpu|.acquire.sys>.global.b128 x, [g16];"
+                   " mov.b128 {=l, =l}, x; mov.b128 x, {$l, $l};"
+                   " st<|.relaxed.gpu|.release.gpu>.global.b128 [g16], x; bar.sync 0;"
+                   " gdump(0,512);"),
+    EXACTLY(SHARED ".reg .b128 x; ld.shared.b128 x, [s16]; mov.b128 {=l, =l}, x; mov.b128 x, "
+                   "{$l, $l}; st.shared.b128 [s16], x; bar.sync 0; dump(0,512);"),
+// the other types of red, and modifiers
+#define REDS(space, at4, at8)                                                                  \
+    RED_32(space, at4, "." #space ".<inc|dec>.u32"),                                           \
+        RED_32(space, at4, "<.relaxed.gpu|.release.gpu|.relaxed.sys>." #space ".add.u32"),     \
+        RED_OF(space, at8, "." #space ".add.u64", "l", 64),                                    \
+        RED_OF(space, at8, "." #space ".<min|max>.<u64|s64>", "l", 64),                        \
+        RED_OF(space, at8, "." #space ".<and|or|xor>.b64", "l", 64),                           \
+        RED_OF(space, at4, "." #space ".add.f32", "f", 32),                                    \
+        RED_OF(space, at8, "." #space ".add.f64", "d", 64),                                    \
+        RED_OF(space, at4, "." #space ".add.noftz.f16x2", "X", 32),                            \
+        RED_OF(space, at4, "." #space ".add.noftz.bf16x2", "Y", 32),                           \
+        RED_OF(space, at4, "." #space ".add.noftz.f16", "x", 16),                              \
+        RED_OF(space, at4, "." #space ".add.noftz.bf16", "y", 16),                             \
+        ATOM_32(space, at4,                                                                    \
+                ".<acquire.gpu|release.cta|relaxed.sys|acq_rel.cluster>." #space ".exch.b32"), \
+        EXACTLY("st." #space ".b32 [" at4 "], $i; mov.b32 word, $i; @$p ld." #space            \
+                ".b32 word, [" at4                                                             \
+                "]; atom.<acquire.gpu|release.cta|relaxed.sys|acq_rel.gpu>." #space            \
+                ".cas.b32 =i, [" at4 "], word, $i; ld." #space ".b32 =i, [" at4 "];"),         \
+        EXACTLY("st." #space ".b32 [" at4 "], $i; atom." #space                                \
+                ".<add.relaxed.gpu.u32|max.acq_rel.cta.s32|xor.release.gpu.b32> =i, [" at4     \
+                "], $i; atom." #space ".cas.<acquire|relaxed>.gpu.b32 =i, [" at4               \
+                "], r0, $i; ld." #space ".b32 =i, [" at4 "];")
+    REDS(shared, "s4", "s8"),
+    REDS(global, "g4", "g8"),
+    EXACTLY(POLICY "st.global.b32 [g4], $i; atom.global.add.L2::cache_hint.u32 =i, [g4], $i, pol;"
+                   " red.global.max.L2::cache_hint.s32 [g4], $i, pol; ld.global.b32 =i, [g4];"),
+// vectors of them
+#define VECTORS(width, of, op, letter, count)                                              \
+    EXACTLY("st.global." of ".b" width " [g16], ${" count letter "}; atom.global." op      \
+            " ={" count letter "}, [g16], ${" count letter "}; ld.global." of ".b" width   \
+            " ={" count letter "}, [g16];"),                                               \
+        EXACTLY("st.global." of ".b" width " [g16], ${" count letter "}; red.global." op   \
+                " [g16], ${" count letter "}; ld.global." of ".b" width " ={" count letter \
+                "}, [g16];")
+    VECTORS("32", "v2", "add.v2.f32", "f", "2"),
+    VECTORS("32", "v4", "add.v4.f32", "f", "4"),
+    VECTORS("32", "v2", "v2.f32.add", "f", "2"),
+    VECTORS("32", "v2", "<add|min|max>.noftz.v2.f16x2", "X", "2"),
+    VECTORS("32", "v4", "<add|min|max>.noftz.v4.f16x2", "X", "4"),
+    VECTORS("32", "v2", "<add|min|max>.noftz.v2.bf16x2", "Y", "2"),
+    VECTORS("32", "v4", "<add|min|max>.noftz.v4.bf16x2", "Y", "4"),
+    VECTORS("16", "v2", "<add|min|max>.noftz.v2.f16", "x", "2"),
+    VECTORS("16", "v4", "<add|min|max>.noftz.v4.f16", "x", "4"),
+    VECTORS("16", "v2", "<add|min|max>.noftz.v2.bf16", "y", "2"),
+    VECTORS("16", "v4", "<add|min|max>.noftz.v4.bf16", "y", "4"),
+    EXACTLY("st.global.v4.b32 [g16], ${4X}; atom.global.<add|max>.noftz.v8.f16 ={8x}, [g16], ${8x};"
+            " red.global.<add|min>.noftz.v8.f16 [g16], ${8x}; ld.global.v4.b32 ={4X}, [g16];"),
+    EXACTLY("st.global.v4.b32 [g16], ${4Y}; atom.global.<add|max>.noftz.v8.bf16 ={8y}, [g16], "
+            "${8y}; red.global.<add|min>.noftz.v8.bf16 [g16], ${8y}; ld.global.v4.b32 ={4Y}, "
+            "[g16];"),
+// cp.async: a size or a predicate, with and without a policy
+#define COPY(form, rest)                                                                           \
+    EXACTLY("gfill(0,512,i); fill(0,512,i); bar.sync 0; .reg .b64 p, pol; cvta.global.u64 p, g16;" \
+            " createpolicy.fractional.L2::evict_last.b64 pol, 1.0; .reg .pred q; setp.lt.u32 q, "  \
+            "tid, 20; and.b32 word, $i, <3|7>; cp.async." form " [s16], [p], " rest                \
+            "; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; dump(0,512);")
+    COPY("ca.shared::cta.global<|.L2::64B|.L2::128B|.L2::256B>", "<4|8|16>"),
+    COPY("cg.shared.global<|.L2::128B>", "16"),
+    COPY("ca.shared.global", "8, word"),
+    COPY("ca.shared.global", "<4|8|16>, <q|!q>"),
+    COPY("cg.shared.global", "16, q"),
+    COPY("<ca|cg>.shared.global.L2::cache_hint<|.L2::256B>", "16, pol"),
+    COPY("<ca|cg>.shared.global.L2::cache_hint<|.L2::64B>", "16, word, pol"),
+    COPY("<ca|cg>.shared.global.L2::cache_hint", "16, q, pol"),
+    COPY("ca.shared.global.L2::cache_hint", "<4|8>, q, pol"),
 };
 
 const struct table memory_table = TABLE(memory, 32, 4, 8, true, 0);

@@ -119,6 +119,44 @@ static const struct row tma_rows[] = {
     BULK("Y", "add.noftz.bf16"),
     BULK("X", "<min|max>.f16"),
     BULK("Y", "<min|max>.bf16"),
+// forms of the same: into shared::cta, without .tile, with a policy, after a prefetch
+#define TENSOR "cp.async.bulk.tensor.2d."
+#define COUNTS ".mbarrier::complete_tx::bytes"
+    MAPPED(plane_64, LOAD_BY(TENSOR "shared::<cta|cluster>.global<|.tile>" COUNTS, "5120", "i",
+                             "40, -5", "1024", "")),
+    MAPPED(plane_64, LOAD_BY(TENSOR "shared::<cta|cluster>.global<|.tile>" COUNTS ".L2::cache_hint",
+                             "5120", "i", "40, -5", "1024", ", pol")),
+    MAPPED(plane_64, LOAD_BY("cp.async.bulk.prefetch.tensor.2d.L2.global<|.tile> [map, {0, 8}]; @q "
+                             "cp.async.bulk.prefetch.tensor.2d.L2.global<|.tile>.L2::cache_hint "
+                             "[map, {40, -5}], pol; @q prefetch.tensormap [map]; @q " TENSOR
+                             "shared::cta.global" COUNTS,
+                             "5120", "i", "40, -5", "1024", "")),
+    MAPPED(plane_64,
+           SAVE_BY(TENSOR "global.shared::cta.bulk_group", "5120", "i", "16, 4", "1024", "")),
+    MAPPED(plane_64, SAVE_BY(TENSOR "global.shared::cta<|.tile>.bulk_group.L2::cache_hint", "5120",
+                             "i", "16, 4", "1024", ", pol")),
+#define REDUCES "cp.reduce.async.bulk.tensor.2d.global.shared::cta."
+    MAPPED(words_u32, SAVE_BY(REDUCES "<add|max>.bulk_group", "1024", "i", "16, 5", "256", "")),
+    MAPPED(words_u32, SAVE_BY(REDUCES "<add|xor><|.tile>.bulk_group.L2::cache_hint", "1024", "i",
+                              "16, 5", "256", ", pol")),
+    EXACTLY(START "gfill(0,512,i); " POLICY ARM(
+        "304") ".reg .b64 p; cvta.global.u64 p, g;"
+               " @q cp.async.bulk.prefetch.L2.global [p], 512; @q cp.async.bulk.prefetch.L2.global"
+               ".L2::cache_hint [p], 64, pol; @q cp.async.bulk.shared::cta.global" COUNTS
+               " [sm], [p+32], 304, " BAR ";" AWAIT "dump(0,256); bar.sync 0;"
+               " @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"),
+    EXACTLY(START "gfill(0,512,i); " POLICY ARM(
+        "304") ".reg .b64 p; cvta.global.u64 p, g;"
+               " @q cp.async.bulk.shared::<cta|cluster>.global" COUNTS ".L2::cache_hint"
+               " [sm], [p+32], 304, " BAR ", pol;" AWAIT "dump(0,256); bar.sync 0;"
+               " @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"),
+    EXACTLY(START POLICY
+            "gfill(0,512,i); fill(0,512,i); fence.proxy.async; bar.sync 0; .reg .b64 p;"
+            " cvta.global.u64 p, g; @q cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint"
+            " [p+48], [sm+16], 208, pol; @q cp.reduce.async.bulk.global.shared::cta.bulk_group"
+            ".L2::cache_hint.<add.u32|and.b32|max.s64> [p+272], [sm+224], 208, pol;"
+            " @q cp.async.bulk.commit_group; @q cp.async.bulk.wait_group.read 0;"
+            " @q cp.async.bulk.wait_group 0; fence.proxy.async; bar.sync 0; gdump(0,512);"),
 };
 
 const struct table tma_table = TABLE(tma, 32, 1, 1, true, 0);

@@ -129,6 +129,46 @@ static const struct row wgmma_rows[] = {
     // rows of A are the warp's that they give results to: nobody waits for the warp that is late
     EXACTLY(OPERANDS("K", K128, K128) OWN_ROWS SCALE_D("1")
                 WGMMA("m64n16k16.f32.bf16.bf16 +{8F}, da, db, p, 1, 1, 0, 0") END),
+    // .satfinite before the types, b1 of more columns, 8-bit floats of all signs with f16 sums
+    EXACTLY(OPERANDS("i", K128, K128) SCALE_D("1")
+                WGMMA("m64n16k32.satfinite.s32.u8.<s8|u8> +{8i}, da, db, p") END),
+    EXACTLY(OPERANDS("i", K128, K128) SCALE_D("<0|1>")
+                WGMMA("m64n16k32.s32.<s8|u8>.u8.satfinite +{8i}, ${4i}, db, p") END),
+    EXACTLY(OPERANDS("i", K_ALL, K_ALL) SCALE_D("1")
+                WGMMA("m64n128k256.s32.b1.b1.and.popc +{64i}, da, db, p") END),
+    EXACTLY(OPERANDS("g", K128, K128) SCALE_D("<0|1>")
+                WGMMA("m64n16k32.f16.<e4m3|e5m2>.<e4m3|e5m2> +{4k}, ${4g}, db, p, <1|-1>, 1") END),
+// half of A's elements; B is twice as deep
+#define SPARSE(metadata, class, a, b, shape, types, d, selectors, rest)                          \
+    EXACTLY(OPERANDS(class, a, b)                                                                \
+                metadata SCALE_D("1") "wgmma.fence.sync.aligned; "                               \
+                                      "wgmma.mma_async.sp.sync.aligned." shape "." types " +{" d \
+                                      "}, da, db, m, " selectors ", p" rest "; " END)
+#define B_ALL "<" K128 "|" K64 "|" K0 ">"
+    SPARSE(METADATA, "K", K_ALL, K128, "m64n16k32", "f32.bf16.bf16", "8F", "<0|1>", ", 1, 1, 0, 0"),
+    SPARSE(METADATA, "k", K128, B_ALL, "m64n16k32", "f32.f16.f16", "8F", "<0|1>", ", 1, 1, 0, 0"),
+    SPARSE(METADATA, "X", K128, K128, "m64n8k32", "f32.f16.f16", "4f", "<0|1>", ", 1, 1, 0, 0"),
+    SPARSE(METADATA, "k", MN_ALL, MN_ALL, "m64n64k32", "f16.f16.f16", "16k", "0", ", 1, 1, 1, 1"),
+    SPARSE(METADATA, "K", K128, K64, "m64n128k32", "f32.bf16.bf16", "64F", "1", ", -1, 1, 0, 0"),
+    SPARSE(METADATA_TF32, "F", K128, B_ALL, "m64n16k16", "f32.tf32.tf32", "8F", "<0|1>", ", 1, 1"),
+    SPARSE(METADATA, "g", K128, B_ALL, "m64n16k64", "f32.<e4m3|e5m2>.<e4m3|e5m2>", "8F", "0",
+           ", 1, 1"),
+    SPARSE(METADATA, "g", K128, K128, "m64n32k64", "f16.<e4m3|e5m2>.<e4m3|e5m2>", "8k", "0",
+           ", 1, 1"),
+    SPARSE(METADATA, "i", K128, B_ALL, "m64n16k64", "s32.<s8|u8>.<s8|u8><|.satfinite>", "8i", "0",
+           ""),
+#define SPARSE_REGISTERS(metadata, class, b, shape, types, d, a, selectors, rest)             \
+    EXACTLY(OPERANDS(class, K128, b)                                                          \
+                metadata SCALE_D("<0|1>") "wgmma.fence.sync.aligned; "                        \
+                                          "wgmma.mma_async.sp.sync.aligned." shape "." types  \
+                                          " +{" d "}, ${" a "}, db, m, " selectors ", p" rest \
+                                          "; " END)
+    SPARSE_REGISTERS(METADATA, "K", K128, "m64n16k32", "f32.bf16.bf16", "8F", "4K", "<0|1>",
+                     ", 1, 1, 0"),
+    SPARSE_REGISTERS(METADATA_TF32, "F", K128, "m64n16k16", "f32.tf32.tf32", "8F", "4F", "<0|1>",
+                     ", 1, 1"),
+    SPARSE_REGISTERS(METADATA, "g", K128, "m64n16k64", "f32.e4m3.e4m3", "8F", "4g", "0", ", 1, -1"),
+    SPARSE_REGISTERS(METADATA, "i", K128, "m64n16k64", "s32.s8.s8", "8i", "4i", "0", ""),
 };
 
 const struct table wgmma_table = TABLE(wgmma, 128, 1, 2, true, 0);

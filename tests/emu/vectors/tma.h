@@ -29,6 +29,21 @@
     " mov.u32 n, 0; WAIT_#: mbarrier.try_wait.parity.shared.b64 d, " BAR ", 0; @d bra DONE_#;" \
     " add.u32 n, n, 1; setp.lt.u32 d, n, 1000; @d bra WAIT_#; setp.ne.u32 d, 0, 0; DONE_#:"    \
     " selp.u32 =i, 1, 0, d; "
+// A load by another form: [insn] up to the tensor's coordinates, [rest] behind the barrier.
+#define POLICY ".reg .b64 pol; createpolicy.fractional.L2::evict_first.b64 pol, 1.0; "
+#define LOAD_BY(insn, tensor, class, at, bytes, rest)                                   \
+    START "gfill(0," tensor "," class "); " POLICY ARM(                                 \
+        bytes) "@q " insn " [sm], [map, {" at "}], " BAR rest ";" AWAIT "dump(0," bytes \
+               "); bar.sync 0; @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"
+#define SAVE_BY(insn, tensor, class, at, bytes, rest)                                              \
+    START POLICY                                                                                   \
+        "gfill(0," tensor                                                                          \
+        "," class "); fill(0," bytes                                                               \
+                  "," class "); fence.proxy.async; bar.sync 0; @q " insn " [map, {" at             \
+                            "}], [sm]" rest                                                        \
+                            "; @q cp.async.bulk.commit_group; @q cp.async.bulk.wait_group.read 0;" \
+                            " @q cp.async.bulk.wait_group 0; fence.proxy.async; bar.sync 0; "      \
+                            "gdump(0," tensor ");"
 #define LOAD(tensor, class, dim, at, bytes)                                                      \
     START "gfill(0," tensor                                                                      \
           "," class "); " ARM(bytes) "@q cp.async.bulk.tensor." dim                              \

@@ -12,9 +12,9 @@
 #include "tests/emu/vectors/compare.h"
 
 static const struct table *const tables[] = {
-    &int_table,     &bits_table,   &compare_table, &float_table,  &half_table,
-    &convert_table, &memory_table, &warp_table,    &matrix_table, &wgmma_table,
-    &tma_table,     &im2col_table, &cluster_table,
+    &int_table,     &bits_table, &compare_table, &float_table, &half_table,    &convert_table,
+    &memory_table,  &warp_table, &matrix_table,  &wgmma_table, &tma_table,     &im2col_table,
+    &cluster_table, &wmma_table, &video_table,   &sync_table,  &special_table, &replace_table,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 enum { GPU_SECONDS = 10, FAULTS_MOST = 20 };  // for one program; of one run

@@ -47,6 +47,14 @@ enum {
     SHARED_BYTES = 48 * 1024
 };
 
+// Metadata of a sparse matrix in the register m, in ascending order as PTX wants it: for 16 and 8
+// bits all six pairs, for tf32 both elements.
+#define METADATA                                                        \
+    ".reg .b32 m; and.b32 m, $i, 0x55555555; or.b32 m, m, 0x88888888; " \
+    "selp.b32 m, m, 0x4ee4e44e, $p; "
+#define METADATA_TF32 \
+    ".reg .b32 m; and.b32 m, $i, 0x22222222; mul.lo.u32 m, m, 5; or.b32 m, m, 0x44444444; "
+
 struct table {
     const char *name;
     unsigned threads, rounds, forms_per_program;
@@ -64,7 +72,7 @@ struct table {
 
 extern const struct table int_table, bits_table, compare_table, float_table, half_table,
     convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table, im2col_table,
-    cluster_table;
+    cluster_table, wmma_table, video_table, sync_table, special_table, replace_table;
 
 // ---- Forms (form.c)
 
