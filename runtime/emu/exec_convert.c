@@ -186,7 +186,8 @@ EMU_HANDLER(isspacep) {
                    : insn->space == SPACE_LOCAL ? !far && in == EMU_LOCAL_WINDOW
                    : insn->space == SPACE_PARAM ? !far && in == EMU_PARAM_WINDOW
                    : insn->space == SPACE_CONST ? far && is_constant(module, a)
-                                                : far ? !is_constant(module, a) : in == EMU_PARAM_WINDOW;
+                   : far                        ? !is_constant(module, a)
+                                                : in == EMU_PARAM_WINDOW;
         if (yes && insn->space == SPACE_SHARED && !(insn->flags & F_SHARED_CLUSTER))
             yes = (a & UINT32_MAX) >> EMU_RANK_SHIFT == warp->cta->rank;
         found |= (uint32_t)yes << lane;

@@ -129,8 +129,8 @@ static const struct row memory_rows[] = {
     EXACTLY("gfill(0,512,i); bar.sync 0; .reg .b64 p; cvta.global.u64 p, g16; and.b32 word, $i, 15;"
             " cp.async.cg.shared.global [s16], [p], 16, word; cp.async.wait_all; bar.sync 0; "
             "dump(0,512);"),
-// policies, levels and hints change nothing that a program sees; ld.global.nc is not here, as what
-// it reads must be read-only while the kernel runs (PTX ISA 9.7.9.8), and a form writes its part of g
+// policies, levels and hints change nothing that a program sees; ld.global.nc is not here: what it
+// reads must be read-only while the kernel runs (PTX ISA 9.7.9.9), and each form writes its memory
 #define POLICY                                                                \
     ".reg .b64 pol; createpolicy.fractional.L2::evict_<last|first>.b64 pol, " \
     "<0.5|1.0>; "

@@ -1,5 +1,6 @@
 // Tensor maps that a kernel changes: tensormap.replace of each field, tensormap.cp_fenceproxy, then
-// a load through the new map; PTX ISA 9.7.9.28 and 9.7.13.17. All exact.
+// a load through the new map; PTX ISA 9.7.9.28 and 9.7.13.17. All exact. One CTA:
+// the maps are over its memory.
 #include "tests/emu/vectors/tma.h"
 
 MAP(plane, UINT16, NONE, 0, 2, .dims = {64, 40}, .strides = {128}, .box = {16, 16},
@@ -62,4 +63,4 @@ static const struct row replace_rows[] = {
                    "2d", "8, 12", "768")),
 };
 
-const struct table replace_table = TABLE(replace, 32, 2, 1, true, 0);
+const struct table replace_table = TABLE(replace, 32, 1, 1, true, 0);
