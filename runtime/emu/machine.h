@@ -9,8 +9,8 @@
 
 // What nobody has written is NaN in every format, so that it shows.
 enum { EMU_SMEM_BLANK = 0xff };
-// What is used of the bytes before a CTA's shared memory, as recorded: that cooperative groups keep
-// 32 bytes there and 8 a warp fits it. The offsets _0 and _1, each asked for alone, are both 0.
+// Of the bytes before a CTA's shared memory an H200 calls 288 used, and the words of cooperative
+// groups, 32 bytes and 8 a warp, are as many. Each offset is 0 where a kernel asks for it alone.
 enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 0, EMU_SMEM_RESERVED_END = 32 + 32 * 8 };
 enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
 #define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)

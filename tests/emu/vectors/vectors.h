@@ -39,7 +39,7 @@ struct bound {
 struct row {
     const char *text;
     struct bound bound;
-    const struct tmg_tensor_map_args *map;  // over the block's part of global memory; or NULL
+    const struct tmg_tensor_map_args *map;  // over the first block's part of global memory; or NULL
 };
 
 enum {
