@@ -64,7 +64,7 @@ static void reduce_bytes(struct emu_async *op, uint8_t *to) {
         memcpy(&old, to + i, size);
         memcpy(&value, op->bytes + i, size);
         value = tmg_reduce_element((enum tmg_reduce)(op->aux >> 8 & 0xff), number,
-                                   number == TMG_F32 || number == TMG_F64, old, value);
+                                   number == TMG_F64, old, value);
         memcpy(to + i, &value, size);
     }
 }

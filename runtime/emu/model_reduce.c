@@ -89,13 +89,13 @@ static uint64_t reduce_half(enum tmg_reduce op, enum tmg_number type, uint64_t o
     return less == (op == TMG_REDUCE_MIN) ? value : old;
 }
 
-uint64_t tmg_reduce_element(enum tmg_reduce op, enum tmg_number type, bool ftz, uint64_t old,
+uint64_t tmg_reduce_element(enum tmg_reduce op, enum tmg_number type, bool far, uint64_t old,
                             uint64_t value) {
     old = narrow(type, old);
     value = narrow(type, value);
     bool adds = op == TMG_REDUCE_ADD;
     if (type == TMG_F16 || type == TMG_BF16) return reduce_half(op, type, old, value);
-    if (type == TMG_F32 && adds) return add_f32(old, value, ftz);
-    if (type == TMG_F64 && adds) return add_f64(old, value, ftz);
+    if (type == TMG_F32 && adds) return add_f32(old, value, far);
+    if (type == TMG_F64 && adds) return add_f64(old, value, far);
     return narrow(type, reduce_integer(op, type, old, value));
 }

@@ -21,9 +21,10 @@ enum tmg_reduce {
 // (PTX ISA 9.7.9.25.4.2, the table of .redOp and element types).
 const char *tmg_reduce_check(enum tmg_reduce op, enum tmg_number type);
 
-// What memory holding [old] holds after reducing [value] into it. Floats round to nearest even;
-// f32 additions flush subnormals to signed zero when [ftz], as bulk reductions do.
-uint64_t tmg_reduce_element(enum tmg_reduce op, enum tmg_number type, bool ftz, uint64_t old,
+// What memory holding [old] holds after reducing [value] into it. Floats round to nearest even.
+// [far]: f32 additions flush subnormals to signed zero, as atom does in global memory and bulk
+// reductions, against PTX ISA 9.7.9.25.4.2, were seen not to; f64 additions leave a NaN as it is.
+uint64_t tmg_reduce_element(enum tmg_reduce op, enum tmg_number type, bool far, uint64_t old,
                             uint64_t value);
 
 #endif

@@ -1,6 +1,6 @@
 // What cooperative groups are compiled to: the barrier of a grid in its workspace (%envreg), tiles
 // of several warps in the bytes before shared memory (%reserved_smem_offset_1). And the words that
-// nvcc seldom writes: registers of vectors, calls through a table.
+// nvcc seldom writes: registers of vectors, isspacep, a bulk reduction's subnormals.
 #include "tests/unit/emu_kernel.h"
 
 #include <stdlib.h>
@@ -106,6 +106,39 @@ static void keeps_the_reserved_bytes(void **state) {
     assert_int_equal(result.reports[0].class_, EMU_OUT_OF_BOUNDS);
 }
 
+// A .const variable's window is apart from .global, and ends with the variable.
+static void tells_windows_apart(void **state) {
+    (void)state;
+    run(".const .align 4 .b32 c[4] = {1, 2, 3, 4};\n.global .align 4 .b32 v[4] = {1, 2, 3, 4};\n"
+        "mov.u64 %rd2, c;\ncvta.const.u64 %rd2, %rd2;\nmov.u64 %rd3, v;\n"
+        "isspacep.const %p1, %rd2;\nselp.u32 %r2, 1, 0, %p1;\n"
+        "isspacep.global %p1, %rd2;\nselp.u32 %r3, 1, 0, %p1;\n"
+        "isspacep.const %p1, %rd3;\nselp.u32 %r4, 1, 0, %p1;\n"
+        "isspacep.global %p1, %rd3;\nselp.u32 %r5, 1, 0, %p1;\n"
+        "add.u64 %rd2, %rd2, 15;\nisspacep.const %p1, %rd2;\nselp.u32 %r6, 1, 0, %p1;\n"
+        "add.u64 %rd2, %rd2, 1;\nisspacep.const %p1, %rd2;\nselp.u32 %r7, 1, 0, %p1;\n"
+        "st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5};\nst.global.v2.u32 [%rd1+16], {%r6, %r7};",
+        1, 1, false, 0);
+    is_clean();
+    static const uint32_t want[] = {1, 0, 0, 1, 1, 0};
+    assert_memory_equal(words, want, sizeof want);
+}
+
+// As an H200 adds: 0x007fffff + 0x00800001 is exact, 2 + 0 stays.
+static void keeps_subnormals_of_bulk_reductions(void **state) {
+    (void)state;
+    run(".shared .align 16 .b32 s[4];\nmov.u32 %r2, s;\nmov.b32 %r3, 0x007fffff;\n"
+        "mov.b32 %r4, 2;\nmov.b32 %r5, 0x00800001;\nmov.b32 %r6, 0;\n"
+        "st.shared.v4.b32 [%r2], {%r3, %r4, %r5, %r6};\n"
+        "st.global.v4.b32 [%rd1], {%r5, %r6, %r3, %r4};\nfence.proxy.async;\n"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r2], 16;\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
+        1, 1, false, 0);
+    is_clean();
+    static const uint32_t want[] = {0x01000000, 2, 0x01000000, 2};
+    assert_memory_equal(words, want, sizeof want);
+}
+
 // .reg .v4: by element, by colour, as a whole; a range of vectors; 64-bit elements.
 static void reads_vector_registers(void **state) {
     (void)state;
@@ -153,6 +186,8 @@ int main(void) {
         cmocka_unit_test(says_that_a_grid_is_not_cooperative),
         cmocka_unit_test(syncs_tiles),
         cmocka_unit_test(keeps_the_reserved_bytes),
+        cmocka_unit_test(tells_windows_apart),
+        cmocka_unit_test(keeps_subnormals_of_bulk_reductions),
         cmocka_unit_test(reads_vector_registers),
         cmocka_unit_test(names_the_line_of_a_wrong_vector),
     };
