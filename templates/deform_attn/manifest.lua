@@ -1,6 +1,7 @@
 -- manifest.lua: what the runtime must know of a deform_attn kernel: tensors, parameters, grid, barriers.
 -- The rows of value are fixed by the levels, so a launch with another number of them is refused.
 
+local levels = require "levels"
 local rows = require "rows"
 
 local function dims(s, p)
@@ -45,19 +46,11 @@ local function grid(s, p)
     return json.object(fields)
 end
 
-local function levels(s)
-    local list = {}
-    for i, size in ipairs(s.problem.levels) do
-        list[i] = json.array(size)
-    end
-    return json.array(list)
-end
-
 return function(s, p)
     local workspace = s.schedule == "dynamic" and json.object { { "rule", "bytes" }, { "bytes", 4 }, { "zeroed", true } }
         or json.object { { "rule", "none" } }
     local reference = { { "name", "deform_attn" }, { "heads", s.problem.heads }, { "channels", s.problem.channels },
-        { "points", s.problem.points }, { "padded", s.problem.padded }, { "levels", levels(s) },
+        { "points", s.problem.points }, { "padded", s.problem.padded }, { "levels", levels.row(s) },
         { "packed", s.math == "packed" } }
     reference[#reference + 1] = p.paired and { "paired", true } or nil
     return json.object {

@@ -2,6 +2,7 @@
 -- Pure functions of the resolved spec; the manifest, explain and the templates read the same values.
 
 local cuda = require "cuda"
+local levels = require "levels"
 local smem = require "smem"
 local text = require "text"
 
@@ -57,16 +58,11 @@ end
 
 -- the levels, each with its place among the rows of a batch, and what locate() needs of it
 function plan.levels(s)
-    local border = s.problem.padded and 1 or 0
-    local list, first = {}, 0
-    for i, size in ipairs(s.problem.levels) do
-        local height, width = size[1], size[2]
-        local pitch, rows = width + 2 * border, height + 2 * border
-        list[i] = { height = height, width = width, pitch = pitch, rows = rows, first = first,
-            last = s.problem.padded and height * pitch + width or 0 }
-        first = first + pitch * rows
+    local list, pixels = levels.layout(s)
+    for _, level in ipairs(list) do
+        level.last = s.problem.padded and level.height * level.pitch + level.width or 0
     end
-    return list, first
+    return list, pixels
 end
 
 -- default of `resident_levels`: the last levels that fit in 96 KiB, which leave L1 more than half of its memory

@@ -1,6 +1,9 @@
 -- manifest.lua: what the runtime must know of a deform_pair kernel: tensors, parameters, grid.
 -- The pixels of a batch are fixed by the levels, so a launch with another number of them is refused.
 
+local levels = require "levels"
+local rows = require "rows"
+
 local function dims(s, p)
     local b = { { "name", "b" } }
     b[2] = s.problem.b ~= "dynamic" and { "value", s.problem.b } or nil
@@ -18,14 +21,6 @@ local function pointer(name)
     return json.object { { "kind", "pointer" }, { "tensor", name } }
 end
 
-local function levels(s)
-    local list = {}
-    for i, size in ipairs(s.problem.levels) do
-        list[i] = json.array(size)
-    end
-    return json.array(list)
-end
-
 return function(s, p)
     return json.object {
         { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "deform_pair" }, { "entry", s.name }, { "arch", s.arch },
@@ -39,8 +34,8 @@ return function(s, p)
             json.object { { "dim", "s" }, { "times", p.record_vectors }, { "by", p.tile } } } } } },
         { "params", json.array { pointer("value"), pointer("pairs") } },
         { "workspace", json.object { { "rule", "none" } } }, { "barriers", json.array {} },
-        { "roles", json.array { json.object { { "name", "all" }, { "first_warp", 0 }, { "warps", p.warps } } } },
+        { "roles", rows.roles(p.roles) },
         { "reference", json.object { { "name", "deform_pair" }, { "heads", s.problem.heads },
-            { "channels", s.problem.channels }, { "padded", s.problem.padded }, { "levels", levels(s) } } },
+            { "channels", s.problem.channels }, { "padded", s.problem.padded }, { "levels", levels.row(s) } } },
     }
 end

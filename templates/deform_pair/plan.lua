@@ -2,6 +2,7 @@
 -- Pure functions of the resolved spec; the manifest, explain and the template read the same values.
 
 local cuda = require "cuda"
+local levels = require "levels"
 
 local plan = {}
 
@@ -9,22 +10,19 @@ local element_bytes = { bf16 = 2, fp16 = 2, fp32 = 4 }
 local cuda_types = { bf16 = "bf16", fp16 = "fp16", fp32 = "float" }
 
 -- of each level the pixel that ends it and the CUDA text that says whether a pixel of it ends a row; pixels of a batch
-local function levels(s)
-    local border = s.problem.padded and 1 or 0
-    local list, first = {}, 0
-    for i, size in ipairs(s.problem.levels) do
-        local pitch, rows = size[2] + 2 * border, size[1] + 2 * border
-        local place = first > 0 and ("(pixel - %d)"):format(first) or "pixel"
-        list[i] = { stop = first + pitch * rows,
-            ends_row = pitch == 1 and "true" or ("%s %% %d == %d"):format(place, pitch, pitch - 1) }
-        first = first + pitch * rows
+local function row_ends(s)
+    local list, pixels = levels.layout(s)
+    for _, level in ipairs(list) do
+        local place = level.first > 0 and ("(pixel - %d)"):format(level.first) or "pixel"
+        level.stop = level.first + level.pitch * level.rows
+        level.ends_row = level.pitch == 1 and "true" or ("%s %% %d == %d"):format(place, level.pitch, level.pitch - 1)
     end
-    return list, first
+    return list, pixels
 end
 
 function plan.plan(s)
     local p = { warps = s.threads // 32, bytes = element_bytes[s.problem.dtype] }
-    p.levels, p.pixels = levels(s)
+    p.levels, p.pixels = row_ends(s)
     p.vectors = s.problem.channels * p.bytes // 16                        -- of a head
     p.record_vectors = 2 * s.problem.heads * p.vectors
     p.record_bytes = 16 * p.record_vectors
