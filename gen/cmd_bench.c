@@ -53,15 +53,6 @@ struct arguments {
     bool overhead;
 };
 
-static double number(struct argp_state *state, const char *text, double least, double most) {
-    char *end;
-    const double value = strtod(text, &end);
-    if (end == text || *end || !(value >= least && value <= most)) {
-        argp_error(state, "%s is not a number in %g..%g", text, least, most);
-    }
-    return value;
-}
-
 static void add_peer(struct arguments *a, char *peer) {
     if (!strcmp(peer, "cublaslt")) {
         a->plan.cublaslt = true;
@@ -73,21 +64,16 @@ static void add_peer(struct arguments *a, char *peer) {
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct arguments *a = state->input;
-    char error[300];
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_DEVICE: a->plan.device = argument; return 0;
-    case KEY_SHAPES:
-        if (shapes_read(&a->shapes, argument, error, sizeof error)) argp_error(state, "%s", error);
-        return 0;
-    case KEY_SHAPE:
-        if (shapes_parse(&a->shapes, argument, error, sizeof error)) argp_error(state, "%s", error);
-        return 0;
+    case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_VS: add_peer(a, argument); return 0;
-    case KEY_ROUNDS: a->plan.rounds = (int)number(state, argument, 1, 100000); return 0;
-    case KEY_SECONDS: a->plan.seconds = number(state, argument, 0.01, 3600); return 0;
-    case KEY_ROOF: a->plan.roof_tflops = number(state, argument, 0.001, 1e6); return 0;
-    case KEY_TIMEOUT: a->plan.timeout = (int)number(state, argument, 1, 86400); return 0;
+    case KEY_ROUNDS: a->plan.rounds = (int)argument_number(state, argument, 1, 100000); return 0;
+    case KEY_SECONDS: a->plan.seconds = argument_number(state, argument, 0.01, 3600); return 0;
+    case KEY_ROOF: a->plan.roof_tflops = argument_number(state, argument, 0.001, 1e6); return 0;
+    case KEY_TIMEOUT: a->plan.timeout = (int)argument_number(state, argument, 1, 86400); return 0;
     case KEY_OVERHEAD: a->overhead = true; return 0;
     case KEY_JSON: a->plan.json = true; return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -50,25 +50,14 @@ struct arguments {
     char *ledger;  // as given, then the file itself
 };
 
-static double number(struct argp_state *state, const char *text, double least, double most) {
-    char *end;
-    const double value = strtod(text, &end);
-    if (end == text || *end || !(value >= least && value <= most)) {
-        argp_error(state, "%s is not a number in %g..%g", text, least, most);
-    }
-    return value;
-}
-
 static void read_shapes(struct argp_state *state, struct arguments *a, const char *path) {
-    char error[300];
     if (a->shapes_path) argp_error(state, "--shapes can be given once");
     a->shapes_path = path;
-    if (shapes_read(&a->shapes, path, error, sizeof error)) argp_error(state, "%s", error);
+    argument_shapes(state, path, &a->shapes);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct arguments *a = state->input;
-    char error[300];
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
     case ARGP_KEY_ARG:
@@ -81,16 +70,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         a->plan.device = argument;
         return 0;
     case KEY_SHAPES: read_shapes(state, a, argument); return 0;
-    case KEY_SHAPE:
-        if (shapes_parse(&a->shapes, argument, error, sizeof error)) argp_error(state, "%s", error);
-        return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_SECONDS:
-        a->plan.seconds = number(state, argument, 0.01, 3600);
+        a->plan.seconds = argument_number(state, argument, 0.01, 3600);
         a->seconds_given = true;
         return 0;
-    case KEY_TIMEOUT: a->plan.timeout = (int)number(state, argument, 1, 86400); return 0;
-    case KEY_FROM: a->from = (int)number(state, argument, 0, 1e6); return 0;
-    case KEY_TO: a->to = (int)number(state, argument, 0, 1e6); return 0;
+    case KEY_TIMEOUT: a->plan.timeout = (int)argument_number(state, argument, 1, 86400); return 0;
+    case KEY_FROM: a->from = (int)argument_number(state, argument, 0, 1e6); return 0;
+    case KEY_TO: a->to = (int)argument_number(state, argument, 0, 1e6); return 0;
     case KEY_LEDGER: a->ledger = argument; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

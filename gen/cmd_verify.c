@@ -65,16 +65,11 @@ static long long number(struct argp_state *state, const char *text, long long le
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct arguments *a = state->input;
-    char error[300];
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_DEVICE: a->plan.device = argument; return 0;
-    case KEY_SHAPES:
-        if (shapes_read(&a->shapes, argument, error, sizeof error)) argp_error(state, "%s", error);
-        return 0;
-    case KEY_SHAPE:
-        if (shapes_parse(&a->shapes, argument, error, sizeof error)) argp_error(state, "%s", error);
-        return 0;
+    case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_SEED:
         a->plan.seed = (uint64_t)number(state, argument, 0, INT64_MAX);
         a->seed_given = true;

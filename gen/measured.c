@@ -1,6 +1,8 @@
-// Generated outputs as verify and bench take them.
+// Arguments and generated outputs, as verify, bench and ladder take them.
 // A separate file, so that measure/ needs no header of the generator.
 #include "gen/measured.h"
+
+#include <stdlib.h>
 
 #include "gen/memory.h"
 
@@ -17,4 +19,23 @@ struct kernel_text *kernels_of(const struct gen_result *results, size_t count, s
         }
     }
     return texts;
+}
+
+double argument_number(struct argp_state *state, const char *text, double least, double most) {
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value >= least && value <= most)) {
+        argp_error(state, "%s is not a number in %g..%g", text, least, most);
+    }
+    return value;
+}
+
+void argument_shape(struct argp_state *state, const char *text, struct shape_list *shapes) {
+    char error[300];
+    if (shapes_parse(shapes, text, error, sizeof error)) argp_error(state, "%s", error);
+}
+
+void argument_shapes(struct argp_state *state, const char *path, struct shape_list *shapes) {
+    char error[300];
+    if (shapes_read(shapes, path, error, sizeof error)) argp_error(state, "%s", error);
 }

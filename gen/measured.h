@@ -1,7 +1,18 @@
-// What the commands that run kernels share: the way from generated outputs to measure/.
+// What the commands that run kernels share: arguments, and the way from generated outputs to
+// measure/.
 #pragma once
+#include <argp.h>
+
 #include "gen/generate.h"
 #include "measure/kernels.h"
+#include "measure/shapes.h"
+
+// The number that [text] is; a usage error where it is none, or not in [least]..[most].
+double argument_number(struct argp_state *, const char *text, double least, double most);
+
+// Adds the shape of --shape, or the file of --shapes; a usage error where that cannot be read.
+void argument_shape(struct argp_state *, const char *text, struct shape_list *shapes);
+void argument_shapes(struct argp_state *, const char *path, struct shape_list *shapes);
 
 // The kernels of [count] results, in order; their texts stay the results'. Free the array.
 struct kernel_text *kernels_of(const struct gen_result *results, size_t count, size_t *kernels);
