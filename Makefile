@@ -14,18 +14,18 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DTMAGEN_VERSION='"$(VERSION)"'
 COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-lib_src  := $(wildcard runtime/*.c runtime/emu/*.c)
-tool_src := $(wildcard gen/*.c measure/*.c runtime/reference/*.c)
-unit_src := $(wildcard tests/unit/*.c)
+lib_src  := $(wildcard runtime/*.c runtime/emu/*.c runtime/emu/*/*.c)
+tool_src := $(wildcard gen/*.c gen/cli/*.c measure/*.c runtime/reference/*.c)
+unit_src := $(wildcard tests/unit/*/*.c)
 user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
-fake_src := $(wildcard tests/fake/*.c)
+fake_src := $(wildcard tests/fixtures/fake/*.c)
 vector_src := $(wildcard tests/emu/vectors/*.c)
 embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
 
 lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
 tool_obj := $(tool_src:%.c=$(BUILD)/%.o) $(BUILD)/embed.o
-internal := $(filter-out $(BUILD)/gen/main.o,$(lib_obj) $(tool_obj))
+internal := $(filter-out $(BUILD)/gen/cli/main.o,$(lib_obj) $(tool_obj))
 unit_bin := $(unit_src:%.c=$(BUILD)/%)
 user_bin := $(user_src:%.c=$(BUILD)/%)
 fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
@@ -155,7 +155,7 @@ $(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
 	$(CC) -c -o $@ $<
 
 # Stand-ins for the driver and NVRTC, loaded by the tests as the real ones would be.
-$(BUILD)/tests/fake/%.so: $(BUILD)/tests/fake/%.o
+$(BUILD)/tests/fixtures/fake/%.so: $(BUILD)/tests/fixtures/fake/%.o
 	$(CC) $(CFLAGS) -shared -o $@ $<
 
 # Unit tests see everything; tests/*.c and scripts/*.c are applications and see libtmagen alone.

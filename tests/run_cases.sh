@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Runs case folders: tests/NAME/spec.yaml and what tmagen must make of it, as files beside it.
+# Runs case folders: tests/cases/SUBJECT/NAME/spec.yaml and what tmagen must make of it, as files beside it.
 # Expectations are whole files and not patterns, so that a change of any line of output shows.
 #
 # usage: TMAGEN=build/tmagen tests/run_cases.sh FOLDER...
 #   UPDATE=1 rewrites those expectations that exist.
-#   spec.yaml       the input; tmagen runs in the folder, so that messages read spec.yaml:1:1: ...
+#   spec.yaml       the input; tmagen runs in a copy of the folder, so that messages read
+#                   spec.yaml:1:1: ...
 #   command         one shell line of arguments instead of 'gen -o $OUT spec.yaml'; $OUT is empty
-#   templates/      is $TMAGEN_TEMPLATES where it exists
+#   templates/      is $TMAGEN_TEMPLATES where it exists; a file `families` beside the cases of a
+#                   subject names the folder that stands there for those that have none
 #   expected.cu     all generated sources, one after the other;  expected.json  all manifests
 #   expected.out    standard output
 #   expected.err    standard error; then the exit code must be 1, and $OUT still empty
@@ -30,16 +32,30 @@ fault() {
     bad=1
 }
 
+# A copy of $folder at $work/case, among links to the other cases of its subject.
+copy_case() {
+    local subject
+    subject=$(realpath "$(dirname "$folder")")
+    mkdir "$work/subject"
+    ln -s "$subject"/* "$work/subject"
+    rm "$work/subject/${folder##*/}"
+    cp -r "$folder" "$work/subject/${folder##*/}"
+    ln -s "subject/${folder##*/}" "$work/case"
+    [ -d "$folder/templates" ] || [ ! -e "$subject/families" ] ||
+        ln -s "$(realpath "$(cat "$subject/families")")" "$work/case/templates"
+}
+
 run_case() {
     local folder=${1%/} work status=0 wanted=0 bad=0
     work=$(mktemp -d)
+    copy_case
     export OUT=$work/out
     mkdir "$OUT"
     # shellcheck disable=SC2016
     local command='gen -o $OUT spec.yaml'
     [ ! -e "$folder/command" ] || command=$(cat "$folder/command")
-    [ ! -d "$folder/templates" ] || export TMAGEN_TEMPLATES=templates
-    (cd "$folder" && bash -c "'$TMAGEN' $command") >"$work/stdout" 2>"$work/stderr" || status=$?
+    [ ! -d "$work/case/templates" ] || export TMAGEN_TEMPLATES=templates
+    (cd -P "$work/case" && bash -c "'$TMAGEN' $command") >"$work/stdout" 2>"$work/stderr" || status=$?
     all_of "$OUT" '*.cu' >"$work/cu"
     all_of "$OUT" '*.json' >"$work/json"
 

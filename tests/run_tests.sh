@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test there is, two at a time: unit binaries (cmocka), case folders, tests/*.sh.
+# Runs every test there is, two at a time: unit binaries (cmocka), case folders, tests/cli/*.sh.
 # A test's cache and temporary files are its own, so that no order matters and nothing of the user's
 # is touched.
 #
@@ -68,7 +68,7 @@ script() {
 
 run_one() {
     local test=$1 name counts
-    name=$(sed 's|.*tests/||; s|/*$||; s|/|.|g' <<<"$test")
+    name=$(sed 's|.*tests/||; s|^cases/||; s|/*$||; s|/|.|g' <<<"$test")
     export TMPDIR=$BUILD/tmp/$name
     export TMAGEN_CACHE=$TMPDIR/cache
     mkdir -p "$TMPDIR"
@@ -89,8 +89,8 @@ mkdir -p "$LOGS"
 # shellcheck disable=SC2016
 {
     printf '%s\n' "$@"
-    find tests -mindepth 2 -maxdepth 2 -name spec.yaml -printf '%h/\n' | sort
-    find tests -maxdepth 1 -name '*.sh' ! -name 'run_*' | sort
+    find tests/cases -mindepth 3 -maxdepth 3 -name spec.yaml -printf '%h/\n' | sort
+    find tests/cli -maxdepth 1 -name '*.sh' | sort
 } | grep . | grep -e "${ONLY:-.}" |
     xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
 

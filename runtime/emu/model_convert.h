@@ -104,7 +104,7 @@ static inline uint32_t tmg_f32_bits(float value) {
 #define TMG_BF16_NAN 0x7fffu
 
 // The hot conversions, branch-free enough to vectorise over a warp's lanes. They agree with
-// tmg_cvt_scalar on every input (tests/unit/test_emu_model_convert.c walks all of them).
+// tmg_cvt_scalar on every input (tests/unit/emu/test_emu_model_convert.c walks all of them).
 static inline float tmg_bf16_to_f32(uint16_t bits) {
     return tmg_f32_from_bits((uint32_t)bits << 16);
 }

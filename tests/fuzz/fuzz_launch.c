@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "gen/diag.h"
-#include "gen/emulate.h"
+#include "gen/cli/emulate.h"
 #include "gen/memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

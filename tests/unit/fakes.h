@@ -1,4 +1,4 @@
-// Points the library at the stand-ins of tests/fake, which are built beside the tests.
+// Points the library at the stand-ins of tests/fixtures/fake, which are built beside the tests.
 #pragma once
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static inline void use_fake(const char *variable, const char *file) {
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
     if (length <= 0) abort();
     path[length] = 0;
-    strcpy(strrchr(path, '/'), "/../fake/");
+    strcpy(strrchr(path, '/'), "/../../fixtures/fake/");
     strcat(path, file);
     setenv(variable, path, 1);
 }

@@ -1,0 +1,135 @@
+// tmagen SPEC...: generate, compile through the cache, and say what came out.
+// The sources are written first, so that they are there to be read where compiling fails.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/cli/command.h"
+#include "gen/diag.h"
+#include "gen/memory.h"
+#include "gen/occupancy.h"
+#include "gen/output.h"
+#include "runtime/tmagen.h"
+
+// The line of NAME.cu that a line of the compiler's log speaks of: "NAME.cu(12): error"; 0: none.
+static int log_line(const struct gen_output *out, const char *text, size_t len) {
+    char *wanted = mem_format("%s.cu(", out->name);
+    const char *found = memmem(text, len, wanted, strlen(wanted));
+    int line = found ? atoi(found + strlen(wanted)) : 0;
+    free(wanted);
+    return line;
+}
+
+// Prints the compiler's log, and below each line that names one of the source where that is from.
+static void print_log(const struct gen_output *out, const char *log) {
+    while (*log) {
+        size_t len = strcspn(log, "\n");
+        fprintf(stderr, "%.*s\n", (int)len, log);
+        int line = log_line(out, log, len);
+        const tmagen_source_line *origin =
+            line >= 1 && (size_t)line <= out->line_count ? &out->lines[line - 1] : NULL;
+        if (origin && origin->file)
+            fprintf(stderr, "  generated from %s:%d\n", origin->file, origin->line);
+        log += len + (log[len] == '\n');
+    }
+}
+
+// Says which budgets of the spec the compiled kernel exceeds. Returns 1 where there is one.
+static int check_budgets(const struct gen_output *out, const tmagen_resources *used) {
+    int spills = used->spill_store_bytes > used->spill_load_bytes ? used->spill_store_bytes
+                                                                  : used->spill_load_bytes;
+    int failed = 0;
+    if (out->budget_registers && used->registers > out->budget_registers) {
+        diag_say("%s: uses %d registers a thread; budget.registers is %d", out->name,
+                 used->registers, out->budget_registers);
+        failed = 1;
+    }
+    if (out->budget_spill_bytes >= 0 && spills > out->budget_spill_bytes) {
+        diag_say("%s: spills %d bytes a thread; budget.spill_bytes is %d", out->name, spills,
+                 out->budget_spill_bytes);
+        failed = 1;
+    }
+    return failed;
+}
+
+static void print_number(const char *title, int number, const char *unit) {
+    if (number < 0)
+        printf("  %-14s not said by the compiler\n", title);
+    else
+        printf("  %-14s %d %s\n", title, number, unit);
+}
+
+static void print_occupancy(const struct gen_output *out, const tmagen_resources *used) {
+    int shared = out->shared_memory + (used->shared_bytes > 0 ? used->shared_bytes : 0);
+    struct occupancy o = occupancy_of(out->arch, out->block_threads, used->registers, shared);
+    if (o.blocks < 0) return;
+    printf("  %-14s %d x %d threads an SM, limited by %s\n", "occupancy", o.blocks,
+           out->block_threads, o.limit);
+}
+
+static void print_summary(const struct gen_output *out, const char *folder,
+                          const tmagen_code *code) {
+    const tmagen_resources *used = &code->resources;
+    printf("%s\n  %-14s %s/%s.cu, %zu lines\n", out->name, "source", folder, out->name,
+           out->line_count);
+    printf("  %-14s %s\n", "key", code->key);
+    if (code->hit)
+        printf("  %-14s hit in %.1f ms\n", "cache", code->elapsed_ms);
+    else
+        printf("  %-14s miss; compiled in %.0f ms by %s\n", "cache", code->compile_ms,
+               code->compiler);
+    print_number("registers", used->registers, "a thread");
+    print_number("spills", used->spill_store_bytes, "bytes a thread");
+    printf("  %-14s %d bytes dynamic, %d static\n", "shared memory", out->shared_memory,
+           used->shared_bytes > 0 ? used->shared_bytes : 0);
+    print_occupancy(out, used);
+    fflush(stdout);
+}
+
+static int report_failure(const struct gen_output *out, const char *folder, int error) {
+    fputs("tmagen: error: ", stderr);
+    print_log(out, tmagen_error_last());
+    fprintf(stderr, "tmagen: note: the source is in %s/%s.cu\n", folder, out->name);
+    return error == TMAGEN_ERROR_COMPILE ? EXIT_USER : EXIT_ENVIRONMENT;
+}
+
+// Compiles one kernel and prints its summary. Returns an exit code.
+static int compile(const struct gen_output *out, const char *folder) {
+    char *file = mem_format("%s.cu", out->name);
+    const tmagen_compile_options options = {.arch = out->arch, .name = file};
+    tmagen_code code;
+    int error = tmagen_compile(out->source, out->source_len, &options, &code);
+    free(file);
+    if (error) return report_failure(out, folder, error);
+    if (*tmagen_warning_last()) fprintf(stderr, "tmagen: warning: %s\n", tmagen_warning_last());
+    print_log(out, code.log);
+    print_summary(out, folder, &code);
+    int failed = check_budgets(out, &code.resources);
+    tmagen_code_free(&code);
+    return failed ? EXIT_USER : EXIT_FINE;
+}
+
+static int compile_all(const struct gen_result *results, size_t count, const char *folder) {
+    int worst = EXIT_FINE;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < results[i].output_count; j++) {
+            int code = compile(&results[i].outputs[j], folder);
+            if (code > worst) worst = code;
+        }
+    }
+    return worst;
+}
+
+int cmd_build(int argc, char **argv) {
+    struct spec_arguments a;
+    spec_arguments_parse(&a, argc, argv, "SPEC...",
+                         "Generates each SPEC, compiles it through the cache, and says what came "
+                         "out. 'tmagen --help' lists the other commands.");
+    struct gen_result *results = output_generate(a.specs, a.spec_count, &a.options);
+    int code = EXIT_USER;
+    if (results && !output_write(results, a.spec_count, a.options.out_dir))
+        code = compile_all(results, a.spec_count, a.options.out_dir);
+    output_free(results, a.spec_count);
+    spec_arguments_free(&a);
+    return code;
+}

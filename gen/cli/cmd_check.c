@@ -1,0 +1,115 @@
+// tmagen check SPEC...: runs all that gen runs and writes nothing; --out: is out/ what gen would
+// write? In continuous integration, so that committed sources cannot fall behind templates.
+#include <argp.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/cli/command.h"
+#include "gen/diag.h"
+#include "gen/file.h"
+#include "gen/memory.h"
+#include "gen/output.h"
+
+enum { FILE_MAX = 64 << 20, KEY_OUT = 0x2000 };
+
+struct check_arguments {
+    struct spec_arguments specs;
+    bool out;
+};
+
+static const struct argp_option options[] = {
+    {"out", KEY_OUT, NULL, 0, "fail also where out/ is stale: drifted, orphaned or missing files",
+     0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct check_arguments *a = state->input;
+    (void)argument;
+    if (key == ARGP_KEY_INIT) state->child_inputs[0] = &a->specs;
+    if (key == KEY_OUT) a->out = true;
+    return key == ARGP_KEY_INIT || key == KEY_OUT ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+static const char DOC[] = "Runs all legality checks of each SPEC, and writes nothing.";
+
+// Says where FOLDER/NAME.SUFFIX is not [text]. Returns 1 then.
+static int check_file(const struct gen_output *out, const char *folder, const char *suffix,
+                      const char *text, size_t len) {
+    const char *why;
+    char *path = output_path(out, folder, suffix);
+    struct file_bytes file = file_read(path, FILE_MAX, &why);
+    bool fresh = file.data && file.len == len && !memcmp(file.data, text, len);
+    if (!file.data)
+        diag_say("%s: is missing: %s", path, why);
+    else if (!fresh)
+        diag_say("%s: is stale; 'tmagen gen' writes it anew, 'tmagen diff' shows how", path);
+    free(file.data);
+    free(path);
+    return !fresh;
+}
+
+static bool makes(const struct gen_result *results, size_t count, const char *stem, size_t len) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < results[i].output_count; j++)
+            if (strlen(results[i].outputs[j].name) == len &&
+                !memcmp(results[i].outputs[j].name, stem, len))
+                return true;
+    return false;
+}
+
+static int is_generated(const struct dirent *entry) {
+    const char *dot = strrchr(entry->d_name, '.');
+    return dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".json"));
+}
+
+// Says which files in [folder] no spec makes. Returns 1 where there is one.
+static int check_orphans(const struct gen_result *results, size_t count, const char *folder) {
+    struct dirent **entries = NULL;
+    int found = scandir(folder, &entries, is_generated, alphasort), orphaned = 0;
+    for (int i = 0; i < found; i++) {
+        const char *name = entries[i]->d_name;
+        if (!makes(results, count, name, (size_t)(strrchr(name, '.') - name))) {
+            diag_say("%s/%s: is an orphan: no spec makes it", folder, name);
+            orphaned = 1;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return orphaned;
+}
+
+static int check_out(const struct gen_result *results, size_t count, const char *folder) {
+    int stale = check_orphans(results, count, folder);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < results[i].output_count; j++) {
+            const struct gen_output *out = &results[i].outputs[j];
+            stale |= check_file(out, folder, "cu", out->source, out->source_len);
+            stale |= check_file(out, folder, "json", out->manifest, strlen(out->manifest));
+        }
+    }
+    return stale;
+}
+
+int cmd_check(int argc, char **argv) {
+    struct check_arguments a = {0};
+    const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
+    const struct argp argp = {.options = options,
+                              .parser = parse,
+                              .args_doc = "SPEC...",
+                              .doc = DOC,
+                              .children = children};
+    spec_arguments_init(&a.specs);
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    size_t count = a.specs.spec_count, kernels = 0;
+    struct gen_result *results = output_generate(a.specs.specs, count, &a.specs.options);
+    int failed = !results || output_check_names(results, count);
+    if (!failed && a.out) failed = check_out(results, count, a.specs.options.out_dir);
+    for (size_t i = 0; results && i < count; i++) kernels += results[i].output_count;
+    if (!failed) printf("specs: %zu, kernels: %zu; all is well\n", count, kernels);
+    output_free(results, count);
+    spec_arguments_free(&a.specs);
+    return failed ? EXIT_USER : EXIT_FINE;
+}

@@ -1,0 +1,308 @@
+// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong.
+// The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gen/cli/command.h"
+#include "gen/diag.h"
+#include "gen/cli/emulate.h"
+#include "gen/file.h"
+#include "runtime/emu/emu.h"
+
+enum { PTX_BYTES_MAX = 256 << 20, KEY_SET = 0x3000 };
+
+struct arguments {
+    const char *path, *out_dir;
+    char **sets;
+    size_t set_count;
+};
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0, "where .npy files go (default: beside LAUNCH.yaml)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "replace a value, as in --set seed=7", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'o': a->out_dir = argument; return 0;
+    case KEY_SET:
+        a->sets = mem_resize(a->sets, (a->set_count + 1) * sizeof *a->sets);
+        a->sets[a->set_count++] = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->path) argp_error(state, "one launch file at a time");
+        a->path = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "LAUNCH.yaml",
+    .doc =
+        "Runs a PTX kernel on the emulator: grid, block, buffers, tensor maps and scalars are as "
+        "LAUNCH.yaml says (see the README). Prints what the checker finds: races, missing "
+        "fences, reads of what was never written, accesses out of bounds, hangs. Exit code 1 "
+        "where it finds anything.",
+};
+
+// ---- The kernel
+
+// Puts the parser's "name:12:3: error: message" into the diag's form.
+static void report_ptx(struct diag *diag, const struct emulate_file *file, const char *text) {
+    struct diag_place place = {.file = file->ptx};
+    const size_t len = strlen(file->ptx);
+    int used = 0;
+    if (!strncmp(text, file->ptx, len) &&
+        sscanf(text + len, ":%d:%d: error: %n", &place.line, &place.column, &used) == 2 && used)
+        text += len + (size_t)used;
+    else
+        place = file->ptx_place;
+    diag_error(diag, place, NULL, "%s", text);
+}
+
+// Parses the PTX file, whose bytes are *ptx until the diag has been printed. NULL after an error.
+static struct emu_module *load(struct diag *diag, const struct emulate_file *file,
+                               struct file_bytes *ptx) {
+    const char *why;
+    struct emu_module *module = NULL;
+    struct emu_error error;
+    *ptx = file_read(file->ptx, PTX_BYTES_MAX, &why);
+    if (!ptx->data) {
+        diag_error(diag, file->ptx_place, NULL, "ptx: %s: %s", file->ptx, why);
+        return NULL;
+    }
+    diag_source(diag, file->ptx, ptx->data, ptx->len);
+    if (emu_module_parse(file->ptx, ptx->data, ptx->len, &module, &error))
+        report_ptx(diag, file, error.text);
+    return module;
+}
+
+// Chooses the entry where the launch file has none, and reports one that is not there.
+static void find_entry(struct diag *diag, struct emulate_file *file,
+                       const struct emu_module *module) {
+    char legal[512] = "";
+    size_t count = 0, used = 0;
+    for (const char *name; (name = emu_module_entry(module, count)); count++) {
+        if (used < sizeof legal)
+            used +=
+                (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", used ? ", " : "", name);
+        if (file->entry && !strcmp(name, file->entry)) return;
+    }
+    if (!count)
+        diag_error(diag, file->ptx_place, NULL, "ptx: %s has no entry", file->ptx);
+    else if (file->entry)
+        diag_error(diag, file->entry_place, legal, "entry: there is no %s in %s", file->entry,
+                   file->ptx);
+    else if (count > 1)
+        diag_error(diag, file->top, legal, "entry: is missing, and %s has %zu", file->ptx, count);
+    else
+        file->entry = emu_module_entry(module, 0);
+}
+
+// Reports what the entry needs and the emulator does not have.
+static void check_entry(struct diag *diag, const struct emulate_file *file,
+                        struct emu_module *module) {
+    struct emu_error error;
+    if (emu_entry_check(module, file->entry, &error)) report_ptx(diag, file, error.text);
+}
+
+// Compares the arguments with the entry's parameters: their number and the bytes of each.
+static void check_arguments(struct diag *diag, const struct emulate_file *file,
+                            const struct emu_module *module) {
+    static const char *const what[] = {"the address of a buffer", "a tensor map", "a scalar",
+                                       "a struct"};
+    const int wanted = emu_entry_params(module, file->entry);
+    if ((size_t)wanted != file->argument_count)
+        diag_error(diag, file->args_place, NULL, "args: there are %zu, and %s takes %d",
+                   file->argument_count, file->entry, wanted);
+    for (size_t i = 0; i < file->argument_count && i < (size_t)wanted; i++) {
+        const struct emulate_argument *argument = &file->arguments[i];
+        const size_t bytes = emu_entry_param_size(module, file->entry, (int)i);
+        if (bytes != argument->bytes)
+            diag_error(diag, argument->place, NULL,
+                       "args[%zu]: %s has %zu bytes, and parameter %zu of %s %zu", i,
+                       what[argument->kind], argument->bytes, i, file->entry, bytes);
+    }
+}
+
+// ---- Runs
+
+struct session {
+    struct emulate_file *file;
+    const struct emu_module *module;
+    struct emu_memory *memory;
+    uint64_t instructions;
+    double seconds, core_seconds;  // on the clock, and of all CPUs together
+    bool ran, stopped;             // the last launch: it was not refused, it ended before its time
+};
+
+static int say(const char *why) {
+    diag_say("%s", why);
+    return EXIT_USER;
+}
+
+static int fill_memory(struct session *s) {
+    for (size_t i = 0; i < s->file->buffer_count; i++) {
+        struct emulate_buffer *buffer = &s->file->buffers[i];
+        buffer->address = emu_memory_alloc(s->memory, buffer->bytes, buffer->name);
+        if (!buffer->address) return say("out of memory");
+        if (buffer->content == CONTENT_UNWRITTEN) continue;
+        char *data = mem_alloc(buffer->bytes);
+        emulate_buffer_fill(buffer, data);
+        emu_memory_write(s->memory, buffer->address, data, buffer->bytes);
+        free(data);
+    }
+    return EXIT_FINE;
+}
+
+// The parameters' values, one block each; the caller frees the blocks and the list.
+static void **encode_arguments(const struct emulate_file *file) {
+    void **params = mem_zero((file->argument_count + 1) * sizeof *params);
+    for (size_t i = 0; i < file->argument_count; i++) {
+        params[i] = mem_zero(file->arguments[i].bytes + 1);
+        emulate_argument_write(file, &file->arguments[i], params[i]);
+    }
+    return params;
+}
+
+static void print_reports(const struct emu_result *result, uint64_t seed) {
+    for (size_t i = 0; i < result->report_count; i++) {
+        const struct emu_report *report = &result->reports[i];
+        fputs(report->text ? report->text : "out of memory\n", stdout);
+        if (report->count > 1) printf("  %u times at this line\n", report->count);
+        printf("  in the order of seed %" PRIu64 "\n\n", seed);
+    }
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// One launch in the order of [seed]. Returns an exit code; [s] notes how it ended.
+static int run_launch(struct session *s, uint64_t seed, const void *const *params) {
+    const struct emulate_file *file = s->file;
+    struct emu_launch launch = {.module = s->module,
+                                .entry = file->entry,
+                                .dynamic_smem = file->shared_memory,
+                                .params = params,
+                                .param_count = file->argument_count,
+                                .seed = seed,
+                                .max_steps = file->max_steps,
+                                .cooperative = file->cooperative,
+                                .unchecked = file->unchecked};
+    struct emu_result result;
+    struct emu_error error;
+    memcpy(launch.grid, file->grid, sizeof launch.grid);
+    memcpy(launch.block, file->block, sizeof launch.block);
+    memcpy(launch.cluster, file->cluster, sizeof launch.cluster);
+    const double start = now();
+    if (emu_launch_run(s->memory, &launch, &result, &error)) return say(error.text);
+    s->seconds += now() - start;
+    s->ran = true;
+    s->stopped = result.stopped;
+    s->instructions += result.thread_instructions;
+    s->core_seconds += result.core_seconds;
+    print_reports(&result, seed);
+    const int code = result.report_count ? EXIT_USER : EXIT_FINE;
+    emu_result_free(&result);
+    return code;
+}
+
+// Writes the buffers that have an out. Returns an exit code.
+static int write_buffers(struct session *s) {
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < s->file->buffer_count; i++) {
+        const struct emulate_buffer *buffer = &s->file->buffers[i];
+        if (!buffer->out) continue;
+        char *data = mem_alloc(buffer->bytes);
+        emu_memory_read(s->memory, data, buffer->address, buffer->bytes);
+        size_t len;
+        char *text =
+            npy_format(buffer->dtype, buffer->rank, buffer->shape, data, buffer->bytes, &len);
+        struct file_pending pending;
+        const char *why = file_prepare(buffer->out, text, len, &pending);
+        if (!why) why = file_commit(&pending);
+        if (why) diag_say("%s: %s", buffer->out, why);
+        if (why) code = EXIT_USER;
+        if (!why && s->stopped)
+            printf("%s: what was in buffer %s when the launch stopped\n", buffer->out,
+                   buffer->name);
+        free(text);
+        free(data);
+    }
+    return code;
+}
+
+// A run with memory of its own; outputs are written after the last one. Returns an exit code.
+static int run_once(struct session *s, uint64_t seed, bool last) {
+    s->memory = emu_memory_new();
+    int code = s->memory ? fill_memory(s) : say("out of memory");
+    if (!code) {
+        void **params = encode_arguments(s->file);
+        s->ran = false;
+        code = run_launch(s, seed, (const void *const *)params);
+        if (s->ran && (last || code)) code |= write_buffers(s);
+        for (size_t i = 0; i < s->file->argument_count; i++) free(params[i]);
+        free(params);
+    }
+    emu_memory_delete(s->memory);
+    return code;
+}
+
+// Runs all schedules, up to the first that is reported. Returns an exit code.
+static int run_all(struct session *s) {
+    const struct emulate_file *file = s->file;
+    int code = EXIT_FINE;
+    for (uint64_t i = 0; i < file->schedules && !code; i++)
+        code = run_once(s, file->seed + i, i + 1 == file->schedules);
+    if (code) return code;
+    const unsigned *g = file->grid, *b = file->block;
+    const char *found = file->unchecked ? "done, unchecked" : "nothing found";
+    printf("%s: %s, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry, found, g[0],
+           g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
+    printf("  %" PRIu64 " thread instructions in %.2f s; %.1f M a second and core\n",
+           s->instructions, s->seconds,
+           s->core_seconds > 0 ? (double)s->instructions * 1e-6 / s->core_seconds : 0.0);
+    return code;
+}
+
+static int emulate(const struct arguments *a, struct emulate_file *file, struct diag *diag) {
+    struct file_bytes ptx = {0};
+    emulate_file_read(file, diag, a->path, a->sets, a->set_count, a->out_dir);
+    struct emu_module *module = diag_errors(diag) ? NULL : load(diag, file, &ptx);
+    if (module) find_entry(diag, file, module);
+    if (module && file->entry && !diag_errors(diag)) check_entry(diag, file, module);
+    if (module && file->entry && !diag_errors(diag)) check_arguments(diag, file, module);
+    int code = diag_errors(diag) ? EXIT_USER : EXIT_FINE;
+    diag_print(diag, stderr);
+    struct session session = {.file = file, .module = module};
+    if (!code) code = run_all(&session);
+    emu_module_free(module);
+    free(ptx.data);
+    return code;
+}
+
+int cmd_emulate(int argc, char **argv) {
+    struct arguments a = {0};
+    struct emulate_file file;
+    argp_err_exit_status = EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    struct diag *diag = diag_new();
+    const int code = emulate(&a, &file, diag);
+    diag_free(diag);
+    emulate_file_free(&file);
+    free(a.sets);
+    return code;
+}

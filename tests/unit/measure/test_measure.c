@@ -1,0 +1,227 @@
+// Order statistics, the reading and writing of shapes, and tables.
+// Whatever a shapes file holds, it is read or refused with its line.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure/shapes.h"
+#include "measure/stats.h"
+#include "measure/table.h"
+#include "measure/watchdog.h"
+#include "tests/unit/fakes.h"
+#include "tests/unit/measure/gemm_manifest.h"
+
+static void test_quartiles(void **state) {
+    (void)state;
+    const double values[] = {5, 1, 4, 2, 3};
+    const struct stats stats = stats_of(values, 5);
+    assert_true(stats.median == 3 && stats.lower == 2 && stats.upper == 4);
+    assert_true(stats.least == 1 && stats.greatest == 5);
+    const double pair[] = {1, 2};
+    assert_true(stats_of(pair, 2).median == 1.5);
+    assert_true(stats_of(pair, 1).upper == 1);
+    assert_true(isnan(stats_of(pair, 0).median));
+}
+
+// The ratio is that of pairs: a slow round slows both, and the ratio does not see it.
+static void test_ratios_are_taken_pair_by_pair(void **state) {
+    (void)state;
+    const double ours[] = {1, 10, 2, 20, 4}, theirs[] = {2, 20, 4, 40, 8};
+    const struct stats stats = stats_of_ratios(theirs, ours, 5);
+    assert_true(stats.median == 2 && stats.lower == 2 && stats.upper == 2);
+    assert_true(stats_spread(stats) == 0);
+}
+
+static void test_shapes_of_a_command_line(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "12x",
+                                      "12xx3",
+                                      "0x1",
+                                      "-1x2",
+                                      "1x2 ",
+                                      "axbxc",
+                                      "1,2,3",
+                                      "1x2/",
+                                      "1x2/3",
+                                      "1x2/x/y",
+                                      "1x2/awordthatistoolong",
+                                      "99999999999999999999x1",
+                                      "1x1099511627777"};
+    struct shape_list list = {0};
+    char error[200];
+    assert_int_equal(shapes_parse(&list, "16x4096x14336", error, sizeof error), 0);
+    assert_int_equal(list.shapes[0].count, 3);
+    assert_int_equal(list.shapes[0].numbers[2], 14336);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_int_equal(shapes_parse(&list, bad[i], error, sizeof error), -1);
+        assert_non_null(strstr(error, "is no shape"));
+    }
+    assert_int_equal(list.count, 1);
+    shapes_free(&list);
+}
+
+// Writes [text] to a file and reads it as shapes.
+static int read_text(const char *text, struct shape_list *list, char *error, size_t size) {
+    char path[5000];
+    snprintf(path, sizeof path, "%s/shapes.txt", fresh_folder());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    const int status = shapes_read(list, path, error, size);
+    unlink(path);
+    return status;
+}
+
+static void test_shapes_of_a_file(void **state) {
+    (void)state;
+    struct shape_list list = {0};
+    char error[5200];
+    assert_int_equal(
+        read_text("# a comment\n\nbf16 8192 8192 1280  # last\r\n\tfp16\t1 2 3 local\n4 5 6", &list,
+                  error, sizeof error),
+        0);
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.shapes[0].dtype, "bf16");
+    assert_int_equal(list.shapes[0].numbers[2], 1280);
+    assert_int_equal(list.shapes[1].line, 4);
+    assert_string_equal(list.shapes[1].inputs, "local");
+    assert_string_equal(list.shapes[2].dtype, "");
+    shapes_free(&list);
+    static const char *const bad[] = {"bf16\n",
+                                      "bf16 1 2 x y\n",
+                                      "bf16 1 2 -x\n",
+                                      "bf16 1 -2 3\n",
+                                      "bf16 1x2x3\n",
+                                      "averylongnameofatype 1 2 3\n",
+                                      "bf16 1 2 3 4 5 6 7 8 9 10 11 12 13\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_int_equal(read_text(bad[i], &list, error, sizeof error), -1);
+        assert_non_null(strstr(error, "shapes.txt:1: not a shape"));
+        shapes_free(&list);
+    }
+    assert_int_equal(shapes_read(&list, "/nowhere/at/all", error, sizeof error), -1);
+    assert_non_null(strstr(error, "No such file"));
+}
+
+static void test_dims_of_a_manifest(void **state) {
+    (void)state;
+    static const char text[] = GEMM_MANIFEST("bf16", "fp32");
+    struct tmg_manifest *manifest;
+    assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
+    const struct reference *reference = ref_find(manifest);
+    struct shape_list list = {0};
+    char error[200];
+    int64_t dims[TMG_MAX_DIMS];
+    assert_int_equal(shapes_parse(&list, "100x64x24", error, sizeof error), 0);
+    assert_int_equal(shapes_parse(&list, "100x64", error, sizeof error), 0);
+    assert_int_equal(shape_dims(&list.shapes[0], reference, manifest, dims, error, sizeof error),
+                     0);
+    assert_int_equal(dims[0], 100);
+    assert_int_equal(dims[2], 24);
+    assert_int_equal(shape_dims(&list.shapes[1], reference, manifest, dims, error, sizeof error),
+                     -1);
+    assert_string_equal(error, "gemm is written with 3 numbers: m n k");
+    char formatted[60];
+    dims[1] = 64;
+    shape_format(reference, manifest, dims, "", formatted, sizeof formatted);
+    assert_string_equal(formatted, "100x64x24");
+    shape_format(reference, manifest, dims, "local", formatted, sizeof formatted);
+    assert_string_equal(formatted, "100x64x24/local");
+    assert_int_equal(shapes_parse(&list, "100x64x24/local", error, sizeof error), 0);
+    assert_string_equal(list.shapes[2].inputs, "local");
+    assert_int_equal(shape_dims(&list.shapes[2], reference, manifest, dims, error, sizeof error),
+                     -1);
+    assert_string_equal(error, "gemm has no inputs local; it has: only its usual ones");
+    assert_string_equal(shape_dtype(manifest), "bf16");
+    shapes_free(&list);
+    tmg_manifest_free(manifest);
+}
+
+// Every default shape obeys the manifest, and ragged ones are among them.
+static void test_default_shapes_obey_the_manifest(void **state) {
+    (void)state;
+    static const char text[] = GEMM_MANIFEST("fp16", "fp16");
+    struct tmg_manifest *manifest;
+    assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
+    const struct reference *reference = ref_find(manifest);
+    for (int small = 0; small < 2; ++small) {
+        struct ref_shapes shapes = {0};
+        int ragged = 0;
+        reference->shapes(manifest, small, &shapes);
+        assert_true(shapes.count >= 3);
+        for (size_t i = 0; i < shapes.count; ++i) {
+            struct ref_problem problem;
+            assert_int_equal(ref_problem_make(manifest, reference, shapes.shapes[i], 0, &problem),
+                             TMAGEN_OK);
+            ragged += shapes.shapes[i][0] % 128 != 0 && shapes.shapes[i][1] % 64 != 0;
+        }
+        assert_true(ragged >= 2);
+        ref_shapes_free(&shapes);
+    }
+    tmg_manifest_free(manifest);
+}
+
+static void test_table(void **state) {
+    (void)state;
+    static const char *const titles[] = {"name", ">ms", NULL};
+    char text[200] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    struct table *table = table_new(titles);
+    table_cell(table, "%s", "gemm");
+    table_cell(table, "%.2f", 10.5);
+    table_cell(table, "%s", "±");
+    table_end_row(table);
+    table_print(table, out);
+    fclose(out);
+    assert_string_equal(text, "name     ms\ngemm  10.50\n±          \n");
+    table_free(table);
+}
+
+// A step that does not end ends the process, which says what it waited for.
+static void test_watchdog(void **state) {
+    (void)state;
+    char text[200] = "";
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        watchdog_start(1);
+        watchdog_step("gemm %d", 1);
+        sleep(20);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    assert_string_equal(text, "tmagen: error: gemm 1: no end after 1 s\n");
+    watchdog_start(20);
+    watchdog_stop();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quartiles),
+        cmocka_unit_test(test_ratios_are_taken_pair_by_pair),
+        cmocka_unit_test(test_shapes_of_a_command_line),
+        cmocka_unit_test(test_shapes_of_a_file),
+        cmocka_unit_test(test_dims_of_a_manifest),
+        cmocka_unit_test(test_default_shapes_obey_the_manifest),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_watchdog),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

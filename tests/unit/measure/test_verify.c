@@ -1,0 +1,230 @@
+// verify_run on a device of its own: memory is the host's and the kernel is C, with faults to
+// choose. Every fault that a kernel may have must be found, and a right kernel must pass.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "measure/verify.h"
+#include "runtime/device.h"
+#include "runtime/error.h"
+#include "runtime/reference/numbers.h"
+#include "tests/unit/fakes.h"
+#include "tests/unit/measure/gemm_manifest.h"
+
+static const char manifest[] = GEMM_MANIFEST("bf16", "bf16");
+
+enum fault {
+    NO_FAULT,
+    WRITES_NOTHING,
+    SKIPS_LAST_ROW,
+    IGNORES_LAST_K,
+    WRITES_BEHIND,
+    WRITES_BEFORE,
+    WRITES_INTO_GAP,
+    WRITES_INTO_INPUT,
+    READS_BEHIND_ROW,
+    MOVES,
+    FAILS,
+};
+static enum fault fault;
+static int launches;
+
+struct arguments {
+    uint16_t *a, *b, *bias, *d;
+    int32_t m, n, k;
+    int64_t a_stride, b_stride, d_stride;
+};
+
+static float bf16(const uint16_t *at) {
+    float value;
+    num_decode(NUM_BF16, at, &value, 1);
+    return value;
+}
+
+// As a GPU does, it gives any NaN the one positive form.
+static void gemm(const struct arguments *p) {
+    const int32_t rows = fault == SKIPS_LAST_ROW ? p->m - 1 : p->m;
+    const int32_t k_end = fault == IGNORES_LAST_K     ? p->k - 1
+                          : fault == READS_BEHIND_ROW ? p->k + 1
+                                                      : p->k;
+    for (int32_t i = 0; i < rows; ++i) {
+        for (int32_t j = 0; j < p->n; ++j) {
+            float sum = bf16(&p->bias[j]);
+            for (int32_t k = 0; k < k_end; ++k) {
+                sum += bf16(&p->a[i * p->a_stride + k]) * bf16(&p->b[j * p->b_stride + k]);
+            }
+            num_encode(NUM_BF16, isnan(sum) ? NAN : sum, &p->d[i * p->d_stride + j]);
+        }
+    }
+}
+
+static void plant(const struct arguments *p) {
+    const uint16_t one = 0x3f80;
+    if (fault == WRITES_BEHIND) p->d[(p->m - 1) * p->d_stride + p->d_stride] = one;
+    if (fault == WRITES_BEFORE) p->d[-1] = one;
+    if (fault == WRITES_INTO_GAP && p->d_stride > p->n) p->d[p->n] = one;
+    if (fault == WRITES_INTO_INPUT) p->a[0] = one;
+    if (fault == MOVES && launches == 3) p->d[5] = (uint16_t)(p->d[5] + 1);
+}
+
+static int launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
+                  void **params) {
+    struct arguments p;
+    (void)state, (void)module, (void)config, (void)stream;
+    memcpy(&p.a, params[0], 8), memcpy(&p.b, params[1], 8), memcpy(&p.bias, params[2], 8);
+    memcpy(&p.d, params[3], 8), memcpy(&p.m, params[4], 4), memcpy(&p.n, params[5], 4);
+    memcpy(&p.k, params[6], 4), memcpy(&p.a_stride, params[7], 8);
+    memcpy(&p.b_stride, params[8], 8), memcpy(&p.d_stride, params[9], 8);
+    ++launches;
+    if (fault == FAILS) return tmg_fail(TMAGEN_ERROR_DEVICE, "an illegal memory access");
+    if (fault == WRITES_NOTHING) return TMAGEN_OK;
+    gemm(&p);
+    plant(&p);
+    return TMAGEN_OK;
+}
+
+static int allocated;  // must be 0 at the end of each test
+
+static int alloc(void *state, size_t bytes, tmagen_address *address) {
+    (void)state;
+    void *memory = malloc(bytes);
+    *address = (tmagen_address)(uintptr_t)memory;
+    ++allocated;
+    return memory ? TMAGEN_OK : tmg_fail_memory();
+}
+
+static void release(void *state, tmagen_address address) {
+    (void)state;
+    allocated -= address != 0;
+    free((void *)(uintptr_t)address);
+}
+
+static int copy_in(void *state, tmagen_address to, const void *from, size_t bytes) {
+    (void)state;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return TMAGEN_OK;
+}
+
+static int copy_out(void *state, void *to, tmagen_address from, size_t bytes) {
+    (void)state;
+    memcpy(to, (void *)(uintptr_t)from, bytes);
+    return TMAGEN_OK;
+}
+
+static int fill(void *state, tmagen_address to, uint8_t byte, size_t bytes) {
+    (void)state;
+    memset((void *)(uintptr_t)to, byte, bytes);
+    return TMAGEN_OK;
+}
+
+static int synchronize(void *state) {
+    (void)state;
+    return TMAGEN_OK;
+}
+
+static int load(void *state, const struct tmg_module_source *source, void **module,
+                struct tmg_module_info *info) {
+    (void)state, (void)source;
+    *module = &launches;
+    *info = (struct tmg_module_info){.blocks_per_sm = 1};
+    return TMAGEN_OK;
+}
+
+static void unload(void *state, void *module) { (void)state, (void)module; }
+static void close_device(void *state) { (void)state; }
+
+static const struct tmg_backend backend = {
+    .name = "host",
+    .kind = TMAGEN_PTX,
+    .close = close_device,
+    .synchronize = synchronize,
+    .alloc = alloc,
+    .free = release,
+    .upload = copy_in,
+    .download = copy_out,
+    .fill = fill,
+    .module_load = load,
+    .module_unload = unload,
+    .launch = launch,
+};
+static tmagen_device device = {.backend = &backend,
+                               .info = {.backend = "host", .arch = "sm_90", .sms = 4}};
+
+static struct verify_result *verify(enum fault planted, int64_t padding) {
+    static struct verify_result result;
+    const tmagen_load_options options = {
+        .manifest_text = manifest, .source_text = "kernel", .mode = TMAGEN_NO_CACHE};
+    const int64_t dims[] = {139, 104, 72};
+    const struct verify_case what = {"gemm", dims, padding, 11, 4, false, NULL, NULL};
+    tmagen_kernel *kernel;
+    fault = planted;
+    launches = 0;
+    if (tmagen_kernel_load(&device, "gemm", &options, &kernel)) {
+        fail_msg("%s", tmagen_error_last());
+    }
+    verify_run(&device, kernel, &what, &result);
+    tmagen_kernel_unload(kernel);
+    assert_int_equal(allocated, 0);
+    return &result;
+}
+
+static void test_a_right_kernel_passes(void **state) {
+    (void)state;
+    for (int64_t padding = 0; padding <= 64; padding += 64) {
+        const struct verify_result *result = verify(NO_FAULT, padding);
+        assert_string_equal(result->report, "");
+        assert_int_equal(result->verdict, VERIFY_OK);
+        assert_int_equal(launches, 4);
+        assert_int_equal(result->elements, 139 * 104);
+        assert_int_equal(result->checked, 139 * 104);
+    }
+}
+
+static void test_each_fault_is_found(void **state) {
+    (void)state;
+    static const struct {
+        enum fault fault;
+        int64_t padding;
+        const char *message;
+    } rows[] = {
+        {WRITES_NOTHING, 0, "d: 14456 of 14456 elements never written\n"},
+        {WRITES_NOTHING, 64, "d: 14456 of 14456 elements never written\n"},
+        {SKIPS_LAST_ROW, 0, "d: 104 of 14456 elements never written\n"},
+        {IGNORES_LAST_K, 0, "elements computed by the reference are wrong\n"},
+        {WRITES_BEHIND, 0, "d: wrote outside the tensor: behind it, byte 28912 from its start"},
+        {WRITES_BEFORE, 0, "d: wrote outside the tensor: before it, byte -2 from its start"},
+        {WRITES_INTO_GAP, 64, "d: wrote outside the tensor: between two rows, byte 208 from"},
+        {WRITES_INTO_INPUT, 0, "a: the kernel wrote into this input\n"},
+        {READS_BEHIND_ROW, 64, "d: 14456 of 14456 elements not a number or infinite\n"},
+        {MOVES, 0, "d: 1 elements differ between run 1 and run 3 on the same inputs: a race\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const struct verify_result *result = verify(rows[i].fault, rows[i].padding);
+        if (!strstr(result->report, rows[i].message)) {
+            fail_msg("fault %d: \"%s\" is not in:\n%s", rows[i].fault, rows[i].message,
+                     result->report);
+        }
+        assert_int_equal(result->verdict, VERIFY_WRONG);
+    }
+}
+
+static void test_a_failing_device_is_reported(void **state) {
+    (void)state;
+    const struct verify_result *result = verify(FAILS, 0);
+    assert_int_equal(result->verdict, VERIFY_BROKEN);
+    assert_non_null(strstr(result->report, "an illegal memory access"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_right_kernel_passes),
+        cmocka_unit_test(test_each_fault_is_found),
+        cmocka_unit_test(test_a_failing_device_is_reported),
+    };
+    use_fake("TMAGEN_NVRTC", "nvrtc.so");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
