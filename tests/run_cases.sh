@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs case folders: tests/cases/SUBJECT/NAME/spec.yaml and what tmagen must make of it, as files beside it.
+# Runs case folders, tests/cases/SUBJECT/NAME: spec.yaml and what tmagen must make of it.
 # Expectations are whole files and not patterns, so that a change of any line of output shows.
 #
 # usage: TMAGEN=build/tmagen tests/run_cases.sh FOLDER...
@@ -55,7 +55,8 @@ run_case() {
     local command='gen -o $OUT spec.yaml'
     [ ! -e "$folder/command" ] || command=$(cat "$folder/command")
     [ ! -d "$work/case/templates" ] || export TMAGEN_TEMPLATES=templates
-    (cd -P "$work/case" && bash -c "'$TMAGEN' $command") >"$work/stdout" 2>"$work/stderr" || status=$?
+    (cd -P "$work/case" && bash -c "'$TMAGEN' $command") >"$work/stdout" 2>"$work/stderr" ||
+        status=$?
     all_of "$OUT" '*.cu' >"$work/cu"
     all_of "$OUT" '*.json' >"$work/json"
 

@@ -2,7 +2,8 @@
 # ladder from end to end on a stand-in driver that computes what the rungs of tests/fixtures/rungs/steps
 # should, each in a time of its own: so every figure, decision and row is known beforehand.
 set -u
-export TMAGEN_LIBCUDA=$BUILD/tests/fixtures/fake/measured.so TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so
+fake=$BUILD/tests/fixtures/fake
+export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
 TMAGEN_TEMPLATES=$(realpath tests/fixtures/rungs)
 export TMAGEN_TEMPLATES FAKE_GEMM=1
 export FAKE_US_steps_phase1=12.5 FAKE_US_steps_phase2=12 FAKE_US_steps_phase4=12

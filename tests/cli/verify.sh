@@ -2,7 +2,8 @@
 # verify from end to end on a stand-in driver that computes nothing: no way to be wrong may pass,
 # and what one kernel does to its process leaves the next one alone.
 set -u
-export TMAGEN_LIBCUDA=$BUILD/tests/fixtures/fake/measured.so TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so
+fake=$BUILD/tests/fixtures/fake
+export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 has() {
