@@ -2,8 +2,9 @@
 # bench from end to end on a stand-in driver with a clock: kernels take 20 us, cuBLASLt's first
 # choice 30, its fourth, the best, 24. So every figure is known beforehand.
 set -u
-export TMAGEN_LIBCUDA=$BUILD/tests/fixtures/fake/measured.so TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so
-export TMAGEN_CUBLASLT=$BUILD/tests/fixtures/fake/cublaslt.so
+fake=$BUILD/tests/fixtures/fake
+export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
+export TMAGEN_CUBLASLT=$fake/cublaslt.so
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 # has FILE PATTERN...

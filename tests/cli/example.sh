@@ -23,7 +23,8 @@ fi
 TMAGEN_LIBCUDA=/nonexistent refuses 'no CUDA driver: /nonexistent: ' cuda
 FAKE_CUDA=none TMAGEN_LIBCUDA=$BUILD/tests/fixtures/fake/cuda.so refuses 'no usable device' cuda
 refuses "no device is called 'tpu'; legal: cuda, cuda:N, emu, emu:N" tpu
-export TMAGEN_LIBCUDA=$BUILD/tests/fixtures/fake/cuda.so TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so
+fake=$BUILD/tests/fixtures/fake
+export TMAGEN_LIBCUDA=$fake/cuda.so TMAGEN_NVRTC=$fake/nvrtc.so
 refuses 'there is no CUDA device 1; the driver sees 1' cuda:1
 refuses 'out/no_such_kernel.json: No such file' cuda no_such_kernel
 refuses "dim 'k' is 250; legal: multiples of 8" cuda gemm_256x128 64 64 250
