@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ladder from end to end on a stand-in driver that computes what the rungs of
-# tests/fixtures/rungs/steps should, each in a time of its own: so every figure, decision and row is known beforehand.
+# tests/fixtures/rungs/steps should, each in a time of its own: so every figure, decision and row
+# is known beforehand.
 set -u
 fake=$BUILD/tests/fixtures/fake
 export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
