@@ -6,7 +6,7 @@
 
 #include "gen/cli/npy.h"
 #include "gen/spec.h"
-#include "runtime/emu/model_tensormap.h"
+#include "runtime/emu/model/tensormap.h"
 
 enum emulate_content { CONTENT_UNWRITTEN, CONTENT_NPY, CONTENT_RANDOM, CONTENT_VALUE };
 

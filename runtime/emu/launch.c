@@ -1,6 +1,6 @@
 // Modules, and launches of their entries: what was asked for is checked against the entry and the
 // limits before anything runs.
-#include "runtime/emu/machine.h"
+#include "runtime/emu/machine/machine.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

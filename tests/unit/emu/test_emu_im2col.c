@@ -1,7 +1,7 @@
 // TMA loads in im2col mode, from PTX through a tensor map that an argument brings, against the
 // definition: list all positions of the bounding box, take as many as a column has from the given
 // one on, add the offsets, and read zeros where that is outside of the tensor.
-#include "runtime/emu/model_tensormap.h"
+#include "runtime/emu/model/tensormap.h"
 #include "tests/unit/emu/emu_kernel.h"
 
 #include <stdlib.h>

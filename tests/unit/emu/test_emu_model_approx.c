@@ -1,6 +1,6 @@
 // Approximations against the tables of special values and the error bounds of PTX ISA 9.7.3 and
 // 9.7.4, with the C library's extended precision as the truth, over random and extreme arguments.
-#include "runtime/emu/model_approx.h"
+#include "runtime/emu/model/approx.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // Conversions against oracles that share no code with the model: tables of every value a narrow
 // format can hold, the host's own arithmetic under each rounding mode, and PTX's special cases.
-#include "runtime/emu/model_convert.h"
+#include "runtime/emu/model/convert.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 // The fused sum against its definition evaluated term by term in doubles and 64-bit integers, over
 // random operands of every type, and the effects by which it was discovered.
-#include "runtime/emu/model_fused.h"
+#include "runtime/emu/model/fused.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static void infinities_and_nans_propagate(void **state) {
     assert_true(isnan(d[3]) && d[2] == 0);
 }
 
-// What was measured (the papers named in model_fused.h), restated: a slip in the table shows here.
+// What was measured (the papers named in model/fused.h), restated: a slip in the table shows here.
 static void parameters(void **state) {
     (void)state;
     static const struct {

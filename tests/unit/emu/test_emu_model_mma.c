@@ -1,6 +1,6 @@
 // mma.sync against the fragment formulas of PTX ISA 9.7.14.5.2 to 9.7.14.5.13, one function each as
 // printed there, and a plain triple loop; ldmatrix and stmatrix against their figures.
-#include "runtime/emu/model_mma.h"
+#include "runtime/emu/model/mma.h"
 
 #include <math.h>
 #include <setjmp.h>

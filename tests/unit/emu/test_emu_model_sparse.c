@@ -1,8 +1,8 @@
 // mma.sp and wgmma.mma_async.sp against a plain triple loop over matrices with their zeros, packed
 // here as the formulas and figures of PTX ISA 9.7.14.6.2 and 9.7.15.6.2 say.
-#include "runtime/emu/model_mma.h"
-#include "runtime/emu/model_sparse.h"
-#include "runtime/emu/model_wgmma.h"
+#include "runtime/emu/model/mma.h"
+#include "runtime/emu/model/sparse.h"
+#include "runtime/emu/model/wgmma.h"
 
 #include <math.h>
 #include <setjmp.h>

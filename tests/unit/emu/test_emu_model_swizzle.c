@@ -1,6 +1,6 @@
 // Swizzles against the tables of PTX ISA 5.5.7, copied here piece by piece.
 // Each row says which 16-byte piece of the unswizzled line lies at each place of a 128-byte line.
-#include "runtime/emu/model_swizzle.h"
+#include "runtime/emu/model/swizzle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

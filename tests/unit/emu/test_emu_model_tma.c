@@ -1,6 +1,6 @@
 // Tensor copies against element-by-element loops written from the definitions: a random box of a
 // random tensor per trial, and im2col against the convolution that it exists for.
-#include "runtime/emu/model_tma.h"
+#include "runtime/emu/model/tma.h"
 
 #include <math.h>
 #include <setjmp.h>

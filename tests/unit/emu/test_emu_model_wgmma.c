@@ -1,6 +1,6 @@
 // wgmma against the CuTe layouts that PTX ISA 9.7.15.5.1.2.1.3 defines, evaluated symbolically
 // here, and against a plain triple loop over matrices placed through those layouts.
-#include "runtime/emu/model_wgmma.h"
+#include "runtime/emu/model/wgmma.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // wmma.load, .mma and .store: every shape, type and layout, run from PTX and held against a plain
 // triple loop. C's fragment is doubled between, element by element, as programs do.
-#include "runtime/emu/model_convert.h"
+#include "runtime/emu/model/convert.h"
 #include "tests/unit/emu/emu_kernel.h"
 
 #include <stdlib.h>

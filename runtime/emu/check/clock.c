@@ -1,0 +1,39 @@
+// Vector clocks of a cluster's agents, and the agents that asynchronous operations borrow.
+// An operation reuses an agent only if its issuer knows that the previous operation has ended.
+#include "runtime/emu/machine/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int emu_clock_new(struct emu_cluster *cluster, struct emu_clock *clock) {
+    clock->seen = calloc(2 * (size_t)cluster->agent_capacity, sizeof *clock->seen);
+    clock->async = clock->seen + (clock->seen ? cluster->agent_capacity : 0);
+    return clock->seen ? 0 : -1;
+}
+
+void emu_clock_free(struct emu_clock *clock) {
+    free(clock->seen);
+    clock->seen = clock->async = NULL;
+}
+
+static void join_half(uint32_t *restrict into, const uint32_t *restrict from, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) into[i] = into[i] > from[i] ? into[i] : from[i];
+}
+
+void emu_clock_join(const struct emu_cluster *cluster, struct emu_clock *into,
+                    const struct emu_clock *from) {
+    if (into->seen == from->seen) return;
+    join_half(into->seen, from->seen, cluster->agent_count);
+    join_half(into->async, from->async, cluster->agent_count);
+}
+
+void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
+                    const struct emu_clock *from) {
+    memcpy(into->seen, from->seen, cluster->agent_count * sizeof *into->seen);
+    memcpy(into->async, from->async, cluster->agent_count * sizeof *into->async);
+}
+
+void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock) {
+    memset(clock->seen, 0, cluster->agent_count * sizeof *clock->seen);
+    memset(clock->async, 0, cluster->agent_count * sizeof *clock->async);
+}

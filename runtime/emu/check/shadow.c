@@ -1,0 +1,361 @@
+// Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
+// written. Pages keep cells of 16 bytes and are split to 4, 2 or 1 where a smaller access comes.
+#include "runtime/emu/machine/mbarrier.h"
+#include "runtime/emu/model/swizzle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f };
+
+struct touch {
+    uint32_t time;
+    uint16_t agent;
+    uint8_t strength;
+    uint8_t async : 1, layout : 7;  // as a toucher's; BARRIER: an mbarrier lies here
+    const struct emu_insn *insn;
+};
+
+struct readers {
+    uint32_t count, capacity;
+    struct touch list[];
+};
+
+struct cell {
+    struct touch write;      // time 0: never written
+    struct touch read;       // the latest reader since; time 0: none
+    struct readers *others;  // further readers since the write
+};
+
+// The cells of a page, each of 1 << shift bytes.
+struct block {
+    struct block *next;  // of those that are spare
+    uint32_t shift;
+    struct cell cells[];
+};
+
+struct emu_shadow {
+    uint32_t touched_count;
+    uint32_t *touched;            // pages with a block
+    struct block *spare[SHIFTS];  // clean ones, by shift
+    struct block *pages[];        // NULL: nobody was here
+};
+
+struct emu_shadow *emu_shadow_new(uint32_t bytes) {
+    uint32_t count = (bytes + PAGE - 1) / PAGE;
+    struct emu_shadow *shadow = calloc(1, sizeof *shadow + count * sizeof *shadow->pages);
+
+    if (shadow == NULL) return NULL;
+    shadow->touched = calloc(count, sizeof *shadow->touched);
+    if (shadow->touched != NULL) return shadow;
+    free(shadow);
+    return NULL;
+}
+
+static uint32_t cell_count(uint32_t shift) { return (uint32_t)PAGE >> shift; }
+
+static void free_block(struct block *block) {
+    for (uint32_t i = 0; i < cell_count(block->shift); i++) free(block->cells[i].others);
+    free(block);
+}
+
+void emu_shadow_delete(struct emu_shadow *shadow) {
+    if (shadow == NULL) return;
+    for (uint32_t i = 0; i < shadow->touched_count; i++)
+        free_block(shadow->pages[shadow->touched[i]]);
+    for (uint32_t shift = 0; shift < SHIFTS; shift++)
+        while (shadow->spare[shift] != NULL) {
+            struct block *next = shadow->spare[shift]->next;
+            free_block(shadow->spare[shift]);
+            shadow->spare[shift] = next;
+        }
+    free(shadow->touched);
+    free(shadow);
+}
+
+// The lists of further readers stay with their cells, empty.
+static void put_back(struct emu_shadow *shadow, struct block *block) {
+    for (uint32_t i = 0; i < cell_count(block->shift); i++) {
+        struct cell *cell = &block->cells[i];
+        cell->write = cell->read = (struct touch){0};
+        if (cell->others != NULL) cell->others->count = 0;
+    }
+    block->next = shadow->spare[block->shift];
+    shadow->spare[block->shift] = block;
+}
+
+static struct block *take_block(struct emu_shadow *shadow, uint32_t shift) {
+    struct block *block = shadow->spare[shift];
+
+    if (block != NULL) {
+        shadow->spare[shift] = block->next;
+        return block;
+    }
+    block = calloc(1, sizeof *block + cell_count(shift) * sizeof *block->cells);
+    if (block != NULL) block->shift = shift;
+    return block;
+}
+
+void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem) {
+    for (uint32_t i = 0; i < shadow->touched_count; i++) {
+        uint32_t page = shadow->touched[i];
+        put_back(shadow, shadow->pages[page]);
+        shadow->pages[page] = NULL;
+        memset(smem + (size_t)page * PAGE, EMU_SMEM_BLANK, PAGE);
+    }
+    shadow->touched_count = 0;
+}
+
+static void copy_cell(struct cell *to, const struct cell *from) {
+    struct readers *others = to->others;
+    uint32_t count = from->others ? from->others->count : 0;
+
+    if (count > (others ? others->capacity : 0)) {
+        others = realloc(others, sizeof *others + count * sizeof *others->list);
+        if (others == NULL) return;  // *to keeps its own, and knows less
+        others->capacity = count;
+    }
+    if (others != NULL) others->count = count;
+    if (count) memcpy(others->list, from->others->list, count * sizeof *others->list);
+    *to = *from;
+    to->others = others;
+}
+
+// Gives the page cells of 1 << shift bytes. Where memory is out it stays as it is.
+static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t shift) {
+    struct block *coarse = shadow->pages[page], *fine = take_block(shadow, shift);
+
+    if (fine == NULL) return coarse;
+    if (coarse == NULL) shadow->touched[shadow->touched_count++] = page;
+    for (uint32_t i = 0; coarse != NULL && i < cell_count(shift); i++)
+        copy_cell(&fine->cells[i], &coarse->cells[i >> (coarse->shift - shift)]);
+    if (coarse != NULL) put_back(shadow, coarse);
+    return shadow->pages[page] = fine;
+}
+
+// ---- the rule: of two touches, one a write, one happens before the other ----
+
+// Of several warps that touch together, the first that has not heard of [before].
+static const struct emu_warp *unaware(const struct emu_toucher *toucher,
+                                      const struct touch *before) {
+    for (int w = 0; toucher->group != NULL && w < 4; w++) {
+        const struct emu_clock *clock = &toucher->group[w].clock;
+        const uint32_t *view = toucher->async ? clock->async : clock->seen;
+        if (view[before->agent] < before->time) return &toucher->group[w];
+    }
+    return toucher->warp;
+}
+
+static const char *toucher_name(const struct emu_toucher *toucher, const struct touch *before,
+                                char *text, size_t size) {
+    char warp[64];
+
+    emu_warp_text(unaware(toucher, before), warp, sizeof warp);
+    if (toucher->what == NULL)
+        snprintf(text, size, "%s", warp);
+    else
+        snprintf(text, size, "%s of %s", toucher->what, warp);
+    return text;
+}
+
+static const char *earlier_name(const struct emu_cta *cta, const struct touch *touch, char *text,
+                                size_t size) {
+    const struct emu_cluster *cluster = cta->cluster;
+    uint32_t agent = touch->agent;
+
+    for (unsigned i = 0; i < cluster->cta_count; i++) {
+        const struct emu_cta *owner = &cluster->ctas[i];
+        if (agent < owner->warp_count) return emu_warp_text(&owner->warps[agent], text, size);
+        agent -= owner->warp_count;
+    }
+    snprintf(text, size, "an asynchronous operation");
+    return text;
+}
+
+static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                     const struct touch *before, bool before_wrote,
+                     const struct emu_toucher *toucher, bool fence_missing) {
+    char who[128], other[128], where[300];
+    const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
+    enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
+
+    if (emu_report_again(cta->cluster->machine, toucher->insn, class_)) return;
+    toucher_name(toucher, before, who, sizeof who);
+    earlier_name(cta, before, other, sizeof other);
+    emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
+    if (fence_missing)
+        emu_report(toucher->warp, toucher->insn, class_,
+                   "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
+                   "  written at %s\n  no fence.proxy.async lies between the two",
+                   who, verb, offset, other, where);
+    else
+        emu_report(toucher->warp, toucher->insn, class_,
+                   "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s",
+                   who, verb, offset, other, before_wrote ? "writes" : "reads",
+                   before->async ? " asynchronously" : "", where);
+}
+
+static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
+    return emu_may_meet(touch->strength, toucher->strength);
+}
+
+// Is the earlier write visible to [toucher]?
+static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                        const struct cell *cell, const struct emu_toucher *toucher) {
+    const struct touch *write = &cell->write;
+
+    if (write->time == 0 || write->agent == toucher->agent || same_kind(write, toucher)) return;
+    const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
+    if (view[write->agent] >= write->time) return;
+    complain(cta, offset, use, write, true, toucher,
+             toucher->async && toucher->clock->seen[write->agent] >= write->time);
+}
+
+static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+                       const struct touch *read, const struct emu_toucher *toucher) {
+    if (read->time != 0 && read->agent != toucher->agent && !same_kind(read, toucher) &&
+        toucher->clock->seen[read->agent] < read->time)
+        complain(cta, offset, use, read, false, toucher, false);
+}
+
+static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch) {
+    struct touch *last = &cell->read;
+
+    if (last->time == 0 || last->agent == touch.agent ||
+        toucher->clock->seen[last->agent] >= last->time) {
+        *last = touch;
+        return;
+    }
+    struct readers *others = cell->others;
+    for (uint32_t i = 0; others != NULL && i < others->count; i++)
+        if (others->list[i].agent == touch.agent ||
+            toucher->clock->seen[others->list[i].agent] >= others->list[i].time) {
+            others->list[i] = *last;
+            *last = touch;
+            return;
+        }
+    if (others == NULL || others->count == others->capacity) {
+        uint32_t capacity = others ? 2 * others->capacity : INLINE_READERS;
+        struct readers *grown = realloc(others, sizeof *grown + capacity * sizeof *grown->list);
+        if (grown == NULL) return;
+        if (others == NULL) grown->count = 0;
+        grown->capacity = capacity;
+        cell->others = others = grown;
+    }
+    others->list[others->count++] = *last;
+    *last = touch;
+}
+
+static void note_write(struct cell *cell, struct touch touch) {
+    cell->write = touch;
+    cell->read.time = 0;
+    if (cell->others != NULL) cell->others->count = 0;
+}
+
+// The swizzle of what was written is that of who reads it, where both have one.
+static void check_layout(uint32_t offset, const struct touch *write,
+                         const struct emu_toucher *toucher) {
+    char where[300];
+
+    if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
+        write->layout == BARRIER)
+        return;
+    emu_report(
+        toucher->warp, toucher->insn, EMU_BAD_OPERAND,
+        "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
+        "  written at %s",
+        toucher->what, offset, tmg_swizzle_rules[toucher->layout - 1].name,
+        tmg_swizzle_rules[write->layout - 1].name,
+        emu_place_text(toucher->warp->cta->cluster->machine, write->insn, where, sizeof where));
+}
+
+static void check_barrier(struct emu_cta *cta, uint32_t offset, const struct emu_toucher *toucher) {
+    const struct emu_mbarrier *barrier = emu_mbarrier_overlapping(cta, offset, 1);
+    char name[64];
+
+    if (barrier == NULL) return;
+    emu_report(toucher->warp, toucher->insn, EMU_BARRIER_MISUSE,
+               "%s%sshared memory at 0x%x is written, where %s lives: mbarrier.inval comes first",
+               toucher->what ? toucher->what : "", toucher->what ? ": " : "", offset,
+               emu_barrier_text(cta, barrier->offset, name, sizeof name));
+}
+
+static struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
+    struct block *block = cta->shadow->pages[offset / PAGE];
+
+    return block == NULL ? NULL : &block->cells[(offset % PAGE) >> block->shift];
+}
+
+// Nobody wrote what is read at [offset]. Where a box with the reader's swizzle begins close behind,
+// not at a multiple of the swizzle's period, the box is in the wrong place: the reader counts from
+// such a multiple.
+static void report_unwritten(struct emu_cta *cta, uint32_t offset,
+                             const struct emu_toucher *toucher) {
+    uint32_t period = toucher->layout ? tmg_swizzle_rules[toucher->layout - 1].period : 0;
+    uint32_t at = offset, end = offset + period;
+    char where[300];
+
+    if (end > cta->smem_bytes) end = cta->smem_bytes;
+    while (at < end && (cell_at(cta, at) == NULL || cell_at(cta, at)->write.time == 0)) at += 16;
+    if (at >= end || at % period == 0 || cell_at(cta, at)->write.layout != toucher->layout) {
+        emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
+                   "shared memory at 0x%x was never written", offset);
+        return;
+    }
+    emu_report(
+        toucher->warp, toucher->insn, EMU_MISALIGNED,
+        "%s reads shared memory at 0x%x, which was never written; behind it, at 0x%x, lies a "
+        "box,\n  not at a multiple of %u as its swizzle %s wants\n  written at %s",
+        toucher->what, offset, at, period, tmg_swizzle_rules[toucher->layout - 1].name,
+        emu_place_text(cta->cluster->machine, cell_at(cta, at)->write.insn, where, sizeof where));
+}
+
+static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
+                       const struct emu_toucher *toucher, struct touch touch) {
+    if (use != EMU_WRITE && cell->write.time == 0 && offset >= EMU_SMEM_RESERVED) {
+        report_unwritten(cta, offset, toucher);
+        cell->write.time = 1;  // once is enough
+        cell->write.agent = touch.agent;
+        cell->write.insn = touch.insn;
+    }
+    check_write(cta, offset, use, cell, toucher);
+    if (use == EMU_READ) {
+        check_layout(offset, &cell->write, toucher);
+        note_read(cell, toucher, touch);
+        return;
+    }
+    if (cell->write.layout == BARRIER) check_barrier(cta, offset, toucher);
+    check_read(cta, offset, use, &cell->read, toucher);
+    for (uint32_t i = 0; cell->others != NULL && i < cell->others->count; i++)
+        check_read(cta, offset, use, &cell->others->list[i], toucher);
+    note_write(cell, touch);
+}
+
+void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset) {
+    for (uint32_t at = offset; at < offset + 8; at++)
+        if (cell_at(cta, at) != NULL) cell_at(cta, at)->write.layout = BARRIER;
+}
+
+void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
+                      const struct emu_toucher *toucher) {
+    struct touch touch = {toucher->time,  (uint16_t)toucher->agent, (uint8_t)toucher->strength,
+                          toucher->async, toucher->layout & 0x7f,   toucher->insn};
+    uint32_t end = offset + bytes, odd = offset | end;
+    uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
+
+    while (offset < end) {
+        struct block *block = cta->shadow->pages[offset / PAGE];
+        uint32_t stop = (offset / PAGE + 1) * PAGE < end ? (offset / PAGE + 1) * PAGE : end;
+        if (block == NULL || block->shift > shift)
+            block = refine(cta->shadow, offset / PAGE, shift);
+        if (block == NULL) return;
+        for (; offset < stop; offset += 1u << block->shift) {
+            struct cell *cell = &block->cells[(offset % PAGE) >> block->shift];
+            const struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
+            if (same->time == touch.time && same->agent == touch.agent &&
+                same->insn == touch.insn && (use == EMU_READ || cell->read.time == 0))
+                continue;
+            touch_cell(cta, cell, offset, use, toucher, touch);
+        }
+    }
+}

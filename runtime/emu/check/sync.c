@@ -1,0 +1,76 @@
+// Words of memory that serve as flags: the clocks that release writes leave and acquire reads find.
+// Relaxed accesses order nothing by themselves; fences before and after them do (PTX ISA 8.8).
+#include "runtime/emu/machine/machine.h"
+
+#include <stdlib.h>
+
+enum { BUCKETS = 256 };
+
+struct word {
+    struct word *next;
+    uint64_t key;
+    struct emu_clock clock;
+};
+
+struct emu_sync {
+    struct word *buckets[BUCKETS];
+};
+
+static struct word **bucket(struct emu_cluster *cluster, uint64_t key) {
+    return &cluster->syncs->buckets[(key >> 2 ^ key >> 10) % BUCKETS];
+}
+
+static struct word *find(struct emu_cluster *cluster, uint64_t key, bool make) {
+    if (cluster->syncs == NULL && make) cluster->syncs = calloc(1, sizeof *cluster->syncs);
+    if (cluster->syncs == NULL) return NULL;
+    struct word **head = bucket(cluster, key);
+    for (struct word *word = *head; word != NULL; word = word->next)
+        if (word->key == key) return word;
+    struct word *word = make ? calloc(1, sizeof *word) : NULL;
+    if (word == NULL || emu_clock_new(cluster, &word->clock)) {
+        free(word);
+        return NULL;
+    }
+    word->key = key;
+    word->next = *head;
+    *head = word;
+    return word;
+}
+
+// Does an access of [insn] to word [key] tell other clusters anything?
+static bool reaches_others(const struct emu_insn *insn, uint64_t key) {
+    return (key & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW && insn->scope != SCOPE_CTA &&
+           insn->scope != SCOPE_CLUSTER;
+}
+
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool release) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+    struct word *word = find(cluster, key, true);
+
+    if (reaches_others(insn, key)) emu_order_release(cluster, key, release);
+    if (word != NULL) emu_clock_join(cluster, &word->clock, release ? &warp->clock : &warp->fenced);
+}
+
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool acquire) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+    struct word *word = find(cluster, key, false);
+
+    if (reaches_others(insn, key)) emu_order_acquire(cluster, key, acquire);
+    if (word == NULL) return;
+    emu_clock_join(cluster, acquire ? &warp->clock : &warp->observed, &word->clock);
+    warp->has_observed = true;
+}
+
+void emu_syncs_free(struct emu_cluster *cluster) {
+    if (cluster->syncs == NULL) return;
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct word *word = cluster->syncs->buckets[i], *next; word != NULL; word = next) {
+            next = word->next;
+            emu_clock_free(&word->clock);
+            free(word);
+        }
+    free(cluster->syncs);
+    cluster->syncs = NULL;
+}

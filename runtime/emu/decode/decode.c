@@ -1,0 +1,240 @@
+// Statements to decoded instructions: finds the table row of each, or says that there is none.
+// Nothing is skipped: an instruction without a row is an error that names it and its line.
+#include "runtime/emu/decode/insn.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct emu_op *const tables[] = {
+    emu_ops_int,       emu_ops_bits,     emu_ops_float,  emu_ops_half,    emu_ops_convert,
+    emu_ops_compare,   emu_ops_memory,   emu_ops_atomic, emu_ops_warp,    emu_ops_control,
+    emu_ops_barrier,   emu_ops_mbarrier, emu_ops_copy,   emu_ops_bulk,    emu_ops_tensor,
+    emu_ops_tensormap, emu_ops_wgmma,    emu_ops_mma,    emu_ops_cluster, emu_ops_fence,
+    emu_ops_wmma,      emu_ops_video,
+};
+
+void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
+                     ...) {
+    char message[400];
+    va_list arguments;
+    const struct ptx_statement *statement = decoder->statement;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ptx_lex_fail(decoder->lexer, at ? at->line : statement->line,
+                 at ? at->column : statement->column, "%s: %s", statement->opcode.text, message);
+}
+
+// ---- labels ----
+
+uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
+                        const char *name, struct ptx_symbol **label) {
+    for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
+        for (struct ptx_symbol *symbol = *ptx_label_list(scope, name); symbol != NULL;
+             symbol = symbol->next)
+            if (strcmp(symbol->name, name) == 0) {
+                if (label != NULL) *label = symbol;
+                return function->first_pc + symbol->pc;
+            }
+    return EMU_NO_PC;
+}
+
+// ---- rows ----
+
+static void whole_name(const struct ptx_statement *statement, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "%s", statement->opcode.text);
+
+    for (uint32_t i = 0; i < statement->word_count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, ".%s", statement->words[i].text);
+}
+
+// Where a modifier stands in the rows of the instructions below; ptxas takes them in any order.
+static int word_rank(const char *text) {
+    static const struct {
+        const char *words;
+        int rank;
+    } ranks[] = {
+        {" mmio ", 0},
+        {" arrive arrive_drop expect_tx complete_tx noComplete test_wait try_wait parity ", 0},
+        {" sync weak relaxed acquire release acq_rel sc volatile ", 1},
+        {" aligned cta cluster gpu gl sys ", 2},
+        {" m8n8 ", 3},
+        {" x1 x2 x4 ", 4},
+        {" trans ", 5},
+        {" global shared shared::cta shared::cluster local param const ", 6},
+        {" relu v2 v4 v8 ", 8},
+    };
+    char word[32];
+
+    snprintf(word, sizeof word, " %.28s ", text);
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        if (strstr(ranks[i].words, word) != NULL) return ranks[i].rank;
+    return ptx_type_find(text, strlen(text)) == T_NONE ? 7 : 9;
+}
+
+// [statement] with its modifiers in the manual's order. False if they are, or have none.
+static bool reorder(const struct ptx_statement *statement, struct ptx_statement *ordered) {
+    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix mbarrier min max fma ";
+    char opcode[32];
+    bool changed = false;
+
+    snprintf(opcode, sizeof opcode, " %.28s ", statement->opcode.text);
+    if (strstr(opcodes, opcode) == NULL) return false;
+    *ordered = *statement;
+    for (uint32_t i = 1; i < ordered->word_count; i++)
+        for (uint32_t k = i; k > 0; k--) {
+            struct ptx_word *a = &ordered->words[k - 1], *b = &ordered->words[k], swap = *a;
+            if (word_rank(a->text) <= word_rank(b->text)) break;
+            *a = *b;
+            *b = swap;
+            changed = true;
+        }
+    return changed;
+}
+
+// The first row that takes the statement's form and operands, or NULL.
+static const struct emu_op *match_row(const struct ptx_statement *statement, struct emu_insn *insn,
+                                      bool *form_matched) {
+    struct emu_insn blank = *insn;
+
+    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++)
+        for (const struct emu_op *row = tables[table]; row->form != NULL; row++) {
+            *insn = blank;
+            if (!emu_match_form(row, statement, insn)) continue;
+            *form_matched = true;
+            if (emu_match_operands(row, statement, insn)) return row;
+        }
+    *insn = blank;
+    return NULL;
+}
+
+static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_insn *insn) {
+    const struct ptx_statement *statement = decoder->statement;
+    struct ptx_statement ordered;
+    bool form_matched = false;
+    const struct emu_op *row = match_row(statement, insn, &form_matched);
+    char name[300];
+
+    if (row == NULL && reorder(statement, &ordered)) row = match_row(&ordered, insn, &form_matched);
+    if (row != NULL) return row;
+    whole_name(statement, name, sizeof name);
+    if (form_matched)
+        ptx_lex_fail(decoder->lexer, statement->line, statement->column,
+                     "these operands of %s are not implemented", name);
+    ptx_lex_fail(decoder->lexer, statement->line, statement->column,
+                 "instruction %s is not implemented", name);
+}
+
+// A warp's share of a matrix instruction; wgmma has four.
+static uint32_t multiply_adds(const struct emu_insn *insn) {
+    uint32_t all = (uint32_t)insn->shape[0] * insn->shape[1] * insn->shape[2];
+
+    if (strncmp(insn->row->form, "wgmma.mma", 9) == 0) return all / 4;
+    return strncmp(insn->row->form, "mma", 3) == 0 || strncmp(insn->row->form, "wmma.mma", 8) == 0
+               ? all
+               : 0;
+}
+
+static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn) {
+    const struct ptx_statement *statement = decoder->statement;
+
+    *insn = (struct emu_insn){
+        .line = statement->line,
+        .loc = statement->loc,
+        .guard = statement->guarded ? decoder->function->first_pred + statement->guard : 0,
+        .guard_negated = statement->guard_negated,
+        .target = EMU_NO_PC,
+        .join = EMU_NO_PC,
+        .function = decoder->function,
+    };
+    const struct emu_op *row = find_row(decoder, insn);
+    insn->row = row;
+    insn->exec = row->exec;
+    insn->multiply_adds = multiply_adds(insn);
+    emu_decode_operands(decoder, row, insn);
+    for (uint32_t i = 0; i < statement->operand_count; i++) {
+        const struct ptx_operand *operand = &statement->operands[i];
+        if (operand->kind == OPERAND_SPECIAL && (strncmp(operand->name, "%clock", 6) == 0 ||
+                                                 strncmp(operand->name, "%globalt", 8) == 0))
+            insn->flags |= F_CLOCK;
+    }
+}
+
+// The end of a body is a return, as PTX says; so every path ends in an instruction.
+static void decode_end(struct emu_decoder *decoder, struct emu_insn *insn) {
+    struct ptx_statement statement = {.opcode = {"ret", 3}};
+    const struct ptx_function *source = decoder->function->source;
+
+    if (source->statement_count) {
+        const struct ptx_statement *last = &source->statements[source->statement_count - 1];
+        statement.line = last->line;
+        statement.loc = last->loc;
+    }
+    decoder->statement = &statement;
+    decode_statement(decoder, insn);
+}
+
+static void decode_function(struct emu_decoder *decoder) {
+    const struct emu_function *function = decoder->function;
+    struct emu_insn *code = decoder->program->code;
+
+    for (uint32_t i = 0; i < function->source->statement_count; i++) {
+        decoder->statement = &function->source->statements[i];
+        decode_statement(decoder, &code[function->first_pc + i]);
+    }
+    decode_end(decoder, &code[function->end_pc - 1]);
+    emu_find_joins(decoder);
+}
+
+static void decode_program(struct ptx_lexer *lexer, struct emu_program *program) {
+    struct emu_decoder *decoder = emu_arena_alloc(&program->arena, sizeof *decoder);
+
+    decoder->lexer = lexer;
+    decoder->program = program;
+    program->constant_slots = program->slot_count;
+    for (uint32_t i = 0; i < program->function_count; i++) {
+        decoder->function = &program->functions[i];
+        if (decoder->function->source->defined) decode_function(decoder);
+    }
+}
+
+// False and the lexer's error: see emu_program_of.
+static bool make_program(struct ptx_lexer *lexer, struct emu_program *program,
+                         struct ptx_function *entry) {
+    jmp_buf fail;
+
+    lexer->fail = program->arena.fail = &fail;
+    if (setjmp(fail) != 0) return false;
+    emu_reach(lexer, program, entry);
+    decode_program(lexer, program);
+    program->arena.fail = NULL;
+    return true;
+}
+
+struct emu_program *emu_program_of(struct emu_module *module, struct ptx_function *entry,
+                                   struct emu_error *error) {
+    struct emu_program *program = module->programs;
+    struct ptx_lexer lexer = {.name = module->tree.name, .error = error};
+
+    while (program != NULL && program->functions->source != entry) program = program->next;
+    if (program != NULL) return program;
+    snprintf(error->text, sizeof error->text, "out of memory");
+    program = calloc(1, sizeof *program);
+    if (program == NULL) return NULL;
+    program->module = module;
+    if (!make_program(&lexer, program, entry)) {
+        emu_program_delete(program);
+        return NULL;
+    }
+    error->text[0] = '\0';
+    program->next = module->programs;
+    return module->programs = program;
+}
+
+void emu_program_delete(struct emu_program *program) {
+    if (program == NULL) return;
+    emu_arena_free(&program->arena);
+    free(program);
+}

@@ -1,0 +1,282 @@
+// Decoded instructions: a dense array of small structs whose operands are slots of a warp's
+// registers. Constants, symbol addresses and special registers have slots too, so that every
+// source reads alike.
+#ifndef TMG_EMU_DECODE_INSN_H
+#define TMG_EMU_DECODE_INSN_H
+
+#include "runtime/emu/ptx/ptx.h"
+
+enum { EMU_LANES = 32 };
+
+struct emu_warp;
+struct emu_insn;
+
+// What an instruction tells the step loop.
+enum emu_step {
+    EMU_NEXT,     // done; go on behind it
+    EMU_JUMPED,   // done; it has set the pc (or ended the lanes) itself
+    EMU_BLOCKED,  // not done; call it again when something has changed
+    EMU_YIELD     // done, but polling: let others run first
+};
+
+// Executes [insn] for the lanes of [mask].
+typedef enum emu_step emu_exec(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask);
+
+// Flags: modifiers without a value.
+enum {
+    F_FTZ = 1u << 0,
+    F_SAT = 1u << 1,
+    F_SATFINITE = 1u << 2,
+    F_RELU = 1u << 3,
+    F_NAN = 1u << 4,
+    F_XORSIGN = 1u << 5,
+    F_TRANS = 1u << 6,
+    F_NOINC = 1u << 7,
+    F_NOCOMPLETE = 1u << 8,
+    F_PARITY = 1u << 9,
+    F_SHARED_CLUSTER = 1u << 10,  // .shared::cluster, address may name a peer
+    F_CACHE_HINT = 1u << 11,      // .L2::cache_hint: one more operand
+    F_MULTICAST = 1u << 12,
+    F_READ = 1u << 13,
+    F_ALIGNED = 1u << 14,
+    F_CLOCK = 1u << 15,  // reads %clock and friends: refresh them first
+    F_SHIFTAMT = 1u << 16,
+    F_ABS = 1u << 17,
+    F_REMOTE = 1u << 18,
+    F_UNI = 1u << 19,
+    F_SCALAR_MASK = 1u << 20,
+    F_VOLATILE = 1u << 21,
+    F_IGNORE_SRC = 1u << 22,
+    F_CP_MASK = 1u << 23
+};
+
+enum emu_sem { SEM_WEAK, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_VOLATILE };
+enum emu_scope { SCOPE_NONE, SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS };
+enum emu_cmp {
+    CMP_EQ,
+    CMP_NE,
+    CMP_LT,
+    CMP_LE,
+    CMP_GT,
+    CMP_GE,
+    CMP_LO,
+    CMP_LS,
+    CMP_HI,
+    CMP_HS,
+    CMP_EQU,
+    CMP_NEU,
+    CMP_LTU,
+    CMP_LEU,
+    CMP_GTU,
+    CMP_GEU,
+    CMP_NUM,
+    CMP_NAN
+};
+enum emu_word_op {
+    WORD_NONE,
+    WORD_AND,
+    WORD_OR,
+    WORD_XOR,
+    WORD_ADD,
+    WORD_MIN,
+    WORD_MAX,
+    WORD_INC,
+    WORD_DEC,
+    WORD_EXCH,
+    WORD_CAS,
+    WORD_POPC
+};
+enum emu_round {
+    ROUND_NONE,
+    ROUND_RN,
+    ROUND_RZ,
+    ROUND_RM,
+    ROUND_RP,
+    ROUND_RNA,
+    ROUND_RNI,
+    ROUND_RZI,
+    ROUND_RMI,
+    ROUND_RPI
+};
+
+enum { EMU_WIDE = 1u << 31 };     // in an operand entry of any width: the register has 64 bits
+enum { EMU_NEGATED = 1u << 31 };  // in a predicate entry
+enum { EMU_NO_PC = UINT32_MAX };
+
+struct emu_insn {
+    emu_exec *exec;
+    const uint32_t *op;  // operand entries, in the order of the row's operand letters
+    const struct emu_op *row;
+    uint32_t flags;
+    uint32_t line;  // in the PTX
+    const struct ptx_loc *loc;
+    uint32_t guard;  // predicate; 0 is always true
+    bool guard_negated;
+    uint8_t type[4];  // enum ptx_type, in order of appearance
+    uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
+    uint16_t shape[3];                             // m, n, k of mma and wgmma
+    uint32_t multiply_adds;                        // of a warp, of those
+    uint32_t target;                               // of a branch
+    const struct emu_function *function, *callee;  // that it is in, that it calls
+    uint32_t join;  // where lanes that part here meet again, EMU_NO_PC if nowhere
+};
+
+// A row of an instruction table: one form of an instruction.
+// [form]: its words; {.x} is optional, capitals are classes of words (decode.c), {.X*} repeats.
+// [operands]: a letter each, see decode/operands.c. [aux]: for handlers that serve several rows.
+struct emu_op {
+    const char *form, *operands;
+    emu_exec *exec;
+    int aux;
+};
+
+extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_ops_half[],
+    emu_ops_convert[], emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[],
+    emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
+    emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[],
+    emu_ops_tensormap[], emu_ops_wmma[], emu_ops_video[];
+
+// ---- slots filled before a warp starts ----
+
+enum emu_constant_kind {
+    CONSTANT_BITS,    // value
+    CONSTANT_SHARED,  // value in the shared memory of the CTA
+    CONSTANT_IMAGE,   // value in the module's image
+    CONSTANT_SPECIAL  // special register number value
+};
+
+struct emu_constant {
+    enum emu_constant_kind kind;
+    uint32_t slot;
+    bool wide;
+    uint64_t value;
+};
+
+// ---- programs: an entry and the functions that it reaches, with what they need and no more ----
+
+// A function in a program. The register file of a warp holds the registers of all functions side
+// by side, as a thread's memory does their variables: a function has one frame.
+struct emu_function {
+    const struct ptx_function *source;
+    uint32_t first_pc, end_pc;
+    uint32_t first_slot, first_pred;
+    uint64_t first_local;
+    uint32_t return_slot;  // where each lane keeps its return pc
+};
+
+struct emu_program {
+    struct emu_program *next;
+    struct emu_arena arena;
+    const struct emu_module *module;
+    struct emu_function *functions;  // the entry first
+    uint32_t function_count;
+    struct emu_insn *code;
+    uint32_t code_count;
+    struct emu_constant *constants;
+    uint32_t constant_count, constant_capacity;
+    uint32_t constant_slots;              // the first of them; behind the registers
+    uint32_t slot_count, pred_count;      // of a warp, slots with the constants'
+    uint64_t local_bytes;                 // of a thread
+    bool uses_reserved;                   // the 1024 bytes before its shared memory
+    bool uses_environment;                // %envreg
+    uint32_t static_end, dynamic_offset;  // of the variables and of dynamic shared memory
+};
+
+struct emu_module {
+    struct ptx_tree tree;
+    struct emu_program *programs;  // those launched so far
+    uint64_t image_address;        // of .global and .const data in the memory bound last
+    struct emu_memory *image_memory;
+};
+
+// The program of [entry], made when it is first asked for. NULL and *error: memory is out, or
+// something that the program needs is not implemented or too large.
+struct emu_program *emu_program_of(struct emu_module *module, struct ptx_function *entry,
+                                   struct emu_error *error);
+void emu_program_delete(struct emu_program *program);
+
+// ---- between the files of decode ----
+
+// Fills the program's functions from [entry] on, and lays out what they need (reach.c).
+void emu_reach(struct ptx_lexer *lexer, struct emu_program *program, struct ptx_function *entry);
+
+// What a function's address is: the same in every program.
+static inline uint64_t emu_function_address(const struct ptx_function *function) {
+    return (uint64_t)function->number << 8;
+}
+
+struct emu_decoder {
+    struct ptx_lexer *lexer;
+    struct emu_program *program;
+    const struct emu_function *function;
+    const struct ptx_statement *statement;
+    uint32_t entries[1024];
+    uint32_t entry_count;
+};
+
+// Matches the statement's words against row->form and fills [insn]'s modifiers.
+bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statement,
+                    struct emu_insn *insn);
+// Whether the operands' kinds suit row->operands.
+bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
+                        const struct emu_insn *insn);
+// Fills insn->op; fails with a message where a type doesn't fit.
+void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
+                         struct emu_insn *insn);
+_Noreturn void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at,
+                               const char *format, ...) __attribute__((format(printf, 3, 4)));
+// pc of label [name] as seen by [statement], or EMU_NO_PC.
+uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
+                        const char *name, struct ptx_symbol **label);
+// Fills insn->join for the function's divergent branches (cfg.c).
+void emu_find_joins(struct emu_decoder *decoder);
+
+// Special registers.
+enum emu_special {
+    SPECIAL_TID,
+    SPECIAL_NTID = SPECIAL_TID + 3,
+    SPECIAL_CTAID = SPECIAL_NTID + 3,
+    SPECIAL_NCTAID = SPECIAL_CTAID + 3,
+    SPECIAL_CLUSTERID = SPECIAL_NCTAID + 3,
+    SPECIAL_NCLUSTERID = SPECIAL_CLUSTERID + 3,
+    SPECIAL_CLUSTER_CTAID = SPECIAL_NCLUSTERID + 3,
+    SPECIAL_CLUSTER_NCTAID = SPECIAL_CLUSTER_CTAID + 3,
+    SPECIAL_CLUSTER_CTARANK = SPECIAL_CLUSTER_NCTAID + 3,
+    SPECIAL_CLUSTER_NCTARANK,
+    SPECIAL_IS_EXPLICIT_CLUSTER,
+    SPECIAL_LANEID,
+    SPECIAL_WARPID,
+    SPECIAL_NWARPID,
+    SPECIAL_SMID,
+    SPECIAL_NSMID,
+    SPECIAL_GRIDID,
+    SPECIAL_LANEMASK_EQ,
+    SPECIAL_LANEMASK_LE,
+    SPECIAL_LANEMASK_LT,
+    SPECIAL_LANEMASK_GE,
+    SPECIAL_LANEMASK_GT,
+    SPECIAL_DYNAMIC_SMEM,
+    SPECIAL_TOTAL_SMEM,
+    SPECIAL_ZERO,
+    SPECIAL_WARP_SIZE,
+    SPECIAL_AGGREGATE_SMEM,
+    SPECIAL_RESERVED_BEGIN,
+    SPECIAL_RESERVED_END,
+    SPECIAL_RESERVED_CAP,
+    SPECIAL_RESERVED_0,
+    SPECIAL_RESERVED_1,
+    SPECIAL_ENVIRONMENT_0,
+    SPECIAL_ENVIRONMENT_HIGH,  // %envreg1 and 2: the grid's workspace
+    SPECIAL_ENVIRONMENT_LOW,
+    SPECIAL_ENVIRONMENT_LAST = SPECIAL_ENVIRONMENT_0 + 31,
+    SPECIAL_CLOCK,
+    SPECIAL_CLOCK_HI,
+    SPECIAL_CLOCK64,
+    SPECIAL_GLOBALTIMER,
+    SPECIAL_GLOBALTIMER_LO,
+    SPECIAL_GLOBALTIMER_HI
+};
+// Number of special register [name] and its width in bits; -1 if there is none.
+int emu_special_find(const char *name, bool *wide);
+
+#endif

@@ -1,0 +1,469 @@
+// Operands to slots: each letter of a row's operand string says what stands there and how wide.
+// What isn't a register gets a slot of its own that is filled before the warp starts.
+//
+//   d a   destination, source: as wide as the first type
+//   e f   the same, second type            w x   the same, twice the first type
+//   I i   32 bits    J j   64 bits         r s   any width; the entry carries EMU_WIDE
+//   n     an immediate, the entry is its value
+//   P p   predicate written, read (EMU_NEGATED)
+//   Q     predicate or pair p|q: two entries
+//   X     register, or pair register|predicate: two entries
+//   V v   a list or a single register, any width: index of count and entries in the same array
+//   U u   the same, but only a list
+//   m     [address + offset]: two entries
+//   l     a label: insn->target            L     a table of labels: list of pcs
+//   N     a call's prototype, unused
+//   F     a function: insn->callee         A     (.param variables): list of offsets
+//   T     [tensor map, {coordinates}]: slot and list
+//   ?     what follows may be missing: EMU_NO_PC
+#include "runtime/emu/machine/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- special registers ----
+
+static const struct {
+    const char *name;
+    int number;
+    bool wide, triple;
+} specials[] = {
+    {"%tid", SPECIAL_TID, false, true},
+    {"%ntid", SPECIAL_NTID, false, true},
+    {"%ctaid", SPECIAL_CTAID, false, true},
+    {"%nctaid", SPECIAL_NCTAID, false, true},
+    {"%clusterid", SPECIAL_CLUSTERID, false, true},
+    {"%nclusterid", SPECIAL_NCLUSTERID, false, true},
+    {"%cluster_ctaid", SPECIAL_CLUSTER_CTAID, false, true},
+    {"%cluster_nctaid", SPECIAL_CLUSTER_NCTAID, false, true},
+    {"%cluster_ctarank", SPECIAL_CLUSTER_CTARANK, false, false},
+    {"%cluster_nctarank", SPECIAL_CLUSTER_NCTARANK, false, false},
+    {"%is_explicit_cluster", SPECIAL_IS_EXPLICIT_CLUSTER, false, false},
+    {"%laneid", SPECIAL_LANEID, false, false},
+    {"%warpid", SPECIAL_WARPID, false, false},
+    {"%nwarpid", SPECIAL_NWARPID, false, false},
+    {"%smid", SPECIAL_SMID, false, false},
+    {"%nsmid", SPECIAL_NSMID, false, false},
+    {"%gridid", SPECIAL_GRIDID, true, false},
+    {"%lanemask_eq", SPECIAL_LANEMASK_EQ, false, false},
+    {"%lanemask_le", SPECIAL_LANEMASK_LE, false, false},
+    {"%lanemask_lt", SPECIAL_LANEMASK_LT, false, false},
+    {"%lanemask_ge", SPECIAL_LANEMASK_GE, false, false},
+    {"%lanemask_gt", SPECIAL_LANEMASK_GT, false, false},
+    {"%dynamic_smem_size", SPECIAL_DYNAMIC_SMEM, false, false},
+    {"%total_smem_size", SPECIAL_TOTAL_SMEM, false, false},
+    {"WARP_SZ", SPECIAL_WARP_SIZE, false, false},
+    {"%aggr_smem_size", SPECIAL_AGGREGATE_SMEM, false, false},
+    {"%reserved_smem_offset_begin", SPECIAL_RESERVED_BEGIN, false, false},
+    {"%reserved_smem_offset_end", SPECIAL_RESERVED_END, false, false},
+    {"%reserved_smem_offset_cap", SPECIAL_RESERVED_CAP, false, false},
+    {"%reserved_smem_offset_0", SPECIAL_RESERVED_0, false, false},
+    {"%reserved_smem_offset_1", SPECIAL_RESERVED_1, false, false},
+    {"%current_graph_exec", SPECIAL_ZERO, true, false},
+    {"%clock", SPECIAL_CLOCK, false, false},
+    {"%clock_hi", SPECIAL_CLOCK_HI, false, false},
+    {"%clock64", SPECIAL_CLOCK64, true, false},
+    {"%globaltimer", SPECIAL_GLOBALTIMER, true, false},
+    {"%globaltimer_lo", SPECIAL_GLOBALTIMER_LO, false, false},
+    {"%globaltimer_hi", SPECIAL_GLOBALTIMER_HI, false, false},
+};
+
+int emu_special_find(const char *name, bool *wide) {
+    size_t length = strcspn(name, ".");
+    unsigned number;
+    int used = 0;
+
+    *wide = false;
+    if (sscanf(name, "%%envreg%2u%n", &number, &used) == 1 && name[used] == '\0' && number < 32)
+        return SPECIAL_ENVIRONMENT_0 + (int)number;
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+        if (strlen(specials[i].name) != length || memcmp(specials[i].name, name, length) != 0 ||
+            specials[i].triple != (name[length] == '.'))
+            continue;
+        *wide = specials[i].wide;
+        if (!specials[i].triple) return specials[i].number;
+        if (name[length + 1] == 'w') return SPECIAL_ZERO;
+        return specials[i].number + (name[length + 1] - 'x');
+    }
+    return -1;
+}
+
+// ---- constants ----
+
+// The slot that holds this constant; equal ones share it.
+static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant constant) {
+    struct emu_program *program = decoder->program;
+
+    for (uint32_t i = 0; i < program->constant_count; i++) {
+        struct emu_constant *have = &program->constants[i];
+        if (have->kind == constant.kind && have->wide == constant.wide &&
+            have->value == constant.value)
+            return have->slot;
+    }
+    if (program->constant_count == program->constant_capacity) {
+        uint32_t wanted = program->constant_capacity ? 2 * program->constant_capacity : 64;
+        struct emu_constant *grown = emu_arena_alloc(&program->arena, wanted * sizeof *grown);
+        if (program->constant_count)
+            memcpy(grown, program->constants, program->constant_count * sizeof *grown);
+        program->constants = grown;
+        program->constant_capacity = wanted;
+    }
+    constant.slot = program->slot_count;
+    program->slot_count += constant.wide ? 2 : 1;
+    program->constants[program->constant_count++] = constant;
+    return constant.slot;
+}
+
+static bool is_float(enum ptx_type type) { return type == T_F32 || type == T_F64; }
+
+// A number's bits as an operand of [type] (or of [bytes], where the type doesn't say).
+static uint64_t number_bits(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                            enum ptx_type type, bool wide) {
+    uint64_t bits = operand->value;
+    float narrow;
+    double real;
+
+    if (operand->kind == OPERAND_F64) {
+        memcpy(&real, &bits, 8);
+        if (wide || (is_float(type) && type == T_F64)) return bits;
+        narrow = (float)real;
+        bits = 0;
+        memcpy(&bits, &narrow, 4);
+    } else if (operand->kind == OPERAND_F32) {
+        if (!wide) return bits;
+        memcpy(&narrow, &bits, 4);
+        real = narrow;
+        memcpy(&bits, &real, 8);
+    } else if (is_float(type) && bits != 0) {
+        emu_decode_fail(decoder, operand, "an integer where a floating-point number is due");
+    } else if (!wide) {
+        bits &= ptx_type_bytes(type) == 2 ? 0xffff : ptx_type_bytes(type) == 1 ? 0xff : 0xffffffff;
+    }
+    return bits;
+}
+
+static void put(struct emu_decoder *decoder, uint32_t entry) {
+    if (decoder->entry_count == sizeof decoder->entries / sizeof *decoder->entries)
+        emu_decode_fail(decoder, NULL, "too many operands");
+    decoder->entries[decoder->entry_count++] = entry;
+}
+
+static uint32_t register_rows(enum ptx_type type) {
+    return ptx_type_bytes(type) > 8 ? 4 : ptx_type_bytes(type) > 4 ? 2 : 1;
+}
+
+// The address of a variable or a function, in its window or in the part that the CTA adds to.
+static struct emu_constant address_of(const struct emu_decoder *decoder,
+                                      const struct ptx_symbol *symbol) {
+    if (symbol->kind == SYM_FUNCTION)
+        return (struct emu_constant){.value = emu_function_address(symbol->function)};
+    switch (symbol->space) {
+    case SPACE_SHARED:
+        return (struct emu_constant){.kind = CONSTANT_SHARED, .value = symbol->offset};
+    case SPACE_LOCAL:
+        return (struct emu_constant){.value = decoder->function->first_local + symbol->offset};
+    case SPACE_PARAM:
+        return (struct emu_constant){
+            .value = symbol->of_entry
+                         ? EMU_PARAM_WINDOW | symbol->offset
+                         : EMU_LOCAL_WINDOW | (decoder->function->first_local + symbol->offset)};
+    default: return (struct emu_constant){.kind = CONSTANT_IMAGE, .value = symbol->offset};
+    }
+}
+
+// The slot of a register of the function, with EMU_WIDE where the entry has to say so.
+static uint32_t register_slot(const struct emu_decoder *decoder, const struct ptx_operand *operand,
+                              uint32_t rows) {
+    return (decoder->function->first_slot + operand->slot) |
+           (!rows && register_rows(operand->type) == 2 ? EMU_WIDE : 0);
+}
+
+// A source of [rows] rows (0 = any) and, for numbers, of [type].
+static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                       uint32_t rows, enum ptx_type type) {
+    bool wide = rows ? rows == 2 : ptx_type_bytes(type) == 8;
+    struct emu_constant constant = {.wide = wide};
+    bool special_wide = false;
+    int special;
+
+    switch (operand->kind) {
+    case OPERAND_SLOT:
+        if (rows && register_rows(operand->type) != rows)
+            emu_decode_fail(decoder, operand, "%s has type .%s, which does not fit here",
+                            operand->name, ptx_type_name(operand->type));
+        return register_slot(decoder, operand, rows);
+    case OPERAND_INT:
+    case OPERAND_F32:
+    case OPERAND_F64: constant.value = number_bits(decoder, operand, type, wide); break;
+    case OPERAND_SPECIAL:
+        special = emu_special_find(operand->name, &special_wide);
+        if (special < 0)
+            emu_decode_fail(decoder, operand, "special register %s is not implemented",
+                            operand->name);
+        decoder->program->uses_reserved |=
+            special >= SPECIAL_RESERVED_BEGIN && special <= SPECIAL_RESERVED_1;
+        decoder->program->uses_environment |=
+            special >= SPECIAL_ENVIRONMENT_0 && special <= SPECIAL_ENVIRONMENT_LAST;
+        constant.kind = CONSTANT_SPECIAL;
+        constant.value = (uint64_t)special;
+        constant.wide = rows ? wide : special_wide;
+        break;
+    case OPERAND_SYMBOL:
+        constant = address_of(decoder, operand->symbol);
+        constant.wide = wide;
+        constant.value += (uint64_t)operand->offset;
+        break;
+    case OPERAND_NAME: emu_decode_fail(decoder, operand, "%s is not declared", operand->name);
+    default: emu_decode_fail(decoder, operand, "expected a register, a number or a variable");
+    }
+    if (rows > 2) emu_decode_fail(decoder, operand, "a register of 128 bits is due");
+    uint32_t slot = constant_slot(decoder, constant);
+    return slot | (!rows && constant.wide ? EMU_WIDE : 0);
+}
+
+static uint32_t destination(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                            uint32_t rows) {
+    if (operand->kind == OPERAND_SINK) return 0;
+    if (operand->kind != OPERAND_SLOT)
+        emu_decode_fail(decoder, operand, "expected a register to write");
+    if (rows && register_rows(operand->type) != rows)
+        emu_decode_fail(decoder, operand, "%s has type .%s, which does not fit here", operand->name,
+                        ptx_type_name(operand->type));
+    return register_slot(decoder, operand, rows);
+}
+
+static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand *operand) {
+    if (operand->kind == OPERAND_SINK) return EMU_NO_PC;
+    if (operand->kind == OPERAND_INT)  // predicate 0 is always true
+        return operand->value ? 0 : EMU_NEGATED;
+    if (operand->kind != OPERAND_PRED) emu_decode_fail(decoder, operand, "expected a predicate");
+    return (decoder->function->first_pred + operand->slot) | (operand->negated ? EMU_NEGATED : 0);
+}
+
+// The list goes behind the entries that are due first, so its place is patched in.
+static void put_list(struct emu_decoder *decoder, const struct ptx_operand *operand, bool written,
+                     enum ptx_type type, uint32_t place) {
+    const struct ptx_operand *list = operand->kind == OPERAND_VECTOR ? operand->list : operand;
+    uint32_t count = operand->kind == OPERAND_VECTOR ? operand->count : 1;
+
+    decoder->entries[place] = decoder->entry_count;
+    put(decoder, count);
+    for (uint32_t i = 0; i < count; i++)
+        put(decoder,
+            written ? destination(decoder, &list[i], 0) : source(decoder, &list[i], 0, type));
+}
+
+static void put_params(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                       uint32_t place) {
+    decoder->entries[place] = decoder->entry_count;
+    put(decoder, operand->count);
+    for (uint32_t i = 0; i < operand->count; i++) {
+        const struct ptx_operand *one = &operand->list[i];
+        if (one->kind != OPERAND_SYMBOL || one->symbol->kind != SYM_VARIABLE ||
+            one->symbol->space != SPACE_PARAM || one->symbol->of_entry)
+            emu_decode_fail(decoder, one, "expected a .param variable of the function");
+        put(decoder, (uint32_t)(decoder->function->first_local + one->symbol->offset));
+    }
+}
+
+static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                        uint32_t place) {
+    struct ptx_symbol *table = NULL;
+
+    decoder->entries[place] = decoder->entry_count;
+    if (emu_find_label(decoder->function, decoder->statement, operand->name, &table) == EMU_NO_PC ||
+        table->table == NULL)
+        emu_decode_fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
+    put(decoder, table->table_count);
+    for (uint32_t i = 0; i < table->table_count; i++) {
+        uint32_t pc =
+            emu_find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
+        if (pc == EMU_NO_PC)
+            emu_decode_fail(decoder, operand, "there is no label %s", table->table[i]->name);
+        put(decoder, pc);
+    }
+}
+
+static void put_address(struct emu_decoder *decoder, const struct ptx_operand *operand) {
+    const struct ptx_operand *base = &operand->list[0];
+
+    if (base->kind == OPERAND_INT) {
+        put(decoder, source(decoder, base, 2, T_B64) | EMU_WIDE);
+        put(decoder, 0);
+        return;
+    }
+    put(decoder, source(decoder, base, base->kind == OPERAND_SYMBOL ? 2 : 0, T_B64) |
+                     (base->kind == OPERAND_SYMBOL ? EMU_WIDE : 0));
+    if (base->offset != (int32_t)base->offset)
+        emu_decode_fail(decoder, operand, "offset does not fit in 32 bits");
+    put(decoder, base->kind == OPERAND_SYMBOL ? 0 : (uint32_t)(int32_t)base->offset);
+}
+
+// ---- letters ----
+
+static bool kind_fits(char letter, const struct ptx_operand *operand) {
+    bool scalar = operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SPECIAL ||
+                  operand->kind == OPERAND_INT || operand->kind == OPERAND_F32 ||
+                  operand->kind == OPERAND_F64 || operand->kind == OPERAND_SYMBOL ||
+                  operand->kind == OPERAND_NAME;
+
+    switch (letter) {
+    case 'F':
+        return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION &&
+               !operand->symbol->function->entry;
+    case 'N':
+    case 'L': return operand->kind == OPERAND_NAME;
+    case 'A':
+    case 'U':
+    case 'u': return operand->kind == OPERAND_VECTOR;
+    case 'V':
+    case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
+    case 'P': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_SINK;
+    case 'p': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_INT;
+    case 'X':
+        return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK ||
+               operand->kind == OPERAND_PAIR;
+    case 'Q': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_PAIR;
+    case 'm': return operand->kind == OPERAND_ADDRESS && operand->count == 1;
+    case 'T': return operand->kind == OPERAND_ADDRESS && operand->count == 2;
+    case 'n': return operand->kind == OPERAND_INT;
+    case 'l': return operand->kind == OPERAND_NAME;
+    case 'd':
+    case 'e':
+    case 'w':
+    case 'I':
+    case 'J':
+    case 'r': return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK;
+    default: return scalar;
+    }
+}
+
+bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
+                        const struct emu_insn *insn) {
+    uint32_t index = 0;
+    bool optional = false;
+
+    (void)insn;
+    for (const char *letter = row->operands; *letter != '\0'; letter++) {
+        if (*letter == '?') {
+            optional = true;
+        } else if (index == statement->operand_count) {
+            if (!optional) return false;
+        } else if (!kind_fits(*letter, &statement->operands[index++])) {
+            return false;
+        }
+    }
+    return index == statement->operand_count;
+}
+
+static uint32_t rows_for(char letter, const struct emu_insn *insn) {
+    switch (letter) {
+    case 'd':
+    case 'a': return register_rows((enum ptx_type)insn->type[0]);
+    case 'e':
+    case 'f': return register_rows((enum ptx_type)insn->type[1]);
+    case 'w':
+    case 'x': return ptx_type_bytes((enum ptx_type)insn->type[0]) >= 4 ? 2 : 1;
+    case 'I':
+    case 'i': return 1;
+    case 'J':
+    case 'j': return 2;
+    default: return 0;
+    }
+}
+
+static enum ptx_type number_type(char letter, const struct emu_insn *insn) {
+    switch (letter) {
+    case 'f': return (enum ptx_type)insn->type[1];
+    case 'i': return T_B32;
+    case 'j': return T_B64;
+    case 'x': return ptx_type_bytes((enum ptx_type)insn->type[0]) == 2 ? T_B32 : T_B64;
+    default: return (enum ptx_type)insn->type[0] ? (enum ptx_type)insn->type[0] : T_B32;
+    }
+}
+
+static void put_operand(struct emu_decoder *decoder, char letter, const struct ptx_operand *operand,
+                        struct emu_insn *insn) {
+    uint32_t rows = rows_for(letter, insn);
+
+    switch (letter) {
+    case 'd':
+    case 'e':
+    case 'w':
+    case 'I':
+    case 'J':
+    case 'r': put(decoder, destination(decoder, operand, rows)); break;
+    case 'P':
+    case 'p': put(decoder, predicate(decoder, operand)); break;
+    case 'Q':
+        put(decoder,
+            predicate(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand));
+        put(decoder,
+            operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+        break;
+    case 'X':
+        put(decoder,
+            destination(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand, 1));
+        put(decoder,
+            operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+        break;
+    case 'm': put_address(decoder, operand); break;
+    case 'n': put(decoder, (uint32_t)operand->value); break;
+    case 'l':
+        insn->target = emu_find_label(decoder->function, decoder->statement, operand->name, NULL);
+        if (insn->target == EMU_NO_PC)
+            emu_decode_fail(decoder, operand, "there is no label %s", operand->name);
+        break;
+    case 'T': put(decoder, source(decoder, &operand->list[0], 2, T_B64)); break;
+    case 'N': put(decoder, 0); break;
+    case 'F':
+        insn->callee = &decoder->program->functions[operand->symbol->function->index];
+        put(decoder, 0);
+        break;
+    default: put(decoder, source(decoder, operand, rows, number_type(letter, insn))); break;
+    }
+}
+
+static bool is_list(char letter) { return strchr("VvUuTAL", letter) != NULL; }
+
+void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
+                         struct emu_insn *insn) {
+    const struct ptx_statement *statement = decoder->statement;
+    uint32_t places[16], index = 0;
+
+    decoder->entry_count = 0;
+    for (const char *letter = row->operands; *letter != '\0'; letter++) {
+        if (*letter == '?') continue;
+        if (index >= statement->operand_count) {
+            put(decoder, EMU_NO_PC);
+            continue;
+        }
+        if (!is_list(*letter) || *letter == 'T')
+            put_operand(decoder, *letter, &statement->operands[index], insn);
+        if (is_list(*letter)) {
+            places[index] = decoder->entry_count;
+            put(decoder, 0);
+        }
+        index++;
+    }
+    index = 0;
+    for (const char *letter = row->operands; *letter != '\0' && index < statement->operand_count;
+         letter++) {
+        if (*letter == '?') continue;
+        const struct ptx_operand *operand = &statement->operands[index];
+        if (*letter == 'T')
+            put_list(decoder, &operand->list[1], false, T_S32, places[index]);
+        else if (*letter == 'A')
+            put_params(decoder, operand, places[index]);
+        else if (*letter == 'L')
+            put_targets(decoder, operand, places[index]);
+        else if (is_list(*letter))
+            put_list(decoder, operand, *letter == 'V' || *letter == 'U',
+                     (enum ptx_type)insn->type[0], places[index]);
+        index++;
+    }
+    uint32_t *entries =
+        emu_arena_alloc(&decoder->program->arena, decoder->entry_count * sizeof *entries);
+    memcpy(entries, decoder->entries, decoder->entry_count * sizeof *entries);
+    insn->op = entries;
+}

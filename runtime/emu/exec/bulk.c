@@ -1,0 +1,244 @@
+// cp.async.bulk: plain runs of bytes between global and shared memory, and bulk groups (PTX ISA
+// 9.7.9.25.4). The unit is one lane's copy; most kernels elect one lane.
+#include "runtime/emu/machine/async.h"
+#include "runtime/emu/exec/lanes.h"
+#include "runtime/emu/machine/mbarrier.h"
+#include "runtime/emu/model/reduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BULK_LOAD, BULK_STORE, BULK_PEER };
+
+// The global bytes [address, address + bytes) of one allocation; NULL after a report.
+static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t bytes,
+                             enum emu_use use) {
+    struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, address);
+
+    if (found == NULL || bytes > found->bytes - (address - found->base)) {
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %zu bytes at offset %llu of %s (%zu bytes)", op->what, bytes,
+                  found ? (unsigned long long)(address - found->base) : 0ULL,
+                  found ? found->name : "no buffer", found ? found->bytes : 0);
+        return NULL;
+    }
+    uint64_t offset = address - found->base;
+    struct emu_touch_global by = {
+        op->warp, op->insn, op->what, found,
+        offset,   bytes,    use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
+    if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
+    return found->data + offset;
+}
+
+static void complete_in(struct emu_async *op, struct emu_cta *cta) {
+    emu_async_touch(op, cta, op->shared, (uint32_t)op->byte_count, EMU_WRITE);
+    memcpy(cta->smem + op->shared, op->bytes, op->byte_count);
+    emu_mbarrier_complete_bytes(op, cta, op->barrier, (uint32_t)op->byte_count);
+}
+
+static void run_load(struct emu_async *op, int stage) {
+    struct emu_cluster *cluster = op->warp->cta->cluster;
+
+    if (stage == 0) {
+        const uint8_t *from = global_bytes(op, op->source, op->byte_count, EMU_READ);
+        if (from != NULL) memcpy(op->bytes, from, op->byte_count);
+        return;
+    }
+    if (op->ctas == 0) complete_in(op, op->cta);
+    for (unsigned rank = 0; rank < cluster->cta_count; rank++)
+        if (op->ctas >> rank & 1) {
+            if (cluster->ctas[rank].live_warps == 0)
+                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
+            else
+                complete_in(op, &cluster->ctas[rank]);
+        }
+}
+
+static void reduce_bytes(struct emu_async *op, uint8_t *to) {
+    enum tmg_number number = (enum tmg_number)(op->aux & 0xff);
+    unsigned size = (unsigned)tmg_number_bytes(number);
+
+    for (size_t i = 0; i < op->byte_count; i += size) {
+        uint64_t old = 0, value = 0;
+        memcpy(&old, to + i, size);
+        memcpy(&value, op->bytes + i, size);
+        value = tmg_reduce_element((enum tmg_reduce)(op->aux >> 8 & 0xff), number,
+                                   number == TMG_F64, old, value);
+        memcpy(to + i, &value, size);
+    }
+}
+
+static void run_store(struct emu_async *op, int stage) {
+    if (stage == 0) {
+        emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count, EMU_READ);
+        memcpy(op->bytes, op->cta->smem + op->shared, op->byte_count);
+        return;
+    }
+    uint8_t *to =
+        global_bytes(op, op->destination, op->byte_count, op->aux ? EMU_ATOMIC : EMU_WRITE);
+    if (to == NULL) return;
+    if (op->aux)
+        reduce_bytes(op, to);
+    else
+        memcpy(to, op->bytes, op->byte_count);
+}
+
+// From the issuer's shared memory to a peer's; op->shared is the source, destination the peer's
+// window.
+static void run_peer(struct emu_async *op, int stage) {
+    struct emu_cluster *cluster = op->warp->cta->cluster;
+    struct emu_cta *peer = &cluster->ctas[op->destination >> EMU_RANK_SHIFT];
+    uint32_t offset = (uint32_t)op->destination & ((1u << EMU_RANK_SHIFT) - 1);
+
+    if (stage == 0) {
+        emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count, EMU_READ);
+        memcpy(op->bytes, op->cta->smem + op->shared, op->byte_count);
+        return;
+    }
+    emu_async_touch(op, peer, offset, (uint32_t)op->byte_count, EMU_WRITE);
+    if (op->aux)
+        reduce_bytes(op, peer->smem + offset);
+    else
+        memcpy(peer->smem + offset, op->bytes, op->byte_count);
+    emu_mbarrier_complete_bytes(op, peer, op->barrier, (uint32_t)op->byte_count);
+}
+
+// What a reduction does, as models number it; never zero, as a flag for "not a plain copy".
+static int reduction_of(const struct emu_insn *insn) {
+    static const uint8_t numbers[T_COUNT] = {
+        [T_U32] = TMG_U32, [T_S32] = TMG_S32, [T_B32] = TMG_U32, [T_U64] = TMG_U64,
+        [T_S64] = TMG_S64, [T_B64] = TMG_U64, [T_F16] = TMG_F16, [T_BF16] = TMG_BF16,
+        [T_F32] = TMG_F32, [T_F64] = TMG_F64,
+    };
+    static const uint8_t operations[] = {
+        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
+        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
+        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
+    };
+
+    return 1 << 16 | operations[insn->word] << 8 | numbers[insn->type[0]];
+}
+
+// The shared range of a bulk copy: 16-byte aligned and inside.
+static bool shared_range(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
+                         uint64_t bytes, struct emu_cta **cta, uint32_t *offset) {
+    if (!emu_shared_address(warp, insn, address, cta, offset)) return false;
+    if (*offset % 16 || bytes % 16)
+        emu_fatal(warp, insn, EMU_MISALIGNED,
+                  "bulk copy of %llu bytes at 0x%x: both must be multiples of 16",
+                  (unsigned long long)bytes, *offset);
+    else if (*offset < EMU_SMEM_RESERVED || *offset + bytes > (*cta)->smem_bytes)
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                  "bulk copy of %llu bytes at 0x%x, outside of shared memory",
+                  (unsigned long long)bytes, *offset);
+    else
+        return true;
+    return false;
+}
+
+static bool start_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                       int kind) {
+    static const char *const names[] = {"bulk load", "bulk store", "bulk copy to a peer"};
+    uint64_t to = emu_address(warp, insn, 0, lane), from = emu_address(warp, insn, 2, lane);
+    uint32_t bytes = emu_r32(warp, insn->op[4])[lane], barrier, other;
+    struct emu_cta *cta, *barrier_cta, *source_cta = warp->cta;
+
+    if (!shared_range(warp, insn, kind == BULK_STORE ? from : to, bytes, &cta, &other))
+        return false;
+    uint64_t global = kind == BULK_STORE ? to : from;
+    if (kind != BULK_PEER && global % 16) {
+        emu_fatal(warp, insn, EMU_MISALIGNED,
+                  "bulk copy with global address 0x%llx, not a multiple of 16",
+                  (unsigned long long)global);
+        return false;
+    }
+    struct emu_async *op = emu_async_new(warp, insn, names[kind]);
+    if (op == NULL) return false;
+    op->lanes = 1u << lane;
+    op->byte_count = bytes;
+    op->bytes = malloc(bytes + 16);
+    op->source = from;
+    op->destination = to;
+    op->shared = other;
+    op->cta = cta;
+    op->aux = insn->row->aux >> 8 ? reduction_of(insn) : 0;
+    op->run = kind == BULK_LOAD ? run_load : kind == BULK_STORE ? run_store : run_peer;
+    op->in_bulk_group = kind == BULK_STORE;
+    emu_async_start(op);
+    if (kind == BULK_PEER) {
+        if (!shared_range(warp, insn, from, bytes, &source_cta, &op->shared)) return false;
+        op->cta = source_cta;
+        op->destination = other | (uint64_t)cta->rank << EMU_RANK_SHIFT;
+        op->ctas = 1u << cta->rank;
+        op->from_shared = true;
+    }
+    if (kind != BULK_STORE) {
+        if (!emu_shared_address(warp, insn, emu_address(warp, insn, 5, lane), &barrier_cta,
+                                &barrier))
+            return false;
+        op->barrier = barrier;
+        if (insn->flags & F_MULTICAST)
+            return emu_async_multicast(op, emu_r32(warp, insn->op[7])[lane]);
+    }
+    return true;
+}
+
+EMU_HANDLER(bulk) {
+    EMU_EACH_LANE(lane, mask)
+    if (!start_lane(warp, insn, lane, insn->row->aux & 0xff)) return EMU_NEXT;
+    emu_tick(warp);
+    return EMU_NEXT;
+}
+
+// ---- groups ----
+
+EMU_HANDLER(commit) {
+    (void)insn;
+    EMU_EACH_LANE(lane, mask)
+    warp->bulk[lane].open++;
+    return EMU_NEXT;
+}
+
+EMU_HANDLER(wait) {
+    if (!emu_async_groups_done(warp, mask, true, insn->op[0], insn->flags & F_READ))
+        return emu_block(warp, WAIT_BULK_GROUP, insn->op[0]);
+    return EMU_NEXT;
+}
+
+EMU_HANDLER(nothing) {
+    (void)warp;
+    (void)insn;
+    (void)mask;
+    return EMU_NEXT;
+}
+
+enum { REDUCE = 1 << 8 };
+
+const struct emu_op emu_ops_bulk[] = {
+#define LOAD(space)                                                                             \
+    {"cp.async.bulk." space ".global.mbarrier::complete_tx::bytes", "mmim", bulk, BULK_LOAD},   \
+        {"cp.async.bulk." space ".global.mbarrier::complete_tx::bytes.L2::cache_hint", "mmimj", \
+         bulk, BULK_LOAD},                                                                      \
+        {"cp.async.bulk." space ".global.mbarrier::complete_tx::bytes.multicast::cluster",      \
+         "mmimi", bulk, BULK_LOAD},                                                             \
+    {                                                                                           \
+        "cp.async.bulk." space                                                                  \
+        ".global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",               \
+            "mmimij", bulk, BULK_LOAD                                                           \
+    }
+    LOAD("shared::cluster"),
+    LOAD("shared::cta"),
+    {"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "mmim", bulk,
+     BULK_PEER},
+    {"cp.async.bulk.global.shared::cta.bulk_group", "mmi", bulk, BULK_STORE},
+    {"cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint", "mmij", bulk, BULK_STORE},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.ATOM{.noftz}.TYPE",
+     "mmi?j", bulk, BULK_STORE | REDUCE},
+    {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.ATOM.TYPE",
+     "mmim", bulk, BULK_PEER | REDUCE},
+    {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}", "mi?j", nothing, 0},
+    {"cp.async.bulk.commit_group", "", commit, 0},
+    {"cp.async.bulk.wait_group{.read}", "n", wait, 0},
+    {NULL, NULL, NULL, 0},
+};

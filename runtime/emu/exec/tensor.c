@@ -1,0 +1,407 @@
+// cp.async.bulk.tensor: boxes of a tensor map to and from shared memory (PTX ISA 9.7.9.25.5).
+// The geometry is the models'; here are the checks, the times, the barriers and who touches what.
+#include "runtime/emu/machine/async.h"
+#include "runtime/emu/exec/lanes.h"
+#include "runtime/emu/machine/mbarrier.h"
+#include "runtime/emu/model/tma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct box {
+    struct tmg_tensor_map map;
+    int32_t coordinates[5];
+    uint16_t offsets[3];
+    struct tmg_tma_request request;
+    bool reduces;
+    enum tmg_reduce reduction;
+    // while a visit runs
+    struct emu_async *op;
+    struct emu_cta *cta;
+    enum emu_use use;
+};
+
+static void free_box(struct emu_async *op) { free(op->extra); }
+
+// Names the buffer that the map is over: the map says more than that buffer has.
+static void report_bounds(struct emu_async *op, const struct tmg_tma_run *run) {
+    const struct box *box = op->extra;
+    const struct emu_allocation *meant =
+        emu_memory_find(emu_machine(op->warp)->memory, box->map.address);
+
+    if (meant == NULL)
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s by a tensor map over 0x%llx, which is in no buffer", op->what,
+                  (unsigned long long)box->map.address);
+    else
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %u bytes at offset %lld of %s, which has %zu bytes", op->what, run->bytes,
+                  (long long)(run->global - meant->base), meant->name, meant->bytes);
+}
+
+// The bytes of one run in global memory; NULL after a report.
+static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
+    struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
+
+    if (found == NULL || run->bytes > found->bytes - (run->global - found->base)) {
+        report_bounds(op, run);
+        return NULL;
+    }
+    uint64_t offset = run->global - found->base;
+    struct emu_touch_global by = {
+        op->warp, op->insn,   op->what, found,
+        offset,   run->bytes, use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
+    if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
+    return found->data + offset;
+}
+
+static int load_run(void *context, const struct tmg_tma_run *run) {
+    struct box *box = context;
+    const uint8_t *from = run->outside ? NULL : run_bytes(box->op, run, EMU_READ);
+
+    if (!run->outside && from == NULL) return -1;
+    tmg_tma_load_run(&box->map, run, from, box->cta->smem);
+    return 0;
+}
+
+static int store_run(void *context, const struct tmg_tma_run *run) {
+    struct box *box = context;
+    uint8_t *to =
+        run->outside ? NULL : run_bytes(box->op, run, box->reduces ? EMU_ATOMIC : EMU_WRITE);
+
+    if (to == NULL) return run->outside ? 0 : -1;
+    // the data was taken out of shared memory at the first stage; box->op->bytes is that copy
+    if (box->reduces)
+        tmg_tma_reduce_run(&box->map, run, box->reduction, to, box->op->bytes);
+    else
+        tmg_tma_store_run(&box->map, run, to, box->op->bytes);
+    return 0;
+}
+
+static int touch_range(void *context, uint32_t address, uint32_t bytes) {
+    struct box *box = context;
+
+    emu_async_touch(box->op, box->cta, address, bytes, box->use);
+    return 0;
+}
+
+static int save_range(void *context, uint32_t address, uint32_t bytes) {
+    struct box *box = context;
+
+    memcpy(box->op->bytes + address, box->cta->smem + address, bytes);
+    return touch_range(context, address, bytes);
+}
+
+static void load_into(struct emu_async *op, struct emu_cta *cta) {
+    struct box *box = op->extra;
+
+    box->cta = cta;
+    box->use = EMU_WRITE;
+    if (tmg_tma_each_shared(&box->map, op->shared, touch_range, box) != 0 ||
+        tmg_tma_each(&box->map, &box->request, load_run, box) != 0)
+        return;
+    emu_mbarrier_complete_bytes(op, cta, op->barrier, tmg_tma_box_bytes(&box->map));
+}
+
+static void run_load(struct emu_async *op, int stage) {
+    struct emu_cluster *cluster = op->warp->cta->cluster;
+
+    if (stage == 0) return;
+    if (op->ctas == 0) load_into(op, op->cta);
+    for (unsigned rank = 0; rank < cluster->cta_count; rank++)
+        if (op->ctas >> rank & 1) {
+            if (cluster->ctas[rank].live_warps == 0)
+                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
+            else
+                load_into(op, &cluster->ctas[rank]);
+        }
+}
+
+static void run_store(struct emu_async *op, int stage) {
+    struct box *box = op->extra;
+
+    box->cta = op->cta;
+    box->use = EMU_READ;
+    if (stage == 0)
+        tmg_tma_each_stored(&box->map, &box->request, save_range, box);
+    else
+        tmg_tma_each(&box->map, &box->request, store_run, box);
+}
+
+// ---- reading the operands ----
+
+// The map at generic [address]: in a parameter, or in global memory.
+static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
+                     struct tmg_tensor_map *map) {
+    struct emu_machine *machine = emu_machine(warp);
+    uint8_t bytes[TMG_TENSOR_MAP_BYTES];
+    char why[TMG_TENSOR_WHY];
+
+    if (address % 64) {
+        emu_fatal(warp, insn, EMU_MISALIGNED, "tensor map at 0x%llx, which is not a multiple of 64",
+                  (unsigned long long)address);
+        return false;
+    }
+    bool param = address >> 40 == EMU_PARAM_WINDOW >> 40;
+    uint64_t offset = address & ~EMU_WINDOW_MASK;
+    if (param && offset + sizeof bytes <= machine->entry->param_bytes)
+        memcpy(bytes, machine->params + offset, sizeof bytes);
+    else if (param || emu_memory_read(machine->memory, bytes, address, sizeof bytes) != 0) {
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "no tensor map at 0x%llx",
+                  (unsigned long long)address);
+        return false;
+    }
+    if (tmg_tensor_map_read(bytes, map) != 0) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND,
+                  "the 128 bytes at 0x%llx are no tensor map: never encoded, or overwritten",
+                  (unsigned long long)address);
+        return false;
+    }
+    if (tmg_tensor_map_check(map, why) != 0) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "the tensor map at 0x%llx is not a legal one%s: %s",
+                  (unsigned long long)address,
+                  map->built ? " (of zeros, by tensormap.replace; is a field missing?)" : "", why);
+        return false;
+    }
+    const char *unsupported = tmg_tma_unsupported(map);
+    if (unsupported != NULL) {
+        emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "tensor map: %s", unsupported);
+        return false;
+    }
+    if (map->rank != insn->dimensions) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "a tensor map of rank %d in an instruction for %dd",
+                  map->rank, insn->dimensions);
+        return false;
+    }
+    return true;
+}
+
+// TMA wants 128 bytes, whatever the swizzle: that goes by the bits of the address itself.
+static bool shared_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
+                         struct emu_cta *cta, uint32_t offset) {
+    uint32_t bytes = tmg_tma_box_bytes(&box->map);
+
+    if (offset % 128) {
+        emu_fatal(warp, insn, EMU_MISALIGNED,
+                  "box in shared memory at 0x%x; TMA needs a multiple of 128", offset);
+        return false;
+    }
+    if (offset < EMU_SMEM_RESERVED || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                  "box of %u bytes at 0x%x, outside of shared memory", bytes, offset);
+        return false;
+    }
+    return true;
+}
+
+int emu_tensor_map_encode_im2col(void *map, int type, uint32_t rank, uint64_t address,
+                                 const uint64_t *dims, const uint64_t *strides, const int *lower,
+                                 const int *upper, uint32_t channels, uint32_t pixels,
+                                 const uint32_t *element_strides, int interleave, int swizzle,
+                                 int l2_promotion, int fill, struct emu_error *error) {
+    char why[TMG_TENSOR_WHY];
+    int status = tmg_tensor_map_encode_im2col(map, type, rank, address, dims, strides, lower, upper,
+                                              channels, pixels, element_strides, interleave,
+                                              swizzle, l2_promotion, fill, why);
+
+    if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
+    return status;
+}
+
+int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
+                          const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
+                          const uint32_t *element_strides, int interleave, int swizzle,
+                          int l2_promotion, int fill, struct emu_error *error) {
+    char why[TMG_TENSOR_WHY];
+    int status =
+        tmg_tensor_map_encode_tiled(map, type, rank, address, dims, strides, box, element_strides,
+                                    interleave, swizzle, l2_promotion, fill, why);
+
+    if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
+    return status;
+}
+
+uint64_t emu_tensor_map_address(const void *map) {
+    struct tmg_tensor_map read;
+
+    return tmg_tensor_map_read(map, &read) ? 0 : read.address;
+}
+
+// The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
+// multiple of 16 bytes from the tensor, and a box that is written may not start before it.
+static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
+                      bool writes) {
+    for (int i = 0; writes && i < insn->dimensions; i++)
+        if (box->coordinates[i] < 0) {
+            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s to coordinate %d of dimension %d",
+                      box->op->what, (int)box->coordinates[i], i);
+            return false;
+        }
+    int64_t bytes = tmg_number_bytes(tmg_tensor_types[box->map.type].number);
+
+    if (box->coordinates[0] * bytes % 16 == 0) return true;
+    emu_fatal(warp, insn, EMU_MISALIGNED,
+              "innermost coordinate %d of elements of %d bytes: not a multiple of 16 bytes",
+              (int)box->coordinates[0], (int)bytes);
+    return false;
+}
+
+// A box for [lanes], as the first of them names it. Entries of the tensor operand: map slot, list
+// of coordinates.
+static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                                 unsigned tensor_at, uint64_t shared_address, const char *what) {
+    const uint32_t *list = insn->op + insn->op[tensor_at + 1];
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
+    struct box *box = calloc(1, sizeof *box);
+    struct emu_async *op = emu_async_new(warp, insn, what);
+    struct emu_cta *cta;
+    uint32_t offset;
+
+    if (op == NULL || box == NULL) {
+        free(box);
+        return NULL;
+    }
+    op->extra = box;
+    op->free = free_box;
+    op->lanes = lanes;
+    box->op = op;
+    op->run = run_store;  // so that a failed one can be freed by the scheduler
+    emu_async_start(op);
+    if (list[0] != insn->dimensions) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%u coordinates in an instruction for %ud", list[0],
+                  insn->dimensions);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < list[0]; i++)
+        box->coordinates[i] = (int32_t)emu_get(warp, list[1 + i], lane);
+    if (!read_map(warp, insn, emu_r64(warp, insn->op[tensor_at])[lane], &box->map) ||
+        !box_place(warp, insn, box, tensor_at == 0) ||
+        !emu_shared_address(warp, insn, shared_address, &cta, &offset) ||
+        !shared_place(warp, insn, box, cta, offset))
+        return NULL;
+    op->cta = cta;
+    op->shared = offset;
+    op->layout = (uint8_t)(1 + box->map.swizzle);
+    box->request = (struct tmg_tma_request){box->coordinates, NULL, offset};
+    return op;
+}
+
+// Operands: [dst], [map, {c}], [mbar] {, {im2col offsets}} {, mask} {, policy}
+EMU_HANDLER(load) {
+    bool offsets = insn->row->aux;
+
+    EMU_EACH_LANE(lane, mask) {
+        struct emu_cta *barrier_cta;
+        uint32_t barrier;
+        struct emu_async *op =
+            new_box(warp, insn, 1u << lane, 2, emu_address(warp, insn, 0, lane), "TMA load");
+        if (op == NULL || !emu_shared_address(warp, insn, emu_address(warp, insn, 4, lane),
+                                              &barrier_cta, &barrier))
+            return EMU_NEXT;
+        op->barrier = barrier;
+        op->run = run_load;
+        if (offsets) {
+            struct box *box = op->extra;
+            const uint32_t *list = insn->op + insn->op[6];
+            for (uint32_t i = 0; i < list[0] && i < 3; i++)
+                box->offsets[i] = (uint16_t)emu_get(warp, list[1 + i], lane);
+            box->request.offsets = box->offsets;
+        }
+        if ((insn->flags & F_MULTICAST) &&
+            !emu_async_multicast(op, emu_r32(warp, insn->op[offsets ? 7 : 6])[lane]))
+            return EMU_NEXT;
+    }
+    emu_tick(warp);
+    return EMU_NEXT;
+}
+
+// Those of [mask] that store the box that its first lane stores, from the same place.
+static uint32_t same_store(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
+    const uint32_t *list = insn->op + insn->op[1];
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    uint32_t same = 0;
+
+    EMU_EACH_LANE(lane, mask) {
+        bool equal = emu_get(warp, insn->op[0], lane) == emu_get(warp, insn->op[0], first) &&
+                     emu_get(warp, insn->op[2], lane) == emu_get(warp, insn->op[2], first);
+        for (uint32_t i = 0; i < list[0] && equal; i++)
+            equal = emu_get(warp, list[1 + i], lane) == emu_get(warp, list[1 + i], first);
+        same |= (uint32_t)equal << lane;
+    }
+    return same;
+}
+
+// Operands: [map, {c}], [src] {, policy}. Libraries let a whole warp store one box: the 32 equal
+// copies are one here, which each of the lanes has to wait for. Reductions are as many as lanes.
+EMU_HANDLER(store) {
+    static const uint8_t operations[] = {
+        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
+        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
+        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
+    };
+    bool reduces = insn->row->aux;
+
+    for (uint32_t left = mask, lanes; left; left &= ~lanes) {
+        lanes = reduces ? left & -left : same_store(warp, insn, left);
+        struct emu_async *op = new_box(warp, insn, lanes, 0,
+                                       emu_address(warp, insn, 2, (unsigned)__builtin_ctz(lanes)),
+                                       reduces ? "TMA reduction" : "TMA store");
+        if (op == NULL) return EMU_NEXT;
+        struct box *box = op->extra;
+        op->in_bulk_group = true;
+        op->bytes = malloc(op->cta->smem_bytes + 64);
+        box->reduces = reduces;
+        box->reduction = (enum tmg_reduce)operations[insn->word];
+        if (op->bytes == NULL) emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
+    }
+    emu_tick(warp);
+    return EMU_NEXT;
+}
+
+EMU_HANDLER(nothing) {
+    (void)warp;
+    (void)insn;
+    (void)mask;
+    return EMU_NEXT;
+}
+
+const struct emu_op emu_ops_tensor[] = {
+#define LOAD(space, mode, more, aux)                                                               \
+    {"cp.async.bulk.tensor.DIM." space ".global" mode ".mbarrier::complete_tx::bytes", "mTm" more, \
+     load, aux},                                                                                   \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode                                          \
+         ".mbarrier::complete_tx::bytes.L2::cache_hint",                                           \
+         "mTm" more "j", load, aux},                                                               \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode                                          \
+         ".mbarrier::complete_tx::bytes.multicast::cluster",                                       \
+         "mTm" more "i", load, aux},                                                               \
+    {                                                                                              \
+        "cp.async.bulk.tensor.DIM." space ".global" mode                                           \
+        ".mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",                         \
+            "mTm" more "ij", load, aux                                                             \
+    }
+    LOAD("shared::cluster", "{.tile}", "", 0),
+    LOAD("shared::cta", "{.tile}", "", 0),
+    LOAD("shared::cluster", ".im2col", "u", 1),
+    LOAD("shared::cta", ".im2col", "u", 1),
+    {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group", "Tm", store, 0},
+    {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group.L2::cache_hint", "Tmj", store,
+     0},
+    {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group", "Tm", store, 0},
+    {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint", "Tmj",
+     store, 0},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group", "Tm", store, 1},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group.L2::cache_hint",
+     "Tmj", store, 1},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group", "Tm",
+     store, 1},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group"
+     ".L2::cache_hint",
+     "Tmj", store, 1},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col.L2::cache_hint", "Tuj", nothing, 0},
+    {NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,461 @@
+// wgmma: four warps meet, the model multiplies, and both operands stay in use until a group is
+// waited for. Results are there at once; marks on the registers and an agent for the reads stand
+// for the time it takes.
+#include "runtime/emu/machine/async.h"
+#include "runtime/emu/exec/lanes.h"
+#include "runtime/emu/model/wgmma.h"
+#include "runtime/emu/machine/wgmma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_MARK = 1u << 31 };
+
+// Of one warp. A mark is the group's number plus one, with READ_MARK for an A operand.
+struct emu_wgmma_state {
+    uint32_t open;     // the group that collects now
+    uint32_t *marks;   // by slot
+    uint32_t *marked;  // slots with a mark, with repetitions
+    uint32_t marked_count, marked_capacity;
+};
+
+static struct emu_wgmma_state *state_of(struct emu_warp *warp) {
+    if (warp->wgmma == NULL) {
+        uint32_t slots = emu_machine(warp)->program->slot_count;
+        struct emu_wgmma_state *state = calloc(1, sizeof *state);
+        uint32_t *marks = calloc(slots, sizeof *marks);
+        if (state == NULL || marks == NULL) {
+            free(state);
+            free(marks);
+            return NULL;
+        }
+        state->marks = marks;
+        warp->wgmma = state;
+    }
+    return warp->wgmma;
+}
+
+void emu_wgmma_free(struct emu_warp *warp) {
+    if (warp->wgmma == NULL) return;
+    free(warp->wgmma->marks);
+    free(warp->wgmma->marked);
+    free(warp->wgmma);
+}
+
+static void mark(struct emu_warp *warp, uint32_t slot, uint32_t value) {
+    struct emu_wgmma_state *state = warp->wgmma;
+
+    if (slot == 0) return;
+    if (state->marks[slot] == 0) {
+        if (state->marked_count == state->marked_capacity) {
+            uint32_t capacity = state->marked_capacity ? 2 * state->marked_capacity : 256;
+            uint32_t *grown = realloc(state->marked, capacity * sizeof *grown);
+            if (grown == NULL) return;
+            state->marked = grown;
+            state->marked_capacity = capacity;
+        }
+        state->marked[state->marked_count++] = slot;
+        warp->pending_registers++;
+    }
+    state->marks[slot] = value;
+}
+
+static void unmark_before(struct emu_warp *warp, uint32_t group) {
+    struct emu_wgmma_state *state = warp->wgmma;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < state->marked_count; i++) {
+        uint32_t slot = state->marked[i];
+        if ((state->marks[slot] & ~READ_MARK) > group)
+            state->marked[kept++] = slot;
+        else
+            state->marks[slot] = 0;
+    }
+    state->marked_count = kept;
+    warp->pending_registers = kept;
+}
+
+// ---- the check of other instructions' registers ----
+
+static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
+                   bool written) {
+    uint32_t value = warp->wgmma->marks[slot & ~EMU_WIDE];
+
+    if (value == 0 || (!written && (value & READ_MARK))) return;
+    emu_report(warp, insn, EMU_REGISTER_HAZARD,
+               "this %s a register that a wgmma still %s: no wgmma.wait_group has waited for it",
+               written ? "writes" : "reads", value & READ_MARK ? "reads" : "accumulates into");
+    warp->wgmma->marks[slot & ~EMU_WIDE] = 1;  // once is enough; the next wait clears it
+}
+
+static bool is_plain_move(const struct emu_insn *insn) {
+    return insn->row->form[0] == 'm' && strncmp(insn->row->form, "mov.B32", 7) == 0;
+}
+
+// Copies that the compiler makes between accumulators are no uses; the copy is pending too.
+static void follow_move(struct emu_warp *warp, const struct emu_insn *insn) {
+    uint32_t *marks = warp->wgmma->marks, from = marks[insn->op[1]];
+
+    if (from & READ_MARK) from = 0;
+    if (from != 0)
+        mark(warp, insn->op[0], from);
+    else if (marks[insn->op[0]] != 0)
+        marks[insn->op[0]] = 1;  // a new value: group 0 is over by the next wait
+}
+
+void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
+    unsigned at = 0;
+
+    (void)mask;
+    if (insn->row->form[0] == 'w') return;
+    if (is_plain_move(insn)) {
+        follow_move(warp, insn);
+        return;
+    }
+    for (const char *letter = insn->row->operands; *letter != '\0'; letter++) {
+        uint32_t entry = *letter == '?' ? EMU_NO_PC : insn->op[at];
+        switch (*letter) {
+        case '?': continue;
+        case 'd':
+        case 'e':
+        case 'w':
+        case 'I':
+        case 'J':
+        case 'r': hazard(warp, insn, entry, true); break;
+        case 'a':
+        case 'f':
+        case 'x':
+        case 'i':
+        case 'j':
+        case 's':
+            if (entry != EMU_NO_PC) hazard(warp, insn, entry, false);
+            break;
+        case 'V':
+        case 'v':
+        case 'U':
+        case 'u':
+            for (uint32_t i = 0; i < insn->op[entry]; i++)
+                hazard(warp, insn, insn->op[entry + 1 + i], *letter == 'V' || *letter == 'U');
+            break;
+        case 'Q': at++; break;
+        case 'm':
+            hazard(warp, insn, entry, false);
+            at++;
+            break;
+        case 'X':
+            hazard(warp, insn, entry, true);
+            at++;
+            break;
+        case 'T': at++; break;
+        default: break;
+        }
+        at++;
+    }
+}
+
+// ---- wgmma.fence ----
+
+static bool in_list(const uint32_t *list, uint32_t slot) {
+    for (uint32_t i = 0; i < list[0]; i++)
+        if (list[1 + i] == slot) return true;
+    return false;
+}
+
+// Does [insn] write, other than by a copy that the compiler makes, a register of [wgmma]'s?
+static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *wgmma) {
+    const char letter = insn->row->operands[0];
+    bool a = wgmma->row->aux & 1;  // A_REGISTERS
+
+    if (letter == '\0' || strchr("dewIJr", letter) == NULL || is_plain_move(insn)) return false;
+    return in_list(wgmma->op + wgmma->op[0], insn->op[0]) ||
+           (a && in_list(wgmma->op + wgmma->op[1], insn->op[0]));
+}
+
+// Reports registers written between the last wgmma.fence and this (PTX ISA 9.7.15.7.1): looks back
+// as far as the code is straight.
+static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
+    const struct emu_insn *first = &emu_machine(warp)->program->code[wgmma->function->first_pc];
+    char place[400];
+
+    for (const struct emu_insn *insn = wgmma; insn-- > first;) {
+        const char *form = insn->row->form;
+        if (strncmp(form, "wgmma.fence", 11) == 0 || strncmp(form, "bra", 3) == 0 ||
+            strncmp(form, "brx", 3) == 0 || strncmp(form, "call", 4) == 0)
+            return;
+        if (!writes_operand(insn, wgmma)) continue;
+        emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
+                   "no wgmma.fence lies between this and the write of one of its registers\n"
+                   "  written at %s",
+                   emu_place_text(emu_machine(warp), insn, place, sizeof place));
+        return;
+    }
+}
+
+// ---- four warps meet ----
+
+static struct emu_warpgroup *group_of(struct emu_warp *warp) {
+    return &warp->cta->warpgroups[warp->index / 4];
+}
+
+// True for the warp that comes last; the others block until it has been here.
+static bool all_here(struct emu_warp *warp, const struct emu_insn *insn, enum emu_step *result) {
+    struct emu_warpgroup *group = group_of(warp);
+    struct emu_split *split = emu_split(warp);
+
+    *result = EMU_NEXT;
+    if (emu_waiting(warp, WAIT_WARPGROUP)) {
+        if (group->generation == split->wait.generation) *result = EMU_BLOCKED;
+        return false;
+    }
+    if (group->arrived != 0 && group->pc != split->pc) {
+        emu_fatal(warp, insn, EMU_DIVERGENT,
+                  "the warps of a warpgroup execute different wgmma instructions");
+        return false;
+    }
+    group->pc = split->pc;
+    group->arrived |= 1u << (warp->index & 3);
+    if (group->arrived != 0xf) {
+        split->wait.generation = group->generation;
+        *result = emu_block(warp, WAIT_WARPGROUP, 0);
+        return false;
+    }
+    group->arrived = 0;
+    group->generation++;
+    emu_changed(warp->cta->cluster);
+    return true;
+}
+
+// ---- the operation ----
+
+static const uint8_t numbers[T_COUNT] = {
+    [T_F32] = TMG_F32,   [T_F16] = TMG_F16,   [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32,
+    [T_E4M3] = TMG_E4M3, [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8,     [T_U8] = TMG_U8,
+    [T_S32] = TMG_S32,   [T_B1] = TMG_B1,
+};
+
+// aux: which operands there are
+enum { A_REGISTERS = 1, HAS_SCALES = 2, HAS_TRANSPOSES = 4, SPARSE = 8 };
+
+static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct tmg_wgmma *op) {
+    int aux = insn->row->aux;
+    const uint32_t *more = insn->op + (aux & SPARSE ? 5 : 3);  // behind metadata and selector
+
+    *op = (struct tmg_wgmma){
+        .d = (enum tmg_number)numbers[insn->type[0]],
+        .a = (enum tmg_number)numbers[insn->type[1]],
+        .b = (enum tmg_number)numbers[insn->type[2]],
+        .n = insn->shape[1],
+        .a_in_registers = aux & A_REGISTERS,
+        .scale_d = emu_pred(warp, more[0]) & warp->live,
+        .satfinite = insn->flags & F_SATFINITE,
+        .sparse = aux & SPARSE,
+    };
+    if (op->sparse) op->selector = insn->op[4] > 3 ? 4 : (int)insn->op[4];
+    if (aux & HAS_SCALES) {
+        op->negate_a = (int32_t)more[1] == -1;
+        op->negate_b = (int32_t)more[2] == -1;
+    }
+    if (aux & HAS_TRANSPOSES) {
+        op->transpose_a = !(aux & A_REGISTERS) && more[3] == 1;
+        op->transpose_b = more[aux & A_REGISTERS ? 3 : 4] == 1;
+    }
+}
+
+// The agent that reads shared memory for the open group; one for all its operations.
+static void group_agent(struct emu_warp *warp, uint32_t *agent, uint32_t *time) {
+    struct emu_warpgroup *group = group_of(warp);
+    uint32_t number = warp->wgmma->open, index = number % EMU_WGMMA_GROUPS;
+
+    if (group->groups[index].number != number + 1) {
+        group->groups[index].number = number + 1;
+        group->groups[index].agent = emu_agent_take(warp, &group->groups[index].time);
+    }
+    *agent = group->groups[index].agent;
+    *time = group->groups[index].time;
+}
+
+struct reader {
+    struct emu_cta *cta;
+    struct emu_toucher toucher;
+};
+
+static int touch(void *context, uint32_t address, uint32_t bytes) {
+    struct reader *reader = context;
+
+    if (address < EMU_SMEM_RESERVED || address + bytes > reader->cta->smem_bytes) return 1;
+    emu_shadow_touch(reader->cta, address, bytes, EMU_READ, &reader->toucher);
+    return 0;
+}
+
+// What all four warps know: the least that any of them has seen.
+static int common_clock(struct emu_warp *first, struct emu_clock *common) {
+    uint32_t count = first->cta->cluster->agent_count;
+
+    if (emu_clock_new(first->cta->cluster, common)) return -1;
+    emu_clock_copy(first->cta->cluster, common, &first->clock);
+    for (int w = 1; w < 4; w++) {
+        const struct emu_clock *other = &first[w].clock;
+        for (uint32_t i = 0; i < count; i++) {
+            if (other->seen[i] < common->seen[i]) common->seen[i] = other->seen[i];
+            if (other->async[i] < common->async[i]) common->async[i] = other->async[i];
+        }
+    }
+    return 0;
+}
+
+// Each warp reads its own rows of A, as FlashAttention-3 relies on; B is read for all four, so each
+// of them must know that it is there.
+static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
+                           const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
+    struct emu_warp *first = warp - (warp->index & 3);
+    struct reader reader = {warp->cta, {.async = true, .insn = insn, .what = "wgmma"}};
+    struct tmg_footprint footprint;
+    struct emu_clock common;
+
+    group_agent(warp, &reader.toucher.agent, &reader.toucher.time);
+    for (int w = 0; w < 4 && !op->a_in_registers; w++) {
+        memset(&footprint, 0, sizeof footprint);
+        tmg_wgmma_footprint_a(op, w, a, &footprint);
+        reader.toucher.warp = first + w;
+        reader.toucher.clock = &first[w].clock;
+        reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(a).swizzle);
+        tmg_footprint_each(&footprint, touch, &reader);
+    }
+    if (common_clock(first, &common)) return;
+    memset(&footprint, 0, sizeof footprint);
+    tmg_wgmma_footprint_b(op, b, &footprint);
+    reader.toucher.warp = warp;
+    reader.toucher.group = first;
+    reader.toucher.clock = &common;
+    reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(b).swizzle);
+    tmg_footprint_each(&footprint, touch, &reader);
+    emu_clock_free(&common);
+}
+
+static void mark_registers(struct emu_warp *warp, const struct emu_insn *insn,
+                           const struct tmg_wgmma *op) {
+    const uint32_t *d = insn->op + insn->op[0], *a = insn->op + insn->op[1];
+    uint32_t value = warp->wgmma->open + 1;
+
+    for (uint32_t i = 0; i < d[0]; i++) mark(warp, d[1 + i], value);
+    for (uint32_t i = 0; op->a_in_registers && i < a[0]; i++)
+        mark(warp, a[1 + i], value | READ_MARK);
+}
+
+static void multiply(struct emu_warp *warp, const struct emu_insn *insn) {
+    struct emu_warp *first = warp - (warp->index & 3);
+    const uint32_t *d = insn->op + insn->op[0];
+    struct tmg_wgmma op;
+    struct tmg_wgmma_operands operands = {.smem = warp->cta->smem,
+                                          .smem_bytes = warp->cta->smem_bytes};
+    unsigned lane = (unsigned)__builtin_ctz(warp->live);
+    uint32_t bad;
+
+    describe(warp, insn, &op);
+    const char *wrong = tmg_wgmma_check(&op);
+    if (wrong != NULL || d[0] != (uint32_t)tmg_wgmma_d_registers(&op)) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "wgmma: %s",
+                  wrong ? wrong : "wrong number of registers");
+        return;
+    }
+    if (!op.a_in_registers) operands.a_descriptor = emu_r64(warp, insn->op[1])[lane];
+    operands.b_descriptor = emu_r64(warp, insn->op[2])[lane];
+    for (int w = 0; w < 4; w++) {
+        for (uint32_t i = 0; i < d[0]; i++) operands.d[w][i] = emu_r32(first + w, d[1 + i]);
+        const uint32_t *a = insn->op + insn->op[1];
+        if (op.sparse) operands.metadata[w] = emu_r32(first + w, insn->op[3]);
+        for (uint32_t i = 0; op.a_in_registers && i < a[0] && i < 4; i++)
+            operands.a[w][i] = emu_r32(first + w, a[1 + i]);
+    }
+    if (emu_machine(warp)->check)
+        touch_operands(warp, insn, &op, operands.a_descriptor, operands.b_descriptor);
+    if (op.sparse && !op.transpose_b &&
+        tmg_matrix_descriptor_decode(operands.b_descriptor).swizzle == TMG_SWIZZLE_32B) {
+        emu_fatal(warp, insn, EMU_UNIMPLEMENTED,
+                  "wgmma: rows of 64 bytes under a swizzle of 32 are not modelled");
+        return;
+    }
+    wrong = tmg_wgmma_run(&op, &operands, &bad);
+    if (wrong != NULL) emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "wgmma: %s (0x%x)", wrong, bad);
+    for (int w = 0; w < 4; w++) mark_registers(first + w, insn, &op);
+}
+
+EMU_HANDLER(wgmma) {
+    enum emu_step result = EMU_NEXT;
+    struct emu_warp *first = warp - (warp->index & 3);
+
+    if (mask != UINT32_MAX) {
+        emu_fatal(warp, insn, EMU_DIVERGENT, "wgmma by lanes 0x%08x; it needs all 32", mask);
+        return EMU_NEXT;
+    }
+    if ((warp->index | 3) >= warp->cta->warp_count) {
+        emu_fatal(warp, insn, EMU_DIVERGENT, "wgmma by a warpgroup of fewer than four warps");
+        return EMU_NEXT;
+    }
+    if (state_of(warp) == NULL || !all_here(warp, insn, &result))
+        return warp->wgmma ? result : EMU_NEXT;
+    for (int w = 0; w < 4; w++)
+        if (state_of(first + w) == NULL) return EMU_NEXT;
+    if (emu_machine(warp)->check) check_fence(warp, insn);
+    multiply(warp, insn);
+    return EMU_NEXT;
+}
+
+EMU_HANDLER(commit) {
+    (void)insn;
+    (void)mask;
+    if (state_of(warp) != NULL) warp->wgmma->open++;
+    return EMU_NEXT;
+}
+
+// Groups before the last [allowed] ones are over: their reads happened before what comes now.
+EMU_HANDLER(wait) {
+    struct emu_wgmma_state *state = state_of(warp);
+    struct emu_warpgroup *group = group_of(warp);
+    uint32_t allowed = insn->op[0];
+
+    (void)mask;
+    if (state == NULL || state->open < allowed) return EMU_NEXT;
+    uint32_t done = state->open - allowed;
+    for (uint32_t i = 0; i < EMU_WGMMA_GROUPS; i++) {
+        if (group->groups[i].number == 0 || group->groups[i].number > done) continue;
+        uint32_t agent = group->groups[i].agent, time = group->groups[i].time;
+        if (warp->clock.seen[agent] < time)
+            warp->clock.seen[agent] = warp->clock.async[agent] = time;
+    }
+    unmark_before(warp, done);
+    emu_changed(warp->cta->cluster);
+    return EMU_NEXT;
+}
+
+EMU_HANDLER(fence) {
+    (void)warp;
+    (void)insn;
+    (void)mask;
+    return EMU_NEXT;
+}
+
+const struct emu_op emu_ops_wgmma[] = {
+#define FORM "wgmma.mma_async.sync.aligned.SHAPE.TYPE.TYPE.TYPE"
+    {FORM, "Ujjpnnnn", wgmma, HAS_SCALES | HAS_TRANSPOSES},
+    {FORM, "Uujpnnn", wgmma, A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES},
+    {FORM, "Ujjpnn", wgmma, HAS_SCALES},
+    {FORM, "Uujpnn", wgmma, A_REGISTERS | HAS_SCALES},
+    {FORM "{.satfinite}", "Ujjp", wgmma, 0},
+    {FORM "{.satfinite}", "Uujp", wgmma, A_REGISTERS},
+    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Ujjp", wgmma, 0},
+    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Uujp", wgmma, A_REGISTERS},
+    {FORM ".and.popc", "Ujjp", wgmma, 0},
+    {FORM ".and.popc", "Uujp", wgmma, A_REGISTERS},
+#define SPARSE_FORM "wgmma.mma_async.sp.sync.aligned.SHAPE.TYPE.TYPE.TYPE"
+    {SPARSE_FORM, "Ujjinpnnnn", wgmma, SPARSE | HAS_SCALES | HAS_TRANSPOSES},
+    {SPARSE_FORM, "Uujinpnnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES},
+    {SPARSE_FORM, "Ujjinpnn", wgmma, SPARSE | HAS_SCALES},
+    {SPARSE_FORM, "Uujinpnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES},
+    {SPARSE_FORM "{.satfinite}", "Ujjinp", wgmma, SPARSE},
+    {SPARSE_FORM "{.satfinite}", "Uujinp", wgmma, SPARSE | A_REGISTERS},
+    {"wgmma.fence.sync.aligned", "", fence, 0},
+    {"wgmma.commit_group.sync.aligned", "", commit, 0},
+    {"wgmma.wait_group.sync.aligned", "n", wait, 0},
+    {NULL, NULL, NULL, 0},
+};

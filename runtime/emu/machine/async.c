@@ -1,0 +1,199 @@
+// Operations in flight: their agents and clocks, their stages in time, and the groups that wait
+// for them. An operation reads at its first stage and writes at its second, as late as the seed
+// likes.
+#include "runtime/emu/machine/async.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READING, WRITING, DONE };
+
+static uint32_t first_agent(const struct emu_cluster *cluster) {
+    return cluster->cta_count * cluster->ctas[0].warp_count;
+}
+
+uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+    uint32_t agent = first_agent(cluster);
+
+    while (agent < cluster->agent_count && cluster->agent_times[agent] > warp->clock.seen[agent])
+        agent++;
+    if (agent == cluster->agent_capacity)  // nobody waits for these: sharing only loses precision
+        agent = first_agent(cluster) +
+                (uint32_t)(emu_random(&cluster->random) % (agent - first_agent(cluster)));
+    else if (agent == cluster->agent_count)
+        cluster->agent_count++;
+    *time = ++cluster->agent_times[agent];
+    return agent;
+}
+
+struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
+                                const char *what) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+    struct emu_async *op = calloc(1, sizeof *op);
+
+    if (op == NULL || emu_clock_new(cluster, &op->clock)) {
+        free(op);
+        emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
+        return NULL;
+    }
+    op->warp = warp;
+    op->insn = insn;
+    op->what = what;
+    op->cta = warp->cta;
+    op->agent = emu_agent_take(warp, &op->time);
+    emu_clock_copy(cluster, &op->clock, &warp->clock);
+    op->clock.seen[op->agent] = op->time;
+    op->through_proxy = true;
+    return op;
+}
+
+static uint64_t delay(struct emu_cluster *cluster) {
+    uint64_t random = emu_random(&cluster->random);
+
+    return 1 + (random & 7 ? random >> 8 & 255 : random >> 8 & 4095);  // mostly soon, at times late
+}
+
+static void note_due(struct emu_cluster *cluster, const struct emu_async *op) {
+    if (op->stage != DONE && op->due < cluster->next_due) cluster->next_due = op->due;
+}
+
+void emu_async_start(struct emu_async *op) {
+    struct emu_cluster *cluster = op->warp->cta->cluster;
+
+    op->clock.async[op->agent] = op->through_proxy ? op->time : 0;
+    for (unsigned lane = 0; lane < EMU_LANES; lane++)
+        op->group[lane] =
+            op->in_copy_group ? op->warp->copies[lane].open : op->warp->bulk[lane].open;
+    op->due = cluster->machine->steps + delay(cluster);
+    op->next = cluster->pending;
+    cluster->pending = op;
+    note_due(cluster, op);
+}
+
+bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
+    unsigned count = op->warp->cta->cluster->cta_count;
+
+    op->ctas = ctas & 0xffff;
+    if (op->ctas != 0 && op->ctas >> count == 0) return true;
+    emu_fatal(op->warp, op->insn, EMU_BAD_OPERAND, "multicast to CTAs 0x%x in a cluster of %u",
+              op->ctas, count);
+    return false;
+}
+
+void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
+                     enum emu_use use) {
+    struct emu_toucher toucher = {.agent = op->agent,
+                                  .time = op->time,
+                                  .clock = &op->clock,
+                                  .async = op->through_proxy,
+                                  .layout = op->layout,
+                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
+                                  .warp = op->warp,
+                                  .insn = op->insn,
+                                  .what = op->what};
+
+    if (emu_machine(op->warp)->check && bytes) emu_shadow_touch(cta, offset, bytes, use, &toucher);
+}
+
+void emu_async_join(struct emu_async *op, struct emu_clock *into) {
+    emu_clock_join(op->warp->cta->cluster, into, &op->clock);
+}
+
+static void free_op(struct emu_async *op) {
+    if (op->free != NULL) op->free(op);
+    emu_clock_free(&op->clock);
+    free(op->bytes);
+    free(op);
+}
+
+// Runs the due stage of *link; frees the operation when nobody can ask for it any more.
+static void advance(struct emu_cluster *cluster, struct emu_async **link) {
+    struct emu_async *op = *link;
+    int stage = op->stage;
+
+    op->run(op, stage);
+    if (op->stage == stage)  // run() may postpone itself by stepping back
+        op->stage++;
+    op->due = cluster->machine->steps + delay(cluster);
+    note_due(cluster, op);
+    emu_changed(cluster);
+    if (op->stage == DONE && !op->in_bulk_group && !op->in_copy_group) {
+        *link = op->next;
+        free_op(op);
+    }
+}
+
+bool emu_async_progress(struct emu_cluster *cluster, bool all_idle) {
+    struct emu_async **first = NULL;
+    bool any = false;
+
+    if (!all_idle && cluster->next_due > cluster->machine->steps) return false;
+    cluster->next_due = UINT64_MAX;
+    for (struct emu_async **link = &cluster->pending; *link != NULL && !cluster->machine->stop;) {
+        struct emu_async *op = *link;
+        if (op->stage != DONE && op->due <= cluster->machine->steps) {
+            advance(cluster, link);
+            any = true;
+            if (*link != op) continue;
+        }
+        note_due(cluster, op);
+        if (op->stage != DONE && (first == NULL || op->due < (*first)->due)) first = link;
+        link = &op->next;
+    }
+    if (!any && all_idle && first != NULL) {
+        cluster->machine->steps += 1;
+        advance(cluster, first);
+        any = true;
+    }
+    return any;
+}
+
+bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uint32_t allowed,
+                           bool reads) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+    const struct emu_group_state *groups = bulk ? warp->bulk : warp->copies;
+
+    for (int pass = 0; pass < 2; pass++)  // look first, join only when all are done
+        for (struct emu_async **link = &cluster->pending, *op; (op = *link) != NULL;) {
+            uint32_t mine = 0;
+            if (op->warp == warp && (bulk ? op->in_bulk_group : op->in_copy_group))
+                EMU_EACH_LANE(lane, op->lanes & lanes)
+            mine |= (uint32_t)(op->group[lane] + allowed < groups[lane].open) << lane;
+            if (mine && pass == 0 && op->stage < (reads ? WRITING : DONE)) return false;
+            if (mine && pass == 1) {
+                op->waited |= mine;
+                // of equal copies, that of a lane that does not wait is still in flight
+                if (!bulk || (op->lanes & ~op->waited) == 0) emu_async_join(op, &warp->clock);
+                if (op->stage == DONE) op->lanes &= ~mine;
+                if (op->lanes == 0) {
+                    *link = op->next;
+                    free_op(op);
+                    continue;
+                }
+            }
+            link = &op->next;
+        }
+    return true;
+}
+
+void emu_async_check_end(struct emu_warp *warp) {
+    for (struct emu_async *op = warp->cta->cluster->pending; op != NULL; op = op->next) {
+        bool source = op->in_bulk_group || op->from_shared, here = op->cta == warp->cta;
+        bool reads = source && here && op->stage == READING;
+        bool writes = op->ctas ? op->ctas >> warp->cta->rank & 1 : here && !source;
+        bool cp_async = !op->through_proxy && op->barrier == 0;  // the CTA's own, nobody else's
+        if (op->stage == DONE || cp_async || !(reads || writes)) continue;
+        emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                   "the CTA exits while this %s still %s its shared memory", op->what,
+                   reads ? "reads" : "writes");
+    }
+}
+
+void emu_async_free_all(struct emu_cluster *cluster) {
+    while (cluster->pending != NULL) {
+        struct emu_async *next = cluster->pending->next;
+        free_op(cluster->pending);
+        cluster->pending = next;
+    }
+}

@@ -1,0 +1,187 @@
+// A grid's clusters: each a machine of its own, on as many threads as there are CPUs, or all on one
+// machine. Clusters on their own share global memory only, and PTX orders nothing between them, so
+// neither the number of threads nor their speed can change what one of them does or reports.
+#include "runtime/emu/machine/machine.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { THREADS_MAX = 16, REPORTS_MAX = 100, APART_MAX = 1 << 20 };
+
+// ---- may the clusters of [entry] hear of each other? ----
+
+static bool begins(const struct emu_insn *insn, const char *text) {
+    return strncmp(insn->row->form, text, strlen(text)) == 0;
+}
+
+// What one cluster can tell another with: strong accesses and fences beyond a cluster (PTX ISA
+// 8.7), and read-modify-writes, whose results depend on who came first. Generic addresses count.
+static bool communicates(const struct emu_insn *insn) {
+    bool global = insn->space == SPACE_GLOBAL || insn->space == SPACE_GENERIC;
+
+    if (begins(insn, "cp.reduce.async.bulk")) return strstr(insn->row->form, ".global") != NULL;
+    if (begins(insn, "atom") || begins(insn, "red.")) return global;
+    if (begins(insn, "membar") || begins(insn, "fence.S"))
+        return insn->row->aux || insn->scope >= SCOPE_GPU;
+    if (begins(insn, "ld") || begins(insn, "st."))
+        return global && (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE));
+    return false;
+}
+
+static bool any(const struct emu_machine *machine, bool (*test)(const struct emu_insn *insn)) {
+    for (uint32_t pc = 0; pc < machine->program->code_count; pc++)
+        if (test(&machine->program->code[pc])) return true;
+    return false;
+}
+
+static bool prints(const struct emu_insn *insn) {
+    return insn->callee != NULL && !insn->callee->source->defined;
+}
+
+// ---- one cluster on its own ----
+
+struct part {
+    struct emu_report *reports;
+    size_t report_count;
+    uint64_t steps, thread_steps, multiply_adds;
+    double seconds;
+};
+
+// What this thread has taken of a CPU so far.
+static double thread_seconds(void) {
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// Runs the machine's clusters, as many as may be resident after each other.
+static void run(struct emu_machine *machine) {
+    double start = thread_seconds();
+
+    emu_run(machine);
+    emu_clusters_retire(machine);
+    machine->seconds += thread_seconds() - start;
+}
+
+struct grid {
+    const struct emu_machine *machine;
+    struct part *parts;  // by number of the cluster
+    _Atomic uint64_t next;
+    _Atomic uint64_t last;  // the first cluster that ended the launch; those behind it don't count
+};
+
+static void end_at(struct grid *grid, uint64_t index) {
+    uint64_t last = atomic_load(&grid->last);
+
+    while (index < last && !atomic_compare_exchange_weak(&grid->last, &last, index)) continue;
+}
+
+static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **spare) {
+    struct emu_machine alone = *grid->machine;
+
+    alone.spare = spare;
+    alone.next_cluster = index;
+    alone.cluster_total = index + 1;
+    alone.index = index;
+    alone.last = &grid->last;
+    run(&alone);
+    if (alone.stop) end_at(grid, index);
+    grid->parts[index] = (struct part){alone.reports,      alone.report_count,  alone.steps,
+                                       alone.thread_steps, alone.multiply_adds, alone.seconds};
+}
+
+static void *work(void *argument) {
+    struct grid *grid = argument;
+    struct emu_cluster *spare = NULL;
+
+    for (;;) {
+        uint64_t index = atomic_fetch_add(&grid->next, 1);
+        if (index >= grid->machine->cluster_total || index > atomic_load(&grid->last)) break;
+        run_alone(grid, index, &spare);
+    }
+    emu_clusters_free(spare);
+    return NULL;
+}
+
+// ---- all of them ----
+
+// Adds a cluster's reports to the grid's: one a class and line.
+static void merge(struct emu_machine *machine, struct part *part) {
+    if (machine->reports == NULL && part->report_count)
+        machine->reports = calloc(REPORTS_MAX, sizeof *machine->reports);
+    for (size_t i = 0; i < part->report_count; i++) {
+        struct emu_report *report = &part->reports[i], *same = NULL;
+        for (size_t k = 0; k < machine->report_count && report->ptx_line; k++)
+            if (machine->reports[k].class_ == report->class_ &&
+                machine->reports[k].ptx_line == report->ptx_line)
+                same = &machine->reports[k];
+        if (same != NULL) same->count += report->count;
+        if (same != NULL || machine->reports == NULL || machine->report_count == REPORTS_MAX)
+            free(report->text);
+        else
+            machine->reports[machine->report_count++] = *report;
+    }
+    machine->steps += part->steps;
+    machine->thread_steps += part->thread_steps;
+    machine->multiply_adds += part->multiply_adds;
+    machine->seconds += part->seconds;
+    free(part->reports);
+}
+
+static void drop(struct part *part) {
+    for (size_t i = 0; i < part->report_count; i++) free(part->reports[i].text);
+    free(part->reports);
+}
+
+static unsigned thread_count(const struct emu_machine *machine) {
+    cpu_set_t cpus;
+    uint64_t count = machine->launch->threads;
+
+    if (any(machine, prints)) return 1;  // in the order of the clusters
+    if (count == 0)
+        count = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
+    if (count > THREADS_MAX) count = THREADS_MAX;
+    return (unsigned)(count < machine->cluster_total ? count : machine->cluster_total);
+}
+
+// False when memory is out before anything has run.
+static bool run_apart(struct emu_machine *machine) {
+    struct grid grid = {.machine = machine, .last = UINT64_MAX};
+    pthread_t threads[THREADS_MAX];
+    unsigned count = thread_count(machine), started = 1;
+
+    grid.parts = calloc(machine->cluster_total, sizeof *grid.parts);
+    if (grid.parts == NULL) return false;
+    for (; started < count; started++)
+        if (pthread_create(&threads[started], NULL, work, &grid) != 0) break;
+    work(&grid);
+    while (started-- > 1) pthread_join(threads[started], NULL);
+    machine->stop = grid.last != UINT64_MAX;
+    for (uint64_t i = 0; i < machine->cluster_total; i++)
+        if (i <= grid.last)
+            merge(machine, &grid.parts[i]);
+        else
+            drop(&grid.parts[i]);
+    free(grid.parts);
+    return true;
+}
+
+void emu_grid_run(struct emu_machine *machine) {
+    bool together = machine->cluster_total == 1 || machine->workspace ||
+                    machine->cluster_total > APART_MAX || machine->launch->global_races ||
+                    any(machine, communicates);
+    struct emu_cluster *spare = NULL;
+
+    machine->spare = &spare;
+    if (together || !run_apart(machine)) {
+        emu_order_new(machine);
+        run(machine);
+    }
+    emu_clusters_free(spare);
+    emu_order_delete(machine);
+}

@@ -1,0 +1,437 @@
+// The running machine: grid, clusters, CTAs, warps and what they wait for; who may know of what
+// (clocks). One thread runs a machine; a seed decides every order that the hardware leaves open.
+#ifndef TMG_EMU_MACHINE_H
+#define TMG_EMU_MACHINE_H
+
+#include "runtime/emu/decode/insn.h"
+
+// ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
+
+// What nobody has written is NaN in every format, so that it shows.
+enum { EMU_SMEM_BLANK = 0xff };
+// Of the bytes before a CTA's shared memory an H200 calls 288 used, and the words of cooperative
+// groups, 32 bytes and 8 a warp, are as many. Each offset is 0 where a kernel asks for it alone.
+enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 0, EMU_SMEM_RESERVED_END = 32 + 32 * 8 };
+enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
+#define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
+#define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
+#define EMU_LOCAL_WINDOW  (UINT64_C(2) << 40)
+#define EMU_PARAM_WINDOW  (UINT64_C(3) << 40)
+
+// ---- device memory ----
+
+struct emu_allocation {
+    uint64_t base;
+    size_t bytes;
+    uint8_t *data;
+    uint8_t *written;  // a flag each byte, NULL when all are
+    char *name;
+};
+
+struct emu_memory {
+    struct emu_allocation *allocations;  // by rising base
+    size_t count, capacity;
+    uint64_t next;
+};
+
+// The allocation that holds [address], or NULL.
+struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t address);
+
+// ---- clocks ----
+// An agent is a warp or an asynchronous operation in flight. seen[a] is the last time of agent a
+// that happened before now; async[a] is the part of that which the async proxy may rely on.
+
+struct emu_clock {
+    uint32_t *seen, *async;
+};
+
+// ---- control flow: lanes that go together ----
+
+enum emu_wait_kind {
+    WAIT_NOTHING,
+    WAIT_BARRIER,
+    WAIT_CLUSTER,
+    WAIT_MBARRIER,
+    WAIT_BULK_GROUP,
+    WAIT_COPY_GROUP,
+    WAIT_WARPGROUP,
+    WAIT_WARP,
+    WAIT_SLEEP
+};
+
+struct emu_wait {
+    enum emu_wait_kind kind;
+    uint32_t object;      // barrier number, mbarrier address, groups allowed to be pending
+    uint64_t generation;  // of the barrier when it was reached
+    uint32_t parity;
+    uint64_t until;
+    uint64_t since;  // step at which the wait began
+};
+
+// Lanes part at a branch and meet again at its immediate post-dominator.
+struct emu_join {
+    struct emu_join *parent, *next;  // next: in the warp's list
+    uint32_t pc, expected, arrived;
+};
+
+struct emu_split {
+    uint32_t pc, mask;
+    struct emu_join *join;
+    struct emu_wait wait;
+    uint64_t seen_change;  // cluster->changes when it blocked
+    bool blocked;
+};
+
+// ---- asynchronous operations ----
+
+struct emu_async;
+
+struct emu_group_state {  // bulk or cp.async groups of one lane
+    uint32_t open;        // number of the group that collects now
+};
+
+// ---- the hierarchy ----
+
+enum { EMU_NAMED_BARRIERS = 16 };
+
+struct emu_named_barrier {
+    uint32_t expected, arrived;  // in threads; expected 0 = not in use
+    uint64_t generation;
+    uint32_t warps;                                         // who arrived, for reports
+    uint32_t reduction_not, reduction_or, reduction_count;  // of this generation
+    uint32_t result_and, result_or, result_count;           // of the last one
+    struct emu_clock clock, released;
+    uint32_t line;
+};
+
+enum { EMU_WGMMA_GROUPS = 16 };
+
+struct emu_warpgroup {
+    uint32_t arrived;  // warps at the wgmma at [pc]
+    uint32_t pc;
+    uint64_t generation;
+    struct {
+        uint32_t number;  // of the group, plus one; 0 = none
+        uint32_t agent, time;
+    } groups[EMU_WGMMA_GROUPS];
+};
+
+struct emu_wgmma_state;
+
+struct emu_warp {
+    struct emu_cta *cta;
+    unsigned index;
+    uint32_t agent;
+    uint32_t *regs;
+    uint32_t *preds;
+    uint32_t live, started;
+    uint32_t warp_barrier, warp_barriers;  // bar.warp.sync: who is there, how many are done
+    uint32_t cluster_arrived;              // lanes between barrier.cluster.arrive and .wait
+    uint64_t cluster_generation;
+    uint32_t carry;      // CC.CF, a bit a lane
+    uint32_t registers;  // that setmaxnreg asked for; 0: none
+    struct emu_split splits[EMU_LANES];
+    unsigned split_count, current;
+    struct emu_join *joins;
+    uint8_t *local;
+    uint64_t local_end;         // of what any lane has written in it
+    struct emu_clock clock;     // clock.seen[agent] is the warp's own time
+    struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
+    struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
+    bool has_observed;
+    struct emu_group_state bulk[EMU_LANES], copies[EMU_LANES];
+    struct emu_wgmma_state *wgmma;
+    uint32_t pending_registers;  // nonzero: wgmma in flight, check operands
+    uint64_t steps;
+    uint32_t line;  // of the instruction executed last
+};
+
+struct emu_mbarrier;
+struct emu_shadow;
+
+struct emu_cta {
+    struct emu_cluster *cluster;
+    unsigned rank, id[3];
+    uint8_t *smem;
+    uint32_t smem_bytes, dynamic_offset;
+    struct emu_warp *warps;
+    unsigned warp_count, live_warps, threads, live_threads;
+    struct emu_named_barrier barriers[EMU_NAMED_BARRIERS];
+    struct emu_warpgroup *warpgroups;
+    struct emu_mbarrier *mbarriers;
+    struct emu_shadow *shadow;
+};
+
+struct emu_cluster {
+    struct emu_machine *machine;
+    struct emu_cluster *next;
+    unsigned id[3];
+    uint32_t number;  // in the grid
+    uint32_t *known;  // clocks of the grid's clusters, see order.c; NULL: nobody asks
+    struct emu_cta *ctas;
+    unsigned cta_count, live_ctas;
+    struct emu_named_barrier barrier;
+    struct emu_async *pending;  // in flight
+    uint64_t next_due;          // before that step nothing of it goes on
+    uint64_t changes;           // grows with every event that someone may wait for
+    uint64_t last_change;       // step of the machine when it last grew
+    uint32_t agent_count, agent_capacity;
+    uint32_t *agent_times;  // of asynchronous agents: last time used
+    uint64_t random;
+    struct emu_sync *syncs;  // clocks of shared memory words used as flags
+};
+
+struct emu_machine {
+    struct emu_memory *memory;
+    const struct emu_launch *launch;
+    struct emu_module *module;
+    const struct emu_program *program;
+    const struct ptx_function *entry;
+    uint8_t *params;
+    uint64_t workspace;  // of a cooperative grid; 0: it is none
+    unsigned grid[3], block[3], cluster_size[3];
+    uint64_t steps, thread_steps, multiply_adds, max_steps;
+    double seconds;                // of all CPUs
+    struct emu_cluster *clusters;  // resident
+    struct emu_cluster **spare;    // ended ones of the same launch, to be used again
+    uint64_t next_cluster, cluster_total;
+    struct emu_report *reports;
+    size_t report_count, report_capacity;
+    bool stop;
+    bool check;
+    struct emu_order *order;  // NULL: the clusters cannot hear of each other
+    size_t last_allocation;   // that was accessed, most likely to be the next one
+    uint64_t index;           // of the only cluster, with [last]
+    _Atomic uint64_t *last;   // the grid ends with this cluster; NULL: this machine is the grid
+};
+
+// ---- registers ----
+
+static inline uint32_t *emu_r32(struct emu_warp *warp, uint32_t entry) {
+    return warp->regs + (size_t)(entry & ~EMU_WIDE) * EMU_LANES;
+}
+
+static inline uint64_t *emu_r64(struct emu_warp *warp, uint32_t entry) {
+    return (uint64_t *)(void *)emu_r32(warp, entry);
+}
+
+// Lane [lane] of an operand of any width, zero-extended.
+static inline uint64_t emu_get(struct emu_warp *warp, uint32_t entry, unsigned lane) {
+    return entry & EMU_WIDE ? emu_r64(warp, entry)[lane] : emu_r32(warp, entry)[lane];
+}
+
+static inline void emu_set(struct emu_warp *warp, uint32_t entry, unsigned lane, uint64_t value) {
+    if (entry & EMU_WIDE)
+        emu_r64(warp, entry)[lane] = value;
+    else
+        emu_r32(warp, entry)[lane] = (uint32_t)value;
+}
+
+// Lanes where predicate [entry] holds.
+static inline uint32_t emu_pred(const struct emu_warp *warp, uint32_t entry) {
+    uint32_t value = warp->preds[entry & ~EMU_NEGATED];
+    return entry & EMU_NEGATED ? ~value : value;
+}
+
+// Writes the predicate for the lanes of [mask]; EMU_NO_PC is the sink.
+static inline void emu_set_pred(struct emu_warp *warp, uint32_t entry, uint32_t mask,
+                                uint32_t value) {
+    if (entry != EMU_NO_PC) warp->preds[entry] = (warp->preds[entry] & ~mask) | (value & mask);
+}
+
+#define EMU_EACH_LANE(lane, mask)                                            \
+    for (uint32_t lane##_left = (mask), lane = 0;                            \
+         lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true); \
+         lane##_left &= lane##_left - 1)
+
+static inline struct emu_split *emu_split(struct emu_warp *warp) {
+    return &warp->splits[warp->current];
+}
+
+static inline struct emu_machine *emu_machine(const struct emu_warp *warp) {
+    return warp->cta->cluster->machine;
+}
+
+// ---- split.c: divergence ----
+
+// The current split goes on at [target] for the lanes [taken], at [other] for the rest.
+void emu_diverge(struct emu_warp *warp, uint32_t taken, uint32_t target, uint32_t other,
+                 uint32_t join);
+// All lanes of the current split go to [target] and meet at [join] before they go on there.
+void emu_enter(struct emu_warp *warp, uint32_t target, uint32_t join);
+// Lanes arrive at their join where the pc says so. False if the current split is gone.
+bool emu_settle(struct emu_warp *warp);
+// [mask] of the current split has exited.
+void emu_exit_lanes(struct emu_warp *warp, uint32_t mask);
+void emu_joins_free(struct emu_warp *warp);
+
+// ---- sched.c ----
+
+// Something happened that others may wait for.
+void emu_changed(struct emu_cluster *cluster);
+// Blocks the current split on what it waits for; returns EMU_BLOCKED.
+enum emu_step emu_block(struct emu_warp *warp, enum emu_wait_kind kind, uint32_t object);
+bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind);
+uint64_t emu_random(uint64_t *state);
+void emu_run(struct emu_machine *machine);
+
+// ---- grid.c ----
+
+// Runs all clusters of the grid; then none is resident.
+void emu_grid_run(struct emu_machine *machine);
+
+// ---- cluster.c ----
+
+// Cluster number [index] of the grid, from *machine->spare or new; NULL and a report when memory is
+// out.
+struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
+// Leaves an ended cluster in *machine->spare.
+void emu_cluster_retire(struct emu_cluster *cluster);
+// All that are resident.
+void emu_clusters_retire(struct emu_machine *machine);
+// A list of clusters: what *machine->spare has become.
+void emu_clusters_free(struct emu_cluster *clusters);
+
+// Refreshes the slots of %clock and friends.
+void emu_refresh_clocks(struct emu_warp *warp);
+
+// ---- sync.c: words of memory that serve as flags ----
+
+// Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word.
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool release);
+// Learns what was published there; relaxed: only with the next fence.
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
+                      bool acquire);
+void emu_syncs_free(struct emu_cluster *cluster);
+
+// ---- report.c ----
+
+// Counts a report of [insn] that there is already; false if there is none. emu_report does so too,
+// but where millions are alike their texts would take longer than the run.
+bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
+                      enum emu_class class_);
+// Notes a report against [insn] of [warp]; the text is completed with where and who.
+void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+// The same, and the launch ends.
+void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+// A report of the machine itself; the launch ends.
+void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *text);
+// The state of every warp, for deadlock, livelock and the step limit.
+void emu_report_standstill(struct emu_machine *machine, enum emu_class class_);
+// "stage.full[2]" or "0x1440": an mbarrier's address by the manifest's names, into [text].
+const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size);
+// "producer warp 0", "warp 7"
+const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size);
+// "gemm.cu:141 (PTX line 2100)"
+const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
+                           char *text, size_t size);
+
+// ---- order.c: between clusters, where they may hear of each other ----
+
+// Makes machine->order where it's wanted; where memory is out, nothing is checked.
+void emu_order_new(struct emu_machine *machine);
+void emu_order_delete(struct emu_machine *machine);
+int emu_order_start(struct emu_cluster *cluster);
+// As emu_sync_release and emu_sync_acquire, for a word of global memory; a fence beyond the
+// cluster.
+void emu_order_release(struct emu_cluster *cluster, uint64_t address, bool release);
+void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acquire);
+void emu_order_fence(struct emu_cluster *cluster);
+
+// ---- space.c: addresses to bytes ----
+
+enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
+
+// How an access bears one of another agent at the same time, see emu_may_meet.
+enum emu_strength {
+    EMU_WEAK,
+    EMU_GUESS,  // a plain load of 1 to 8 bytes, which no hardware tears
+    EMU_STRONG,
+    EMU_UPDATE  // an atomic that looks at what it finds: cas, min, max, and, or
+};
+
+// May the two meet without order? Relaxed and stronger accesses may (PTX ISA 8.4). A guess meets an
+// update in sound programs too: "if (x > *most) atomicMax(most, x)", or the first value of a loop
+// around atomicCAS, can only be out of date. It may not meet a sum that others still add to.
+static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
+    return (a >= EMU_STRONG && b >= EMU_STRONG) || (a == EMU_GUESS && b == EMU_UPDATE) ||
+           (a == EMU_UPDATE && b == EMU_GUESS);
+}
+
+// An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
+struct emu_touch_global {
+    struct emu_warp *warp;
+    const struct emu_insn *insn;
+    const char *what;
+    const struct emu_allocation *allocation;
+    uint64_t offset;
+    size_t bytes;
+    enum emu_use use;
+    enum emu_strength strength;
+};
+void emu_order_touch(const struct emu_touch_global *by);
+
+// Checks and notes an access whose bounds are right: initialisation, and order between clusters.
+void emu_global_touch(const struct emu_touch_global *by);
+
+// The bytes behind an address of [space] as [lane] sees it, checked for bounds, alignment to
+// [bytes], initialisation and races; NULL after a fatal report. *cta (may be NULL) is the owner of
+// shared bytes.
+uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                    uint64_t address, uint32_t bytes, enum emu_use use);
+// The shared window address of a .shared or generic address, false after a fatal report. Where that
+// CTA has exited this is reported, and goes on: its memory is kept until the cluster ends.
+bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
+                        struct emu_cta **cta, uint32_t *offset);
+// Base + offset of memory operand entries [at] and [at+1].
+static inline uint64_t emu_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
+                                   unsigned lane) {
+    return emu_get(warp, insn->op[at], lane) + (uint64_t)(int64_t)(int32_t)insn->op[at + 1];
+}
+
+// [bytes] at [offset] of a lane's local memory are written.
+static inline void emu_local_written(struct emu_warp *warp, uint64_t offset, uint64_t bytes) {
+    if (offset + bytes > warp->local_end) warp->local_end = offset + bytes;
+}
+
+// ---- clock.c ----
+
+int emu_clock_new(struct emu_cluster *cluster, struct emu_clock *clock);
+void emu_clock_free(struct emu_clock *clock);
+void emu_clock_join(const struct emu_cluster *cluster, struct emu_clock *into,
+                    const struct emu_clock *from);
+void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
+                    const struct emu_clock *from);
+void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock);
+// What [warp] does from here on isn't covered by what it has released so far.
+static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agent]++; }
+
+// ---- shadow.c ----
+
+// Who touches shared memory: a warp or an operation in flight.
+struct emu_toucher {
+    uint32_t agent, time;
+    const struct emu_clock *clock;
+    bool async;  // through the async proxy
+    enum emu_strength strength;
+    uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
+    struct emu_warp *warp;  // for reports: who, or who issued it
+    struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
+    const struct emu_insn *insn;
+    const char *what; /* "TMA load", ... for reports; NULL: a warp's own access */
+};
+
+struct emu_shadow *emu_shadow_new(uint32_t bytes);
+// As new; and [smem], where it was touched, is blank again.
+void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
+void emu_shadow_delete(struct emu_shadow *shadow);
+// Notes that an mbarrier lies at [offset], which has just been written: what writes there from now
+// on, while that mbarrier is valid, is reported.
+void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset);
+void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
+                      const struct emu_toucher *toucher);
+
+#endif

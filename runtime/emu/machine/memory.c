@@ -1,0 +1,148 @@
+// Device memory: allocations with known bounds at addresses of the emulator's own, never reused.
+// A flag a byte says whether anyone has written it, until all of an allocation is written.
+#include "runtime/emu/machine/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 65536 };
+#define FIRST_ADDRESS UINT64_C(0x7e0000000000)
+
+struct emu_memory *emu_memory_new(void) {
+    struct emu_memory *memory = calloc(1, sizeof *memory);
+
+    if (memory != NULL) memory->next = FIRST_ADDRESS;
+    return memory;
+}
+
+static void release(struct emu_allocation *allocation) {
+    free(allocation->data);
+    free(allocation->written);
+    free(allocation->name);
+}
+
+void emu_memory_delete(struct emu_memory *memory) {
+    if (memory == NULL) return;
+    for (size_t i = 0; i < memory->count; i++) release(&memory->allocations[i]);
+    free(memory->allocations);
+    free(memory);
+}
+
+static bool grow(struct emu_memory *memory) {
+    size_t capacity = memory->capacity ? 2 * memory->capacity : 16;
+
+    if (memory->count < memory->capacity) return true;
+    void *grown = realloc(memory->allocations, capacity * sizeof *memory->allocations);
+    if (grown == NULL) return false;
+    memory->allocations = grown;
+    memory->capacity = capacity;
+    return true;
+}
+
+uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *name) {
+    struct emu_allocation made = {.base = memory->next, .bytes = bytes};
+
+    if (bytes == 0 || bytes > (UINT64_C(1) << 40) || !grow(memory)) return 0;
+    made.data = malloc(bytes + 16);  // vector accesses of the host may look a little further
+    made.written = calloc(bytes, 1);
+    made.name = strdup(name ? name : "buffer");
+    if (made.data == NULL || made.written == NULL || made.name == NULL) {
+        release(&made);
+        return 0;
+    }
+    memset(made.data, 0xff, bytes);
+    memory->next += (bytes + 2 * GUARD - 1) / GUARD * GUARD;
+    memory->allocations[memory->count++] = made;
+    return made.base;
+}
+
+struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t address) {
+    size_t low = 0, high = memory->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (memory->allocations[middle].base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) return NULL;
+    struct emu_allocation *found = &memory->allocations[low - 1];
+    return address - found->base < found->bytes ? found : NULL;
+}
+
+int emu_memory_name(struct emu_memory *memory, uint64_t address, const char *name) {
+    struct emu_allocation *found = emu_memory_find(memory, address);
+    char *copy = found != NULL && found->base == address ? strdup(name) : NULL;
+
+    if (copy == NULL) return -1;
+    free(found->name);
+    found->name = copy;
+    return 0;
+}
+
+int emu_memory_free(struct emu_memory *memory, uint64_t address) {
+    struct emu_allocation *found = emu_memory_find(memory, address);
+
+    if (found == NULL || found->base != address) return -1;
+    release(found);
+    size_t index = (size_t)(found - memory->allocations);
+    memmove(found, found + 1, (memory->count - index - 1) * sizeof *found);
+    memory->count--;
+    return 0;
+}
+
+static struct emu_allocation *range(const struct emu_memory *memory, uint64_t at, size_t bytes) {
+    struct emu_allocation *found = emu_memory_find(memory, at);
+
+    return found != NULL && bytes <= found->bytes - (at - found->base) ? found : NULL;
+}
+
+static void mark_written(struct emu_allocation *allocation, uint64_t at, size_t bytes) {
+    if (allocation->written == NULL) return;
+    if (bytes == allocation->bytes) {
+        free(allocation->written);
+        allocation->written = NULL;
+    } else {
+        memset(allocation->written + (at - allocation->base), 1, bytes);
+    }
+}
+
+int emu_memory_write(struct emu_memory *memory, uint64_t to, const void *from, size_t bytes) {
+    struct emu_allocation *found = range(memory, to, bytes);
+
+    if (found == NULL) return bytes ? -1 : 0;
+    memcpy(found->data + (to - found->base), from, bytes);
+    mark_written(found, to, bytes);
+    return 0;
+}
+
+int emu_memory_read(const struct emu_memory *memory, void *to, uint64_t from, size_t bytes) {
+    struct emu_allocation *found = range(memory, from, bytes);
+
+    if (found == NULL) return bytes ? -1 : 0;
+    memcpy(to, found->data + (from - found->base), bytes);
+    return 0;
+}
+
+int emu_memory_fill(struct emu_memory *memory, uint64_t to, int byte, size_t bytes) {
+    struct emu_allocation *found = range(memory, to, bytes);
+
+    if (found == NULL) return bytes ? -1 : 0;
+    memset(found->data + (to - found->base), byte, bytes);
+    mark_written(found, to, bytes);
+    return 0;
+}
+
+int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes) {
+    struct emu_allocation *found = range(memory, to, bytes);
+
+    if (found == NULL) return bytes ? -1 : 0;
+    if (found->written == NULL) {
+        found->written = malloc(found->bytes);
+        if (found->written == NULL) return -1;
+        memset(found->written, 1, found->bytes);
+    }
+    memset(found->written + (to - found->base), 0, bytes);
+    return 0;
+}

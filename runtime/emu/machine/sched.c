@@ -1,0 +1,238 @@
+// The scheduler: which warp runs next and for how long, chosen by the seed; and who stands still.
+// A warp runs until it blocks, polls in vain or its quantum ends; then another.
+#include "runtime/emu/machine/async.h"
+#include "runtime/emu/machine/wgmma.h"
+
+enum {
+    QUANTUM = 96,            // instructions, at most
+    SLICE = 20000,           // instructions of a cluster before others get their turn
+    RESIDENT = 4,            // clusters at once, where they can hear of each other
+    SLICE_BITS = 13,         // then a slice is of 1 to 1 << SLICE_BITS instructions
+    SPIN_LIMIT = 3000000,    // instructions without any change: livelock
+    SPIN_FOR_OTHERS = 30000  // the same, before CTAs that are not resident yet are started
+};
+
+uint64_t emu_random(uint64_t *state) {
+    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);  // splitmix64
+
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+void emu_changed(struct emu_cluster *cluster) {
+    cluster->changes++;
+    cluster->last_change = cluster->machine->steps;
+}
+
+bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind) {
+    return emu_split(warp)->wait.kind == kind;
+}
+
+enum emu_step emu_block(struct emu_warp *warp, enum emu_wait_kind kind, uint32_t object) {
+    struct emu_wait *wait = &emu_split(warp)->wait;
+
+    if (wait->kind != kind) {
+        wait->kind = kind;
+        wait->since = emu_machine(warp)->steps;
+    }
+    wait->object = object;
+    return EMU_BLOCKED;
+}
+
+static bool runnable(const struct emu_cluster *cluster, const struct emu_split *split) {
+    if (split->wait.kind == WAIT_SLEEP) return cluster->machine->steps >= split->wait.until;
+    return !split->blocked || split->seen_change != cluster->changes;
+}
+
+// Makes a runnable split the warp's current one, beginning behind the current one.
+static bool pick_split(struct emu_warp *warp) {
+    for (unsigned i = 1; i <= warp->split_count; i++) {
+        unsigned index = (warp->current + i) % warp->split_count;
+        if (runnable(warp->cta->cluster, &warp->splits[index])) {
+            warp->current = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+// One instruction of the current split. False: the split can't go on now.
+static bool step(struct emu_warp *warp, const struct emu_insn *code) {
+    struct emu_split *split = emu_split(warp);
+    struct emu_machine *machine = emu_machine(warp);
+
+    if (split->join != NULL && split->pc == split->join->pc && !emu_settle(warp)) return false;
+    const struct emu_insn *insn = &code[split->pc];
+    uint32_t mask = split->mask, guard = warp->preds[insn->guard];
+    mask &= insn->guard_negated ? ~guard : guard;
+    machine->steps++;
+    if (mask == 0) {
+        split->pc++;
+        return true;
+    }
+    machine->thread_steps += (unsigned)__builtin_popcount(mask);
+    warp->line = insn->line;
+    if (insn->flags & F_CLOCK) emu_refresh_clocks(warp);
+    if (warp->pending_registers) emu_wgmma_check_registers(warp, insn, mask);
+    enum emu_step result = insn->exec(warp, insn, mask);
+    if (result == EMU_JUMPED) return true;
+    split = emu_split(warp);
+    if (result == EMU_BLOCKED) {
+        split->blocked = true;
+        split->seen_change = warp->cta->cluster->changes;
+        return false;
+    }
+    machine->multiply_adds += insn->multiply_adds;
+    split->blocked = false;
+    split->wait.kind = WAIT_NOTHING;
+    split->pc++;
+    return result == EMU_NEXT;
+}
+
+static void run_warp(struct emu_warp *warp, uint64_t quantum) {
+    struct emu_machine *machine = emu_machine(warp);
+    const struct emu_insn *code = machine->program->code;
+
+    if (!pick_split(warp)) return;
+    while (quantum-- && !machine->stop && warp->split_count)
+        if (!step(warp, code)) return;
+}
+
+// A warp that can run, from a random start; NULL if there is none.
+static struct emu_warp *pick_warp(struct emu_cluster *cluster) {
+    unsigned total = 0, start;
+
+    for (unsigned i = 0; i < cluster->cta_count; i++) total += cluster->ctas[i].warp_count;
+    start = (unsigned)(emu_random(&cluster->random) % total);
+    for (unsigned i = 0; i < total; i++) {
+        unsigned index = (start + i) % total;
+        struct emu_cta *cta = &cluster->ctas[index / cluster->ctas[0].warp_count];
+        struct emu_warp *warp = &cta->warps[index % cluster->ctas[0].warp_count];
+        for (unsigned s = 0; s < warp->split_count; s++)
+            if (runnable(cluster, &warp->splits[s])) return warp;
+    }
+    return NULL;
+}
+
+// Nobody runs and nothing is in flight: the next sleeper wakes early.
+static bool wake_sleeper(struct emu_cluster *cluster) {
+    struct emu_split *first = NULL;
+
+    for (unsigned c = 0; c < cluster->cta_count; c++)
+        for (unsigned w = 0; w < cluster->ctas[c].warp_count; w++) {
+            struct emu_warp *warp = &cluster->ctas[c].warps[w];
+            for (unsigned s = 0; s < warp->split_count; s++) {
+                struct emu_split *split = &warp->splits[s];
+                if (split->wait.kind == WAIT_SLEEP &&
+                    (first == NULL || split->wait.until < first->wait.until))
+                    first = split;
+            }
+        }
+    if (first == NULL) return false;
+    first->wait.until = cluster->machine->steps;
+    return true;
+}
+
+enum slice { SLICE_DONE, SLICE_ENDED, SLICE_STUCK };
+
+// A cluster before this one has ended the launch: whatever this one does comes too late.
+static bool overtaken(const struct emu_machine *machine) {
+    return machine->last != NULL && *machine->last < machine->index;
+}
+
+// Instructions that [cluster] may run now: of clusters that hear of each other any may be ahead, by
+// little or by much, and what one misses of another shows in some orders only.
+static uint64_t slice_of(struct emu_cluster *cluster) {
+    if (cluster->machine->order == NULL) return SLICE;
+    return UINT64_C(1) << emu_random(&cluster->random) % (SLICE_BITS + 1);
+}
+
+static enum slice run_slice(struct emu_cluster *cluster) {
+    struct emu_machine *machine = cluster->machine;
+    uint64_t end = machine->steps + slice_of(cluster);
+
+    if (overtaken(machine)) machine->stop = true;
+
+    while (machine->steps < end && !machine->stop) {
+        if (cluster->pending != NULL) emu_async_progress(cluster, false);
+        if (cluster->live_ctas == 0) {  // what is still in flight lands
+            while (emu_async_progress(cluster, true)) continue;
+            return SLICE_DONE;
+        }
+        struct emu_warp *warp = pick_warp(cluster);
+        if (warp != NULL)
+            run_warp(warp, 1 + emu_random(&cluster->random) % QUANTUM);
+        else if (!emu_async_progress(cluster, true) && !wake_sleeper(cluster))
+            return SLICE_STUCK;
+    }
+    return SLICE_ENDED;
+}
+
+static bool start_cluster(struct emu_machine *machine) {
+    if (machine->next_cluster == machine->cluster_total) return false;
+    struct emu_cluster *cluster = emu_cluster_new(machine, machine->next_cluster++);
+    if (cluster == NULL) {
+        machine->stop = true;
+        return false;
+    }
+    struct emu_cluster **link = &machine->clusters;
+    while (*link != NULL) link = &(*link)->next;
+    *link = cluster;
+    return true;
+}
+
+static void remove_cluster(struct emu_machine *machine, struct emu_cluster *cluster) {
+    struct emu_cluster **link = &machine->clusters;
+
+    while (*link != cluster) link = &(*link)->next;
+    *link = cluster->next;
+    emu_cluster_retire(cluster);
+}
+
+// Everyone resident only spins: whoever isn't resident yet may be waited for; else it is a
+// livelock.
+static void check_progress(struct emu_machine *machine) {
+    uint64_t last = 0;
+
+    if (machine->clusters == NULL) return;
+    for (struct emu_cluster *c = machine->clusters; c != NULL; c = c->next)
+        last = c->last_change > last ? c->last_change : last;
+    if (machine->steps - last > SPIN_FOR_OTHERS && start_cluster(machine)) return;
+    if (machine->steps - last > SPIN_LIMIT) {
+        emu_report_standstill(machine, EMU_LIVELOCK);
+        machine->stop = true;
+    }
+}
+
+static void keep_resident(struct emu_machine *machine) {
+    unsigned count = 0;
+
+    for (const struct emu_cluster *c = machine->clusters; c != NULL; c = c->next) count++;
+    while (count < (machine->order ? RESIDENT : 1) && !machine->stop && start_cluster(machine))
+        count++;
+}
+
+void emu_run(struct emu_machine *machine) {
+    keep_resident(machine);
+    while (machine->workspace && start_cluster(machine)) continue;  // cooperative: all at once
+    while (machine->clusters != NULL && !machine->stop) {
+        for (struct emu_cluster *cluster = machine->clusters, *next; cluster && !machine->stop;
+             cluster = next) {
+            enum slice slice = run_slice(cluster);
+            next = cluster->next;
+            if (slice == SLICE_STUCK && !machine->stop) {
+                emu_report_standstill(machine, EMU_DEADLOCK);
+                machine->stop = true;
+            } else if (slice == SLICE_DONE) {
+                remove_cluster(machine, cluster);
+            }
+        }
+        keep_resident(machine);
+        if (machine->steps > machine->max_steps && !machine->stop) {
+            emu_report_standstill(machine, EMU_STEP_LIMIT);
+            machine->stop = true;
+        }
+        if (!machine->stop) check_progress(machine);
+    }
+}

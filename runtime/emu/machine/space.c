@@ -1,0 +1,176 @@
+// Addresses to bytes: which window an address lies in, whose it is, and whether it may be used so.
+// Every access of an instruction comes through here, so this is where bounds are checked.
+#include "runtime/emu/machine/machine.h"
+
+#include <string.h>
+
+static const char *use_text(enum emu_use use) {
+    return use == EMU_READ ? "read" : use == EMU_WRITE ? "write" : "atomic";
+}
+
+bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
+                        struct emu_cta **cta, uint32_t *offset) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+    uint64_t local = address;
+
+    if ((address & EMU_WINDOW_MASK) == EMU_SHARED_WINDOW && address >> 48 == 0)
+        local = address & UINT32_MAX;
+    uint64_t rank = local >> EMU_RANK_SHIFT;
+    if (rank >= cluster->cta_count) {
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "0x%llx is not a shared memory address",
+                  (unsigned long long)address);
+        return false;
+    }
+    *cta = &cluster->ctas[rank];
+    *offset = (uint32_t)local & ((1u << EMU_RANK_SHIFT) - 1);
+    if (*cta != warp->cta && (*cta)->live_warps == 0)
+        emu_report(warp, insn, EMU_PEER_EXITED,
+                   "shared memory of CTA rank %u at 0x%x is addressed after that CTA has exited",
+                   (*cta)->rank, *offset);
+    return true;
+}
+
+static enum emu_strength strength_of(const struct emu_insn *insn, uint32_t bytes,
+                                     enum emu_use use) {
+    if (use == EMU_ATOMIC) {
+        bool looks = insn->word == WORD_MIN || insn->word == WORD_MAX || insn->word == WORD_AND ||
+                     insn->word == WORD_OR || insn->word == WORD_NONE;  // none: cas
+        return looks ? EMU_UPDATE : EMU_STRONG;
+    }
+    if (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE)) return EMU_STRONG;
+    return use == EMU_READ && bytes <= 8 ? EMU_GUESS : EMU_WEAK;
+}
+
+// The same as another cluster sees it: a narrower scope reaches only its own.
+static enum emu_strength global_strength(const struct emu_insn *insn, uint32_t bytes,
+                                         enum emu_use use) {
+    enum emu_strength strength = strength_of(insn, bytes, use);
+    bool narrow = insn->scope == SCOPE_CTA || insn->scope == SCOPE_CLUSTER;
+
+    return narrow && strength >= EMU_STRONG ? EMU_WEAK : strength;
+}
+
+static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
+                              uint32_t bytes, enum emu_use use) {
+    struct emu_cta *cta;
+    uint32_t offset, first = EMU_SMEM_RESERVED;
+
+    if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
+    if (emu_machine(warp)->program->uses_reserved) first = 0;
+    if (offset < first || bytes > cta->smem_bytes || offset > cta->smem_bytes - bytes) {
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %u bytes at 0x%x, outside of shared memory [0x%x, 0x%x)", use_text(use),
+                  bytes, offset, first, cta->smem_bytes);
+        return NULL;
+    }
+    if (emu_machine(warp)->check && cta->live_warps != 0) {
+        struct emu_toucher toucher = {
+            .agent = warp->agent,
+            .time = warp->clock.seen[warp->agent],
+            .clock = &warp->clock,
+            .strength = strength_of(insn, bytes, use),
+            .warp = warp,
+            .insn = insn,
+        };
+        emu_shadow_touch(cta, offset, bytes, use, &toucher);
+    }
+    return cta->smem + offset;
+}
+
+void emu_global_touch(const struct emu_touch_global *by) {
+    uint8_t *written = by->allocation->written;
+
+    if (written != NULL && by->use != EMU_WRITE &&
+        memchr(written + by->offset, 0, by->bytes) != NULL)
+        emu_report(by->warp, by->insn, EMU_UNINITIALISED,
+                   "%s%sglobal memory at offset %llu of %s was never written",
+                   by->what ? by->what : "", by->what ? " reads " : "",
+                   (unsigned long long)by->offset, by->allocation->name);
+    if (written != NULL && by->use != EMU_READ) memset(written + by->offset, 1, by->bytes);
+    if (by->warp->cta->cluster->known != NULL) emu_order_touch(by);
+}
+
+static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
+                              uint32_t bytes, enum emu_use use) {
+    struct emu_machine *machine = emu_machine(warp);
+    struct emu_memory *memory = machine->memory;
+    struct emu_allocation *found = NULL;
+
+    if (machine->last_allocation < memory->count)
+        found = &memory->allocations[machine->last_allocation];
+    if (found == NULL || address - found->base >= found->bytes) {
+        found = emu_memory_find(memory, address);
+        if (found != NULL) machine->last_allocation = (size_t)(found - memory->allocations);
+    }
+    if (found == NULL || bytes > found->bytes - (address - found->base)) {
+        // the allocation just below is most often the one that was meant
+        struct emu_allocation *near = found;
+        for (size_t i = 0; near == NULL && i < memory->count; i++)
+            if (memory->allocations[i].base <= address &&
+                (i + 1 == memory->count || memory->allocations[i + 1].base > address))
+                near = &memory->allocations[i];
+        if (near != NULL && address - near->base < near->bytes + 4096)
+            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                      "%s of %u bytes at offset %llu of %s, which has %zu bytes", use_text(use),
+                      bytes, (unsigned long long)(address - near->base), near->name, near->bytes);
+        else
+            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s of %u bytes at 0x%llx, where nothing is",
+                      use_text(use), bytes, (unsigned long long)address);
+        return NULL;
+    }
+    uint64_t offset = address - found->base;
+    if (machine->check && (found->written != NULL || machine->order != NULL)) {
+        struct emu_touch_global by = {.warp = warp,
+                                      .insn = insn,
+                                      .allocation = found,
+                                      .offset = offset,
+                                      .bytes = bytes,
+                                      .use = use,
+                                      .strength = global_strength(insn, bytes, use)};
+        emu_global_touch(&by);
+    }
+    return found->data + offset;
+}
+
+static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                              uint64_t address, uint32_t bytes, enum emu_use use) {
+    struct emu_machine *machine = emu_machine(warp);
+    bool param = (address & EMU_WINDOW_MASK) == EMU_PARAM_WINDOW;
+    uint64_t offset = address & ~EMU_WINDOW_MASK;
+    uint64_t limit = param ? machine->entry->param_bytes : machine->program->local_bytes;
+
+    if (bytes > limit || offset > limit - bytes) {
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
+                  "%s of %u bytes at offset %llu of %s memory, which has %llu", use_text(use),
+                  bytes, (unsigned long long)offset, param ? "parameter" : "local",
+                  (unsigned long long)limit);
+        return NULL;
+    }
+    if (param && use != EMU_READ) {
+        emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "parameters cannot be written");
+        return NULL;
+    }
+    if (param) return machine->params + offset;
+    if (use != EMU_READ) emu_local_written(warp, offset, bytes);
+    return warp->local + lane * limit + offset;
+}
+
+uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                    uint64_t address, uint32_t bytes, enum emu_use use) {
+    if (address & (bytes - 1)) {
+        emu_fatal(warp, insn, EMU_MISALIGNED,
+                  "%s of %u bytes at 0x%llx, which is not a multiple of %u", use_text(use), bytes,
+                  (unsigned long long)address, bytes);
+        return NULL;
+    }
+    if (insn->space == SPACE_SHARED) return access_shared(warp, insn, address, bytes, use);
+    if (insn->space == SPACE_LOCAL)
+        return access_window(warp, insn, lane, EMU_LOCAL_WINDOW | (address & ~EMU_WINDOW_MASK),
+                             bytes, use);
+    switch (address >> 40) {
+    case EMU_SHARED_WINDOW >> 40: return access_shared(warp, insn, address, bytes, use);
+    case EMU_LOCAL_WINDOW >> 40:
+    case EMU_PARAM_WINDOW >> 40: return access_window(warp, insn, lane, address, bytes, use);
+    default: return access_global(warp, insn, address, bytes, use);
+    }
+}

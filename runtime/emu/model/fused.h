@@ -1,0 +1,33 @@
+// The tensor core's own sum of products: aligned to the largest exponent, truncated, added exactly.
+// PTX leaves order and rounding open; this is what Hopper was observed to do (sources below), so
+// that results can equal the hardware's bit for bit.
+//
+// Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (2025), and Xie et al., "MMA-Sim:
+// Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (2025), agree on it for Hopper.
+// All k products of an instruction and the old D are terms of one sum. A product's exponent is the
+// sum of its factors' exponents, unnormalised. Each term is cut (toward zero) at a fixed number of
+// bits below the largest exponent. An f32 result is cut to its precision, an f16 one rounded.
+#ifndef TMG_EMU_MODEL_FUSED_H
+#define TMG_EMU_MODEL_FUSED_H
+
+#include "runtime/emu/model/convert.h"
+
+struct tmg_fused {
+    int fraction_bits;  // kept of a term, below the sum's largest exponent
+    int result_bits;    // of D's fraction: 23, or 13 where fp8 sums are kept short; f16: not used
+    int least;          // the largest exponent counts as at least this
+    bool f16;           // D is f16
+    int least_a, least_b;  // exponents of the operands' smallest normal numbers
+};
+
+// How operands [a] and [b] sum into [d]. [wgmma] or mma.sync: they differ for fp8, which mma.sync
+// widens to f16 on Hopper.
+struct tmg_fused tmg_fused_for(enum tmg_number a, enum tmg_number b, enum tmg_number d, bool wgmma);
+
+// d[m][n] = a[m][k] * b[k][n] + d[m][n], dense row-major floats that hold values of the operand
+// types, k at most 32, n a multiple of 8 and at most 256. For an f16 D, d holds f16 values.
+// NaN and infinities propagate as in IEEE arithmetic.
+void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                        const float *b, float *d);
+
+#endif

@@ -1,0 +1,93 @@
+// The blocked kernel: 4 rows by 8 columns of D stay in registers while k runs.
+// Written with vector types, not intrinsics: any compiler and machine, wide units where present.
+#include "runtime/emu/model/matmul.h"
+
+typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
+
+enum { BLOCK_M = 4, BLOCK_N = 8 };
+
+static inline __attribute__((always_inline)) void multiply_block(int n, int k, const float *a,
+                                                                 const float *b, float *d) {
+    vector sum[BLOCK_M];
+    for (int r = 0; r < BLOCK_M; ++r) sum[r] = *(const vector *)(d + (ptrdiff_t)r * n);
+    for (int i = 0; i < k; ++i) {
+        vector row = *(const vector *)(b + (ptrdiff_t)i * n);
+        for (int r = 0; r < BLOCK_M; ++r) sum[r] += row * a[(ptrdiff_t)r * k + i];
+    }
+    for (int r = 0; r < BLOCK_M; ++r) *(vector *)(d + (ptrdiff_t)r * n) = sum[r];
+}
+
+static inline __attribute__((always_inline)) void multiply(int m, int n, int k, const float *a,
+                                                           const float *b, float *d) {
+    for (int row = 0; row < m; row += BLOCK_M) {
+        for (int column = 0; column < n; column += BLOCK_N) {
+            multiply_block(n, k, a + (ptrdiff_t)row * k, b + column,
+                           d + (ptrdiff_t)row * n + column);
+        }
+    }
+}
+
+static void multiply_plain(int m, int n, int k, const float *a, const float *b, float *d) {
+    multiply(m, n, k, a, b, d);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static void multiply_avx2(int m, int n, int k, const float *a,
+                                                              const float *b, float *d) {
+    multiply(m, n, k, a, b, d);
+}
+#endif
+
+void tmg_multiply(int m, int n, int k, const float *a, const float *b, float *d) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        multiply_avx2(m, n, k, a, b, d);
+        return;
+    }
+#endif
+    multiply_plain(m, n, k, a, b, d);
+}
+
+static float e4m3_to_f32(uint8_t bits) {
+    uint32_t magnitude = bits & 0x7fu;
+    float value = tmg_f32_from_bits(magnitude << 20) * 0x1p120f;  // rebias 7 to 127, exact
+    if (magnitude == 0x7f) return tmg_f32_from_bits(TMG_F32_NAN);
+    return bits & 0x80u ? -value : value;
+}
+
+static float e5m2_to_f32(uint8_t bits) { return tmg_f16_to_f32((uint16_t)(bits << 8)); }
+
+#define WIDEN_LOOP(TYPE, EXPRESSION)                        \
+    for (size_t i = 0; i < count; ++i) {                    \
+        TYPE bits;                                          \
+        memcpy(&bits, (const TYPE *)from + i, sizeof bits); \
+        to[i] = factor * (EXPRESSION);                      \
+    }                                                       \
+    break
+
+void tmg_widen(enum tmg_number type, const void *from, size_t count, int sign, float *to) {
+    float factor = sign < 0 ? -1.0f : 1.0f;
+    switch (type) {
+    case TMG_BF16: WIDEN_LOOP(uint16_t, tmg_bf16_to_f32(bits));
+    case TMG_F16: WIDEN_LOOP(uint16_t, tmg_f16_to_f32(bits));
+    case TMG_TF32: WIDEN_LOOP(uint32_t, tmg_f32_from_bits(bits & 0xffffe000u));
+    case TMG_E4M3: WIDEN_LOOP(uint8_t, e4m3_to_f32(bits));
+    case TMG_E5M2: WIDEN_LOOP(uint8_t, e5m2_to_f32(bits));
+    case TMG_S8: WIDEN_LOOP(int8_t, (float)bits);
+    case TMG_U8: WIDEN_LOOP(uint8_t, (float)bits);
+    default: break;
+    }
+}
+
+void tmg_transpose(int rows, int columns, const float *from, float *to) {
+    for (int r = 0; r < rows; ++r) {
+        for (int c = 0; c < columns; ++c)
+            to[(ptrdiff_t)c * rows + r] = from[(ptrdiff_t)r * columns + c];
+    }
+}
+
+int32_t tmg_accumulate_s32(int32_t c, int32_t sum, bool satfinite) {
+    int64_t exact = (int64_t)c + sum;
+    if (!satfinite) return (int32_t)(uint32_t)exact;
+    return (int32_t)(exact > INT32_MAX ? INT32_MAX : exact < INT32_MIN ? INT32_MIN : exact);
+}

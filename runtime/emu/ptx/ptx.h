@@ -1,0 +1,312 @@
+// PTX text as a syntax tree: what lex.c to body.c produce and decode/ consumes.
+// Names are resolved to registers and variables here, because PTX scopes end with the parse.
+#ifndef TMG_EMU_PTX_H
+#define TMG_EMU_PTX_H
+
+#include "runtime/emu/emu.h"
+
+#include <setjmp.h>
+
+// ---- arena: everything of a module lives and dies together ----
+
+struct emu_arena {
+    struct emu_arena_block *blocks;
+    size_t used, capacity;
+    jmp_buf *fail;  // where to go when memory is out
+};
+
+// Zeroed memory aligned to 16; never NULL (leaves through arena->fail when memory is out).
+void *emu_arena_alloc(struct emu_arena *arena, size_t bytes);
+char *emu_arena_text(struct emu_arena *arena, const char *text, size_t length);
+void emu_arena_free(struct emu_arena *arena);
+
+// ---- tokens ----
+
+enum ptx_token_kind {
+    PTX_END,
+    PTX_NAME,       // foo, %r1, $L__BB0_1, _
+    PTX_DIRECTIVE,  // .reg, .shared::cluster: text without the dot
+    PTX_INTEGER,
+    PTX_FLOAT32,  // 0f3F800000
+    PTX_FLOAT64,  // 0d..., 1.5
+    PTX_STRING,
+    PTX_PUNCT
+};
+
+struct ptx_token {
+    enum ptx_token_kind kind;
+    const char *at;
+    unsigned length;
+    unsigned line, column;
+    uint64_t value;  // of a number, as bits
+    char punct;
+};
+
+struct ptx_lexer {
+    const char *name, *at, *end, *line_start;
+    unsigned line;
+    struct ptx_token token;  // the one looked at
+    struct emu_error *error;
+    jmp_buf *fail;
+};
+
+void ptx_lex_open(struct ptx_lexer *lexer, const char *name, const char *text, size_t length);
+void ptx_lex_next(struct ptx_lexer *lexer);
+// Writes "file:line:column: error: MESSAGE" and leaves by longjmp.
+_Noreturn void ptx_lex_fail(struct ptx_lexer *lexer, unsigned line, unsigned column,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// ---- types ----
+
+enum ptx_type {
+    T_NONE,
+    T_B8,
+    T_U8,
+    T_S8,
+    T_B16,
+    T_U16,
+    T_S16,
+    T_F16,
+    T_BF16,
+    T_B32,
+    T_U32,
+    T_S32,
+    T_F32,
+    T_TF32,
+    T_F16X2,
+    T_BF16X2,
+    T_U16X2,
+    T_S16X2,
+    T_B64,
+    T_U64,
+    T_S64,
+    T_F64,
+    T_F32X2,
+    T_B128,
+    T_PRED,
+    T_B1,
+    T_E4M3,
+    T_E5M2,
+    T_E4M3X2,
+    T_E5M2X2,
+    T_E4M3X4,
+    T_E5M2X4,
+    T_E2M3,
+    T_E3M2,
+    T_E2M1,
+    T_E2M3X2,
+    T_E3M2X2,
+    T_E2M1X2,
+    T_E2M3X4,
+    T_E3M2X4,
+    T_E2M1X4,
+    T_UE8M0,
+    T_UE8M0X2,
+    T_S2F6X2,
+    T_U4,
+    T_S4,
+    T_U2,
+    T_S2,
+    T_COUNT
+};
+
+// Name as in PTX ("u32") and size in bytes (sub-byte types: 1).
+const char *ptx_type_name(enum ptx_type type);
+unsigned ptx_type_bytes(enum ptx_type type);
+// T_NONE if [text] names no type.
+enum ptx_type ptx_type_find(const char *text, size_t length);
+
+// ---- symbols ----
+
+enum ptx_space {
+    SPACE_GENERIC,
+    SPACE_GLOBAL,
+    SPACE_SHARED,
+    SPACE_LOCAL,
+    SPACE_PARAM,
+    SPACE_CONST,
+    SPACE_REG
+};
+
+enum ptx_symbol_kind { SYM_REGISTER, SYM_VARIABLE, SYM_FUNCTION, SYM_LABEL };
+
+struct ptx_symbol {
+    struct ptx_symbol *next;  // in its scope
+    char *name;
+    enum ptx_symbol_kind kind;
+    enum ptx_type type;
+    unsigned line;
+    // registers: %r<8> is one symbol of count 8; slot of the function's registers (or predicates)
+    uint32_t slot, count;  // slot: from the function's first
+    bool ranged;
+    unsigned vector;  // .reg .v4: elements
+    // variables
+    enum ptx_space space;
+    uint64_t bytes, align;
+    // in the module's image (.global, .const), the parameters (of_entry), what the function has of
+    // a thread's memory (.local, .param); .shared: of the program decoded last, see reach.c
+    uint64_t offset;
+    struct ptx_symbol *next_shared;  // .shared variables by their order in the file
+    bool used;                       // .shared: by the program decoded last
+    bool external;                   // extern .shared: starts where dynamic shared memory starts
+    bool unsized;
+    bool of_entry;  // .param: of the launch, not of a thread
+    // labels
+    uint32_t pc;
+    bool defined;
+    struct ptx_symbol **table;  // .branchtargets
+    uint32_t table_count;
+    struct ptx_function *function;
+};
+
+// ---- statements ----
+
+enum ptx_operand_kind {
+    OPERAND_SLOT,     // register, by slot
+    OPERAND_PRED,     // predicate register
+    OPERAND_SPECIAL,  // %tid.x: name
+    OPERAND_INT,
+    OPERAND_F32,
+    OPERAND_F64,
+    OPERAND_SYMBOL,   // variable's or function's address, + offset
+    OPERAND_NAME,     // not declared yet: a label or a function
+    OPERAND_ADDRESS,  // [list[0] + offset], or [list[0], {coordinates}, ...]
+    OPERAND_VECTOR,   // {list}
+    OPERAND_SINK,     // _
+    OPERAND_PAIR      // p|q
+};
+
+struct ptx_operand {
+    enum ptx_operand_kind kind;
+    bool negated;        // !p
+    enum ptx_type type;  // of a register
+    uint32_t slot;
+    uint64_t value;  // number as bits
+    int64_t offset;
+    struct ptx_symbol *symbol;
+    char *name;
+    struct ptx_operand *list;
+    uint32_t count;
+    unsigned line, column;
+};
+
+// Labels are local to their braces, as inline assembly repeats them; the innermost one is meant.
+enum { PTX_LABEL_LISTS = 16 };
+
+struct ptx_label_scope {
+    struct ptx_label_scope *parent;
+    struct ptx_symbol *labels[PTX_LABEL_LISTS];  // by name, see ptx_label_list()
+};
+
+enum { PTX_WORDS_MAX = 20, PTX_REGISTERS_MAX = 1 << 18 };
+
+struct ptx_word {
+    const char *text;
+    uint32_t length;
+};
+
+// A .loc; what was inlined has the call's .loc as parent.
+struct ptx_loc {
+    unsigned file, line, column;
+    const struct ptx_loc *parent, *previous;
+};
+
+struct ptx_statement {
+    struct ptx_word opcode;
+    struct ptx_word words[PTX_WORDS_MAX];  // the modifiers, without dots
+    uint32_t word_count;
+    bool guarded, guard_negated;
+    uint32_t guard;  // predicate slot of the function
+    struct ptx_operand *operands;
+    uint32_t operand_count;
+    unsigned line, column;
+    const struct ptx_loc *loc;
+    struct ptx_label_scope *scope;
+};
+
+struct ptx_function {
+    struct ptx_function *next;
+    char *name;
+    bool entry, defined;
+    unsigned line;
+    struct ptx_symbol **params, **returns;
+    uint32_t param_count, return_count;
+    uint64_t param_bytes;  // of an entry's parameters
+    // a warp's registers and predicates, and a thread's memory, that the function needs
+    uint32_t slot_count, pred_count;
+    uint64_t local_bytes, local_align;
+    uint32_t number;  // from 1 by the order in the file: what its address is made of
+    bool address_taken;
+    struct ptx_statement *statements;
+    uint32_t statement_count, statement_capacity;
+    // directives of an entry, 0 = not given
+    unsigned maxntid[3], reqntid[3], cluster[3];
+    bool explicit_cluster;
+    uint32_t index;  // in the program decoded last
+};
+
+struct ptx_file_name {
+    unsigned number;
+    char *name;
+};
+
+struct ptx_global_data {
+    struct ptx_global_data *next;
+    struct ptx_symbol *symbol;
+    uint8_t *bytes;  // initial contents, symbol->bytes long, or NULL
+    struct ptx_relocation *relocations;
+};
+
+struct ptx_relocation {
+    struct ptx_relocation *next;
+    uint64_t at;
+    struct ptx_symbol *symbol;
+    int64_t offset;
+};
+
+struct ptx_tree {
+    struct emu_arena arena;
+    char *name;
+    unsigned version_major, version_minor;
+    char *target;
+    struct ptx_function *functions;
+    struct ptx_symbol *symbols;  // module scope
+    struct ptx_file_name *files;
+    uint32_t file_count, file_capacity;
+    uint32_t function_count;
+    struct ptx_symbol *shared, *last_shared;  // by their order in the file
+    struct ptx_global_data *globals;
+    uint64_t global_bytes;
+};
+
+// Parses a whole file; tree->arena owns all. Leaves by lexer->fail on the first error.
+void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree);
+
+// internal to the parser's two files
+struct ptx_parser {
+    struct ptx_lexer *lexer;
+    struct ptx_tree *tree;
+    struct ptx_function *function;
+    struct ptx_symbol **scopes;  // innermost last; [0] is the module's
+    uint32_t scope_count, scope_capacity;
+    struct ptx_label_scope *labels;  // innermost
+    const struct ptx_loc *loc;       // the latest
+};
+
+struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
+                                  uint32_t *index);
+struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
+                                 enum ptx_symbol_kind kind);
+// Where a label called [name] is in [scope], or would be; kernels have thousands of them.
+struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name);
+void ptx_parse_body(struct ptx_parser *parser);
+void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool external);
+bool ptx_accept(struct ptx_parser *parser, char punct);
+void ptx_expect(struct ptx_parser *parser, char punct);
+bool ptx_accept_directive(struct ptx_parser *parser, const char *text);
+uint64_t ptx_expect_integer(struct ptx_parser *parser, const char *what);
+// Skips to behind the next [punct]; an error at the end of the file.
+void ptx_skip_past(struct ptx_parser *parser, char punct);
+bool ptx_token_is(const struct ptx_token *token, const char *text);
+
+#endif
