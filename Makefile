@@ -15,7 +15,7 @@ COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 lib_src  := $(wildcard runtime/*.c runtime/emu/*.c runtime/emu/*/*.c)
-tool_src := $(wildcard gen/*.c gen/cli/*.c measure/*.c runtime/reference/*.c)
+tool_src := $(wildcard gen/*.c gen/cli/*.c measure/*.c measure/families/*.c)
 unit_src := $(wildcard tests/unit/*/*.c)
 user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)

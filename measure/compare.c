@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/random.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
 
 enum { SAMPLES = 4096, NOTED_A_PIECE = 4096, SCAN_PIECE = 4096 };
 static const double exhaustive_budget = 4e9;  // operations of the reference, about a second

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 enum { COMPARE_FIRST = 8 };
 

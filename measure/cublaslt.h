@@ -3,7 +3,7 @@
 // sought.
 #pragma once
 #include "measure/gpu.h"
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 enum { CUBLASLT_ALGOS_MAX = 32 };
 

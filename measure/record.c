@@ -11,7 +11,7 @@
 
 #include "measure/compare.h"
 #include "runtime/key.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum { PARTS = 32, PART_DIGITS = 4, DIGEST_DIGITS = 32, SHOWN = 3, VERSION = 1 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 // A file's content. Lines are checked when they are read, so that their members are there.
 struct record {

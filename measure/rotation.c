@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum { BLOCK = 1 << 27, PIECE = 1 << 26, SETS_MAX = 1024, ALIGNMENT = 1024 };
 

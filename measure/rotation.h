@@ -2,7 +2,7 @@
 // L2. All copies hold random data; a launch takes the next copy in turn.
 #pragma once
 #include "measure/gpu.h"
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 // Random values on the device, one block an element type, from which all inputs are cut.
 struct rotation_source {

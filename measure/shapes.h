@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 enum { SHAPE_MAX_NUMBERS = 12 };
 

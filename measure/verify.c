@@ -11,7 +11,7 @@
 #include "measure/watchdog.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum { GUARD = 1 << 16 };  // bytes before and behind each tensor; a multiple of every alignment
 static const uint8_t input_poison = 0xff;  // NaN in every floating-point type

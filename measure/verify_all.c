@@ -17,7 +17,7 @@
 #include "measure/verify.h"
 #include "measure/watchdog.h"
 #include "runtime/device.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
 

@@ -10,7 +10,7 @@
 #include "gen/output.h"
 #include "measure/bench.h"
 #include "measure/overhead.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum {
     KEY_DEVICE = 0x2000,

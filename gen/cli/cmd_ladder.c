@@ -12,7 +12,7 @@
 #include "gen/rungs.h"
 #include "measure/ladder.h"
 #include "measure/ledger.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum {
     KEY_DEVICE = 0x2000,

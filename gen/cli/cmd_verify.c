@@ -8,7 +8,7 @@
 #include "gen/memory.h"
 #include "gen/output.h"
 #include "measure/verify_all.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum {
     KEY_DEVICE = 0x2000,

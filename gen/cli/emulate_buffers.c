@@ -6,7 +6,7 @@
 
 #include "gen/cli/emulate_read.h"
 #include "gen/file.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum { BUFFERS_MAX = 256 };
 static const int64_t bytes_max = INT64_C(1) << 32;  // of one buffer

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/reference/numbers.h"
+#include "measure/numbers.h"
 
 enum { NPY_RANK_MAX = 8 };
 

@@ -16,7 +16,7 @@
 #include "runtime/device.h"
 #include "runtime/file.h"
 #include "runtime/manifest.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 enum { BUGS = 128, CHANGES = 4, TABLE_BYTES = 1 << 18, SOURCE_BYTES = 1 << 20, TITLE = 160 };
 static const uint8_t poison = 0xff;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "gen/cli/npy.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 static void test_round_trip(void **state) {
     (void)state;

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "measure/compare.h"
-#include "runtime/reference/freivalds.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/random.h"
+#include "measure/freivalds.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
 #include "tests/unit/measure/gemm_manifest.h"
 
 struct fixture {

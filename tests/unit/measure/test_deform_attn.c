@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 // Two heads of two channels, one point on each of the levels 2 x 3 and 1 x 1.
 static const char manifest_text[] =

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 // Two heads of one channel on the levels 1 x 3 and 2 x 1.
 static const char manifest_text[] =

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/random.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
 
 static const enum num_type small[] = {NUM_BF16, NUM_FP16, NUM_E4M3, NUM_E5M2};
 

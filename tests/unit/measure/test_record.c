@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "measure/record.h"
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 #include "tests/unit/measure/gemm_manifest.h"
 
 static const char bf16[] = GEMM_MANIFEST("bf16", "bf16");

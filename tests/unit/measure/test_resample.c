@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 static const char manifest_text[] =
     "{\"tmagen_manifest\": 1, \"name\": \"r\", \"family\": \"resample\", \"entry\": \"r\","

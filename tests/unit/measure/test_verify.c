@@ -11,7 +11,7 @@
 #include "measure/verify.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
-#include "runtime/reference/numbers.h"
+#include "measure/numbers.h"
 #include "tests/unit/fakes.h"
 #include "tests/unit/measure/gemm_manifest.h"
 

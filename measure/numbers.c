@@ -1,6 +1,6 @@
 // Element types as rows: bits of exponent and mantissa, and what the top exponent means.
 // The small types are decoded by a table of all their values, made once from those rows.
-#include "runtime/reference/numbers.h"
+#include "measure/numbers.h"
 
 #include <math.h>
 #include <pthread.h>

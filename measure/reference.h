@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/manifest.h"
-#include "runtime/reference/numbers.h"
+#include "measure/numbers.h"
 
 // A tensor of one problem, on the host.
 struct ref_tensor {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/reference/freivalds.h"
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/reference.h"
+#include "measure/freivalds.h"
+#include "measure/numbers.h"
+#include "measure/reference.h"
 
 // What summing in the kernel costs: products of 16-bit inputs are exact in fp32, but each step of
 // 16 along k truncates the running sum, whose deviation is at most that of the whole. A truncation

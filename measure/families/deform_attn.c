@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/random.h"
-#include "runtime/reference/reference.h"
-#include "runtime/reference/value_layout.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
+#include "measure/reference.h"
+#include "measure/families/value_layout.h"
 
 // The four pixels of one point: which of them count, and their weights. Rows and columns are those
 // that are stored.

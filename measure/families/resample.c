@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/random.h"
-#include "runtime/reference/reference.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
+#include "measure/reference.h"
 
 // The weight is three roundings from exact, the interpolation two: 2^-22 of both rows covers them.
 static const double arithmetic = 0x1p-22;

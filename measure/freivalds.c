@@ -1,14 +1,14 @@
 // Block Freivalds: one random vector for each 256 columns, all sums in float64, on all cores.
 // Short blocks keep the rounding of one row's elements from hiding one wrong element among them.
-#include "runtime/reference/freivalds.h"
+#include "measure/freivalds.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/random.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
 
 enum { BLOCK = 256, ROWS = 4 };
 

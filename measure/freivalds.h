@@ -1,7 +1,7 @@
 // A check of a whole matrix product in O(n^2) per block of columns, after Freivalds (1977).
 // It says where to look: what it lists is computed exactly by who calls, so it may be sharp.
 #pragma once
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 // D[m,n] = A[m,k] B[n,k]^T + bias[n]. [accumulation] is the standard deviation that summing in the
 // kernel's arithmetic adds to an element, in units of the root of the summed squares of its

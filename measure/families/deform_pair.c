@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
-#include "runtime/reference/reference.h"
-#include "runtime/reference/value_layout.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
+#include "measure/reference.h"
+#include "measure/families/value_layout.h"
 
 static int accepts(const struct tmg_manifest *manifest) {
     const struct value_layout layout = value_layout_of(manifest);

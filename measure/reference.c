@@ -1,13 +1,13 @@
 // The table of references, and how a problem is laid out from a manifest and the values of its
 // dims. Everything here is the same for all families; what differs is behind the rows.
-#include "runtime/reference/reference.h"
+#include "measure/reference.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/random.h"
+#include "measure/numbers.h"
+#include "measure/random.h"
 
 extern const struct reference reference_deform_attn, reference_deform_pair, reference_gemm,
     reference_resample;

@@ -1,6 +1,6 @@
 // Threads take the next piece of the range from one counter until none is left.
 // So that uneven pieces even out, and the result must not depend on who took which.
-#include "runtime/reference/parallel.h"
+#include "measure/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>

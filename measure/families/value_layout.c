@@ -1,6 +1,6 @@
 // How deform_attn's value stores the pixels of its levels, read from the manifest.
 // A manifest may come from anywhere, so numbers are bounded here and nothing after can overflow.
-#include "runtime/reference/value_layout.h"
+#include "measure/families/value_layout.h"
 
 enum { NUMBER_MAX = 16384 };
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/reference/numbers.h"
+#include "measure/numbers.h"
 
 // 64 random bits for a position: splitmix64 (Steele, Lea, Flood 2014).
 static inline uint64_t random_bits(uint64_t seed, uint64_t position) {

@@ -1,6 +1,6 @@
 // Normal values by lookup: 16 random bits choose one of 65536 quantiles, already in the element
 // type. One draw of 64 bits serves four elements, so that memory, not arithmetic, sets the speed.
-#include "runtime/reference/random.h"
+#include "measure/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "runtime/reference/numbers.h"
-#include "runtime/reference/parallel.h"
+#include "measure/numbers.h"
+#include "measure/parallel.h"
 
 enum { QUANTILES = 1 << 16, GRAIN = 1 << 18 };
 
