@@ -90,7 +90,7 @@ static int host_environment(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     lua_newtable(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, "environment");
+    lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX_FAMILY);
     for (int from = 3; from >= 1; from -= 2) {
         for (lua_pushnil(L); lua_next(L, from);) {
             lua_pushvalue(L, -2);

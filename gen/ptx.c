@@ -195,7 +195,7 @@ static struct text plain_text(struct store_file file) {
 
 // expand(path): a file of loops, with nothing of a spec in its environment
 static int expand(lua_State *L) {
-    lua_getfield(L, LUA_REGISTRYINDEX, "environment");
+    lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX_FAMILY);
     template_run(L, lua_tostring(L, 1), -1);
     return 1;
 }

@@ -127,24 +127,44 @@ static int safe_setmetatable(lua_State *L) {
     return 1;
 }
 
-static bool is_module_name(const char *name) {
-    return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")];
+// Pushes the module [name] of the folder templates/FOLDER; nil where there is none.
+static bool module_of(lua_State *L, const char *folder, const char *name) {
+    script_module(L, lua_pushfstring(L, "templates/%s/%s.lua", folder, name));
+    if (!lua_isnil(L, -1)) return true;
+    lua_pop(L, 2);
+    return false;
 }
 
-// gen/lua/NAME.lua, else NAME.lua in the folder of the family at work
+static const char *module_name(lua_State *L) {
+    size_t len;
+    const char *name = luaL_checklstring(L, 1, &len);
+    if (strlen(name) != len || !store_is_path(name))
+        luaL_error(L, "'%s' is no name of a module", name);
+    return name;
+}
+
+// of a family and its templates: NAME.lua in the family's folder, else in lib/
 static int require_module(lua_State *L) {
-    const char *name = luaL_checkstring(L, 1);
-    if (!strcmp(name, "host")) return lua_getfield(L, LUA_REGISTRYINDEX, "host"), 1;
-    if (!is_module_name(name)) return luaL_error(L, "'%s' is no name of a module", name);
-    script_module(L, lua_pushfstring(L, "gen/lua/%s.lua", name));
-    if (!lua_isnil(L, -1)) return 1;
+    const char *name = module_name(L);
     lua_getfield(L, LUA_REGISTRYINDEX, "family");
     const char *family = lua_tostring(L, -1);
-    if (family) {
-        script_module(L, lua_pushfstring(L, "templates/%s/%s.lua", family, name));
-        if (!lua_isnil(L, -1)) return 1;
-    }
-    return luaL_error(L, "no module '%s' in gen/lua or in the family's folder", name);
+    if (family && module_of(L, family, name)) return 1;
+    if (module_of(L, "lib", name)) return 1;
+    return luaL_error(L, "no module '%s' in the family's folder or in lib", name);
+}
+
+// of lib/: no family comes between its modules
+static int require_lib(lua_State *L) {
+    const char *name = module_name(L);
+    return module_of(L, "lib", name) ? 1 : luaL_error(L, "no module '%s' in lib", name);
+}
+
+// of the generator's own Lua, to which alone the door out of the sandbox is open
+static int require_engine(lua_State *L) {
+    const char *name = luaL_checkstring(L, 1);
+    if (!strcmp(name, "host")) return lua_getfield(L, LUA_REGISTRYINDEX, "host"), 1;
+    script_module(L, lua_pushfstring(L, "gen/lua/%s.lua", name));
+    return 1;
 }
 
 static int undefined_name(lua_State *L) {
@@ -185,6 +205,20 @@ static void drop(lua_State *L, const char *const names[]) {
     }
 }
 
+// Keeps a strict copy of the table on top, with this function as require.
+static void keep_environment(lua_State *L, const char *realm, lua_CFunction require) {
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4);
+    }
+    lua_pushcfunction(L, require);
+    lua_setfield(L, -2, "require");
+    sandbox_strict(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, realm);
+}
+
 void sandbox_open(lua_State *L) {
     static const char *const base[] = {"collectgarbage", "dofile", "load",  "loadfile",
                                        "next",           "pcall",  "print", "warn",
@@ -194,10 +228,8 @@ void sandbox_open(lua_State *L) {
     static const luaL_Reg libraries[] = {
         {"string", luaopen_string}, {"table", luaopen_table}, {"math", luaopen_math}};
     static const char *const *const dropped[] = {string, NULL, math};
-    static const luaL_Reg own[] = {{"pairs", sorted_pairs},
-                                   {"tostring", plain_tostring},
-                                   {"require", require_module},
-                                   {NULL, NULL}};
+    static const luaL_Reg own[] = {
+        {"pairs", sorted_pairs}, {"tostring", plain_tostring}, {NULL, NULL}};
     luaL_requiref(L, "_G", luaopen_base, 0);
     drop(L, base);
     wrap(L, "setmetatable", safe_setmetatable);
@@ -208,6 +240,8 @@ void sandbox_open(lua_State *L) {
         if (i == 0) wrap(L, "format", plain_format);
         lua_setfield(L, -2, libraries[i].name);
     }
-    sandbox_strict(L, -1);
-    lua_setfield(L, LUA_REGISTRYINDEX, "environment");
+    keep_environment(L, SANDBOX_ENGINE, require_engine);
+    keep_environment(L, SANDBOX_LIB, require_lib);
+    keep_environment(L, SANDBOX_FAMILY, require_module);
+    lua_pop(L, 1);
 }

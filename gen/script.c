@@ -75,14 +75,17 @@ static int open_all(lua_State *L) {
     return 0;
 }
 
-// Makes the module json a name that every file has.
+// Makes the module json a name that every file below templates/ has.
 static void share_json(struct script *s) {
+    static const char *const realms[] = {SANDBOX_FAMILY, SANDBOX_LIB};
     if (!script_require(s, "json")) return;
-    lua_getfield(s->lua, LUA_REGISTRYINDEX, "environment");
-    lua_insert(s->lua, -2);
-    lua_pushliteral(s->lua, "json");
-    lua_insert(s->lua, -2);
-    lua_rawset(s->lua, -3);
+    for (size_t i = 0; i < sizeof realms / sizeof *realms; i++) {
+        lua_getfield(s->lua, LUA_REGISTRYINDEX, realms[i]);
+        lua_pushliteral(s->lua, "json");
+        lua_pushvalue(s->lua, -3);
+        lua_rawset(s->lua, -3);
+        lua_pop(s->lua, 1);
+    }
     lua_pop(s->lua, 1);
 }
 
@@ -259,8 +262,13 @@ void script_load(lua_State *L, struct store_file file, const char *chunk, size_t
     lua_setupvalue(L, -2, 1);
 }
 
-// Pushes a table of the sandbox's names that neither grows nor answers for what is not there.
-static void push_environment(lua_State *L) { lua_getfield(L, LUA_REGISTRYINDEX, "environment"); }
+// Pushes what the module [path] finds as its names.
+static void push_environment(lua_State *L, const char *path) {
+    const char *realm = !strncmp(path, "gen/lua/", 8)          ? SANDBOX_ENGINE
+                        : !strncmp(path, "templates/lib/", 14) ? SANDBOX_LIB
+                                                               : SANDBOX_FAMILY;
+    lua_getfield(L, LUA_REGISTRYINDEX, realm);
+}
 
 void script_module(lua_State *L, const char *path) {
     struct script *s = script_of(L);
@@ -277,7 +285,7 @@ void script_module(lua_State *L, const char *path) {
         lua_pop(L, 1);
         lua_pushboolean(L, 0);  // while it runs
         lua_setfield(L, -2, path);
-        push_environment(L);
+        push_environment(L, path);
         script_load(L, file, file.text, file.len);
         lua_call(L, 0, 1);
         lua_pushvalue(L, -1);

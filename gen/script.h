@@ -57,6 +57,12 @@ void script_module(lua_State *, const char *path);
 // origin=}, shared where aliases share.
 void script_push_spec(lua_State *, const struct spec_node *);
 
+// Who requires what: the names in the registry of the environments of files in gen/lua, in
+// templates/lib, and in families.
+#define SANDBOX_ENGINE "engine"
+#define SANDBOX_LIB    "lib"
+#define SANDBOX_FAMILY "environment"
+
 // Opens the closed-off standard library in a new state, and makes the table at [index] one that
 // answers an unknown name with an error and takes no new one (sandbox.c).
 void sandbox_open(lua_State *);

@@ -76,12 +76,37 @@ void store_keep(struct store *s, size_t number, char *code, size_t len) {
     s->entries[number].code_len = len;
 }
 
+bool store_is_path(const char *path) {
+    for (const char *word = path;; word++) {
+        size_t len = strcspn(word, "/");
+        if (len == 0 || *word == '.') return false;
+        for (size_t i = 0; i < len; i++)
+            if ((unsigned char)word[i] <= ' ' || word[i] == 127 || word[i] == '\\') return false;
+        word += len;
+        if (!*word) return true;
+    }
+}
+
+// True where a link on the way leads from [folder] to a file outside.
+static bool leads_out(const char *folder, const char *file) {
+    char *root = realpath(folder, NULL), *real = realpath(file, NULL);
+    size_t len = root ? strlen(root) : 0;
+    bool out = root && real && len > 1 && (strncmp(real, root, len) != 0 || real[len] != '/');
+    free(root);
+    free(real);
+    return out;
+}
+
 // Reads [path] from the user's folder. Returns false where it is not there, or cannot be read.
 static bool read_entry(const struct store *s, const char *path, struct entry *e, const char **why) {
     size_t prefix = sizeof TEMPLATES - 1;
     if (!s->folder || strncmp(path, TEMPLATES, prefix) != 0) return false;
     char *name = mem_format("%s/%s", s->folder, path + prefix);
-    struct file_bytes bytes = file_read(name, FILE_MAX, why);
+    struct file_bytes bytes = {0};
+    if (leads_out(s->folder, name))
+        *why = "it is a link that leads out of the folder of templates";
+    else
+        bytes = file_read(name, FILE_MAX, why);
     *e = (struct entry){.name = name, .text = bytes.data, .len = bytes.len, .owned = true};
     if (bytes.data) return true;
     if (!file_exists(name)) *why = NULL;
@@ -107,7 +132,7 @@ struct store_file store_find(struct store *s, const char *path, const char **why
     *why = NULL;
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(s->entries[i].path, path)) return store_known(s, i);
-    if (strstr(path, "..")) return (struct store_file){0};  // never out of the folder
+    if (!store_is_path(path)) return (struct store_file){0};  // never out of the folder
     if (!read_entry(s, path, &e, why) && (*why || !embedded_entry(path, &e)))
         return (struct store_file){0};
     e.path = mem_copy(path);

@@ -17,8 +17,13 @@ struct store_file {
 struct store *store_new(const char *templates_dir);
 void store_free(struct store *);
 
+// True where [path] is one below a folder, as a family may name it: words with a / between them, none
+// of which begins with a dot.
+bool store_is_path(const char *path);
+
 // The file [path], "templates/..." or "gen/lua/...". It lives as long as the store. Where it exists
-// but cannot be read, text is NULL and *why says why; where it does not exist, *why is NULL.
+// but cannot be read, or is a link that leads out of the folder of templates, text is NULL and *why
+// says why; where it does not exist, *why is NULL.
 struct store_file store_find(struct store *, const char *path, const char **why);
 
 // The file [number] of those that were found, and its number from its name; NULL as the text, and

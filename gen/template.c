@@ -197,18 +197,30 @@ static void run(lua_State *L, const char *path, int emitter, int env) {
     lua_call(L, 3, 0);
 }
 
-// include(name): the partial of the family's folder, at the indentation of the directive
+// Pushes the path of the partial [name]: in the family's folder, else in lib/, else an error.
+static const char *find_partial(lua_State *L, const char *folder, const char *name) {
+    const char *const places[] = {folder, "templates/lib"}, *why;
+    if (!store_is_path(name)) luaL_error(L, "'%s' must be a file of the family's folder", name);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *path = lua_pushfstring(L, "%s/%s", places[i], name);
+        if (store_find(script_store(script_of(L)), path, &why).text || why) return path;
+        lua_pop(L, 1);
+    }
+    luaL_error(L, "there is no template '%s' in %s or in lib", name, folder);
+    return NULL;
+}
+
+// include(name): a partial, at the indentation of the directive
 static int include(lua_State *L) {
     struct emitter *e = emitter_of(L);
     const char *name = luaL_checkstring(L, 1);
-    if (strchr(name, '/')) return luaL_error(L, "'%s' must be a file of the family's folder", name);
     if (e->includes == INCLUDES_MAX)
         return luaL_error(L, "'%s': templates include each other without end", name);
+    const char *path = find_partial(L, e->folder, name);
     int indent = e->indent;
     e->indent += e->next_indent;
     e->includes++;
-    run(L, lua_pushfstring(L, "%s/%s", e->folder, name), lua_upvalueindex(UP_EMITTER),
-        lua_upvalueindex(UP_ENVIRONMENT));
+    run(L, path, lua_upvalueindex(UP_EMITTER), lua_upvalueindex(UP_ENVIRONMENT));
     e->includes--;
     e->indent = indent;
     return 0;

@@ -19,6 +19,9 @@ local BUDGETS = {
 -- Keys of a spec that are no knobs.
 family.RESERVED = { kernel = true, base = true, name = true }
 
+-- Names of a template that are no settings.
+local TAKEN = { plan = true, name = true }
+
 local function phase_knob(definition)
     local numbers = {}
     for number in pairs(definition.phases) do numbers[#numbers + 1] = number end
@@ -44,6 +47,7 @@ local function index(knobs, fault)
     for number, knob in ipairs(knobs) do
         local path = knob[1]
         if type(path) ~= "string" then fault("knob " .. number .. " has no path") end
+        if TAKEN[path:match("^[^.]*")] then fault(path .. ": templates know something else by that name") end
         if by_path[path] or family.RESERVED[path] then fault(path .. ": is there already") end
         by_path[path] = knob
         for above in path:gmatch("()%.") do groups[path:sub(1, above - 1)] = true end
@@ -93,7 +97,7 @@ local function check_phases(definition, by_path, fault)
     end
 end
 
-local FIELDS = { "name", "doc", "arch", "template", "knobs", "plan", "env", "manifest" }
+local FIELDS = { "name", "doc", "arch", "template", "knobs", "plan", "manifest" }
 
 local function check(definition, path)
     local function fault(message)

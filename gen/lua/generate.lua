@@ -139,11 +139,20 @@ local function manifest(definition, settings, plan)
     return json.encode(document, open.fam.path)
 end
 
+-- What a template sees: the settings under the paths of their knobs, name, and plan.
+local function environment(settings, plan)
+    local values = {}
+    for name, value in pairs(settings) do values[name] = value end
+    values.plan = plan
+    if open.fam.definition.env then
+        for name, value in pairs(table_from("env", settings, plan)) do values[name] = value end
+    end
+    return host.environment(values)
+end
+
 local function build(v, settings, plan)
     local definition = open.fam.definition
-    local environment = table_from("env", settings, plan)
-    if environment.name == nil then environment.name = v.name end
-    v.kernel = host.expand(v.template, host.environment(environment))
+    v.kernel = host.expand(v.template, environment(settings, plan))
     v.manifest = manifest(definition, settings, plan)
     v.header = header.text(v)
     v.resources = resources.rows(plan)

@@ -1,0 +1,1 @@
+return "of the family"
