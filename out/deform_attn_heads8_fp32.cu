@@ -25,9 +25,9 @@ using uint32_t = unsigned int;
 using uint64_t = unsigned long;
 using int64_t = long;
 
-// [value] / [divisor], rounded up; both positive
+// [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
 __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
-    return (value + divisor - 1) / divisor;
+    return (static_cast<unsigned>(value) + divisor - 1) / divisor;
 }
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {

@@ -30,9 +30,9 @@ struct fp16 {
     uint16_t bits;
 };
 
-// [value] / [divisor], rounded up; both positive
+// [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
 __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
-    return (value + divisor - 1) / divisor;
+    return (static_cast<unsigned>(value) + divisor - 1) / divisor;
 }
 
 __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {

@@ -45,9 +45,9 @@ __device__ __forceinline__ uint32_t mapa(uint32_t address, uint32_t rank) {
     return mapped;
 }
 
-// [value] / [divisor], rounded up; both positive
+// [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
 __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
-    return (value + divisor - 1) / divisor;
+    return (static_cast<unsigned>(value) + divisor - 1) / divisor;
 }
 
 // (low, high) rounded to nearest even

@@ -28,9 +28,9 @@ struct bf16 {
     uint16_t bits;
 };
 
-// [value] / [divisor], rounded up; both positive
+// [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
 __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
-    return (value + divisor - 1) / divisor;
+    return (static_cast<unsigned>(value) + divisor - 1) / divisor;
 }
 
 // (low, high) rounded to nearest even

@@ -43,9 +43,11 @@ static int set_dim(struct tmg_binding *binding, int index, int64_t value, const 
                         "%s: dim '%s' is %" PRId64 ", but %" PRId64 " by %s%s", name, dim->name,
                         binding->dims[index], value, where,
                         dim->value > 0 ? " (the kernel is generated for the first)" : "");
-    if (value < 0 || value > TMG_MAX_EXTENT)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: dim '%s' is %" PRId64 "; legal: 0 to %d", name,
-                        dim->name, value, TMG_MAX_EXTENT);
+    if (value < 0 || value > dim->most)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: dim '%s' is %" PRId64 "; legal: 0 to %" PRId64
+                        ", the largest that the kernel computes with",
+                        name, dim->name, value, dim->most);
     if (value % dim->multiple_of)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                         "%s: dim '%s' is %" PRId64 "; legal: multiples of %" PRId64, name,
@@ -56,11 +58,15 @@ static int set_dim(struct tmg_binding *binding, int index, int64_t value, const 
 
 static int take_dims(struct tmg_binding *binding, const tmagen_launch *launch) {
     const struct tmg_manifest *manifest = binding->manifest;
+    uint64_t given = 0;  // a bit a dim
     for (unsigned i = 0; i < manifest->dim_count; ++i) binding->dims[i] = manifest->dims[i].value;
     for (size_t i = 0; i < launch->dim_count; ++i) {
         int index = tmg_find_dim(manifest, launch->dims[i].name, i);
         if (index < 0)
             return fail(manifest, "dim", launch->dims[i].name, "the kernel has none of that name");
+        if (given >> index & 1)
+            return fail(manifest, "dim", launch->dims[i].name, "is given twice");
+        given |= UINT64_C(1) << index;
         int status = set_dim(binding, index, launch->dims[i].value, "the launch's dims");
         if (status) return status;
     }

@@ -13,15 +13,32 @@ int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     return extent <= 0 ? 0 : (extent - 1) / tile->by + 1;
 }
 
-// The product of the tiles on [axis], -1 when it is no grid's.
+// The product of the tiles on [axis], INT64_MAX where it is no number.
 static int64_t tiles_on_axis(const struct tmg_binding *binding, int axis) {
     const struct tmg_grid *grid = &binding->manifest->grid;
-    int64_t product = axis == 0 ? grid->blocks_per_tile : 1;
+    int64_t product = 1;
     for (unsigned i = 0; i < grid->tile_count; ++i) {
         if (grid->tiles[i].axis != axis) continue;
-        if (__builtin_mul_overflow(product, tmg_tile_count(binding, i), &product)) return -1;
+        if (__builtin_mul_overflow(product, tmg_tile_count(binding, i), &product)) return INT64_MAX;
     }
     return product;
+}
+
+// The blocks of those tiles, if no fewer blocks take them all.
+static int64_t blocks_on_axis(const struct tmg_binding *binding, int axis) {
+    int64_t blocks = tiles_on_axis(binding, axis);
+    const int64_t of_tile = axis == 0 ? binding->manifest->grid.blocks_per_tile : 1;
+    return __builtin_mul_overflow(blocks, of_tile, &blocks) ? INT64_MAX : blocks;
+}
+
+static int check_tiles(const struct tmg_binding *binding) {
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    const int64_t tiles = tiles_on_axis(binding, 0);
+    if (grid->rule != TMG_GRID_PERSISTENT || tiles <= grid->max_tiles) return TMAGEN_OK;
+    return tmg_fail(
+        TMAGEN_ERROR_ARGUMENT,
+        "%s: %" PRId64 " tiles%s; legal: at most %" PRId64 ", as many as the kernel can count",
+        binding->manifest->name, tiles, tiles == INT64_MAX ? " or more" : "", grid->max_tiles);
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -40,9 +57,11 @@ static int64_t persistent_blocks(const struct tmg_grid *grid, const struct tmg_c
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned size[3]) {
     const struct tmg_manifest *manifest = binding->manifest;
+    const int status = check_tiles(binding);
+    if (status) return status;
     for (int axis = 0; axis < 3; ++axis) {
-        int64_t cluster = manifest->cluster[axis], blocks = tiles_on_axis(binding, axis);
-        if (blocks > 0) blocks = (blocks + cluster - 1) / cluster * cluster;
+        int64_t cluster = manifest->cluster[axis], blocks = blocks_on_axis(binding, axis);
+        if (blocks < INT64_MAX - cluster) blocks = (blocks + cluster - 1) / cluster * cluster;
         if (axis == 0 && blocks > 0 && manifest->grid.rule == TMG_GRID_PERSISTENT)
             blocks = persistent_blocks(&manifest->grid, capacity, blocks, cluster);
         if (blocks < 1 || blocks > largest[axis])
@@ -58,8 +77,7 @@ int tmg_workspace_bytes(const struct tmg_binding *binding, int64_t *bytes) {
     const struct tmg_workspace *workspace = &binding->manifest->workspace;
     int64_t tiles = 1;
     for (int axis = 0; axis < 3 && workspace->rule == TMG_WORKSPACE_PER_TILE; ++axis) {
-        int64_t on_axis = tiles_on_axis(binding, axis);
-        if (on_axis < 0 || __builtin_mul_overflow(tiles, on_axis, &tiles)) tiles = INT64_MAX;
+        if (__builtin_mul_overflow(tiles, blocks_on_axis(binding, axis), &tiles)) tiles = INT64_MAX;
     }
     *bytes = 0;
     if (workspace->rule == TMG_WORKSPACE_NONE) return TMAGEN_OK;

@@ -16,7 +16,8 @@ enum {
     MAX_CLUSTER = 16,
     MAX_SHARED = 256 << 10,
     MAX_EXTENT = INT32_MAX,
-    MAX_BOX = 256
+    MAX_BOX = 256,
+    MAX_TILES = 1 << 30  // a kernel that steps over them in 32 bits passes the last one
 };
 
 const struct tmg_dtype tmg_dtypes[] = {
@@ -111,14 +112,16 @@ static struct tmg_extent read_extent(const struct tmg_node *node,
 
 static void read_dim(const struct tmg_node *node, struct tmg_manifest *manifest) {
     struct tmg_dim dim = {0};
-    tmg_node_keys(node, "name multiple_of value");
+    tmg_node_keys(node, "name multiple_of value most");
     member_name(node, "name", dim.name);
     dim.multiple_of = member_integer(node, "multiple_of", 1, MAX_EXTENT, 1);
     dim.value = member_integer(node, "value", 1, MAX_EXTENT, -1);
+    dim.most = member_integer(node, "most", dim.multiple_of, MAX_EXTENT, MAX_EXTENT);
     if (tmg_manifest_dim(manifest, dim.name) >= 0)
         tmg_node_fail(node, "repeats the name '%s'", dim.name);
     if (dim.value > 0 && dim.value % dim.multiple_of)
         tmg_node_fail(node, "has a value that is no multiple of its multiple_of");
+    if (dim.value > dim.most) tmg_node_fail(node, "has a value that is more than its most");
     manifest->dims[manifest->dim_count++] = dim;
 }
 
@@ -159,7 +162,7 @@ static void read_tile(const struct tmg_node *node, const struct tmg_manifest *ma
 static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest) {
     static const char *const rules[] = {"tiles", "persistent", NULL};
     struct tmg_grid *grid = &manifest->grid;
-    tmg_node_keys(node, "rule tiles blocks_per_sm max_blocks blocks_per_tile");
+    tmg_node_keys(node, "rule tiles blocks_per_sm max_blocks max_tiles blocks_per_tile");
     grid->rule = (enum tmg_grid_rule)member_choice(node, "rule", rules, -1);
     struct tmg_node tiles = tmg_node_array(node, "tiles", 1, TMG_MAX_TILES, &grid->tile_count);
     for (unsigned i = 0; i < grid->tile_count; ++i) {
@@ -170,6 +173,7 @@ static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest
     }
     grid->blocks_per_sm = member_integer(node, "blocks_per_sm", 1, 32, 1);
     grid->max_blocks = member_integer(node, "max_blocks", 0, MAX_EXTENT, 0);
+    grid->max_tiles = member_integer(node, "max_tiles", 1, MAX_EXTENT, MAX_TILES);
     grid->blocks_per_tile = member_integer(node, "blocks_per_tile", 1, 1024, 1);
 }
 

@@ -30,6 +30,7 @@ struct tmg_dim {
     char name[TMG_MAX_NAME];
     int64_t multiple_of;  // 1: any
     int64_t value;        // -1: dynamic
+    int64_t most;         // the largest that the kernel's arithmetic allows
 };
 
 // A size: plus + times * dims[dim], or plus alone where dim is -1.
@@ -64,6 +65,7 @@ struct tmg_grid {
     struct tmg_tile tiles[TMG_MAX_TILES];
     int64_t blocks_per_sm;  // persistent: at least 1
     int64_t max_blocks;     // 0: no limit
+    int64_t max_tiles;      // that the kernel can count
     int64_t blocks_per_tile;
 };
 

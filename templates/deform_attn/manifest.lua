@@ -4,15 +4,12 @@
 local levels = require "levels"
 local rows = require "rows"
 
+local STEP = 1 << 16 -- no loop over the items of a batch steps further, but from one CTA's to the next's
+
 local function dims(s, p)
-    local function dim(name, value)
-        local fields = { { "name", name } }
-        if value ~= "dynamic" then
-            fields[2] = { "value", value }
-        end
-        return json.object(fields)
-    end
-    return json.array { dim("b", s.problem.b), dim("s", p.pixels), dim("q", s.problem.q) }
+    local step = math.max(STEP, (s.queries_per_block or 1) * s.problem.heads)
+    return rows.dims { { name = "b", value = s.problem.b }, { name = "s", value = p.pixels },
+        { name = "q", value = s.problem.q, most = rows.largest(step) // s.problem.heads } }
 end
 
 -- [stride]: bytes that every row is a multiple of
@@ -42,6 +39,10 @@ local function grid(s, p)
     local fields = { { "rule", p.persistent and "persistent" or "tiles" }, { "tiles", json.array(tiles) } }
     if p.persistent then
         fields[3] = { "blocks_per_sm", s.blocks_per_sm }
+    end
+    if s.schedule == "dynamic" then -- the counter of groups has 32 bits, half of them for draws behind the end
+        local groups_of_tile = math.max(p.warps, (s.problem.heads + p.items - 1) // p.items)
+        fields[4] = { "max_tiles", (1 << 31) // groups_of_tile }
     end
     return json.object(fields)
 end

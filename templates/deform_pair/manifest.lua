@@ -5,9 +5,7 @@ local levels = require "levels"
 local rows = require "rows"
 
 local function dims(s, p)
-    local b = { { "name", "b" } }
-    b[2] = s.problem.b ~= "dynamic" and { "value", s.problem.b } or nil
-    return json.array { json.object(b), json.object { { "name", "s" }, { "value", p.pixels } } }
+    return rows.dims { { name = "b", value = s.problem.b }, { name = "s", value = p.pixels } }
 end
 
 -- rows of [bytes], 16-byte aligned

@@ -5,19 +5,15 @@ local rows = require "rows"
 
 local bytes_of = { bf16 = 2, fp16 = 2, fp32 = 4 }
 
+-- What a tile ends beyond must be an int too, and so must a group of the tile order.
 local function dims(s, p)
-    local list = {}
+    local wgmma, list = s.math == "wgmma", {}
     for i, name in ipairs { "m", "n", "k" } do
-        local fields = { { "name", name } }
-        if p.multiples[name] > 1 then
-            fields[#fields + 1] = { "multiple_of", p.multiples[name] }
-        end
-        if s.problem[name] ~= "dynamic" then
-            fields[#fields + 1] = { "value", s.problem[name] }
-        end
-        list[i] = json.object(fields)
+        local step = s.tile[name] * (name ~= "k" and wgmma and s.cluster[name] or 1)
+        local most = (name ~= "k" or wgmma) and rows.largest(math.max(step, s.raster.group)) // step * step
+        list[i] = { name = name, value = s.problem[name], multiple_of = p.multiples[name], most = most or nil }
     end
-    return json.array(list)
+    return rows.dims(list)
 end
 
 -- [alignment] of the pointer and [stride] between rows, in bytes: 16 where TMA reads or writes the tensor

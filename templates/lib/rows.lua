@@ -25,6 +25,24 @@ function rows.parameters(parameters)
     end)
 end
 
+local INT_MAX = (1 << 31) - 1
+
+-- The largest size that, rounded up to whole [step]s, is still an int: kernels compute with rounded sizes.
+function rows.largest(step)
+    return INT_MAX // step * step
+end
+
+-- [dims]: { {name=, value=, multiple_of=, most=}, ... }. value: a number or "dynamic"; most: the largest that the
+-- kernel's arithmetic allows, where that is not any int.
+function rows.dims(dims)
+    return map(dims, function(dim)
+        local dynamic, multiple = dim.value == "dynamic" or dim.value == nil, dim.multiple_of or 1
+        local most = (dim.most or INT_MAX) // multiple * multiple
+        return { { "name", dim.name }, { "multiple_of", multiple > 1 and multiple or nil },
+            { "value", not dynamic and dim.value or nil }, { "most", dynamic and most < INT_MAX and most or nil } }
+    end)
+end
+
 function rows.barriers(barriers)
     return map(barriers, function(barrier)
         return { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },

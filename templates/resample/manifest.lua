@@ -3,18 +3,14 @@
 
 local rows = require "rows"
 
+local STEP = 1 << 16 -- no loop over features or times steps further
+
 local function dims(s, p)
-    local list = {}
-    for i, name in ipairs { "b", "s", "t", "d" } do
-        local fields = { { "name", name } }
-        if s.problem[name] ~= "dynamic" then
-            fields[2] = { "value", s.problem[name] }
-        elseif name == "d" and s.vector > 1 and not p.scalar_path then
-            fields[2] = { "multiple_of", s.vector }
-        end
-        list[i] = json.object(fields)
-    end
-    return json.array(list)
+    local multiple = s.problem.d == "dynamic" and not p.scalar_path and s.vector or 1
+    return rows.dims {
+        { name = "b", value = s.problem.b }, { name = "s", value = s.problem.s, most = rows.largest(STEP) },
+        { name = "t", value = s.problem.t, most = rows.largest(p.targets) },
+        { name = "d", value = s.problem.d, multiple_of = multiple, most = rows.largest(STEP) } }
 end
 
 local function tensor(name, dtype, dim_names, access, alignment, stride)

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 65536 };
+enum {
+    GUARD = 65536,
+    SPARSE = 1 << 30  // from here on zeros that the host's memory has no page for until it is used
+};
 #define FIRST_ADDRESS UINT64_C(0x7e0000000000)
 
 struct emu_memory *emu_memory_new(void) {
@@ -43,14 +46,15 @@ uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *n
     struct emu_allocation made = {.base = memory->next, .bytes = bytes};
 
     if (bytes == 0 || bytes > (UINT64_C(1) << 40) || !grow(memory)) return 0;
-    made.data = malloc(bytes + 16);  // vector accesses of the host may look a little further
+    // vector accesses of the host may look a little further
+    made.data = bytes < SPARSE ? malloc(bytes + 16) : calloc(bytes + 16, 1);
     made.written = calloc(bytes, 1);
     made.name = strdup(name ? name : "buffer");
     if (made.data == NULL || made.written == NULL || made.name == NULL) {
         release(&made);
         return 0;
     }
-    memset(made.data, 0xff, bytes);
+    if (bytes < SPARSE) memset(made.data, 0xff, bytes);
     memory->next += (bytes + 2 * GUARD - 1) / GUARD * GUARD;
     memory->allocations[memory->count++] = made;
     return made.base;

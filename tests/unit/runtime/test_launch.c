@@ -293,6 +293,10 @@ static void contradiction(struct arguments *it) {
     it->dims[0] = (tmagen_dim){"m", M + 1};
     it->launch.dim_count = 1;
 }
+static void dim_twice(struct arguments *it) {
+    it->dims[0] = it->dims[1] = (tmagen_dim){"m", M};
+    it->launch.dim_count = 2;
+}
 static void dim_unknown(struct arguments *it) {
     for (int i = 0; i < 4; ++i) it->tensors[i].rank = 0;
 }
@@ -338,6 +342,7 @@ static const struct {
     {end_of_memory, "tensor 'a': ends beyond the address space"},
     {unknown_dim, "dim 'q': the kernel has none of that name"},
     {contradiction, "dim 'm' is 1001, but 1000 by tensor 'a'"},
+    {dim_twice, "dim 'm': is given twice"},
     {dim_unknown, "dim 'm': is neither among the launch's dims nor follows from a tensor's"},
     {unknown_scalar, "scalar 'beta': the kernel has none of that name"},
     {no_workspace, "the workspace has 4096 bytes at 0x0; legal: at least 512 bytes"},

@@ -1,0 +1,120 @@
+// The largest shapes of every shipped kernel: what its manifest lets through is what its 32-bit
+// arithmetic can hold, and one step further is refused with the limit.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/grid.h"
+
+static tmagen_tensor tensors[TMG_MAX_TENSORS];
+static tmagen_dim dims[TMG_MAX_DIMS];
+
+// A launch whose dims are all as small as they may be; tensors far apart and as their dims are.
+static tmagen_launch smallest(const struct tmg_manifest *manifest) {
+    for (unsigned i = 0; i < manifest->tensor_count; ++i)
+        tensors[i] = (tmagen_tensor){.name = manifest->tensors[i].name,
+                                     .data = (tmagen_address)(i + 1) << 58};
+    size_t dynamic = 0;
+    for (unsigned i = 0; i < manifest->dim_count; ++i)
+        if (manifest->dims[i].value < 0)
+            dims[dynamic++] = (tmagen_dim){.name = manifest->dims[i].name,
+                                           .value = manifest->dims[i].multiple_of};
+    return (tmagen_launch){.tensors = tensors,
+                           .tensor_count = manifest->tensor_count,
+                           .dims = dims,
+                           .dim_count = dynamic};
+}
+
+// The tile that covers the end of [dim] must end in an int: its rows, and the blocks of its cluster.
+static void check_rounded(const struct tmg_manifest *manifest, unsigned dim) {
+    for (unsigned i = 0; i < manifest->grid.tile_count; ++i) {
+        const struct tmg_tile *tile = &manifest->grid.tiles[i];
+        if (tile->extent.dim != (int)dim) continue;
+        const int64_t size = manifest->dims[dim].most * tile->extent.times;
+        const int64_t rounded = (size + tile->by - 1) / tile->by * tile->by;
+        const int counted = size > INT32_MAX;  // of products that only 64 bits hold
+        if (rounded > INT32_MAX && !counted && tile->by > 1)
+            fail_msg("%s: dim %s of %lld in steps of %lld ends at %lld", manifest->name,
+                     manifest->dims[dim].name, (long long)size, (long long)tile->by,
+                     (long long)rounded);
+    }
+}
+
+static void check_dim(const struct tmg_manifest *manifest, size_t at) {
+    struct tmg_binding binding;
+    const tmagen_launch launch = smallest(manifest);
+    const int index = tmg_manifest_dim(manifest, dims[at].name);
+    const struct tmg_dim *dim = &manifest->dims[index];
+    check_rounded(manifest, (unsigned)index);
+    dims[at].value = dim->most;
+    if (tmg_bind(manifest, &launch, &binding)) fail_msg("%s", tmagen_error_last());
+    dims[at].value = dim->most + dim->multiple_of;
+    assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "the largest that the kernel computes with"));
+}
+
+static void test_every_dim_of_every_kernel(void **state) {
+    (void)state;
+    glob_t found;
+    size_t checked = 0;
+    assert_int_equal(glob("out/*.json", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; ++i) {
+        struct tmg_manifest *manifest;
+        if (tmg_manifest_read(found.gl_pathv[i], &manifest)) fail_msg("%s", tmagen_error_last());
+        const tmagen_launch launch = smallest(manifest);
+        for (size_t at = 0; at < launch.dim_count; ++at, ++checked) check_dim(manifest, at);
+        tmg_manifest_free(manifest);
+    }
+    globfree(&found);
+    assert_true(checked > 100);
+}
+
+static struct tmg_manifest *shipped(const char *path) {
+    struct tmg_manifest *manifest;
+    if (tmg_manifest_read(path, &manifest)) fail_msg("%s", tmagen_error_last());
+    return manifest;
+}
+
+// Shapes that a kernel once took and answered with nothing written, because a size ran over.
+static void test_sizes_that_ran_over(void **state) {
+    (void)state;
+    static const int64_t over[][3] = {{2147483585, 8, 8}, {8, 2147483592, 8}, {64, 64, 2147483640}};
+    struct tmg_manifest *manifest = shipped("out/gemm_64x64.json");
+    for (size_t i = 0; i < sizeof over / sizeof *over; ++i) {
+        struct tmg_binding binding;
+        const tmagen_launch launch = smallest(manifest);
+        for (int dim = 0; dim < 3; ++dim) dims[dim].value = over[i][dim];
+        assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_ERROR_ARGUMENT);
+        assert_non_null(strstr(tmagen_error_last(), "gemm_64x64: dim '"));
+    }
+    tmg_manifest_free(manifest);
+}
+
+// Each dim is legal alone, but a persistent kernel counts their tiles in an int.
+static void test_more_tiles_than_a_kernel_counts(void **state) {
+    (void)state;
+    unsigned grid[3];
+    struct tmg_binding binding = {.manifest = shipped("out/gemm_64x64.json")};
+    const struct tmg_capacity capacity = {132, 132};
+    binding.dims[0] = INT64_C(64) << 15, binding.dims[1] = INT64_C(64) << 15, binding.dims[2] = 8;
+    assert_int_equal(tmg_grid_size(&binding, &capacity, grid), TMAGEN_OK);
+    ++binding.dims[0];
+    assert_int_equal(tmg_grid_size(&binding, &capacity, grid), TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "1073774592 tiles; legal: at most 1073741824"));
+    tmg_manifest_free((struct tmg_manifest *)binding.manifest);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_dim_of_every_kernel),
+        cmocka_unit_test(test_sizes_that_ran_over),
+        cmocka_unit_test(test_more_tiles_than_a_kernel_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
