@@ -260,13 +260,20 @@ static void put_barrier_state(struct text *text, const struct emu_mbarrier *barr
     put(text, "\n");
 }
 
-static void put_named_barrier(struct text *text, const struct emu_cta *cta, uint32_t number) {
+// Lanes that wait for their warp's others, or a warp for those that have yet to come.
+static void put_named_barrier(struct text *text, const struct emu_warp *warp, uint32_t number) {
+    const struct emu_cta *cta = warp->cta;
     const struct emu_named_barrier *barrier = &cta->barriers[number];
 
+    if (warp->gather.lanes) {
+        put(text, "%*sthe warp's lanes 0x%08x are not there\n", 26, "",
+            warp->live & ~warp->gather.lanes);
+        return;
+    }
     put(text, "%*s%u of %u threads are there; missing:", 26, "", barrier->arrived,
         barrier->expected);
     for (unsigned w = 0; w < cta->warp_count; w++)
-        if (!(barrier->warps >> w & 1))
+        if (!(barrier->warps >> w & 1) && (barrier->counted || cta->warps[w].live))
             put(text, " warp %u%s", w, cta->warps[w].live ? "" : " (exited)");
     put(text, "\n");
 }
@@ -346,7 +353,7 @@ static void put_warps(struct text *text, const struct emu_cta *cta, unsigned fir
                            place, sizeof place));
         if (barrier != NULL) put_barrier_state(text, barrier);
         if (split->blocked && split->wait.kind == WAIT_BARRIER)
-            put_named_barrier(text, cta, split->wait.object);
+            put_named_barrier(text, warp, split->wait.object);
     }
 }
 

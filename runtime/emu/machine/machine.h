@@ -94,14 +94,29 @@ struct emu_group_state {  // bulk or cp.async groups of one lane
 
 enum { EMU_NAMED_BARRIERS = 16 };
 
+// What the predicates of bar.red come to.
+struct emu_votes {
+    bool some_false, some_true;
+    uint32_t count;
+};
+
 struct emu_named_barrier {
     uint32_t expected, arrived;  // in threads; expected 0 = not in use
+    bool counted;                // somebody has asked for that many; else for all who live
     uint64_t generation;
-    uint32_t warps;                                         // who arrived, for reports
-    uint32_t reduction_not, reduction_or, reduction_count;  // of this generation
-    uint32_t result_and, result_or, result_count;           // of the last one
+    uint32_t warps;                  // who arrived
+    struct emu_votes votes, result;  // of this generation, of the last one
     struct emu_clock clock, released;
     uint32_t line;
+};
+
+// Lanes of a warp at a barrier, where they wait for its other live lanes: the warp arrives as one.
+struct emu_gather {
+    const struct emu_insn *insn;  // of those who came last
+    uint32_t lanes, number, asked;
+    struct emu_votes votes;
+    uint64_t done;        // how often all were there
+    uint64_t generation;  // of the barrier when they were there last
 };
 
 enum { EMU_WGMMA_GROUPS = 16 };
@@ -126,7 +141,8 @@ struct emu_warp {
     uint32_t *preds;
     uint32_t live, started;
     uint32_t warp_barrier, warp_barriers;  // bar.warp.sync: who is there, how many are done
-    uint32_t cluster_arrived;              // lanes between barrier.cluster.arrive and .wait
+    struct emu_gather gather;
+    uint32_t cluster_arrived;  // lanes between barrier.cluster.arrive and .wait
     uint64_t cluster_generation;
     uint32_t carry;      // CC.CF, a bit a lane
     uint32_t registers;  // that setmaxnreg asked for; 0: none
@@ -261,6 +277,8 @@ void emu_diverge(struct emu_warp *warp, uint32_t taken, uint32_t target, uint32_
 void emu_enter(struct emu_warp *warp, uint32_t target, uint32_t join);
 // Lanes arrive at their join where the pc says so. False if the current split is gone.
 bool emu_settle(struct emu_warp *warp);
+// Lanes that wait where lanes of a branch meet for one of [mask], and where; 0 if there are none.
+uint32_t emu_waits_for(const struct emu_warp *warp, uint32_t mask, uint32_t *pc);
 // [mask] of the current split has exited.
 void emu_exit_lanes(struct emu_warp *warp, uint32_t mask);
 void emu_joins_free(struct emu_warp *warp);

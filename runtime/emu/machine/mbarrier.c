@@ -257,6 +257,9 @@ EMU_HANDLER(change_bytes) {
         int64_t bytes = emu_r32(warp, insn->op[2])[lane];
         if (barrier == NULL) return EMU_NEXT;
         if (barrier->cta->live_warps == 0) continue;
+        barrier->last = warp;
+        barrier->last_insn = insn;
+        barrier->last_what = NULL;
         if (!add_bytes(barrier, warp, insn, insn->row->aux * bytes)) return EMU_NEXT;
         if (insn->row->aux < 0) end_phase_if_done(barrier);
     }

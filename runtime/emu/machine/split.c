@@ -1,6 +1,6 @@
 // Divergence: the lanes of a warp as splits, each with a pc, that meet again at joins.
 // All splits of a warp can run, so lanes may wait for each other as Volta and later allow.
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/machine/barrier.h"
 
 #include <stdlib.h>
 
@@ -58,6 +58,7 @@ bool emu_settle(struct emu_warp *warp) {
         join->arrived |= split->mask;
         if (join->arrived != (join->expected & warp->live)) {
             remove_split(warp, warp->current);
+            if (warp->gather.lanes) emu_gather_check(warp);
             return false;
         }
         split->mask = join->arrived;
@@ -87,6 +88,15 @@ void emu_enter(struct emu_warp *warp, uint32_t target, uint32_t join) {
 
     if (made != NULL) split->join = made;
     split->pc = target;
+}
+
+uint32_t emu_waits_for(const struct emu_warp *warp, uint32_t mask, uint32_t *pc) {
+    for (const struct emu_join *join = warp->joins; join != NULL; join = join->next)
+        if (join->arrived && (join->expected & ~join->arrived & mask)) {
+            *pc = join->pc;
+            return join->arrived;
+        }
+    return 0;
 }
 
 void emu_exit_lanes(struct emu_warp *warp, uint32_t mask) {

@@ -6,8 +6,8 @@
 //     CODE //~ OTHER            with OTHER in its place nothing is wrong either
 // " @ TEXT" behind the class: the report is of a line with TEXT in it. Comments at the top say how
 // to launch, "// launch: grid 2 block 128 cluster 2 dynamic 1024"; what the buffer out begins with
-// afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; and a tensor
-// map, "// map: bf16 64x40 box 72x8 swizzle 128", with sizes innermost first. Parameters, as many
+// afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; how large each
+// buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with sizes innermost first. Parameters, as many
 // as the entry has: the addresses of [out] (zeros), [in] (words that count from 0) and [fresh]
 // (never written); the last is the map over [out] where there is one. TMAGEN_SEEDS is the number
 // of orders, ONLY_RULE a part of the only programs' names.
@@ -132,10 +132,12 @@ static void run(struct program *p, const struct emu_module *module, uint64_t see
     uint64_t addresses[3];
     struct emu_error error;
     static const char *const names[] = {"out", "in", "fresh"};
-    for (int i = 0; i < 3; ++i) addresses[i] = emu_memory_alloc(memory, BYTES, names[i]);
+    const char *size = directive(p->text, "// bytes:");
+    const size_t bytes = size ? (size_t)strtoull(size, NULL, 0) : BYTES;
+    for (int i = 0; i < 3; ++i) addresses[i] = emu_memory_alloc(memory, bytes, names[i]);
     for (uint32_t i = 0; i < BYTES / 4; ++i) words[i] = i;
-    emu_memory_fill(memory, addresses[0], 0, BYTES);
-    emu_memory_write(memory, addresses[1], words, BYTES);
+    emu_memory_fill(memory, addresses[0], 0, bytes);
+    emu_memory_write(memory, addresses[1], words, bytes);
     const char *map = directive(p->text, "// map: ");
     if (map) read_map(p, map, addresses[0]);
     const void *params[] = {&addresses[0], &addresses[1], &addresses[2], p->map};
@@ -146,7 +148,7 @@ static void run(struct program *p, const struct emu_module *module, uint64_t see
     p->launch.seed = seed;
     if (map && p->launch.param_count < 4) params[p->launch.param_count - 1] = p->map;
     if (emu_launch_run(memory, &p->launch, result, &error)) fail_msg("%s: %s", p->path, error.text);
-    emu_memory_read(memory, words, addresses[0], BYTES);
+    emu_memory_read(memory, words, addresses[0], bytes);
     emu_memory_delete(memory);
     const bool runs_on = directive(p->text, "// runs on") != NULL;
     const bool finished = !result->report_count || runs_on;
