@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "runtime/tmagen.h"
 
@@ -88,6 +89,9 @@ struct tmg_backend {
     const char *(*reports)(void *state);
     // What all launches so far took to emulate; NULL where they run in hardware.
     void (*effort)(void *state, struct tmg_effort *effort);
+    // From now on each launch's profile is printed to [out] when it has ended; NULL: no longer.
+    // NULL where they run in hardware.
+    void (*profile)(void *state, FILE *out);
 };
 
 struct tmagen_device {

@@ -21,6 +21,7 @@ struct emu_state {
     unsigned buffers;
     char *reports;  // of the latest launch; NULL: none
     struct tmg_effort effort;
+    FILE *profile;  // where launches' profiles go; NULL: nobody asks
 };
 
 struct emu_kernel {
@@ -300,8 +301,9 @@ static int launch(struct emu_state *emu, const struct emu_launch *launch) {
     free(emu->reports);
     emu->reports = NULL;
     ++emu->seed;
-    if (emu_launch_run(emu->memory, launch, &result, &error))
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s", launch->entry, error.text);
+    const int refused = emu_launch_run(emu->memory, launch, &result, &error);
+    if (launch->profile && !refused) emu_profile_print(launch->profile, emu->profile);
+    if (refused) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s", launch->entry, error.text);
     int status = TMAGEN_OK;
     emu->effort.thread_instructions += result.thread_instructions;
     emu->effort.multiply_adds += result.multiply_adds;
@@ -356,7 +358,9 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
     pthread_mutex_lock(&emu->lock);
     what.seed = emu->seed;
     name_buffers(emu, kernel, params);
+    if (emu->profile) what.profile = emu_profile_new();
     const int status = launch(emu, &what);
+    emu_profile_delete(what.profile);
     pthread_mutex_unlock(&emu->lock);
     return status;
 }
@@ -370,6 +374,13 @@ static void emu_effort(void *state, struct tmg_effort *effort) {
     struct emu_state *emu = state;
     pthread_mutex_lock(&emu->lock);
     *effort = emu->effort;
+    pthread_mutex_unlock(&emu->lock);
+}
+
+static void emu_set_profile(void *state, FILE *out) {
+    struct emu_state *emu = state;
+    pthread_mutex_lock(&emu->lock);
+    emu->profile = out;
     pthread_mutex_unlock(&emu->lock);
 }
 
@@ -392,4 +403,5 @@ const struct tmg_backend tmg_emu_backend = {
     .launch = emu_backend_launch,
     .reports = emu_reports,
     .effort = emu_effort,
+    .profile = emu_set_profile,
 };

@@ -100,6 +100,18 @@ struct emu_result {
 
 void emu_result_free(struct emu_result *result);
 
+// ---- profiles: what a launch did, as counts and addresses ----
+
+struct emu_profile;
+
+// NULL: memory is out. A profile is of one launch; the module must outlive it.
+struct emu_profile *emu_profile_new(void);
+void emu_profile_delete(struct emu_profile *profile);
+// Grid, order of the work, and a line for each instruction that touches memory, waits, or
+// multiplies matrices: how often warps ran it, its wavefronts of shared memory and how few they
+// could be, its sectors of global memory, and where its first tensor copies lay.
+void emu_profile_print(const struct emu_profile *profile, FILE *out);
+
 // ---- launches ----
 
 // What the manifest calls a barrier or a warp role; only for reports.
@@ -143,6 +155,7 @@ struct emu_launch {
     const struct emu_source_line *lines;
     size_t line_count;
     FILE *print;  // where the kernel's printf goes; NULL = stdout
+    struct emu_profile *profile;  // what the launch does is counted in it; NULL: nobody asks
 };
 
 // Runs the launch to its end, or to the first report that makes going on senseless.

@@ -1,6 +1,7 @@
 // cp.async.bulk: plain runs of bytes between global and shared memory, and bulk groups (PTX ISA
 // 9.7.9.25.4). The unit is one lane's copy; most kernels elect one lane.
 #include "runtime/emu/machine/async.h"
+#include "runtime/emu/check/profile.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/model/reduce.h"
@@ -27,6 +28,8 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
         op->warp, op->insn, op->what, found,
         offset,   bytes,    use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
     if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
+    if (emu_machine(op->warp)->launch->profile)
+        emu_profile_copy(emu_machine(op->warp), op->insn, address, bytes);
     return found->data + offset;
 }
 

@@ -1,6 +1,7 @@
 // cp.async.bulk.tensor: boxes of a tensor map to and from shared memory (PTX ISA 9.7.9.25.5).
 // The geometry is the models'; here are the checks, the times, the barriers and who touches what.
 #include "runtime/emu/machine/async.h"
+#include "runtime/emu/check/profile.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/model/tma.h"
@@ -52,6 +53,8 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, e
         op->warp, op->insn,   op->what, found,
         offset,   run->bytes, use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
     if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
+    if (emu_machine(op->warp)->launch->profile)
+        emu_profile_copy(emu_machine(op->warp), op->insn, run->global, run->bytes);
     return found->data + offset;
 }
 
@@ -275,6 +278,8 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     }
     for (uint32_t i = 0; i < list[0]; i++)
         box->coordinates[i] = (int32_t)emu_get(warp, list[1 + i], lane);
+    if (emu_machine(warp)->launch->profile)
+        emu_profile_place(warp, insn, box->coordinates, list[0]);
     if (!read_map(warp, insn, emu_r64(warp, insn->op[tensor_at])[lane], &box->map) ||
         !box_place(warp, insn, box, tensor_at == 0) ||
         !emu_shared_address(warp, insn, shared_address, &cta, &offset) ||

@@ -142,7 +142,7 @@ static unsigned thread_count(const struct emu_machine *machine) {
     cpu_set_t cpus;
     uint64_t count = machine->launch->threads;
 
-    if (any(machine, prints)) return 1;  // in the order of the clusters
+    if (any(machine, prints) || machine->launch->profile) return 1;  // in the order of the clusters
     if (count == 0)
         count = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
     if (count > THREADS_MAX) count = THREADS_MAX;

@@ -1,5 +1,6 @@
 // The scheduler: which warp runs next and for how long, chosen by the seed; and who stands still.
 // A warp runs until it blocks, polls in vain or its quantum ends; then another.
+#include "runtime/emu/check/profile.h"
 #include "runtime/emu/machine/async.h"
 #include "runtime/emu/machine/wgmma.h"
 
@@ -75,7 +76,9 @@ static bool step(struct emu_warp *warp, const struct emu_insn *code) {
     warp->line = insn->line;
     if (insn->flags & F_CLOCK) emu_refresh_clocks(warp);
     if (warp->pending_registers) emu_wgmma_check_registers(warp, insn, mask);
+    if (machine->launch->profile && !split->blocked) emu_profile_begin(warp, insn);
     enum emu_step result = insn->exec(warp, insn, mask);
+    if (machine->launch->profile) emu_profile_end(warp);
     if (result == EMU_JUMPED) return true;
     split = emu_split(warp);
     if (result == EMU_BLOCKED) {

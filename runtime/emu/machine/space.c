@@ -1,6 +1,6 @@
 // Addresses to bytes: which window an address lies in, whose it is, and whether it may be used so.
 // Every access of an instruction comes through here, so this is where bounds are checked.
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/check/profile.h"
 
 #include <string.h>
 
@@ -74,6 +74,7 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
         };
         emu_shadow_touch(cta, offset, bytes, use, &toucher);
     }
+    if (emu_machine(warp)->launch->profile) emu_profile_access(warp, true, offset, bytes);
     return cta->smem + offset;
 }
 
@@ -129,6 +130,7 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
                                       .strength = global_strength(insn, bytes, use)};
         emu_global_touch(&by);
     }
+    if (machine->launch->profile) emu_profile_access(warp, false, address, bytes);
     return found->data + offset;
 }
 
