@@ -17,7 +17,7 @@ struct store_file {
 struct store *store_new(const char *templates_dir);
 void store_free(struct store *);
 
-// True where [path] is one below a folder, as a family may name it: words with a / between them, none
+// True where [path] is one below a folder, as a family may name it: words with a / between, none
 // of which begins with a dot.
 bool store_is_path(const char *path);
 

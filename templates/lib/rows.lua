@@ -11,7 +11,9 @@ local function map(items, row_of)
     return json.array(list)
 end
 
-local parameter_keys = { "kind", "tensor", "dim", "axis", "type", "swizzle_bytes" }
+local parameter_keys = { "kind", "tensor", "dim", "index", "axis", "type", "swizzle_bytes", "l2_promotion",
+    "interleave", "fill", "default" }
+local parameter_lists = { "box", "element_strides" }
 
 -- [parameters]: { {declaration=, row={kind=, ...}}, ... } in the order of the kernel's own
 function rows.parameters(parameters)
@@ -20,7 +22,10 @@ function rows.parameters(parameters)
         for _, key in ipairs(parameter_keys) do
             fields[#fields + 1] = row[key] ~= nil and { key, row[key] } or nil
         end
-        fields[#fields + 1] = row.box and { "box", json.array(row.box) } or nil
+        for _, key in ipairs(parameter_lists) do
+            fields[#fields + 1] = row[key] and { key, json.array(row[key]) } or nil
+        end
+        fields[#fields + 1] = row.kind == "scalar" and { "name", row.name } or nil
         return fields
     end)
 end

@@ -28,6 +28,16 @@ __device__ __forceinline__ float to_float(float value) {
     return value;
 }
 
+__device__ __forceinline__ float bf16_to_float(bf16 value) {
+    return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+}
+
+__device__ __forceinline__ float fp16_to_float(fp16 value) {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+    return result;
+}
+
 // four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
 __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
                                             uint32_t m3) {

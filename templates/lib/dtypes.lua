@@ -1,0 +1,60 @@
+-- dtypes.lua: the element types, a row each: what plans compute with, and what templates and PTX wrappers call them.
+-- A new type is a row here and its wrappers in ptx/; a field that a type has no meaning for is not there.
+
+local rows = {
+    bf16 = {
+        bits = 16,
+        cuda = "bf16",                                              -- its type in CUDA
+        ptx = "bf16",                                               -- in the names of instructions and wrappers
+        wgmma = "bf16",                                             -- as an operand of wgmma
+        to_float = "bf16_to_float", from_float = "to_bf16",         -- of one value, where CUDA needs a call
+        pair = "uint32_t", pack_pair = "cvt_rn_bf16x2",             -- two of them, the lower-addressed in the low half
+        low_half = "bf16_low_to_float", high_half = "bf16_high_to_float",
+        mul_pair = "mul_rn_bf16x2", fma_pair = "fma_rn_bf16x2",
+        one_bits = 0x3f80,                                          -- 1.0
+    },
+    fp16 = {
+        bits = 16, cuda = "fp16", ptx = "f16", wgmma = "f16",
+        to_float = "fp16_to_float", from_float = "to_fp16",
+        pair = "uint32_t", pack_pair = "cvt_rn_f16x2",
+        low_half = "fp16_low_to_float", high_half = "fp16_high_to_float",
+        mul_pair = "mul_rn_f16x2", fma_pair = "fma_rn_f16x2", one_bits = 0x3c00,
+    },
+    fp32 = {
+        bits = 32, cuda = "float", ptx = "f32",
+        to_float = "float", from_float = "float",                   -- a cast that does nothing
+        pair = "float2", pack_pair = "make_float2", one_bits = 0x3f800000,
+    },
+    i32 = { bits = 32, cuda = "int", ptx = "s32" },
+    u32 = { bits = 32, cuda = "uint32_t", ptx = "u32" },
+    u8 = { bits = 8, cuda = "uint8_t", ptx = "u8" },
+}
+
+local dtypes = {}
+
+for name, row in pairs(rows) do
+    row.name = name
+    row.span_elements = 1024 // row.bits                            -- of a 128-byte span
+    row.mma_k = row.wgmma and 256 // row.bits                       -- k of a wgmma instruction: 32 bytes (PTX ISA 9.7.15)
+    dtypes[name] = row
+end
+
+-- bytes of [count] elements in memory; whole bytes, whatever the type
+function dtypes.bytes(name, count)
+    local bits = dtypes[name].bits * (count or 1)
+    assert(bits % 8 == 0, "elements end inside a byte")
+    return bits // 8
+end
+
+-- The names of the types that have [field], sorted: values of a knob.
+function dtypes.with(field)
+    local names = {}
+    for name, row in pairs(rows) do
+        names[#names + 1] = row[field] and name
+    end
+    return names
+end
+
+return setmetatable(dtypes, { __index = function(_, name)
+    error(("'%s' is no row of dtypes.lua"):format(tostring(name)), 2)
+end })

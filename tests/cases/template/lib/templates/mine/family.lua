@@ -1,0 +1,30 @@
+local archs = require "archs"
+local parameters = require "parameters"
+local rows = require "rows"
+local smem = require "smem"
+
+local tensors = {
+    { name = "a", dtype = "bf16", access = "read" }, { name = "b", dtype = "fp16", access = "read" },
+    { name = "out", dtype = "fp32", access = "write" },
+}
+
+return {
+    name = "mine", doc = "", arch = { "sm_90a" }, template = "kernel.cu.in",
+    knobs = {
+        { "problem.m", type = "dim", default = "dynamic", doc = "rows" },
+        { "problem.n", type = "dim", default = 64, doc = "columns" },
+    },
+    plan = function(s)
+        local list = {
+            { kind = "tensor_map", tensor = "a", box = { 64, 64 }, swizzle_bytes = 128 },
+            { kind = "pointer", tensor = "b", restrict = true }, { kind = "pointer", tensor = "out" },
+            { kind = "stride", tensor = "out", axis = 0, type = "i64" },
+            { kind = "workspace", name = "counter", cuda = "uint32_t" },
+            { kind = "scalar", name = "alpha", type = "f32" },
+        }
+        for _, row in ipairs(parameters.dims(s.problem, { "m", "n" })) do list[#list + 1] = row end
+        return { parameters = parameters.list(tensors, list), limit = smem.LIMIT,
+            registers_each = archs.launch_registers(s.arch, 384), shared = archs.shared_memory(s.arch, 2) }
+    end,
+    manifest = function(s, p) return json.object { { "params", rows.parameters(p.parameters) } } end,
+}
