@@ -11,6 +11,7 @@
 #include "gen/file.h"
 #include "gen/ptx.h"
 #include "gen/script.h"
+#include "runtime/key.h"
 
 // What lives for the process, for one templates folder.
 static struct {
@@ -192,7 +193,6 @@ static struct gen_output take_variant(lua_State *L) {
                              .family = copy_field(L, "family"),
                              .arch = copy_field(L, "arch"),
                              .point = copy_field(L, "point"),
-                             .manifest = copy_field(L, "manifest"),
                              .explain = copy_field(L, "explain"),
                              .phase = integer_field(L, "phase", -1),
                              .block_threads = integer_field(L, "threads", 0),
@@ -215,6 +215,21 @@ static void check_name(struct run *run, const struct gen_output *out) {
                "a kernel cannot be called %s: its own source uses that name", out->name);
 }
 
+// The manifest of [out], from the variant on top of the stack: it names the source's digest, so that
+// the two cannot be taken for a pair with those of another run. NULL after an error.
+static char *take_manifest(struct run *run, const struct gen_output *out) {
+    lua_State *L = script_lua(run->script);
+    char digest[TMAGEN_KEY_CHARS];
+    tmg_digest_text(out->source, out->source_len, digest);
+    if (!push_stage(run, "manifest")) return NULL;
+    lua_pushvalue(L, -2);
+    lua_pushstring(L, digest);
+    if (!script_call(run->script, 2, 1)) return NULL;
+    char *text = mem_copy(lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return text;
+}
+
 static void generate_point(struct run *run, int number) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "point")) return;
@@ -225,6 +240,7 @@ static void generate_point(struct run *run, int number) {
         if (shared.ptx) {
             struct gen_output out = take_variant(L);
             check_name(run, &out);
+            out.manifest = take_manifest(run, &out);
             MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity, out);
         }
     }

@@ -2,12 +2,18 @@
 // every name. Names are compared before, since two specs may claim one.
 #include "gen/output.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "gen/diag.h"
 #include "gen/file.h"
 #include "gen/memory.h"
+
+enum { LOCK_WAIT_US = 10000, LOCK_TRIES = 1000 };
 
 struct gen_result *output_generate(char *const *specs, size_t count,
                                    const struct gen_options *options) {
@@ -96,6 +102,20 @@ static int finish(struct batch *batch, int failed) {
     return failed;
 }
 
+// Locks [folder] against other writers, so that no source stays beside another run's manifest: the
+// two files of a pair get their names one after the other. Returns what to close, or -1 where there
+// is no lock to be had: who reads a pair recognises one that does not belong together.
+static int lock_folder(const char *folder) {
+    const int held = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int tries = LOCK_TRIES, got = -1;
+    while (held >= 0 && (got = flock(held, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK && --tries)
+        usleep(LOCK_WAIT_US);
+    if (held >= 0 && got && errno == EWOULDBLOCK)
+        diag_say("%s: another process has been writing there for %d s; not waiting longer", folder,
+                 LOCK_TRIES / (1000000 / LOCK_WAIT_US));
+    return held;
+}
+
 int output_write(const struct gen_result *results, size_t count, const char *folder) {
     if (output_check_names(results, count)) return 1;
     const char *why = file_make_folder(folder);
@@ -105,6 +125,9 @@ int output_write(const struct gen_result *results, size_t count, const char *fol
     }
     struct batch batch = {0};
     int failed = 0;
+    const int lock = lock_folder(folder);
     for (size_t i = 0; i < count && !failed; i++) failed = prepare_all(&batch, &results[i], folder);
-    return finish(&batch, failed);
+    failed = finish(&batch, failed);
+    if (lock >= 0) close(lock);
+    return failed;
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/error.h"
 #include "runtime/file.h"
+#include "runtime/key.h"
 #include "runtime/prepare.h"
 
 enum { MAX_SOURCE = 64 << 20, MAX_PATH = 4096 };
@@ -68,6 +69,20 @@ static int read_source(struct loading *load) {
     int folder = slash ? (int)(slash - load->path + 1) : 0;
     snprintf(path, sizeof path, "%.*s%s", folder, load->path, file);
     return tmg_file_read(path, MAX_SOURCE, &load->source, &load->source_bytes);
+}
+
+// Whether the source is the one that the manifest was generated with: one by itself, or the two of
+// different runs, would run with the other's shared memory, grid and parameters.
+static int check_source(const struct loading *load) {
+    const struct tmg_manifest *manifest = load->kernel->manifest;
+    char digest[TMAGEN_KEY_CHARS];
+    if (!*manifest->source_sha256) return TMAGEN_OK;
+    tmg_digest_text(load->source, load->source_bytes, digest);
+    if (!strcmp(digest, manifest->source_sha256)) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                    "%s: its source %s has the SHA-256 %.16s..., its manifest wants %.16s...: they "
+                    "are of different runs, or edited; 'tmagen gen' makes both anew",
+                    manifest->name, manifest->source, digest, manifest->source_sha256);
 }
 
 // sm_90a runs on sm_90 and nowhere else; sm_90 runs on every sm_9x that is not older.
@@ -147,6 +162,7 @@ static int load_kernel(const char *name, struct loading *load) {
     int status = read_manifest(name, load);
     if (!status) status = check_arch(load);
     if (!status) status = read_source(load);
+    if (!status) status = check_source(load);
     if (!status) status = get_code(load);
     if (!status) status = tmg_prepare_layout(load->kernel);
     double loaded = now_ms();

@@ -22,6 +22,15 @@ static void write_hex(char *text, const uint8_t *bytes, size_t digits) {
     text[digits] = 0;
 }
 
+void tmg_digest_text(const void *data, size_t bytes, char text[TMAGEN_KEY_CHARS]) {
+    uint8_t digest[TMG_DIGEST_BYTES];
+    SHA2_CTX context;
+    SHA256Init(&context);
+    SHA256Update(&context, data, bytes);
+    SHA256Final(digest, &context);
+    write_hex(text, digest, 2 * TMG_DIGEST_BYTES);
+}
+
 static void add_text(struct tmg_key *key, const char *text) {
     tmg_key_add(key, text, strlen(text));
 }

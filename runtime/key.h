@@ -21,6 +21,9 @@ void tmg_key_begin(struct tmg_key *key);
 void tmg_key_add(struct tmg_key *key, const void *part, size_t bytes);
 void tmg_key_end(struct tmg_key *key, uint8_t digest[TMG_DIGEST_BYTES]);
 
+// Writes the SHA-256 of [bytes] bytes at [data] to [text], as 64 hexadecimal digits and a zero.
+void tmg_digest_text(const void *data, size_t bytes, char text[TMAGEN_KEY_CHARS]);
+
 // What a compile is asked for: the parts of a key, all but the compiler's identity.
 struct tmg_request {
     const char *kind;     // "cubin" or "ptx"

@@ -347,6 +347,14 @@ static void read_triple(const struct tmg_node *root, const char *key, int64_t mo
                       (long long)most);
 }
 
+static void read_digest(const struct tmg_node *root, char digest[TMAGEN_KEY_CHARS]) {
+    struct tmg_node node = tmg_node_member(root, "source_sha256");
+    if (!node.value) return;
+    tmg_node_name(&node, digest, TMAGEN_KEY_CHARS);
+    if (strspn(digest, "0123456789abcdef") != TMAGEN_KEY_CHARS - 1)
+        tmg_node_fail(&node, "is no SHA-256; legal: 64 digits of 0..9 and a..f");
+}
+
 static void read_head(const struct tmg_node *root, struct tmg_manifest *manifest) {
     struct tmg_node version = tmg_node_member(root, "tmagen_manifest");
     int64_t number = tmg_node_integer(&version, 1, INT32_MAX, TMG_REQUIRED_INTEGER);
@@ -354,13 +362,14 @@ static void read_head(const struct tmg_node *root, struct tmg_manifest *manifest
         tmg_node_fail(&version, "is %lld; this library knows version %d", (long long)number,
                       TMG_MANIFEST_VERSION);
     tmg_node_keys(
-        root, "tmagen_manifest name family entry arch source block cluster shared_memory budget "
-              "dims tensors grid params workspace barriers roles reference");
+        root, "tmagen_manifest name family entry arch source source_sha256 block cluster "
+              "shared_memory budget dims tensors grid params workspace barriers roles reference");
     struct tmg_node arch = tmg_node_member(root, "arch");
     member_name(root, "name", manifest->name);
     member_name(root, "family", manifest->family);
     member_name(root, "entry", manifest->entry);
     member_name(root, "source", manifest->source);
+    read_digest(root, manifest->source_sha256);
     tmg_node_name(&arch, manifest->arch, sizeof manifest->arch);
     read_triple(root, "block", MAX_THREADS, manifest->block);
     read_triple(root, "cluster", MAX_CLUSTER, manifest->cluster);

@@ -112,8 +112,9 @@ struct tmg_workspace {
 
 struct tmg_manifest {
     char name[TMG_MAX_NAME], family[TMG_MAX_NAME], entry[TMG_MAX_NAME];
-    char arch[32];              // "sm_90a"
-    char source[TMG_MAX_NAME];  // file name beside the manifest, no folder
+    char arch[32];                         // "sm_90a"
+    char source[TMG_MAX_NAME];             // file name beside the manifest, no folder
+    char source_sha256[TMAGEN_KEY_CHARS];  // in hexadecimal; "": any source is taken
     unsigned block[3], cluster[3];
     unsigned shared_memory;                        // dynamic, bytes
     int64_t budget_registers, budget_spill_bytes;  // -1: none stated

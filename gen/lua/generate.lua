@@ -129,13 +129,22 @@ local function template_of(fam, settings)
     return "templates/" .. fam.name .. "/" .. template
 end
 
--- The family's manifest, with the budget of the spec.
-local function manifest(definition, settings, plan)
-    local document, budget = definition.manifest(settings, plan), {}
+-- The family's manifest, with the budget of the spec and the [digest] of the source that it is for, behind its name.
+local function complete(document, settings, digest)
+    local budget = {}
     for _, name in ipairs { "registers", "spill_bytes" } do
         budget[#budget + 1] = settings.budget[name] and { name, settings.budget[name] }
     end
-    if type(document) == "table" and #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
+    for i, member in ipairs(document) do
+        if member[1] == "source" then table.insert(document, i + 1, { "source_sha256", digest }) break end
+    end
+    if #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
+end
+
+-- The text of the manifest of [v], which generate.point() gave; SHA-256 [digest] of its source, in hexadecimal.
+function generate.manifest(v, digest)
+    local document = open.fam.definition.manifest(v.settings, v.plan)
+    if type(document) == "table" then complete(document, v.settings, digest) end
     return json.encode(document, open.fam.path)
 end
 
@@ -151,9 +160,8 @@ local function environment(settings, plan)
 end
 
 local function build(v, settings, plan)
-    local definition = open.fam.definition
+    v.settings, v.plan = settings, plan
     v.kernel = host.expand(v.template, environment(settings, plan))
-    v.manifest = manifest(definition, settings, plan)
     v.header = header.text(v)
     v.resources = resources.rows(plan)
     v.threads = resources.threads(plan)

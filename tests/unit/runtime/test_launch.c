@@ -460,6 +460,27 @@ static void test_load_checks_the_kernel_against_its_manifest(void **state) {
     assert_int_equal(load_spoilt("sm_90a", "sm_90", text), TMAGEN_OK);
 }
 
+// The SHA-256 of "#pragma spill", the source of the tests, and of another one.
+static void test_load_refuses_another_source(void **state) {
+    (void)state;
+    static char text[sizeof manifest + 256];
+    static const char key[] = "\"source\": \"gemm.cu\"";
+#define SOURCE "\"source\": \"gemm.cu\", \"source_sha256\": "
+    assert_int_equal(
+        load_spoilt(key,
+                    SOURCE "\"d8fd0763e3ec83ec528ce488ffbbce62e7775f93a60571c1218e24a20a4bbe42\"",
+                    text),
+        TMAGEN_OK);
+    assert_int_equal(
+        load_spoilt(key,
+                    SOURCE "\"3bff78ca06a2aebd07c2eab8c6dc08455251d4329f3adbeac99377a987489ca1\"",
+                    text),
+        TMAGEN_ERROR_MANIFEST);
+    assert_non_null(strstr(tmagen_error_last(), "gemm: its source gemm.cu has the SHA-256 "));
+    assert_non_null(strstr(tmagen_error_last(), "they are of different runs, or edited"));
+#undef SOURCE
+}
+
 static void test_info(void **state) {
     (void)state;
     tmagen_kernel_info info;
@@ -536,6 +557,7 @@ int main(void) {
         cmocka_unit_test(test_driver_failures_are_reported),
         cmocka_unit_test(test_the_callers_context_is_given_back),
         cmocka_unit_test(test_load_checks_the_kernel_against_its_manifest),
+        cmocka_unit_test(test_load_refuses_another_source),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_workspace_size),
         cmocka_unit_test(test_threads_never_see_a_torn_launch),
