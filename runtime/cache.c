@@ -16,6 +16,9 @@
 
 enum { LARGEST_FILE = 1 << 29, TOUCH_SECONDS = 60 };
 
+const char tmg_cache_no_entry[] = "there is no such entry";
+static const char not_opened[] = "it cannot be opened", no_memory[] = "out of memory";
+
 // Where the cache is: the first of these whose variable is set.
 static const struct {
     const char *variable, *folder;
@@ -24,7 +27,7 @@ static const struct {
 int tmg_cache_path(const char *directory, char path[TMG_CACHE_PATH]) {
     const char *folder = "";
     for (size_t i = 0; i < sizeof homes / sizeof *homes && !directory; ++i) {
-        directory = getenv(homes[i].variable);
+        directory = secure_getenv(homes[i].variable);
         if (directory && (!*directory || (i > 0 && *directory != '/'))) directory = NULL;
         folder = homes[i].folder;
     }
@@ -90,9 +93,11 @@ int tmg_cache_open_file(const struct tmg_cache *cache, const char *name, uint64_
     struct stat about;
     *fault = NULL;
     if (file < 0)
-        *fault = errno == ENOENT ? "there is no such entry" : "it cannot be opened";
+        *fault = errno == ENOENT  ? tmg_cache_no_entry
+                 : errno == ELOOP ? "it is no plain file"
+                                  : not_opened;
     else if (fstat(file, &about))
-        *fault = "it cannot be opened";
+        *fault = not_opened;
     else if (!S_ISREG(about.st_mode))
         *fault = "it is no plain file";
     else if (!trusted(&about))
@@ -107,6 +112,19 @@ int tmg_cache_open_file(const struct tmg_cache *cache, const char *name, uint64_
     return -1;
 }
 
+const char *tmg_cache_read_all(int file, uint64_t bytes, uint8_t **block) {
+    *block = malloc(bytes ? bytes : 1);
+    if (!*block) return no_memory;
+    if (tmg_cache_read(file, *block, bytes)) return NULL;
+    free(*block);
+    *block = NULL;
+    return "it cannot be read";
+}
+
+int tmg_cache_is_of_entry(const char *fault) {
+    return fault && fault != tmg_cache_no_entry && fault != not_opened && fault != no_memory;
+}
+
 int tmg_cache_read(int file, void *data, size_t bytes) {
     size_t done = 0;
     while (done < bytes) {
@@ -118,10 +136,12 @@ int tmg_cache_read(int file, void *data, size_t bytes) {
     return 1;
 }
 
-// Marks the entry as used now, seldom enough to cost nothing.
+// Marks the entry as used now, seldom enough to cost nothing. A date ahead of the clock is as wrong
+// as an old one.
 static void touch(int file) {
     struct stat about;
-    if (!fstat(file, &about) && time(NULL) - about.st_mtime > TOUCH_SECONDS) futimens(file, NULL);
+    if (fstat(file, &about)) return;
+    if (llabs((long long)(time(NULL) - about.st_mtime)) > TOUCH_SECONDS) futimens(file, NULL);
 }
 
 // Loads the file [key], which must hold exactly [request]. Returns NULL, or the fault.
@@ -131,13 +151,9 @@ static const char *load_key(const struct tmg_cache *cache, const char *key,
     const char *fault;
     int file = tmg_cache_open_file(cache, key, &bytes, &fault);
     if (file < 0) return fault;
-    uint8_t *block = malloc(bytes ? bytes : 1);
-    if (!block)
-        fault = "out of memory";
-    else if (!tmg_cache_read(file, block, bytes))
-        fault = "it cannot be read";
-    else
-        fault = tmg_entry_parse(block, bytes, &stored->entry);
+    uint8_t *block;
+    fault = tmg_cache_read_all(file, bytes, &block);
+    if (!fault) fault = tmg_entry_parse(block, bytes, &stored->entry);
     if (!fault && !tmg_entry_matches(&stored->entry, request)) fault = "it is another kernel's";
     char own[TMAGEN_KEY_CHARS];
     if (!fault) {  // the request is known to match: only the compiler's part is left to check
@@ -155,39 +171,61 @@ static const char *load_key(const struct tmg_cache *cache, const char *key,
     return fault;
 }
 
-// Finds the latest used entry whose key starts as [key]; writes the whole key.
-static int find_any_compiler(const struct tmg_cache *cache, char key[TMAGEN_KEY_CHARS]) {
+// An entry on the way from the latest used to the earliest; the name decides between equals.
+struct place {
+    char key[TMAGEN_KEY_CHARS];
+    struct timespec used;
+};
+
+static int is_later(const struct place *one, const struct place *other) {
+    if (one->used.tv_sec != other->used.tv_sec) return one->used.tv_sec > other->used.tv_sec;
+    if (one->used.tv_nsec != other->used.tv_nsec) return one->used.tv_nsec > other->used.tv_nsec;
+    return strcmp(one->key, other->key) > 0;
+}
+
+// Moves [at] to the latest used entry before it whose key starts as [key]; with an empty key there,
+// to the latest of all. Returns whether there is one.
+static int find_next(const struct tmg_cache *cache, const char *key, struct place *at) {
     int copy = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
     if (!list) {
         if (copy >= 0) close(copy);
         return 0;
     }
-    struct timespec latest = {0, 0};
-    int found = 0;
+    struct place best = {0};
     for (struct dirent *item; (item = readdir(list));) {
         struct stat about;
         if (!tmg_cache_is_key(item->d_name) || memcmp(item->d_name, key, TMG_REQUEST_HEX)) continue;
         if (fstatat(cache->folder, item->d_name, &about, AT_SYMLINK_NOFOLLOW)) continue;
-        struct timespec used = about.st_mtim;
-        if (found && (used.tv_sec < latest.tv_sec ||
-                      (used.tv_sec == latest.tv_sec && used.tv_nsec <= latest.tv_nsec)))
-            continue;
-        latest = used;
-        found = 1;
-        memcpy(key, item->d_name, TMAGEN_KEY_CHARS);
+        struct place here = {.used = about.st_mtim};
+        memcpy(here.key, item->d_name, sizeof here.key);
+        if (*at->key && !is_later(at, &here)) continue;
+        if (!*best.key || is_later(&here, &best)) best = here;
     }
     closedir(list);
-    return found;
+    *at = best;
+    return *best.key != 0;
+}
+
+// Tries all entries whose key starts as [key], the latest used first. Returns NULL, or the first
+// fault.
+static const char *load_any(const struct tmg_cache *cache, const char *key,
+                            const struct tmg_request *request, struct tmg_stored *stored) {
+    struct place at = {0};
+    const char *first = NULL;
+    while (find_next(cache, key, &at)) {
+        const char *fault = load_key(cache, at.key, request, stored);
+        if (!fault) return NULL;
+        if (!first) first = fault;
+    }
+    return first ? first : tmg_cache_no_entry;
 }
 
 const char *tmg_cache_load(const struct tmg_cache *cache, const struct tmg_request *request,
                            const char *compiler, int any_compiler, struct tmg_stored *stored) {
     char key[TMAGEN_KEY_CHARS];
-    const char *fault = "there is no such entry";
+    const char *fault = tmg_cache_no_entry;
     tmg_request_key(request, compiler, key);
     if (compiler) fault = load_key(cache, key, request, stored);
-    if (fault && any_compiler && find_any_compiler(cache, key))
-        fault = load_key(cache, key, request, stored);
-    return fault;
+    return fault && any_compiler ? load_any(cache, key, request, stored) : fault;
 }

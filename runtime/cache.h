@@ -2,6 +2,8 @@
 // Files are only ever renamed into place whole; whatever is wrong with one makes it a miss.
 #pragma once
 
+#include <sys/stat.h>
+
 #include "runtime/entry.h"
 
 enum { TMG_CACHE_PATH = 4096 };
@@ -35,21 +37,44 @@ const char *tmg_cache_load(const struct tmg_cache *cache, const struct tmg_reque
 // Writes [entry] under its key. TMAGEN_ERROR_FILE with the error set when that is not possible.
 int tmg_cache_store(const struct tmg_cache *cache, const struct tmg_entry *entry);
 
-// Waits for the lock of [key], which makes one process compile it. Returns -1 when it cannot be
-// had, and then the caller compiles without. The system releases it when its holder dies.
+// Waits for the lock of [key], which makes one process compile it, for ten seconds at most. Returns
+// -1 when it cannot be had, with a warning where that is for its holder's sake, and when somebody
+// stored an entry meanwhile. Either way the caller looks again, and compiles what is not there.
 int tmg_cache_lock(const struct tmg_cache *cache, const char *key);
 void tmg_cache_unlock(const struct tmg_cache *cache, const char *key, int lock);
 
+// Whether the temporary or lock [name] is nobody's: neither just being made nor held by a process.
+int tmg_cache_is_left_over(const struct tmg_cache *cache, const char *name,
+                           const struct stat *about);
+
+// Removes such a file. Returns -1 with errno EWOULDBLOCK where somebody has come to hold it.
+int tmg_cache_remove_left_over(const struct tmg_cache *cache, const char *name);
+
 // Removes the least recently used entries beyond the configured limit; called after a store.
 void tmg_cache_trim(const struct tmg_cache *cache);
+
+extern const char tmg_cache_no_entry[];  // the fault of what is not there
+
+// Whether [fault] is the entry's own, and not that of who could not look at it.
+int tmg_cache_is_of_entry(const char *fault);
 
 // Opens [name] in the folder for reading if it is a plain file of this user or root. [bytes] gets
 // its size. Returns the file descriptor, or -1 and why in [fault].
 int tmg_cache_open_file(const struct tmg_cache *cache, const char *name, uint64_t *bytes,
                         const char **fault);
 
+// Whether the entry of which [about] tells is pinned: neither the limit nor a clear removes it.
+int tmg_cache_is_pinned(const struct stat *about);
+
+// Why the open [file] of [bytes] bytes is not the entry that [key] names, or NULL. All is read.
+const char *tmg_cache_verify(int file, uint64_t bytes, const char *key);
+
 // True where [name] is that of an entry: 64 hexadecimal digits.
 int tmg_cache_is_key(const char *name);
 
 // Reads [bytes] bytes of [file] at its start into [data]; false when there are fewer.
 int tmg_cache_read(int file, void *data, size_t bytes);
+
+// Reads the whole [file] of [bytes] bytes into *block, the caller's to free. Returns NULL, or the
+// fault, and then *block is NULL.
+const char *tmg_cache_read_all(int file, uint64_t bytes, uint8_t **block);

@@ -1,5 +1,5 @@
 // The cache's own care: listing, verifying, removing what is old, damaged or left behind.
-// It takes no lock: a file that vanishes under it was removed by somebody else, which is fine.
+// It takes no lock: an entry that vanishes under it was removed by somebody else, which is fine.
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -8,20 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/error.h"
 
-enum { DEFAULT_LIMIT_MIB = 1024, YOUNG_SECONDS = 2 };
+enum { DEFAULT_LIMIT_MIB = 1024, CLOCK_SKEW_SECONDS = 60 };
 
 struct file {
     char name[80];
     int64_t bytes;
     struct timespec used;
     int stale;  // no entry, and nobody's
+    int ahead;  // its date lies in the future, and [used] is now
+    int pinned;
 };
 
 struct listing {
@@ -32,16 +33,6 @@ struct listing {
 static int is_ours(const char *name) {
     size_t length = strlen(name);
     return !strncmp(name, ".new-", 5) || (length > 5 && !strcmp(name + length - 5, ".lock"));
-}
-
-// A temporary or lock is stale when no process holds it, and it is not just being made.
-static int is_stale(const struct tmg_cache *cache, const char *name, const struct stat *about) {
-    if (time(NULL) - about->st_mtime < YOUNG_SECONDS) return 0;
-    int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return 0;
-    int free_of_holders = !flock(file, LOCK_EX | LOCK_NB);
-    close(file);
-    return free_of_holders;
 }
 
 static int add_file(struct listing *list, const struct file *file) {
@@ -63,6 +54,14 @@ static int newest_first(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
+// A date ahead of the clock would make an entry the latest used for as long as it lasts.
+static void bound_date(struct file *file) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    file->ahead = file->used.tv_sec > now.tv_sec + CLOCK_SKEW_SECONDS;
+    if (file->ahead) file->used = now;
+}
+
 // Adds the file [name] if it is an entry or stale; other people's files are left alone.
 static int add_name(const struct tmg_cache *cache, const char *name, struct listing *list) {
     struct stat about;
@@ -70,11 +69,13 @@ static int add_name(const struct tmg_cache *cache, const char *name, struct list
     int entry = tmg_cache_is_key(name);
     if ((!entry && !is_ours(name)) || strlen(name) >= sizeof file.name) return TMAGEN_OK;
     if (fstatat(cache->folder, name, &about, AT_SYMLINK_NOFOLLOW)) return TMAGEN_OK;
-    if (!entry && !is_stale(cache, name, &about)) return TMAGEN_OK;
+    if (!entry && !tmg_cache_is_left_over(cache, name, &about)) return TMAGEN_OK;
     strcpy(file.name, name);
     file.bytes = about.st_size;
     file.used = about.st_mtim;
     file.stale = !entry;
+    file.pinned = entry && tmg_cache_is_pinned(&about);
+    bound_date(&file);
     return add_file(list, &file);
 }
 
@@ -96,63 +97,97 @@ static int list_files(const struct tmg_cache *cache, struct listing *list) {
 }
 
 static int64_t configured_limit(void) {
-    const char *text = getenv("TMAGEN_CACHE_LIMIT");
+    const char *text = secure_getenv("TMAGEN_CACHE_LIMIT");
     char *end = NULL;
     long long mib = text ? strtoll(text, &end, 10) : 0;
     if (!text || end == text || *end || mib < 0 || mib > INT64_MAX >> 20) mib = DEFAULT_LIMIT_MIB;
     return mib << 20;
 }
 
-static void remove_file(const struct tmg_cache *cache, const struct file *file,
-                        tmagen_cache_stats *stats) {
-    if (unlinkat(cache->folder, file->name, 0)) return;
-    ++stats->removed;
-    stats->removed_bytes += file->bytes;
+// What an action works on, and what came of it.
+struct care {
+    const struct tmg_cache *cache;
+    struct listing list;
+    int64_t limit;
+    tmagen_cache_stats stats;
+    int stuck;  // files that could not be removed; why the first of them could not:
+    char why[256];
+};
+
+static void count_entry(struct care *care, const struct file *file) {
+    ++care->stats.entries;
+    care->stats.bytes += file->bytes;
+    care->stats.pinned += file->pinned;
+    care->stats.pinned_bytes += file->pinned ? file->bytes : 0;
 }
 
-// Keeps the latest used entries up to [limit] bytes, and always [keep] of them.
-static void remove_beyond(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
-                          size_t keep, tmagen_cache_stats *stats) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < list->count; ++i) {
-        const struct file *file = &list->files[i];
-        int fits = !file->stale && (stats->entries < (int64_t)keep || bytes + file->bytes <= limit);
-        if (!fits) {
-            remove_file(cache, file, stats);
+static int64_t evictable_bytes(const struct care *care) {
+    return care->stats.bytes - care->stats.pinned_bytes;
+}
+
+// Removes [file], or counts it where that is not possible. One that is gone, or that somebody has
+// come to hold, was none of ours to remove.
+static void remove_file(struct care *care, const struct file *file) {
+    int status = file->stale ? tmg_cache_remove_left_over(care->cache, file->name)
+                             : unlinkat(care->cache->folder, file->name, 0);
+    if (!status) {
+        ++care->stats.removed;
+        care->stats.removed_bytes += file->bytes;
+    } else if (errno != ENOENT && errno != EWOULDBLOCK) {
+        if (!care->stuck++)
+            snprintf(care->why, sizeof care->why, "%s: %s", file->name, strerror(errno));
+        if (!file->stale) count_entry(care, file);
+    }
+}
+
+// Whether the actions did all they were asked to.
+static int report_stuck(const struct care *care) {
+    if (!care->stuck) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_FILE, "cache directory %s: %d files cannot be removed; %s",
+                    care->cache->path, care->stuck, care->why);
+}
+
+// Keeps the pinned and the latest used entries up to the limit, and always [keep] of the latter.
+static void remove_beyond(struct care *care, int64_t keep) {
+    for (size_t i = 0; i < care->list.count; ++i) {
+        const struct file *file = &care->list.files[i];
+        int fits = care->stats.entries - care->stats.pinned < keep ||
+                   evictable_bytes(care) + file->bytes <= care->limit;
+        if (file->stale || (!fits && !file->pinned)) {
+            remove_file(care, file);
             continue;
         }
-        bytes += file->bytes;
-        ++stats->entries;
+        count_entry(care, file);
+        if (file->ahead)  // from now on it ages
+            utimensat(care->cache->folder, file->name, NULL, AT_SYMLINK_NOFOLLOW);
     }
-    stats->bytes = bytes;
 }
 
-static int64_t total_bytes(const struct listing *list) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < list->count; ++i) bytes += list->files[i].bytes;
-    return bytes;
+static void act_count(struct care *care) {
+    for (size_t i = 0; i < care->list.count; ++i)
+        if (!care->list.files[i].stale) count_entry(care, &care->list.files[i]);
 }
 
 void tmg_cache_trim(const struct tmg_cache *cache) {
-    struct listing list;
-    tmagen_cache_stats stats = {0};
-    int64_t limit = configured_limit();
-    // To nine tenths, so that not every store has to remove something.
-    if (!list_files(cache, &list) && total_bytes(&list) > limit)
-        remove_beyond(cache, &list, limit / 10 * 9, 1, &stats);
-    free(list.files);
+    struct care care = {.cache = cache, .limit = configured_limit()};
+    if (!list_files(cache, &care.list)) act_count(&care);
+    if (evictable_bytes(&care) > care.limit) {
+        care.stats = (tmagen_cache_stats){0};
+        care.limit = care.limit / 10 * 9;  // so that not every store has to remove something
+        remove_beyond(&care, 1);
+    }
+    if (report_stuck(&care)) tmg_warn("%s", tmagen_error_last());
+    free(care.list.files);
 }
 
 static void copy_text(char *to, size_t size, const char *from) {
     if (!memccpy(to, from, 0, size)) to[size - 1] = 0;
 }
 
-// Why the whole file is not the entry that its name says, or NULL.
-static const char *verify_file(int file, uint64_t bytes, const char *name) {
+const char *tmg_cache_verify(int file, uint64_t bytes, const char *name) {
     struct tmg_entry entry;
-    uint8_t *data = malloc(bytes ? bytes : 1);
-    const char *fault = data ? NULL : "out of memory";
-    if (!fault && !tmg_cache_read(file, data, bytes)) fault = "it cannot be read";
+    uint8_t *data;
+    const char *fault = tmg_cache_read_all(file, bytes, &data);
     if (!fault) fault = tmg_entry_parse(data, bytes, &entry);
     char key[TMAGEN_KEY_CHARS];
     if (!fault) tmg_entry_key(&entry, key);
@@ -161,16 +196,18 @@ static const char *verify_file(int file, uint64_t bytes, const char *name) {
     return fault;
 }
 
-// Fills [item] from the file's head, and from all of it with [verify].
-static void describe(const struct tmg_cache *cache, const struct file *file, int verify,
-                     tmagen_cache_entry *item) {
+// Fills [item] from the file's head, and from all of it with [verify]. Returns whether there still
+// is such a file.
+static int describe(const struct tmg_cache *cache, const struct file *file, int verify,
+                    tmagen_cache_entry *item) {
     uint8_t head[TMG_ENTRY_HEAD_BYTES];
     struct tmg_entry entry;
     uint64_t bytes = 0;
-    *item = (tmagen_cache_entry){.bytes = file->bytes, .last_used = file->used.tv_sec};
+    *item = (tmagen_cache_entry){
+        .bytes = file->bytes, .last_used = file->used.tv_sec, .pinned = file->pinned};
     copy_text(item->key, sizeof item->key, file->name);
     int handle = tmg_cache_open_file(cache, file->name, &bytes, &item->fault);
-    if (handle < 0) return;
+    if (handle < 0) return item->fault != tmg_cache_no_entry;
     size_t wanted = bytes < sizeof head ? bytes : sizeof head;
     if (!tmg_cache_read(handle, head, wanted))
         item->fault = "it cannot be read";
@@ -182,9 +219,10 @@ static void describe(const struct tmg_cache *cache, const struct file *file, int
         copy_text(item->arch, sizeof item->arch, entry.request.arch);
         copy_text(item->compiler, sizeof item->compiler, entry.info.compiler);
         item->resources = entry.info.resources;
-        if (verify) item->fault = verify_file(handle, bytes, file->name);
+        if (verify) item->fault = tmg_cache_verify(handle, bytes, file->name);
     }
     close(handle);
+    return 1;
 }
 
 int tmagen_cache_list(const char *directory, int verify,
@@ -197,8 +235,7 @@ int tmagen_cache_list(const char *directory, int verify,
     status = list_files(&cache, &list);
     for (size_t i = 0; i < list.count && !status; ++i) {
         tmagen_cache_entry item;
-        if (list.files[i].stale) continue;
-        describe(&cache, &list.files[i], verify, &item);
+        if (list.files[i].stale || !describe(&cache, &list.files[i], verify, &item)) continue;
         status = visit(&item, context);
     }
     free(list.files);
@@ -208,55 +245,45 @@ int tmagen_cache_list(const char *directory, int verify,
 
 // Opens the cache, lists it, fills what [stats] says before anything is removed, calls [act].
 static int with_files(const char *directory, tmagen_cache_stats *stats,
-                      void (*act)(const struct tmg_cache *, const struct listing *, int64_t,
-                                  tmagen_cache_stats *),
-                      int64_t limit) {
+                      void (*act)(struct care *care), int64_t limit) {
     struct tmg_cache cache;
-    struct listing list;
-    tmagen_cache_stats result = {.limit = configured_limit()};
+    struct care care = {.cache = &cache, .stats.limit = configured_limit()};
     int status = stats ? tmg_cache_open(directory, 1, &cache)
                        : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the numbers");
     if (status) return status;
-    copy_text(result.directory, sizeof result.directory, cache.path);
-    status = list_files(&cache, &list);
-    for (size_t i = 0; i < list.count; ++i) result.stale_files += list.files[i].stale;
-    if (!status) act(&cache, &list, limit < 0 ? result.limit : limit, &result);
-    free(list.files);
+    care.limit = limit < 0 ? care.stats.limit : limit;
+    copy_text(care.stats.directory, sizeof care.stats.directory, cache.path);
+    status = list_files(&cache, &care.list);
+    for (size_t i = 0; i < care.list.count; ++i) care.stats.stale_files += care.list.files[i].stale;
+    if (!status) {
+        act(&care);
+        *stats = care.stats;
+        status = report_stuck(&care);
+    }
+    free(care.list.files);
     tmg_cache_close(&cache);
-    if (!status) *stats = result;
     return status;
 }
 
-static void act_count(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
-                      tmagen_cache_stats *stats) {
-    (void)cache, (void)limit;
-    for (size_t i = 0; i < list->count; ++i) stats->entries += !list->files[i].stale;
-    stats->bytes = total_bytes(list);
+static void act_collect(struct care *care) { remove_beyond(care, 0); }
+
+static void act_clear(struct care *care) {
+    for (size_t i = 0; i < care->list.count; ++i)
+        if (care->list.files[i].pinned)
+            count_entry(care, &care->list.files[i]);
+        else
+            remove_file(care, &care->list.files[i]);
 }
 
-static void act_collect(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
-                        tmagen_cache_stats *stats) {
-    remove_beyond(cache, list, limit, 0, stats);
-}
-
-static void act_clear(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
-                      tmagen_cache_stats *stats) {
-    (void)limit;
-    for (size_t i = 0; i < list->count; ++i) remove_file(cache, &list->files[i], stats);
-}
-
-static void act_prune(const struct tmg_cache *cache, const struct listing *list, int64_t limit,
-                      tmagen_cache_stats *stats) {
-    (void)limit;
-    for (size_t i = 0; i < list->count; ++i) {
+static void act_prune(struct care *care) {
+    for (size_t i = 0; i < care->list.count; ++i) {
+        const struct file *file = &care->list.files[i];
         tmagen_cache_entry item = {0};
-        if (!list->files[i].stale) describe(cache, &list->files[i], 1, &item);
-        if (list->files[i].stale || item.fault) {
-            remove_file(cache, &list->files[i], stats);
-            continue;
-        }
-        ++stats->entries;
-        stats->bytes += list->files[i].bytes;
+        if (!file->stale && !describe(care->cache, file, 1, &item)) continue;
+        if (file->stale || tmg_cache_is_of_entry(item.fault))
+            remove_file(care, file);
+        else
+            count_entry(care, file);
     }
 }
 

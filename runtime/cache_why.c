@@ -151,14 +151,16 @@ static void explain_nearest(struct report *report, const struct tmg_cache *cache
     struct tmg_entry entry;
     uint64_t bytes = 0;
     const char *fault;
+    uint8_t *data = NULL;
     int file = tmg_cache_open_file(cache, key, &bytes, &fault);
-    uint8_t *data = file < 0 ? NULL : malloc(bytes ? bytes : 1);
-    if (data && tmg_cache_read(file, data, bytes) && !tmg_entry_parse(data, bytes, &entry)) {
+    if (!fault) fault = tmg_cache_read_all(file, bytes, &data);
+    if (!fault) fault = tmg_entry_parse(data, bytes, &entry);
+    if (!fault) {
         say(report, "  nearest entry: %.16s... (%s, by %s)\n", key, entry.request.name,
             entry.info.compiler);
         compare(report, request, compiler, &entry);
     } else {
-        say(report, "  nearest entry: %.16s..., which is damaged\n", key);
+        say(report, "  nearest entry: %.16s..., but %s\n", key, fault);
     }
     free(data);
     if (file >= 0) close(file);

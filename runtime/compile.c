@@ -226,8 +226,8 @@ static int compile_cached(const struct tmg_cache *cache, struct job *job) {
     }
     tmg_request_key(job->request, compiler, job->code->key);
     int lock = tmg_cache_lock(cache, job->code->key), status = TMAGEN_OK;
-    fault = lock < 0 ? fault : tmg_cache_load(cache, job->request, compiler, 0, &stored);
-    if (fault)
+    // Whoever had the lock before has stored it.
+    if (tmg_cache_load(cache, job->request, compiler, 0, &stored))
         status = compile_and_store(cache, job);
     else
         give_stored(&stored, job->code);

@@ -259,6 +259,7 @@ typedef struct tmagen_cache_entry {
     int64_t bytes;     /* of the file */
     int64_t last_used; /* seconds since the epoch */
     const char *fault; /* NULL, or why the entry is unusable; such an entry is a miss */
+    int pinned;
 } tmagen_cache_entry;
 
 /* Calls [visit] for each entry, the latest used first, until it returns non-zero, which is
@@ -272,17 +273,25 @@ typedef struct tmagen_cache_stats {
     int64_t entries, bytes, limit;  /* [limit]: $TMAGEN_CACHE_LIMIT in MiB, else 1 GiB; in bytes */
     int64_t stale_files;            /* temporaries and locks that no process holds */
     int64_t removed, removed_bytes; /* by the call */
+    int64_t pinned, pinned_bytes;   /* of the entries; the limit is for the others */
 } tmagen_cache_stats;
 
 TMAGEN_API int tmagen_cache_stat(const char *directory, tmagen_cache_stats *stats);
 
 /* Removes the least recently used entries until at most [limit] bytes are left (negative: the
- * configured limit), and what killed processes left behind. tmagen_cache_clear() removes all. */
+ * configured limit), and what killed processes left behind. tmagen_cache_clear() removes all but
+ * the pinned. TMAGEN_ERROR_FILE where a file cannot be removed; [stats] says what was done. */
 TMAGEN_API int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *stats);
 TMAGEN_API int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats);
 
-/* Removes what fails verification. */
+/* Removes what fails verification, pinned or not. */
 TMAGEN_API int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats);
+
+/* Pins the entry [key] (of tmagen_code, tmagen_kernel_info or tmagen_cache_entry): neither the
+ * limit nor a clear removes it, and it is synced to the disk. With [pinned] 0 it is like others
+ * again. A pinned entry is a file that its owner may not write, which `ls -l` and `cp -p` know too.
+ * TMAGEN_ERROR_MISS where there is no intact entry of this key. */
+TMAGEN_API int tmagen_cache_pin(const char *directory, const char *key, int pinned);
 
 /* Explains in [text] whether compiling [source] with [options] would hit, and if not, which part of
  * the key differs from the nearest entry, with the first differing line of the source. */

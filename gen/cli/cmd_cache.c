@@ -71,9 +71,9 @@ static int print_entry(const tmagen_cache_entry *entry, void *context) {
         printf("unusable: %s\n", entry->fault);
         return 0;
     }
-    printf("%-32s %-5s %-8s %7.1f KiB  %8s ago  %s\n", entry->name,
+    printf("%-32s %-5s %-8s %7.1f KiB  %8s ago  %s%s\n", entry->name,
            entry->kind == TMAGEN_PTX ? "ptx" : "cubin", entry->arch, (double)entry->bytes / 1024,
-           age(entry->last_used, used), entry->compiler);
+           age(entry->last_used, used), entry->compiler, entry->pinned ? "  pinned" : "");
     return 0;
 }
 
@@ -98,6 +98,9 @@ static void print_stats(const tmagen_cache_stats *stats) {
     printf("directory  %s\n", stats->directory);
     printf("entries    %" PRId64 ", %.1f MiB of %.1f\n", stats->entries,
            (double)stats->bytes / 0x1p20, (double)stats->limit / 0x1p20);
+    if (stats->pinned)
+        printf("pinned     %" PRId64 " of them, %.1f MiB, beyond the limit's reach\n",
+               stats->pinned, (double)stats->pinned_bytes / 0x1p20);
 }
 
 static int stat(const struct cache_arguments *a) {
@@ -109,60 +112,114 @@ static int stat(const struct cache_arguments *a) {
     return EXIT_FINE;
 }
 
-static int print_removed(const tmagen_cache_stats *stats, int64_t removed, int64_t bytes) {
+static void print_removed(const tmagen_cache_stats *stats, int64_t removed, int64_t bytes) {
+    if (!*stats->directory) return;  // nothing came of it
     print_stats(stats);
     printf("removed    %" PRId64 " files, %.1f MiB\n", removed, (double)bytes / 0x1p20);
-    return EXIT_FINE;
 }
 
 // Removes first what no key can use, then what has not been used for longest.
 static int collect(const struct cache_arguments *a) {
-    tmagen_cache_stats pruned, stats;
+    tmagen_cache_stats pruned = {0}, stats = {0};
     int64_t limit = a->limit_mib < 0 ? -1 : (int64_t)a->limit_mib << 20;
-    if (tmagen_cache_prune(NULL, &pruned) || tmagen_cache_gc(NULL, limit, &stats)) return fail();
-    return print_removed(&stats, pruned.removed + stats.removed,
-                         pruned.removed_bytes + stats.removed_bytes);
+    int code = tmagen_cache_prune(NULL, &pruned) ? fail() : EXIT_FINE;
+    if (!*pruned.directory) return code;
+    if (tmagen_cache_gc(NULL, limit, &stats)) code = fail();
+    print_removed(&stats, pruned.removed + stats.removed,
+                  pruned.removed_bytes + stats.removed_bytes);
+    return code;
 }
 
 static int clear(const struct cache_arguments *a) {
-    tmagen_cache_stats stats;
+    tmagen_cache_stats stats = {0};
     (void)a;
-    if (tmagen_cache_clear(NULL, &stats)) return fail();
-    return print_removed(&stats, stats.removed, stats.removed_bytes);
+    int code = tmagen_cache_clear(NULL, &stats) ? fail() : EXIT_FINE;
+    print_removed(&stats, stats.removed, stats.removed_bytes);
+    return code;
 }
 
-// ---- Why
+// ---- What is there of a spec's kernels
 
-static int why_output(const struct gen_output *out, bool ptx) {
-    char text[WHY_BYTES], file[512];
-    const tmagen_compile_options compile = {
-        .kind = ptx ? TMAGEN_PTX : TMAGEN_CUBIN, .arch = out->arch, .name = file};
-    snprintf(file, sizeof file, "%s.cu", out->name);
-    if (tmagen_cache_why(out->source, out->source_len, &compile, text, sizeof text)) return fail();
+// Calls [act] with how each kernel of the specs would be compiled, until one does not end well.
+static int for_each_kernel(const struct cache_arguments *a, tmagen_mode mode,
+                           int (*act)(const struct gen_output *out,
+                                      const tmagen_compile_options *compile)) {
+    size_t count = a->specs.spec_count - 1;
+    struct gen_result *results = output_generate(a->specs.specs + 1, count, &a->specs.options);
+    int code = results ? EXIT_FINE : EXIT_USER;
+    for (size_t i = 0; results && i < count && !code; i++)
+        for (size_t j = 0; j < results[i].output_count && !code; j++) {
+            const struct gen_output *out = &results[i].outputs[j];
+            char file[512];
+            snprintf(file, sizeof file, "%s.cu", out->name);
+            code = act(out, &(tmagen_compile_options){.kind = a->ptx ? TMAGEN_PTX : TMAGEN_CUBIN,
+                                                      .mode = mode,
+                                                      .arch = out->arch,
+                                                      .name = file});
+        }
+    output_free(results, count);
+    return code;
+}
+
+static int explain(const struct gen_output *out, const tmagen_compile_options *compile) {
+    char text[WHY_BYTES];
+    if (tmagen_cache_why(out->source, out->source_len, compile, text, sizeof text)) return fail();
     printf("%s: %s", out->name, text);
     return EXIT_FINE;
 }
 
 static int why(const struct cache_arguments *a) {
-    size_t count = a->specs.spec_count - 1;
-    struct gen_result *results = output_generate(a->specs.specs + 1, count, &a->specs.options);
-    int code = results ? EXIT_FINE : EXIT_USER;
-    for (size_t i = 0; results && i < count && !code; i++)
-        for (size_t j = 0; j < results[i].output_count && !code; j++)
-            code = why_output(&results[i].outputs[j], a->ptx);
-    output_free(results, count);
-    return code;
+    return for_each_kernel(a, TMAGEN_COMPILE_ON_MISS, explain);
+}
+
+static int set_pin(const struct gen_output *out, const tmagen_compile_options *compile, bool pin) {
+    tmagen_code code;
+    int status = tmagen_compile(out->source, out->source_len, compile, &code);
+    if (status == TMAGEN_ERROR_MISS) {
+        diag_say("%s", tmagen_error_last());
+        return EXIT_USER;
+    }
+    if (status) return fail();
+    status = tmagen_cache_pin(NULL, code.key, pin);
+    if (!status) printf("%s: %s %.16s\n", out->name, pin ? "pinned" : "let go", code.key);
+    tmagen_code_free(&code);
+    return status ? fail() : EXIT_FINE;
+}
+
+static int pin_kernel(const struct gen_output *out, const tmagen_compile_options *compile) {
+    return set_pin(out, compile, true);
+}
+
+static int unpin_kernel(const struct gen_output *out, const tmagen_compile_options *compile) {
+    return set_pin(out, compile, false);
+}
+
+static int pin(const struct cache_arguments *a) {
+    return for_each_kernel(a, TMAGEN_FAIL_ON_MISS, pin_kernel);
+}
+
+static int unpin_entry(const tmagen_cache_entry *entry, void *context) {
+    (void)context;
+    return entry->pinned ? tmagen_cache_pin(NULL, entry->key, 0) : TMAGEN_OK;
+}
+
+static int unpin(const struct cache_arguments *a) {
+    if (a->specs.spec_count > 1) return for_each_kernel(a, TMAGEN_FAIL_ON_MISS, unpin_kernel);
+    return tmagen_cache_list(NULL, 0, unpin_entry, NULL) ? fail() : EXIT_FINE;
 }
 
 // ---- The command
 
+enum takes { NO_SPEC, SPECS, ANY_SPECS };
+
 static const struct {
     const char *name;
     int (*act)(const struct cache_arguments *);
-    bool specs;
+    enum takes takes;
 } actions[] = {
-    {"ls", list, false},    {"stat", stat, false},   {"why", why, true},
-    {"gc", collect, false}, {"clear", clear, false}, {"verify", verify, false},
+    {"ls", list, NO_SPEC},       {"stat", stat, NO_SPEC},     {"why", why, SPECS},
+    {"pin", pin, SPECS},         {"gc", collect, NO_SPEC},    {"clear", clear, NO_SPEC},
+    {"unpin", unpin, ANY_SPECS}, {"verify", verify, NO_SPEC},
 };
 
 static const char DOC[] =
@@ -172,8 +229,10 @@ static const char DOC[] =
     "  stat    how many there are, and what killed processes left\n"
     "  why     whether the kernels of each SPEC are there; if not, what differs\n"
     "          from the nearest entry\n"
+    "  pin     keeps the kernels of each SPEC from gc, clear and the limit\n"
+    "  unpin   lets them go again; without a SPEC, all\n"
     "  gc      removes unusable entries, then the longest unused ones\n"
-    "  clear   removes all entries\n"
+    "  clear   removes all entries that are not pinned\n"
     "  verify  reads every entry and recomputes its digests";
 
 // Runs the action that is the first argument. Returns EXIT_USAGE where there is none of that name.
@@ -182,11 +241,13 @@ static int run(const struct cache_arguments *a) {
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         if (strcmp(actions[i].name, name)) continue;
         bool has_specs = a->specs.spec_count > 1;
-        if (has_specs == actions[i].specs) return actions[i].act(a);
+        if (actions[i].takes == ANY_SPECS || has_specs == (actions[i].takes == SPECS))
+            return actions[i].act(a);
         diag_say(has_specs ? "cache %s takes no SPEC" : "cache %s needs a SPEC", name);
         return EXIT_USAGE;
     }
-    diag_say("cache: no action is called '%s'; legal: ls, stat, why, gc, clear, verify", name);
+    diag_say("cache: no action is called '%s'; legal: ls, stat, why, pin, unpin, gc, clear, verify",
+             name);
     return EXIT_USAGE;
 }
 

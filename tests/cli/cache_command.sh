@@ -28,6 +28,17 @@ expect 0 'constexpr int .* STAGES = 3;' why gemm_256x128 --set stages=3
 expect 0 "kind: 'ptx' here, 'cubin' there" why --ptx gemm_256x128
 expect 0 '^0 unusable' verify
 
+expect 0 '^gemm_64x64: pinned ' pin gemm_64x64
+expect 0 'gemm_64x64.cu .* pinned$' ls
+expect 0 '^pinned *1 of them' gc --limit 0
+expect 0 '^gemm_64x64: hit: ' why gemm_64x64
+expect 1 'gemm_256x128.cu: not in the cache' pin gemm_256x128
+expect 0 '^gemm_64x64: let go ' unpin gemm_64x64
+expect 0 '^gemm_64x64: pinned ' pin gemm_64x64
+expect 0 '' unpin
+expect 0 '^removed *1 files' clear
+"$TMAGEN" -o "$TMPDIR/out" gemm_256x128 gemm_64x64 >/dev/null || fail "the build failed"
+
 entry=$(find "$TMAGEN_CACHE" -type f -size +8k | head -n 1)
 truncate -s -1 "$entry"
 expect 1 'unusable: it is truncated' verify
@@ -36,8 +47,15 @@ expect 0 '^0 unusable' verify
 expect 0 '^removed *1 files' gc --limit 0
 expect 0 '^entries *0,' clear
 
+stuck=$TMAGEN_CACHE/$(printf '%064d' 0)
+mkdir "$stuck"                          # no unlink removes a folder
+expect 3 '1 files cannot be removed' gc
+expect 3 '1 files cannot be removed' clear
+rmdir "$stuck"
+
 expect 2 "no action is called 'dir'" dir
 expect 2 'cache why needs a SPEC' why
+expect 2 'cache pin needs a SPEC' pin
 expect 2 'cache ls takes no SPEC' ls gemm_256x128
 expect 2 "'much' is no number of MiB" gc --limit much
 expect 1 'nosuchspec' why nosuchspec

@@ -66,9 +66,12 @@ static void test_entries_that_others_may_write_are_misses(void **state) {
     char key[TMAGEN_KEY_CHARS], path[4400];
     assert_false(hits(key));
     entry_path(key, path);
-    assert_int_equal(chmod(path, 0666), 0);
-    assert_false(hits(NULL));
-    assert_true(hits(NULL));
+    static const mode_t modes[] = {0620, 0602, 0622, 0660, 0666};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_false(hits(NULL));
+        assert_true(hits(NULL));
+    }
     if (geteuid() == 0) {
         assert_int_equal(chown(path, 12345, 12345), 0);
         assert_false(hits(NULL));
@@ -100,8 +103,11 @@ static void expect_unusable(const char *words) {
 static void test_folder_of_others(void **state) {
     (void)state;
     mkdir(cache_dir, 0700);
-    chmod(cache_dir, 0777);
-    expect_unusable("belongs to another user, or others may write to it");
+    static const mode_t modes[] = {0720, 0702, 0777};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
+        chmod(cache_dir, modes[i]);
+        expect_unusable("belongs to another user, or others may write to it");
+    }
     chmod(cache_dir, 0700);
     if (geteuid() == 0) {
         assert_int_equal(chown(cache_dir, 12345, 12345), 0);
