@@ -44,7 +44,7 @@ static double now_us(void) {
 // Reads the one kernel of [graph] back. A library error code.
 static int read_node(struct gpu *gpu, CUgraph graph, struct node_params *params) {
     CUresult (*get)(CUgraphNode, struct node_params *);
-    const char *chosen = getenv("TMAGEN_LIBCUDA");  // as in runtime/driver.c
+    const char *chosen = secure_getenv("TMAGEN_LIBCUDA");  // as in runtime/driver.c
     const char *file = chosen && *chosen ? chosen : "libcuda.so.1";
     void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
     void *address = library ? dlsym(library, "cuGraphKernelNodeGetParams_v2") : NULL;

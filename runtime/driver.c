@@ -37,7 +37,7 @@ static const char *fill_table(void *library) {
 }
 
 static void load(void) {
-    const char *name = getenv("TMAGEN_LIBCUDA");
+    const char *name = secure_getenv("TMAGEN_LIBCUDA");
     if (!name || !*name) name = "libcuda.so.1";
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {

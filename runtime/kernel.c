@@ -35,7 +35,7 @@ struct loading {
 static int find_manifest(const char *name, struct loading *load) {
     size_t length = strlen(name);
     const char *folder = load->options->directory;
-    if (!folder || !*folder) folder = getenv("TMAGEN_KERNELS");
+    if (!folder || !*folder) folder = secure_getenv("TMAGEN_KERNELS");
     if (!folder || !*folder) folder = "out";
     int is_path = length > 5 && !strcmp(name + length - 5, ".json");
     int needed = is_path ? snprintf(load->path, MAX_PATH, "%s", name)

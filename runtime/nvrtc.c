@@ -88,7 +88,7 @@ static int look_in_places(void) {
         if (base && *base == '.')
             base = program_folder(program, sizeof program) ? program : NULL;
         else if (base)
-            base = getenv(base);
+            base = secure_getenv(base);
         if (places[i].base && (!base || !*base)) continue;
         snprintf(folder, sizeof folder, "%s%s%s", base ? base : "", base ? "/" : "",
                  places[i].folder);
@@ -99,7 +99,7 @@ static int look_in_places(void) {
 }
 
 static int look_in_library_path(void) {
-    const char *list = getenv("LD_LIBRARY_PATH");
+    const char *list = secure_getenv("LD_LIBRARY_PATH");
     while (list && *list) {
         size_t length = strcspn(list, ":");
         char folder[1024];
@@ -123,7 +123,7 @@ static int look_by_loading(void) {
 }
 
 static void find(void) {
-    const char *chosen = getenv("TMAGEN_NVRTC");
+    const char *chosen = secure_getenv("TMAGEN_NVRTC");
     int found = chosen && *chosen ? take(chosen)
                                   : look_in_library_path() || look_in_places() || look_by_loading();
     if (found) return;
