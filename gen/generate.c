@@ -11,6 +11,7 @@
 #include "gen/file.h"
 #include "gen/ptx.h"
 #include "gen/script.h"
+#include "runtime/directive.h"
 #include "runtime/key.h"
 
 // What lives for the process, for one templates folder.
@@ -215,6 +216,18 @@ static void check_name(struct run *run, const struct gen_output *out) {
                "a kernel cannot be called %s: its own source uses that name", out->name);
 }
 
+// Reports a source that takes in a file: what is compiled must be what was generated.
+static void check_whole(struct run *run, const struct gen_output *out) {
+    const char *word;
+    const int line = tmg_source_asks(out->source, out->source_len, &word);
+    if (!line) return;
+    const tmagen_source_line from = out->lines[line - 1];
+    diag_error(run->diag, (struct diag_place){.file = from.file, .line = from.line},
+               "a source that is whole; what kernels share is a wrapper or an included template",
+               "%s: line %d asks for another file by %s%s", out->name, line,
+               *word == '_' ? "" : "#", word);
+}
+
 // The manifest of [out], from the variant on top of the stack: it names the source's digest, so that
 // the two cannot be taken for a pair with those of another run. NULL after an error.
 static char *take_manifest(struct run *run, const struct gen_output *out) {
@@ -240,6 +253,7 @@ static void generate_point(struct run *run, int number) {
         if (shared.ptx) {
             struct gen_output out = take_variant(L);
             check_name(run, &out);
+            check_whole(run, &out);
             out.manifest = take_manifest(run, &out);
             MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity, out);
         }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/directive.h"
 #include "runtime/error.h"
 
 enum { MAX_SOURCE = 64 << 20 };
@@ -44,6 +45,17 @@ static int check_source(const char *source, size_t bytes) {
     return TMAGEN_OK;
 }
 
+// The key holds the source alone: what it would include could change behind it.
+static int check_whole(const char *source, size_t bytes, const char *name) {
+    const char *word;
+    const int line = tmg_source_asks(source, bytes, &word);
+    if (!line) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                    "%s:%d: %s%s asks for another file, which the cache's key could not hold: a "
+                    "source must be whole",
+                    name, line, *word == '_' ? "" : "#", word);
+}
+
 static int check_choices(const tmagen_compile_options *options) {
     if ((unsigned)options->kind > TMAGEN_PTX)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "kind: %d is no tmagen_kind", (int)options->kind);
@@ -59,6 +71,7 @@ int tmg_request_describe(const char *source, size_t bytes, const tmagen_compile_
     if (!status) status = check_choices(options);
     if (!status) status = check_word("arch", options->arch, 31);
     if (!status) status = check_word("name", options->name, 127);
+    if (!status) status = check_whole(source, bytes, options->name);
     if (status) return status;
     text->request = (struct tmg_request){.kind = options->kind == TMAGEN_PTX ? "ptx" : "cubin",
                                          .arch = options->arch,
