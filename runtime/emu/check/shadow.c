@@ -11,8 +11,8 @@ enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f };
 struct touch {
     uint32_t time;
     uint16_t agent;
-    uint8_t strength;
-    uint8_t async : 1, layout : 7;  // as a toucher's; BARRIER: an mbarrier lies here
+    uint8_t strength : 6, async : 1, four : 1;  // as a toucher's
+    uint8_t layout;                             // the same; BARRIER: an mbarrier lies here
     const struct emu_insn *insn;
 };
 
@@ -135,6 +135,15 @@ static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t s
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
+// Has [touch] happened before whoever has [view]?
+static inline bool known(const uint32_t *view, const struct touch *touch) {
+    const uint32_t *of = view + touch->agent;
+
+    if (!touch->four) return of[0] >= touch->time;
+    return of[0] >= touch->time && of[1] >= touch->time && of[2] >= touch->time &&
+           of[3] >= touch->time;
+}
+
 // Of several warps that touch together, the first that has not heard of [before].
 static const struct emu_warp *unaware(const struct emu_toucher *toucher,
                                       const struct touch *before) {
@@ -161,14 +170,17 @@ static const char *toucher_name(const struct emu_toucher *toucher, const struct 
 static const char *earlier_name(const struct emu_cta *cta, const struct touch *touch, char *text,
                                 size_t size) {
     const struct emu_cluster *cluster = cta->cluster;
-    uint32_t agent = touch->agent;
+    uint32_t agent = touch->agent, warps = cta->warp_count;
+    char warp[64];
 
-    for (unsigned i = 0; i < cluster->cta_count; i++) {
-        const struct emu_cta *owner = &cluster->ctas[i];
-        if (agent < owner->warp_count) return emu_warp_text(&owner->warps[agent], text, size);
-        agent -= owner->warp_count;
+    if (agent >= 2 * cluster->warp_count) {
+        snprintf(text, size, "an asynchronous operation");
+        return text;
     }
-    snprintf(text, size, "an asynchronous operation");
+    bool multiplies = agent >= cluster->warp_count;
+    agent -= multiplies ? cluster->warp_count : 0;
+    emu_warp_text(&cluster->ctas[agent / warps].warps[agent % warps], warp, sizeof warp);
+    snprintf(text, size, "%s%s", multiplies ? "a wgmma of the warpgroup of " : "", warp);
     return text;
 }
 
@@ -206,7 +218,7 @@ static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
 
     if (write->time == 0 || write->agent == toucher->agent || same_kind(write, toucher)) return;
     const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
-    if (view[write->agent] >= write->time) return;
+    if (known(view, write)) return;
     complain(cta, offset, use, write, true, toucher,
              toucher->async && toucher->clock->seen[write->agent] >= write->time);
 }
@@ -214,22 +226,27 @@ static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
 static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
                        const struct touch *read, const struct emu_toucher *toucher) {
     if (read->time != 0 && read->agent != toucher->agent && !same_kind(read, toucher) &&
-        toucher->clock->seen[read->agent] < read->time)
+        !known(toucher->clock->seen, read))
         complain(cta, offset, use, read, false, toucher, false);
+}
+
+// Does the read [next] take the place of [last], because that has ended or its agent reads again?
+static bool replaces(const struct emu_toucher *toucher, const struct touch *next,
+                     const struct touch *last) {
+    return (last->agent == next->agent && next->four >= last->four) ||
+           known(toucher->clock->seen, last);
 }
 
 static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch) {
     struct touch *last = &cell->read;
 
-    if (last->time == 0 || last->agent == touch.agent ||
-        toucher->clock->seen[last->agent] >= last->time) {
+    if (last->time == 0 || replaces(toucher, &touch, last)) {
         *last = touch;
         return;
     }
     struct readers *others = cell->others;
     for (uint32_t i = 0; others != NULL && i < others->count; i++)
-        if (others->list[i].agent == touch.agent ||
-            toucher->clock->seen[others->list[i].agent] >= others->list[i].time) {
+        if (replaces(toucher, &touch, &others->list[i])) {
             others->list[i] = *last;
             *last = touch;
             return;
@@ -338,8 +355,13 @@ void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset) {
 
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
-    struct touch touch = {toucher->time,  (uint16_t)toucher->agent, (uint8_t)toucher->strength,
-                          toucher->async, toucher->layout & 0x7f,   toucher->insn};
+    struct touch touch = {.time = toucher->time,
+                          .agent = (uint16_t)toucher->agent,
+                          .strength = toucher->strength & 0x3f,
+                          .async = toucher->async,
+                          .four = toucher->four,
+                          .layout = toucher->layout,
+                          .insn = toucher->insn};
     uint32_t end = offset + bytes, odd = offset | end;
     uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
 

@@ -1,6 +1,7 @@
 // atom, red and the memory fences (PTX ISA 9.7.13): read-modify-write of one element a lane, in
 // lane order. The arithmetic is the models'; here is what it means for the order between warps.
 #include "runtime/emu/exec/lanes.h"
+#include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/model/reduce.h"
 
 #include <string.h>
@@ -187,12 +188,20 @@ EMU_HANDLER(fence) {
     return EMU_NEXT;
 }
 
-// From here on the async proxy may rely on all that is known now.
+// What mbarriers the warp knows of, the async proxy may use from here on.
+EMU_HANDLER(fence_init) {
+    emu_mbarriers_fence(warp);
+    return fence(warp, insn, mask);
+}
+
+enum { GLOBAL_ONLY = 1 };
+
+// From here on the async proxy may rely on all that is known now of the state space named.
 EMU_HANDLER(fence_async) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
-    (void)insn;
     (void)mask;
+    if (insn->row->aux == GLOBAL_ONLY) return EMU_NEXT;
     memcpy(warp->clock.async, warp->clock.seen, cluster->agent_count * sizeof *warp->clock.seen);
     emu_tick(warp);
     return EMU_NEXT;
@@ -226,13 +235,13 @@ const struct emu_op emu_ops_fence[] = {
     {"fence.SEM.sync_restrict::shared::cta.SCOPE", "", fence, 0},
     {"fence.SEM.sync_restrict::shared::cluster.SCOPE", "", fence, 0},
     {"fence.proxy.async", "", fence_async, 0},
-    {"fence.proxy.async.global", "", fence_async, 0},
+    {"fence.proxy.async.global", "", fence_async, GLOBAL_ONLY},
     {"fence.proxy.async.SHARED", "", fence_async, 0},
     {"fence.proxy.async::generic.SEM.sync_restrict::shared::cta.SCOPE", "", fence_async, 0},
     {"fence.proxy.async::generic.SEM.sync_restrict::shared::cluster.SCOPE", "", fence_async, 0},
     {"fence.proxy.alias", "", no_fence, 0},
     {"membar.proxy.alias", "", no_fence, 0},
-    {"fence.mbarrier_init.release.cluster", "", fence, 0},
+    {"fence.mbarrier_init.release.cluster", "", fence_init, 0},
     {"fence.proxy.tensormap::generic.release.SCOPE", "", no_fence, 0},
     {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", no_fence, 0},
     {NULL, NULL, NULL, 0},

@@ -14,6 +14,7 @@ enum { READ_MARK = 1u << 31 };
 // Of one warp. A mark is the group's number plus one, with READ_MARK for an A operand.
 struct emu_wgmma_state {
     uint32_t open;     // the group that collects now
+    bool fenced;       // a wgmma.fence has been there
     uint32_t *marks;   // by slot
     uint32_t *marked;  // slots with a mark, with repetitions
     uint32_t marked_count, marked_capacity;
@@ -171,12 +172,18 @@ static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *w
            (a && in_list(wgmma->op + wgmma->op[1], insn->op[0]));
 }
 
-// Reports registers written between the last wgmma.fence and this (PTX ISA 9.7.15.7.1): looks back
-// as far as the code is straight.
+// A wgmma.fence comes before the first wgmma, and between one and the write of its registers (PTX
+// ISA 9.7.15.7.1). For the latter this looks back as far as the code is straight.
 static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
     const struct emu_insn *first = &emu_machine(warp)->program->code[wgmma->function->first_pc];
     char place[400];
 
+    if (!warp->wgmma->fenced) {
+        emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
+                   "the warp has executed no wgmma.fence before this, its first wgmma");
+        warp->wgmma->fenced = true;
+        return;
+    }
     for (const struct emu_insn *insn = wgmma; insn-- > first;) {
         const char *form = insn->row->form;
         if (strncmp(form, "wgmma.fence", 11) == 0 || strncmp(form, "bra", 3) == 0 ||
@@ -261,19 +268,6 @@ static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct 
     }
 }
 
-// The agent that reads shared memory for the open group; one for all its operations.
-static void group_agent(struct emu_warp *warp, uint32_t *agent, uint32_t *time) {
-    struct emu_warpgroup *group = group_of(warp);
-    uint32_t number = warp->wgmma->open, index = number % EMU_WGMMA_GROUPS;
-
-    if (group->groups[index].number != number + 1) {
-        group->groups[index].number = number + 1;
-        group->groups[index].agent = emu_agent_take(warp, &group->groups[index].time);
-    }
-    *agent = group->groups[index].agent;
-    *time = group->groups[index].time;
-}
-
 struct reader {
     struct emu_cta *cta;
     struct emu_toucher toucher;
@@ -304,7 +298,7 @@ static int common_clock(struct emu_warp *first, struct emu_clock *common) {
 }
 
 // Each warp reads its own rows of A, as FlashAttention-3 relies on; B is read for all four, so each
-// of them must know that it is there.
+// of them must know that it is there, and each must have waited before it may be overwritten.
 static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
     struct emu_warp *first = warp - (warp->index & 3);
@@ -312,11 +306,12 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
     struct tmg_footprint footprint;
     struct emu_clock common;
 
-    group_agent(warp, &reader.toucher.agent, &reader.toucher.time);
     for (int w = 0; w < 4 && !op->a_in_registers; w++) {
         memset(&footprint, 0, sizeof footprint);
         tmg_wgmma_footprint_a(op, w, a, &footprint);
         reader.toucher.warp = first + w;
+        reader.toucher.agent = emu_wgmma_agent(first + w);
+        reader.toucher.time = first[w].wgmma->open + 1;
         reader.toucher.clock = &first[w].clock;
         reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(a).swizzle);
         tmg_footprint_each(&footprint, touch, &reader);
@@ -325,6 +320,9 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
     memset(&footprint, 0, sizeof footprint);
     tmg_wgmma_footprint_b(op, b, &footprint);
     reader.toucher.warp = warp;
+    reader.toucher.agent = emu_wgmma_agent(first);
+    reader.toucher.time = warp->wgmma->open + 1;
+    reader.toucher.four = true;
     reader.toucher.group = first;
     reader.toucher.clock = &common;
     reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(b).swizzle);
@@ -396,7 +394,7 @@ EMU_HANDLER(wgmma) {
         return warp->wgmma ? result : EMU_NEXT;
     for (int w = 0; w < 4; w++)
         if (state_of(first + w) == NULL) return EMU_NEXT;
-    if (emu_machine(warp)->check) check_fence(warp, insn);
+    for (int w = 0; w < 4 && emu_machine(warp)->check; w++) check_fence(first + w, insn);
     multiply(warp, insn);
     return EMU_NEXT;
 }
@@ -408,30 +406,25 @@ EMU_HANDLER(commit) {
     return EMU_NEXT;
 }
 
-// Groups before the last [allowed] ones are over: their reads happened before what comes now.
+// Groups before the last [allowed] ones are over: this warp's part of their reads happened before
+// what comes now.
 EMU_HANDLER(wait) {
     struct emu_wgmma_state *state = state_of(warp);
-    struct emu_warpgroup *group = group_of(warp);
-    uint32_t allowed = insn->op[0];
+    uint32_t allowed = insn->op[0], agent = emu_wgmma_agent(warp);
 
     (void)mask;
     if (state == NULL || state->open < allowed) return EMU_NEXT;
     uint32_t done = state->open - allowed;
-    for (uint32_t i = 0; i < EMU_WGMMA_GROUPS; i++) {
-        if (group->groups[i].number == 0 || group->groups[i].number > done) continue;
-        uint32_t agent = group->groups[i].agent, time = group->groups[i].time;
-        if (warp->clock.seen[agent] < time)
-            warp->clock.seen[agent] = warp->clock.async[agent] = time;
-    }
+    if (warp->clock.seen[agent] < done) warp->clock.seen[agent] = warp->clock.async[agent] = done;
     unmark_before(warp, done);
     emu_changed(warp->cta->cluster);
     return EMU_NEXT;
 }
 
 EMU_HANDLER(fence) {
-    (void)warp;
     (void)insn;
     (void)mask;
+    if (state_of(warp) != NULL) warp->wgmma->fenced = true;
     return EMU_NEXT;
 }
 

@@ -8,9 +8,7 @@
 
 enum { READING, WRITING, DONE };
 
-static uint32_t first_agent(const struct emu_cluster *cluster) {
-    return cluster->cta_count * cluster->ctas[0].warp_count;
-}
+static uint32_t first_agent(const struct emu_cluster *cluster) { return 2 * cluster->warp_count; }
 
 uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
     struct emu_cluster *cluster = warp->cta->cluster;

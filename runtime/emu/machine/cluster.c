@@ -275,7 +275,8 @@ static struct emu_cluster *make_cluster(struct emu_machine *machine) {
     if (cluster == NULL) return NULL;
     cluster->machine = machine;
     cluster->cta_count = size[0] * size[1] * size[2];
-    cluster->agent_count = cluster->cta_count * ((threads + EMU_LANES - 1) / EMU_LANES);
+    cluster->warp_count = cluster->cta_count * ((threads + EMU_LANES - 1) / EMU_LANES);
+    cluster->agent_count = 2 * cluster->warp_count;  // warps, and what each multiplies
     cluster->agent_capacity = cluster->agent_count + ASYNC_AGENTS;
     cluster->ctas = calloc(cluster->cta_count, sizeof *cluster->ctas);
     cluster->agent_times = calloc(cluster->agent_capacity, sizeof *cluster->agent_times);
@@ -315,7 +316,8 @@ static void clean_cluster(struct emu_cluster *cluster) {
                                     .ctas = cluster->ctas,
                                     .cta_count = cluster->cta_count,
                                     .barrier = cluster->barrier,
-                                    .agent_count = cluster->cta_count * cluster->ctas->warp_count,
+                                    .warp_count = cluster->warp_count,
+                                    .agent_count = 2 * cluster->warp_count,
                                     .agent_capacity = cluster->agent_capacity,
                                     .agent_times = cluster->agent_times};
 }

@@ -119,16 +119,10 @@ struct emu_gather {
     uint64_t generation;  // of the barrier when they were there last
 };
 
-enum { EMU_WGMMA_GROUPS = 16 };
-
 struct emu_warpgroup {
     uint32_t arrived;  // warps at the wgmma at [pc]
     uint32_t pc;
     uint64_t generation;
-    struct {
-        uint32_t number;  // of the group, plus one; 0 = none
-        uint32_t agent, time;
-    } groups[EMU_WGMMA_GROUPS];
 };
 
 struct emu_wgmma_state;
@@ -191,6 +185,7 @@ struct emu_cluster {
     uint64_t next_due;          // before that step nothing of it goes on
     uint64_t changes;           // grows with every event that someone may wait for
     uint64_t last_change;       // step of the machine when it last grew
+    uint32_t warp_count;        // of all its CTAs; the agents from here on are no warps
     uint32_t agent_count, agent_capacity;
     uint32_t *agent_times;  // of asynchronous agents: last time used
     uint64_t random;
@@ -424,6 +419,12 @@ void emu_clock_join(const struct emu_cluster *cluster, struct emu_clock *into,
 void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
                     const struct emu_clock *from);
 void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock);
+// The agent that reads shared memory for [warp]'s part of wgmmas: its time is the number of the
+// group, plus one, so that whoever waits for a group knows of all before it.
+static inline uint32_t emu_wgmma_agent(const struct emu_warp *warp) {
+    return warp->cta->cluster->warp_count + warp->agent;
+}
+
 // What [warp] does from here on isn't covered by what it has released so far.
 static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agent]++; }
 
@@ -434,6 +435,7 @@ struct emu_toucher {
     uint32_t agent, time;
     const struct emu_clock *clock;
     bool async;  // through the async proxy
+    bool four;   // it ends when the four agents from [agent] on have: a warpgroup's wgmma
     enum emu_strength strength;
     uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
     struct emu_warp *warp;  // for reports: who, or who issued it

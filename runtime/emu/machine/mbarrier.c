@@ -46,6 +46,20 @@ static void end_phase_if_done(struct emu_mbarrier *barrier) {
     emu_changed(cluster);
 }
 
+// A thread that gives a stage back after it has waited for its wgmmas speaks for its warpgroup:
+// CUTLASS lets one thread of 128 arrive. What the warp itself does next is not covered by that.
+static void speak_for_warpgroup(struct emu_mbarrier *barrier, const struct emu_warp *warp) {
+    uint32_t own = emu_wgmma_agent(warp), first = own - (warp->index & 3);
+
+    if ((warp->index | 3) >= warp->cta->warp_count) return;
+    for (uint32_t agent = first; agent < first + 4; agent++) {
+        if (barrier->clock.seen[agent] < warp->clock.seen[own])
+            barrier->clock.seen[agent] = warp->clock.seen[own];
+        if (barrier->clock.async[agent] < warp->clock.async[own])
+            barrier->clock.async[agent] = warp->clock.async[own];
+    }
+}
+
 static bool arrive(struct emu_mbarrier *barrier, struct emu_warp *warp, const struct emu_insn *insn,
                    const struct emu_clock *clock, uint32_t count, const char *what) {
     char name[64];
@@ -63,6 +77,7 @@ static bool arrive(struct emu_mbarrier *barrier, struct emu_warp *warp, const st
     barrier->last_what = what;
     barrier->arrived |= warp->agent < 64 ? UINT64_C(1) << warp->agent : 0;
     emu_clock_join(barrier->cta->cluster, &barrier->clock, clock);
+    if (warp->wgmma != NULL) speak_for_warpgroup(barrier, warp);
     warp->cta->cluster->last_change = emu_machine(warp)->steps;
     return true;
 }
@@ -92,6 +107,30 @@ static void check_init(struct emu_warp *warp, const struct emu_insn *insn,
                    emu_barrier_text(barrier->cta, barrier->offset, name, sizeof name));
 }
 
+void emu_mbarriers_fence(struct emu_warp *warp) {
+    struct emu_cluster *cluster = warp->cta->cluster;
+
+    for (unsigned i = 0; i < cluster->cta_count; i++)
+        for (struct emu_mbarrier *b = cluster->ctas[i].mbarriers; b != NULL; b = b->next)
+            b->fenced |= warp->clock.seen[b->init_agent] >= b->init_time;
+}
+
+// The async proxy sees an init only behind a fence (PTX ISA 9.7.13.4, fence.mbarrier_init).
+static void check_fence(const struct emu_async *op, struct emu_mbarrier *barrier) {
+    char name[64], where[300];
+
+    if (!op->through_proxy || barrier->fenced || !emu_machine(op->warp)->check ||
+        op->clock.async[barrier->init_agent] >= barrier->init_time)
+        return;
+    barrier->fenced = true;  // once is enough
+    emu_report(op->warp, op->insn, EMU_MISSING_PROXY_FENCE,
+               "%s counts bytes at %s, whose mbarrier.init the async proxy need not see\n"
+               "  initialised at %s\n"
+               "  neither fence.mbarrier_init nor fence.proxy.async lies between the two",
+               op->what, emu_barrier_text(barrier->cta, barrier->offset, name, sizeof name),
+               emu_place_text(emu_machine(op->warp), barrier->init_insn, where, sizeof where));
+}
+
 void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                  uint32_t bytes) {
     struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
@@ -102,6 +141,7 @@ void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint
                   offset, cta->rank);
     if (barrier == NULL || cta->live_warps == 0) return;  // its exit has been reported
     check_init(op->warp, op->insn, &op->clock, barrier);
+    check_fence(op, barrier);
     emu_clock_join(cta->cluster, &barrier->clock, &op->clock);
     barrier->last = op->warp;
     barrier->last_insn = op->insn;
@@ -196,6 +236,7 @@ EMU_HANDLER(init) {
         if (barrier == NULL) return EMU_NEXT;
         if (emu_machine(warp)->check) emu_shadow_barrier(cta, offset);
         barrier->valid = true;
+        barrier->fenced = false;
         barrier->expected = barrier->pending = count;
         barrier->bytes = 0;
         barrier->phase = 0;

@@ -15,6 +15,7 @@ struct emu_mbarrier {
     uint32_t phase;              // completed phases so far
     struct emu_clock clock, completed;
     uint32_t init_agent, init_time;
+    bool fenced;  // the async proxy sees the init
     const struct emu_insn *init_insn;
     struct emu_warp *last;  // who arrived or completed bytes last, for reports
     const struct emu_insn *last_insn;
@@ -30,6 +31,8 @@ struct emu_mbarrier *emu_mbarrier_overlapping(const struct emu_cta *cta, uint32_
 // complete_tx by [op]: its clock joins the phase. Reports where there is no mbarrier.
 void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                  uint32_t bytes);
+// fence.mbarrier_init of [warp], for all whose init it knows.
+void emu_mbarriers_fence(struct emu_warp *warp);
 // One arrival by an asynchronous operation (cp.async.mbarrier.arrive).
 void emu_mbarrier_arrive_async(struct emu_async *op, struct emu_mbarrier *barrier);
 // All threads of the CTA have exited: no bytes may be due.
