@@ -167,6 +167,12 @@ static void make_workspace(struct run *run) {
     run->launch.workspace_bytes = bytes;
 }
 
+// A source with a bug in it is not the one that the manifest names.
+static void forget_source(char *manifest) {
+    char *at = strstr(manifest, "\"source_sha256\"");
+    if (at) memset(at, ' ', strcspn(at, "\n"));
+}
+
 // Loads the bug's kernel, changed or as it is. The first order is that of seed 0.
 static void start(struct run *run, const struct bug *bug, bool planted) {
     *run = (struct run){.source = read_file(bug->kernel, ".cu")};
@@ -174,6 +180,7 @@ static void start(struct run *run, const struct bug *bug, bool planted) {
     for (int i = 0; planted && i < bug->change_count; ++i)
         change(bug->changes[i].in_manifest ? &run->manifest : &run->source, bug->changes[i].old,
                bug->changes[i].new);
+    if (planted) forget_source(run->manifest);
     const tmagen_load_options options = {.source_text = run->source,
                                          .manifest_text = run->manifest};
     need(tmagen_device_open("emu", &run->device));
