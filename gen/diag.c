@@ -47,7 +47,7 @@ void diag_free(struct diag *d) {
 
 void diag_source(struct diag *d, const char *file, const char *text, size_t len) {
     for (size_t i = 0; i < d->source_count; i++)
-        if (!strcmp(d->sources[i].file, file)) return;
+        if (d->sources[i].file == file || d->sources[i].text == text) return;
     MEM_PUSH(d->sources, d->source_count, d->source_capacity,
              ((struct source){.file = file, .text = text, .len = len}));
 }
@@ -89,23 +89,30 @@ void diag_note(struct diag *d, struct diag_place place, const char *format, ...)
 
 size_t diag_errors(const struct diag *d) { return d->errors; }
 
+// The source [file]: two may be called the same, but then their names lie apart. NULL: not known.
+static const struct source *find_source(const struct diag *d, const char *file) {
+    const struct source *found = NULL;
+    for (size_t i = 0; i < d->source_count; i++) {
+        if (d->sources[i].file == file) return &d->sources[i];
+        if (!found && !strcmp(d->sources[i].file, file)) found = &d->sources[i];
+    }
+    return found;
+}
+
 // The line [number] of the source [file]; false where it is not known.
 static bool find_line(const struct diag *d, const char *file, int number, const char **line,
                       const char **end) {
-    for (size_t i = 0; i < d->source_count; i++) {
-        const struct source *s = &d->sources[i];
-        if (strcmp(s->file, file) != 0) continue;
-        const char *at = s->text, *stop = s->text + s->len;
-        for (; number > 1 && at < stop; number--) {
-            const char *newline = memchr(at, '\n', (size_t)(stop - at));
-            at = newline ? newline + 1 : stop;
-        }
+    const struct source *s = find_source(d, file);
+    if (!s) return false;
+    const char *at = s->text, *stop = s->text + s->len;
+    for (; number > 1 && at < stop; number--) {
         const char *newline = memchr(at, '\n', (size_t)(stop - at));
-        *line = at;
-        *end = newline ? newline : stop;
-        return number == 1 && at <= stop;
+        at = newline ? newline + 1 : stop;
     }
-    return false;
+    const char *newline = memchr(at, '\n', (size_t)(stop - at));
+    *line = at;
+    *end = newline ? newline : stop;
+    return number == 1 && at <= stop;
 }
 
 // Prints [text] up to [end], at most [limit] characters; bytes that a terminal might obey or that

@@ -14,22 +14,22 @@
 #include "runtime/directive.h"
 #include "runtime/key.h"
 
-// What lives for the process, for one templates folder.
+// What lives for the process, for the same folders of templates.
 static struct {
-    char *templates_dir;
+    char *templates;
     struct store *store;
     struct ptx *ptx;
 } shared;
 
 struct store *gen_store(const struct gen_options *options) {
-    const char *folder = options->templates_dir ? options->templates_dir : "";
-    if (shared.store && !strcmp(shared.templates_dir, folder)) return shared.store;
+    const char *folders = options->templates ? options->templates : "";
+    if (shared.store && !strcmp(shared.templates, folders)) return shared.store;
     // The old store stays: lines of results that were handed out name its files.
     ptx_free(shared.ptx);
-    free(shared.templates_dir);
+    free(shared.templates);
     shared.ptx = NULL;
-    shared.templates_dir = mem_copy(folder);
-    shared.store = store_new(folder);
+    shared.templates = mem_copy(folders);
+    shared.store = store_new(folders);
     return shared.store;
 }
 

@@ -11,9 +11,10 @@ struct store;
 
 // What the commands that generate have in common on their command line.
 struct gen_options {
-    const char *out_dir;        // -o; "out" unless given
-    const char *templates_dir;  // --templates or $TMAGEN_TEMPLATES; NULL: only the embedded ones
-    char **sets;                // --set, in order: "stages=5"
+    const char *out_dir;     // -o; "out" unless given
+    size_t templates_given;  // bytes of it that --templates gave
+    char *templates;         // --templates and $TMAGEN_TEMPLATES, with a : between; or NULL
+    char **sets;             // --set, in order: "stages=5"
     size_t set_count;
     bool strict;   // an illegal point of a sweep is an error
     bool explain;  // fill gen_output.explain

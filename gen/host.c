@@ -78,10 +78,10 @@ static int host_family(lua_State *L) {
     return 1;
 }
 
-// host.expand(path, environment) -> the text, to be handed to C
+// host.expand(folder, name, environment) -> the text, to be handed to C
 static int host_expand(lua_State *L) {
-    luaL_checktype(L, 2, LUA_TTABLE);
-    template_run(L, luaL_checkstring(L, 1), 2);
+    luaL_checktype(L, 3, LUA_TTABLE);
+    template_run(L, luaL_checkstring(L, 1), luaL_checkstring(L, 2), 3);
     return 1;
 }
 

@@ -32,6 +32,7 @@ struct ptx {
     struct arena arena;
     struct item **todo;  // wanted, but not yet searched; as long as items
     size_t todo_count;
+    struct diag *diag;  // while files are read
 };
 
 struct word {
@@ -86,8 +87,35 @@ static unsigned hash(struct word word) {
     return h % HASH_SIZE;
 }
 
-static void define(struct ptx *ptx, struct word word) {
+// The item that defines [word] already, in another file; NULL: none does.
+static const struct item *defined(const struct ptx *ptx, struct word word) {
+    for (const struct name *name = ptx->names[hash(word)]; name; name = name->next)
+        if (name->len == word.len && !memcmp(name->text, word.text, word.len) &&
+            name->item < ptx->count && ptx->items[name->item].file != ptx->file_count)
+            return &ptx->items[name->item];
+    return NULL;
+}
+
+static struct diag_place place_in(const struct item *item, const char *at) {
+    size_t line = 0;
+    for (const char *p = item->begin; p < at; p++) line += *p == '\n';
+    return (struct diag_place){.file = item->origin[line].file, .line = item->origin[line].line};
+}
+
+// One that is called the same in two files cannot be meant by either.
+static void refuse(struct ptx *ptx, const struct item *item, const struct item *first,
+                   struct word word) {
+    const struct diag_place here = place_in(item, word.text), there = place_in(first, first->begin);
+    const bool namesakes = !strcmp(here.file, there.file);
+    diag_error(ptx->diag, here, "a name of its own", "%.*s is defined already, at %s:%d%s",
+               (int)word.len, word.text, there.file, there.line,
+               namesakes ? " of the program's own" : "");
+}
+
+static void define(struct ptx *ptx, const struct item *item, struct word word) {
     if (!word.len) return;
+    const struct item *first = defined(ptx, word);
+    if (first) refuse(ptx, item, first, word);
     struct name *name = arena_alloc(&ptx->arena, sizeof *name);
     unsigned h = hash(word);
     *name = (struct name){
@@ -124,7 +152,8 @@ static const char *after_template(const char *at, const char *end) {
 }
 
 // Defines what a declaration that begins at [at] in the first column names.
-static void define_declaration(struct ptx *ptx, const char *at, const char *end) {
+static void define_declaration(struct ptx *ptx, const struct item *item, const char *at) {
+    const char *end = item->end;
     static const struct {
         const char *first, *stops;  // the name is the last word before one of these
     } forms[] = {
@@ -138,22 +167,22 @@ static void define_declaration(struct ptx *ptx, const char *at, const char *end)
     }
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (word_is(first, forms[i].first))
-            return define(ptx, last_before(at, end, forms[i].stops));
+            return define(ptx, item, last_before(at, end, forms[i].stops));
 }
 
 // Defines what the declarations of an item name.
-static void define_all(struct ptx *ptx, const char *at, const char *end) {
-    while (at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        if (is_letter(*at)) define_declaration(ptx, at, end);
-        at = newline ? newline + 1 : end;
+static void define_all(struct ptx *ptx, const struct item *item) {
+    for (const char *at = item->begin; at < item->end;) {
+        const char *newline = memchr(at, '\n', (size_t)(item->end - at));
+        if (is_letter(*at)) define_declaration(ptx, item, at);
+        at = newline ? newline + 1 : item->end;
     }
 }
 
 static void add_item(struct ptx *ptx, const char *begin, const char *end,
                      const tmagen_source_line *origin) {
-    define_all(ptx, begin, end);
     struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
+    define_all(ptx, &item);
     item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;
     MEM_PUSH(ptx->items, ptx->count, ptx->capacity, item);
 }
@@ -193,17 +222,18 @@ static struct text plain_text(struct store_file file) {
     return text;
 }
 
-// expand(path): a file of loops, with nothing of a spec in its environment
+// expand(file): a file of loops, with nothing of a spec in its environment
 static int expand(lua_State *L) {
+    const struct store_file *file = lua_touserdata(L, 1);
     lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX_FAMILY);
-    template_run(L, lua_tostring(L, 1), -1);
+    template_run_file(L, *file, "templates/ptx", -1);
     return 1;
 }
 
-static bool expanded_text(struct script *s, const char *path, struct text *text) {
+static bool expanded_text(struct script *s, struct store_file file, struct text *text) {
     lua_State *L = script_lua(s);
     lua_pushcfunction(L, expand);
-    lua_pushstring(L, path);
+    lua_pushlightuserdata(L, &file);
     if (!script_call(s, 1, 1)) return false;
     struct text *result = template_text(L, -1);
     *text = *result;
@@ -217,39 +247,49 @@ static bool ends_with(const char *text, const char *end) {
     return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-static bool load_file(struct ptx *ptx, struct script *s, const char *path) {
+// Reads the file [path] of one place of the search, where there is one.
+static bool load_file(struct ptx *ptx, struct script *s, const char *path, size_t place) {
     const char *why;
     struct text text = {0};
-    struct store_file file = store_find(script_store(s), path, &why);
-    if (!file.text) {
-        diag_error(script_diag(s), (struct diag_place){.file = path}, NULL, "cannot read it: %s",
-                   why ? why : "it is gone");
-        return false;
-    }
+    struct store_file file = store_find_at(script_store(s), place, path, &why);
+    if (why)
+        diag_error(ptx->diag, (struct diag_place){.file = path}, NULL, "cannot read it: %s", why);
+    if (!file.text) return !why;
+    script_know_file(s, file);
     if (!ends_with(path, ".in"))
         text = plain_text(file);
-    else if (!expanded_text(s, path, &text))
+    else if (!expanded_text(s, file, &text))
         return false;
     split(ptx, &text);  // the items point into the text's bytes, which stay
     MEM_PUSH(ptx->files, ptx->file_count, ptx->file_capacity, text);
     return true;
 }
 
+// Those of all places: a file of the user's adds to ours of the same name.
+static bool load_files(struct ptx *ptx, struct script *s, const char *path) {
+    bool good = true;
+    for (size_t place = store_places(script_store(s)); place-- > 0;)
+        good &= load_file(ptx, s, path, place);
+    return good;
+}
+
 // types.cuh first, the others by name.
 struct ptx *ptx_load(struct script *s) {
     static const char TYPES[] = "templates/ptx/types.cuh";
     struct ptx *ptx = mem_zero(sizeof *ptx);
+    ptx->diag = script_diag(s);
+    size_t errors = diag_errors(ptx->diag);
     char **paths = store_list(script_store(s), "templates/ptx");
     bool good = true;
     for (size_t i = 0; paths[i]; i++)
-        if (!strcmp(paths[i], TYPES)) good &= load_file(ptx, s, paths[i]);
+        if (!strcmp(paths[i], TYPES)) good &= load_files(ptx, s, paths[i]);
     for (size_t i = 0; paths[i]; i++) {
         bool item_file = ends_with(paths[i], ".cuh") || ends_with(paths[i], ".cuh.in");
-        if (item_file && strcmp(paths[i], TYPES) != 0) good &= load_file(ptx, s, paths[i]);
+        if (item_file && strcmp(paths[i], TYPES) != 0) good &= load_files(ptx, s, paths[i]);
     }
     store_list_free(paths);
     ptx->todo = mem_alloc(ptx->count * sizeof *ptx->todo);
-    if (good) return ptx;
+    if (good && diag_errors(ptx->diag) == errors) return ptx;
     ptx_free(ptx);
     return NULL;
 }

@@ -71,9 +71,11 @@ void sandbox_strict(lua_State *, int index);
 // The functions that gen/lua calls, as the module "host" (host.c).
 int host_open(lua_State *);
 
-// Expands the template [path] of the store with the environment at stack index [env], and pushes
-// the text as a userdata. Raises Lua errors (template.c).
-void template_run(lua_State *, const char *path, int env);
+// Expands the template [name] of [folder] ("templates/gemm") with the environment at stack index
+// [env], and pushes the text as a userdata. The folder is where its partials are looked for before
+// lib/. Raises Lua errors (template.c).
+void template_run(lua_State *, const char *folder, const char *name, int env);
+void template_run_file(lua_State *, struct store_file, const char *folder, int env);
 
 // The text that the value at [index] is; NULL: it is none. It lives as long as the value.
 struct text *template_text(lua_State *, int index);

@@ -1,4 +1,4 @@
-// Named files: the user's templates folder over the embedded ones.
+// Named files: the user's folders of templates over the embedded ones.
 // What was read is kept, since errors quote it and many specs share it.
 #include "gen/store.h"
 
@@ -15,6 +15,7 @@ enum { FILE_MAX = 4 << 20 };
 
 struct entry {
     char *path;
+    size_t place;             // the number of its folder; the program's own come last
     const char *name, *text;  // of an embedded file the program's own, else owned
     size_t len;
     bool owned;
@@ -23,20 +24,26 @@ struct entry {
 };
 
 struct store {
-    char *folder;  // or NULL
+    char **folders;  // the user's, in the order of the search
+    size_t folder_count, folder_capacity;
     struct entry *entries;
     size_t count, capacity;
 };
 
 static const char TEMPLATES[] = "templates/";
 
-struct store *store_new(const char *templates_dir) {
+struct store *store_new(const char *folders) {
     struct store *s = mem_zero(sizeof *s);
-    if (!templates_dir || !*templates_dir) return s;
-    s->folder = mem_copy(templates_dir);
-    for (size_t n = strlen(s->folder); n > 1 && s->folder[n - 1] == '/'; n--) s->folder[n - 1] = 0;
+    for (const char *at = folders; at && *at; at += *at == ':') {
+        size_t len = strcspn(at, ":"), kept = len;
+        while (kept > 1 && at[kept - 1] == '/') kept--;
+        if (len) MEM_PUSH(s->folders, s->folder_count, s->folder_capacity, mem_copy_n(at, kept));
+        at += len;
+    }
     return s;
 }
+
+size_t store_places(const struct store *s) { return s->folder_count + 1; }
 
 void store_free(struct store *s) {
     if (!s) return;
@@ -49,7 +56,8 @@ void store_free(struct store *s) {
         free((char *)e->text);
     }
     free(s->entries);
-    free(s->folder);
+    for (size_t i = 0; i < s->folder_count; i++) free(s->folders[i]);
+    free(s->folders);
     free(s);
 }
 
@@ -97,13 +105,13 @@ static bool leads_out(const char *folder, const char *file) {
     return out;
 }
 
-// Reads [path] from the user's folder. Returns false where it is not there, or cannot be read.
-static bool read_entry(const struct store *s, const char *path, struct entry *e, const char **why) {
+// Reads [path] from a folder of the user's. Returns false where it is not there, or cannot be read.
+static bool read_entry(const char *folder, const char *path, struct entry *e, const char **why) {
     size_t prefix = sizeof TEMPLATES - 1;
-    if (!s->folder || strncmp(path, TEMPLATES, prefix) != 0) return false;
-    char *name = mem_format("%s/%s", s->folder, path + prefix);
+    if (strncmp(path, TEMPLATES, prefix) != 0) return false;
+    char *name = mem_format("%s/%s", folder, path + prefix);
     struct file_bytes bytes = {0};
-    if (leads_out(s->folder, name))
+    if (leads_out(folder, name))
         *why = "it is a link that leads out of the folder of templates";
     else
         bytes = file_read(name, FILE_MAX, why);
@@ -127,17 +135,28 @@ static bool embedded_entry(const char *path, struct entry *e) {
     return true;
 }
 
-struct store_file store_find(struct store *s, const char *path, const char **why) {
+struct store_file store_find_at(struct store *s, size_t place, const char *path, const char **why) {
     struct entry e;
     *why = NULL;
     for (size_t i = 0; i < s->count; i++)
-        if (!strcmp(s->entries[i].path, path)) return store_known(s, i);
+        if (s->entries[i].place == place && !strcmp(s->entries[i].path, path))
+            return store_known(s, i);
     if (!store_is_path(path)) return (struct store_file){0};  // never out of the folder
-    if (!read_entry(s, path, &e, why) && (*why || !embedded_entry(path, &e)))
-        return (struct store_file){0};
+    bool found = place < s->folder_count ? read_entry(s->folders[place], path, &e, why)
+                                         : embedded_entry(path, &e);
+    if (!found) return (struct store_file){0};
     e.path = mem_copy(path);
+    e.place = place;
     MEM_PUSH(s->entries, s->count, s->capacity, e);
     return store_known(s, s->count - 1);
+}
+
+struct store_file store_find(struct store *s, const char *path, const char **why) {
+    struct store_file file = {0};
+    *why = NULL;
+    for (size_t i = 0; i < store_places(s) && !file.text && !*why; i++)
+        file = store_find_at(s, i, path, why);
+    return file;
 }
 
 struct list {
@@ -164,26 +183,26 @@ static char **finish(struct list list) {
     return list.items;
 }
 
-// Adds what is in the user's folder [below] ("ptx" or ""), each as "templates/BELOW/NAME".
-static void list_folder(const struct store *s, const char *below, struct list *list) {
-    if (!s->folder) return;
-    char *name = mem_format("%s/%s", s->folder, below);
-    DIR *folder = opendir(name);
-    for (struct dirent *e; folder && (e = readdir(folder));) {
+// Adds what is in [folder] of the user's, [below] ("/ptx" or ""), each as "templates/BELOW/NAME".
+static void list_folder(const char *folder, const char *below, struct list *list) {
+    char *name = mem_format("%s%s", folder, below);
+    DIR *open = opendir(name);
+    for (struct dirent *e; open && (e = readdir(open));) {
         size_t len = strlen(e->d_name);
         if (e->d_name[0] == '.' || e->d_name[len - 1] == '~') continue;
-        char *path = mem_format("templates/%s%s%s", below, *below ? "/" : "", e->d_name);
+        char *path = mem_format("templates%s/%s", below, e->d_name);
         MEM_PUSH(list->items, list->count, list->capacity, path);
     }
-    if (folder) closedir(folder);
+    if (open) closedir(open);
     free(name);
 }
 
 char **store_list(const struct store *s, const char *folder) {
     struct list list = {0};
     size_t prefix = strlen(folder);
-    if (!strncmp(folder, TEMPLATES, sizeof TEMPLATES - 1))
-        list_folder(s, folder + sizeof TEMPLATES - 1, &list);
+    for (size_t i = 0; i < s->folder_count; i++)
+        if (!strncmp(folder, TEMPLATES, sizeof TEMPLATES - 1))
+            list_folder(s->folders[i], folder + sizeof TEMPLATES - 2, &list);
     for (size_t i = 0; i < embed_files_count; i++) {
         const char *path = embed_files[i].path;
         if (strncmp(path, folder, prefix) != 0 || path[prefix] != '/') continue;
@@ -193,19 +212,23 @@ char **store_list(const struct store *s, const char *folder) {
     return finish(list);
 }
 
-char **store_families(const struct store *s) {
-    struct list list = {0}, found = {0};
-    list_folder(s, "", &found);
+// Adds the families of [folder], a folder of the user's.
+static void list_families(const char *folder, struct list *list) {
+    struct list found = {0};
+    list_folder(folder, "", &found);
     for (size_t i = 0; i < found.count; i++) {
-        char *path =
-            mem_format("%s/%s/family.lua", s->folder, found.items[i] + sizeof TEMPLATES - 1);
-        if (file_exists(path))
-            MEM_PUSH(list.items, list.count, list.capacity,
-                     mem_copy(found.items[i] + sizeof TEMPLATES - 1));
+        const char *name = found.items[i] + sizeof TEMPLATES - 1;
+        char *path = mem_format("%s/%s/family.lua", folder, name);
+        if (file_exists(path)) MEM_PUSH(list->items, list->count, list->capacity, mem_copy(name));
         free(path);
         free(found.items[i]);
     }
     free(found.items);
+}
+
+char **store_families(const struct store *s) {
+    struct list list = {0};
+    for (size_t i = 0; i < s->folder_count; i++) list_families(s->folders[i], &list);
     for (size_t i = 0; i < embed_files_count; i++) {
         const char *path = embed_files[i].path;
         if (strncmp(path, TEMPLATES, sizeof TEMPLATES - 1) != 0) continue;

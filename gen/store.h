@@ -1,4 +1,4 @@
-// Where templates and the generator's own Lua come from: a folder of the user's, then the program.
+// Where templates and the generator's own Lua come from: folders of the user's, then the program.
 // One look-up for both keeps families outside the tree equal to those inside.
 #pragma once
 #include <stdbool.h>
@@ -13,8 +13,9 @@ struct store_file {
     size_t number;  // by which store_known finds it again
 };
 
-// [templates_dir] is searched before the embedded templates; may be NULL.
-struct store *store_new(const char *templates_dir);
+// [folders], with a : between them, are searched in order, before the embedded templates; may be
+// NULL.
+struct store *store_new(const char *folders);
 void store_free(struct store *);
 
 // True where [path] is one below a folder, as a family may name it: words with a / between, none
@@ -26,6 +27,10 @@ bool store_is_path(const char *path);
 // says why; where it does not exist, *why is NULL.
 struct store_file store_find(struct store *, const char *path, const char **why);
 
+// The same at one place of the search, from 0; the last of them is the program.
+size_t store_places(const struct store *);
+struct store_file store_find_at(struct store *, size_t place, const char *path, const char **why);
+
 // The file [number] of those that were found, and its number from its name; NULL as the text, and
 // false: there is none.
 struct store_file store_known(const struct store *, size_t number);
@@ -36,7 +41,7 @@ bool store_number(const struct store *, const char *name, size_t *number);
 const char *store_compiled(const struct store *, size_t number, size_t *len);
 void store_keep(struct store *, size_t number, char *code, size_t len);
 
-// The sorted paths of the files directly in [folder] ("templates/ptx"), of both places, each once.
+// The sorted paths of the files directly in [folder] ("templates/ptx"), of all places, each once.
 // Ends with NULL; free it with store_list_free.
 char **store_list(const struct store *, const char *folder);
 

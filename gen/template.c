@@ -168,29 +168,26 @@ static void push_translated(lua_State *L, struct store_file file) {
     free(chunk);
 }
 
-// Pushes the chunk of the template [path], or raises an error.
-static void push_chunk(lua_State *L, const char *path, int env, const char **file_name) {
-    struct script *s = script_of(L);
+// The file of the template [path], or an error.
+static struct store_file find_file(lua_State *L, const char *path) {
     const char *why;
-    struct store_file file = store_find(script_store(s), path, &why);
+    struct store_file file = store_find(script_store(script_of(L)), path, &why);
     if (why) luaL_error(L, "cannot read %s: %s", path, why);
     if (!file.text) luaL_error(L, "there is no template '%s'", path);
-    *file_name = file.name;
-    script_know_file(s, file);
+    return file;
+}
+
+// Runs the template [file] with the emitter and the environment at these stack indices.
+static void run(lua_State *L, struct store_file file, int emitter, int env) {
+    static const lua_CFunction arguments[] = {emit_line, set_indent, include};
+    script_know_file(script_of(L), file);
     push_translated(L, file);
     lua_pushvalue(L, env);
     script_load(L, file, lua_touserdata(L, -2), lua_rawlen(L, -2));
     lua_remove(L, -2);
-}
-
-// Runs the template [path] with the emitter and the environment at these stack indices.
-static void run(lua_State *L, const char *path, int emitter, int env) {
-    static const lua_CFunction arguments[] = {emit_line, set_indent, include};
-    const char *file;
-    push_chunk(L, path, env, &file);
     for (int i = 0; i < 3; i++) {
         lua_pushvalue(L, emitter);
-        lua_pushlightuserdata(L, (void *)file);
+        lua_pushlightuserdata(L, (void *)file.name);
         lua_pushvalue(L, env);
         lua_pushcclosure(L, arguments[i], 3);
     }
@@ -220,13 +217,13 @@ static int include(lua_State *L) {
     int indent = e->indent;
     e->indent += e->next_indent;
     e->includes++;
-    run(L, path, lua_upvalueindex(UP_EMITTER), lua_upvalueindex(UP_ENVIRONMENT));
+    run(L, find_file(L, path), lua_upvalueindex(UP_EMITTER), lua_upvalueindex(UP_ENVIRONMENT));
     e->includes--;
     e->indent = indent;
     return 0;
 }
 
-void template_run(lua_State *L, const char *path, int env) {
+void template_run_file(lua_State *L, struct store_file file, const char *folder, int env) {
     env = lua_absindex(L, env);
     struct emitter *e = lua_newuserdatauv(L, sizeof *e, 1);
     *e = (struct emitter){0};
@@ -237,14 +234,20 @@ void template_run(lua_State *L, const char *path, int env) {
         lua_setfield(L, -2, "__metatable");
     }
     lua_setmetatable(L, -2);
-    const char *slash = strrchr(path, '/'), *why;
-    if (!store_find(script_store(script_of(L)), path, &why).text && !why) {
+    e->folder = lua_pushstring(L, folder);
+    lua_setiuservalue(L, -2, 1);
+    run(L, file, lua_gettop(L), env);
+    e->finished = true;
+    text_trim(&e->text);
+}
+
+void template_run(lua_State *L, const char *folder, const char *name, int env) {
+    env = lua_absindex(L, env);
+    const char *path = lua_pushfstring(L, "%s/%s", folder, name), *why;
+    struct store_file file = store_find(script_store(script_of(L)), path, &why);
+    if (!file.text && !why) {
         lua_pushfstring(L, "there is no template %s", path);
         lua_error(L);
     }
-    e->folder = lua_pushlstring(L, path, slash ? (size_t)(slash - path) : 0);
-    lua_setiuservalue(L, -2, 1);
-    run(L, path, lua_gettop(L), env);
-    e->finished = true;
-    text_trim(&e->text);
+    template_run_file(L, find_file(L, path), folder, env);
 }

@@ -107,7 +107,7 @@ end
 
 -- The text for variant [v] of a spec, resolved to settings and plan [p].
 function explain.spec(fam, v, settings, p)
-    local out = { v.name .. ": " .. fam.definition.doc, "template " .. v.template }
+    local out = { v.name .. ": " .. fam.definition.doc, "template " .. v.folder .. "/" .. v.template }
     if v.point ~= "" then out[#out + 1] = "at " .. v.point .. " of the sweep" end
     local rung = fam.phases and fam.phases[settings.phase]
     if rung then wrap(out, string.format("phase %d, %s: %s", settings.phase, rung.title, rung.doc or ""), "") end

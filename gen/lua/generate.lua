@@ -126,7 +126,7 @@ end
 local function template_of(fam, settings)
     local template = fam.definition.template
     if type(template) == "function" then template = template(settings) end
-    return "templates/" .. fam.name .. "/" .. template
+    return template
 end
 
 -- The family's manifest, with the budget of the spec and the [digest] of the source that it is for, behind its name.
@@ -161,7 +161,7 @@ end
 
 local function build(v, settings, plan)
     v.settings, v.plan = settings, plan
-    v.kernel = host.expand(v.template, environment(settings, plan))
+    v.kernel = host.expand(v.folder, v.template, environment(settings, plan))
     v.header = header.text(v)
     v.resources = resources.rows(plan)
     v.threads = resources.threads(plan)
@@ -199,7 +199,7 @@ function generate.point(number)
     open.legal = open.legal + 1
     return build({
         name = name, family = open.fam.name, arch = settings.arch, spec = open.options.spec, sets = open.options.sets,
-        point = text, template = template_of(open.fam, settings), resolved = resolved_rows(open.fam, settings, origins),
+        point = text, folder = "templates/" .. open.fam.name, template = template_of(open.fam, settings), resolved = resolved_rows(open.fam, settings, origins),
     }, settings, plan)
 end
 

@@ -154,7 +154,7 @@ struct emu_launch {
     size_t role_count;
     const struct emu_source_line *lines;
     size_t line_count;
-    FILE *print;  // where the kernel's printf goes; NULL = stdout
+    FILE *print;                  // where the kernel's printf goes; NULL = stdout
     struct emu_profile *profile;  // what the launch does is counted in it; NULL: nobody asks
 };
 

@@ -28,6 +28,9 @@ exits 0 help "$TMAGEN" --help; says 'tmagen explain'
 exits 0 version "$TMAGEN" --version; says '^tmagen [0-9]'
 exits 2 'a wrong option' "$TMAGEN" gen --nonsense
 exits 2 'no spec' "$TMAGEN" gen
+exits 0 "folders of templates in the variable" \
+    env TMAGEN_TEMPLATES=tests/nowhere:tests/fixtures/families \
+    "$TMAGEN" gen -o "$work/out" "$work/a.yaml"
 exits 2 'three specs to diff' "$TMAGEN" diff "$work/a.yaml" "$work/a.yaml" "$work/a.yaml"
 exits 0 'help of a command' "$TMAGEN" check --help; says 'templates=DIR'
 exits 1 'a stem that is nothing' "$TMAGEN" gen nothing_of_this_name

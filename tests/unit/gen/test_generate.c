@@ -115,11 +115,11 @@ static struct gen_result generate(const char *name) {
     struct gen_options options;
     struct gen_result result;
     gen_options_init(&options);
-    options.templates_dir = templates;
+    free(options.templates);
+    options.templates = templates;
     assert_int_equal(gen_spec(spec, &options, &result), 0);
     gen_options_free(&options);
     free(spec);
-    free(templates);
     return result;
 }
 

@@ -13,8 +13,8 @@
 #include "runtime/grid.h"
 #include "runtime/tensormap.h"
 
-#define ONE_BLOCK .blocks_per_sm = 1, .blocks_per_tile = 1, .max_tiles = 1 << 30
-#define TILES(...) .rule = TMG_GRID_TILES, ONE_BLOCK, __VA_ARGS__
+#define ONE_BLOCK       .blocks_per_sm = 1, .blocks_per_tile = 1, .max_tiles = 1 << 30
+#define TILES(...)      .rule = TMG_GRID_TILES, ONE_BLOCK, __VA_ARGS__
 #define PERSISTENT(...) .rule = TMG_GRID_PERSISTENT, ONE_BLOCK, __VA_ARGS__
 #define BY(dim_, by_, axis_) \
     { .extent = {.dim = dim_, .times = 1}, .by = by_, .axis = axis_ }

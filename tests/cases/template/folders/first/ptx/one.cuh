@@ -1,0 +1,1 @@
+__device__ int first_wrapper() { return 1; }

@@ -1,0 +1,1 @@
+__device__ int second_wrapper() { return 1; }
