@@ -1,7 +1,7 @@
 // Order between the clusters of a grid: what they tell each other through words of global memory,
 // and who touched each word of it last. A cluster counts as one agent here, so that races between
 // its own warps in global memory go unseen, and none is reported where there is none.
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -192,24 +192,6 @@ void emu_profile_place(struct emu_warp *warp, const struct emu_insn *insn,
 
 // ---- as text ----
 
-// What ordinary code is told as: its counts, and no more, so that a compiler's whim moves one line.
-static const struct kind {
-    const char *name;
-    const struct emu_op *rows;
-} kinds[] = {
-    {"integer", emu_ops_int},     {"bits", emu_ops_bits},       {"float", emu_ops_float},
-    {"half", emu_ops_half},       {"convert", emu_ops_convert}, {"compare", emu_ops_compare},
-    {"control", emu_ops_control}, {"video", emu_ops_video},
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-static int kind_of(const struct emu_insn *insn) {
-    for (int i = 0; i < KINDS; i++)
-        for (const struct emu_op *row = kinds[i].rows; row->form != NULL; row++)
-            if (row == insn->row) return i;
-    return KINDS;
-}
-
 static const struct ptx_statement *statement_of(const struct emu_insn *insn) {
     const struct ptx_function *function = insn->function->source;
 
@@ -270,14 +252,17 @@ static void print_line(FILE *out, const struct line *line) {
     fputc('\n', out);
 }
 
+// What ordinary code is told as: its counts, and no more, so that a compiler's whim moves one line.
 static void print_kinds(FILE *out, const struct emu_profile *profile) {
-    uint64_t counts[KINDS + 1] = {0};
+    const struct emu_program *program = profile->program;
 
-    for (uint32_t pc = 0; pc < profile->program->code_count; pc++)
-        counts[kind_of(&profile->program->code[pc])] += profile->rows[pc].executed;
     fputs("  ordinary:", out);
-    for (int i = 0; i < KINDS; i++)
-        if (counts[i]) fprintf(out, " %s %" PRIu64, kinds[i].name, counts[i]);
+    for (const struct emu_table *table = program->tables; table->rows != NULL; table++) {
+        uint64_t count = 0;
+        for (uint32_t pc = 0; pc < program->code_count; pc++)
+            if (program->code[pc].table == table) count += profile->rows[pc].executed;
+        if (count && table->ordinary) fprintf(out, " %s %" PRIu64, table->name, count);
+    }
     fputc('\n', out);
 }
 
@@ -300,7 +285,7 @@ static void print_rows(FILE *out, const struct emu_profile *profile) {
     if (lines == NULL) return;
     for (uint32_t pc = 0; pc < profile->program->code_count; pc++) {
         const struct emu_insn *insn = &profile->program->code[pc];
-        if (profile->rows[pc].executed == 0 || kind_of(insn) != KINDS) continue;
+        if (profile->rows[pc].executed == 0 || insn->table->ordinary) continue;
         name_of(insn, lines[count].name, sizeof lines->name);
         lines[count++].row = profile->rows[pc];
     }

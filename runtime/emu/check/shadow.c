@@ -1,5 +1,6 @@
 // Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
 // written. Pages keep cells of 16 bytes and are split to 4, 2 or 1 where a smaller access comes.
+#include "runtime/emu/check/check.h"
 #include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/model/swizzle.h"
 

@@ -1,6 +1,6 @@
 // Words of memory that serve as flags: the clocks that release writes leave and acquire reads find.
 // Relaxed accesses order nothing by themselves; fences before and after them do (PTX ISA 8.8).
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
 

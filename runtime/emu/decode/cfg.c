@@ -1,6 +1,6 @@
 // Where lanes that part at a branch meet again: immediate post-dominators of the control-flow
 // graph. Compilers reconverge there too, so aligned instructions behind a branch see whole warps.
-#include "runtime/emu/decode/insn.h"
+#include "runtime/emu/decode/decode.h"
 
 #include <string.h>
 

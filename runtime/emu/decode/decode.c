@@ -1,45 +1,9 @@
 // Statements to decoded instructions: finds the table row of each, or says that there is none.
 // Nothing is skipped: an instruction without a row is an error that names it and its line.
-#include "runtime/emu/decode/insn.h"
+#include "runtime/emu/decode/decode.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct emu_op *const tables[] = {
-    emu_ops_int,       emu_ops_bits,     emu_ops_float,  emu_ops_half,    emu_ops_convert,
-    emu_ops_compare,   emu_ops_memory,   emu_ops_atomic, emu_ops_warp,    emu_ops_control,
-    emu_ops_barrier,   emu_ops_mbarrier, emu_ops_copy,   emu_ops_bulk,    emu_ops_tensor,
-    emu_ops_tensormap, emu_ops_wgmma,    emu_ops_mma,    emu_ops_cluster, emu_ops_fence,
-    emu_ops_wmma,      emu_ops_video,
-};
-
-void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
-                     ...) {
-    char message[400];
-    va_list arguments;
-    const struct ptx_statement *statement = decoder->statement;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    ptx_lex_fail(decoder->lexer, at ? at->line : statement->line,
-                 at ? at->column : statement->column, "%s: %s", statement->opcode.text, message);
-}
-
-// ---- labels ----
-
-uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
-                        const char *name, struct ptx_symbol **label) {
-    for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
-        for (struct ptx_symbol *symbol = *ptx_label_list(scope, name); symbol != NULL;
-             symbol = symbol->next)
-            if (strcmp(symbol->name, name) == 0) {
-                if (label != NULL) *label = symbol;
-                return function->first_pc + symbol->pc;
-            }
-    return EMU_NO_PC;
-}
 
 // ---- rows ----
 
@@ -95,13 +59,15 @@ static bool reorder(const struct ptx_statement *statement, struct ptx_statement 
 }
 
 // The first row that takes the statement's form and operands, or NULL.
-static const struct emu_op *match_row(const struct ptx_statement *statement, struct emu_insn *insn,
+static const struct emu_op *match_row(const struct emu_table *tables,
+                                      const struct ptx_statement *statement, struct emu_insn *insn,
                                       bool *form_matched) {
     struct emu_insn blank = *insn;
 
-    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++)
-        for (const struct emu_op *row = tables[table]; row->form != NULL; row++) {
+    for (const struct emu_table *table = tables; table->rows != NULL; table++)
+        for (const struct emu_op *row = table->rows; row->form != NULL; row++) {
             *insn = blank;
+            insn->table = table;
             if (!emu_match_form(row, statement, insn)) continue;
             *form_matched = true;
             if (emu_match_operands(row, statement, insn)) return row;
@@ -114,10 +80,11 @@ static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_ins
     const struct ptx_statement *statement = decoder->statement;
     struct ptx_statement ordered;
     bool form_matched = false;
-    const struct emu_op *row = match_row(statement, insn, &form_matched);
+    const struct emu_op *row = match_row(decoder->program->tables, statement, insn, &form_matched);
     char name[300];
 
-    if (row == NULL && reorder(statement, &ordered)) row = match_row(&ordered, insn, &form_matched);
+    if (row == NULL && reorder(statement, &ordered))
+        row = match_row(decoder->program->tables, &ordered, insn, &form_matched);
     if (row != NULL) return row;
     whole_name(statement, name, sizeof name);
     if (form_matched)
@@ -213,8 +180,8 @@ static bool make_program(struct ptx_lexer *lexer, struct emu_program *program,
     return true;
 }
 
-struct emu_program *emu_program_of(struct emu_module *module, struct ptx_function *entry,
-                                   struct emu_error *error) {
+struct emu_program *emu_program_of(struct emu_module *module, const struct emu_table *tables,
+                                   struct ptx_function *entry, struct emu_error *error) {
     struct emu_program *program = module->programs;
     struct ptx_lexer lexer = {.name = module->tree.name, .error = error};
 
@@ -224,6 +191,7 @@ struct emu_program *emu_program_of(struct emu_module *module, struct ptx_functio
     program = calloc(1, sizeof *program);
     if (program == NULL) return NULL;
     program->module = module;
+    program->tables = tables;
     if (!make_program(&lexer, program, entry)) {
         emu_program_delete(program);
         return NULL;

@@ -1,6 +1,6 @@
 // Instruction forms: matches a statement's modifiers against a pattern like ld{.SEM}{.SPACE}.TYPE.
 // The patterns are written as the PTX ISA writes its syntax, so a table row reads like the manual.
-#include "runtime/emu/decode/insn.h"
+#include "runtime/emu/decode/decode.h"
 
 #include <string.h>
 

@@ -16,10 +16,41 @@
 //   F     a function: insn->callee         A     (.param variables): list of offsets
 //   T     [tensor map, {coordinates}]: slot and list
 //   ?     what follows may be missing: EMU_NO_PC
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/decode/decode.h"
 
-#include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
+
+static _Noreturn void fail(struct emu_decoder *decoder, const struct ptx_operand *at,
+                           const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void fail(struct emu_decoder *decoder, const struct ptx_operand *at, const char *format,
+                 ...) {
+    char message[400];
+    va_list arguments;
+    const struct ptx_statement *statement = decoder->statement;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ptx_lex_fail(decoder->lexer, at ? at->line : statement->line,
+                 at ? at->column : statement->column, "%s: %s", statement->opcode.text, message);
+}
+
+// ---- labels ----
+
+static uint32_t find_label(const struct emu_function *function,
+                           const struct ptx_statement *statement, const char *name,
+                           struct ptx_symbol **label) {
+    for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
+        for (struct ptx_symbol *symbol = *ptx_label_list(scope, name); symbol != NULL;
+             symbol = symbol->next)
+            if (strcmp(symbol->name, name) == 0) {
+                if (label != NULL) *label = symbol;
+                return function->first_pc + symbol->pc;
+            }
+    return EMU_NO_PC;
+}
 
 // ---- special registers ----
 
@@ -68,7 +99,7 @@ static const struct {
     {"%globaltimer_hi", SPECIAL_GLOBALTIMER_HI, false, false},
 };
 
-int emu_special_find(const char *name, bool *wide) {
+static int find_special(const char *name, bool *wide) {
     size_t length = strcspn(name, ".");
     unsigned number;
     int used = 0;
@@ -135,7 +166,7 @@ static uint64_t number_bits(struct emu_decoder *decoder, const struct ptx_operan
         real = narrow;
         memcpy(&bits, &real, 8);
     } else if (is_float(type) && bits != 0) {
-        emu_decode_fail(decoder, operand, "an integer where a floating-point number is due");
+        fail(decoder, operand, "an integer where a floating-point number is due");
     } else if (!wide) {
         bits &= ptx_type_bytes(type) == 2 ? 0xffff : ptx_type_bytes(type) == 1 ? 0xff : 0xffffffff;
     }
@@ -144,7 +175,7 @@ static uint64_t number_bits(struct emu_decoder *decoder, const struct ptx_operan
 
 static void put(struct emu_decoder *decoder, uint32_t entry) {
     if (decoder->entry_count == sizeof decoder->entries / sizeof *decoder->entries)
-        emu_decode_fail(decoder, NULL, "too many operands");
+        fail(decoder, NULL, "too many operands");
     decoder->entries[decoder->entry_count++] = entry;
 }
 
@@ -189,17 +220,16 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
     switch (operand->kind) {
     case OPERAND_SLOT:
         if (rows && register_rows(operand->type) != rows)
-            emu_decode_fail(decoder, operand, "%s has type .%s, which does not fit here",
-                            operand->name, ptx_type_name(operand->type));
+            fail(decoder, operand, "%s has type .%s, which does not fit here", operand->name,
+                 ptx_type_name(operand->type));
         return register_slot(decoder, operand, rows);
     case OPERAND_INT:
     case OPERAND_F32:
     case OPERAND_F64: constant.value = number_bits(decoder, operand, type, wide); break;
     case OPERAND_SPECIAL:
-        special = emu_special_find(operand->name, &special_wide);
+        special = find_special(operand->name, &special_wide);
         if (special < 0)
-            emu_decode_fail(decoder, operand, "special register %s is not implemented",
-                            operand->name);
+            fail(decoder, operand, "special register %s is not implemented", operand->name);
         decoder->program->uses_reserved |=
             special >= SPECIAL_RESERVED_BEGIN && special <= SPECIAL_RESERVED_1;
         decoder->program->uses_environment |=
@@ -213,10 +243,10 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
         constant.wide = wide;
         constant.value += (uint64_t)operand->offset;
         break;
-    case OPERAND_NAME: emu_decode_fail(decoder, operand, "%s is not declared", operand->name);
-    default: emu_decode_fail(decoder, operand, "expected a register, a number or a variable");
+    case OPERAND_NAME: fail(decoder, operand, "%s is not declared", operand->name);
+    default: fail(decoder, operand, "expected a register, a number or a variable");
     }
-    if (rows > 2) emu_decode_fail(decoder, operand, "a register of 128 bits is due");
+    if (rows > 2) fail(decoder, operand, "a register of 128 bits is due");
     uint32_t slot = constant_slot(decoder, constant);
     return slot | (!rows && constant.wide ? EMU_WIDE : 0);
 }
@@ -224,11 +254,10 @@ static uint32_t source(struct emu_decoder *decoder, const struct ptx_operand *op
 static uint32_t destination(struct emu_decoder *decoder, const struct ptx_operand *operand,
                             uint32_t rows) {
     if (operand->kind == OPERAND_SINK) return 0;
-    if (operand->kind != OPERAND_SLOT)
-        emu_decode_fail(decoder, operand, "expected a register to write");
+    if (operand->kind != OPERAND_SLOT) fail(decoder, operand, "expected a register to write");
     if (rows && register_rows(operand->type) != rows)
-        emu_decode_fail(decoder, operand, "%s has type .%s, which does not fit here", operand->name,
-                        ptx_type_name(operand->type));
+        fail(decoder, operand, "%s has type .%s, which does not fit here", operand->name,
+             ptx_type_name(operand->type));
     return register_slot(decoder, operand, rows);
 }
 
@@ -236,7 +265,7 @@ static uint32_t predicate(struct emu_decoder *decoder, const struct ptx_operand 
     if (operand->kind == OPERAND_SINK) return EMU_NO_PC;
     if (operand->kind == OPERAND_INT)  // predicate 0 is always true
         return operand->value ? 0 : EMU_NEGATED;
-    if (operand->kind != OPERAND_PRED) emu_decode_fail(decoder, operand, "expected a predicate");
+    if (operand->kind != OPERAND_PRED) fail(decoder, operand, "expected a predicate");
     return (decoder->function->first_pred + operand->slot) | (operand->negated ? EMU_NEGATED : 0);
 }
 
@@ -261,7 +290,7 @@ static void put_params(struct emu_decoder *decoder, const struct ptx_operand *op
         const struct ptx_operand *one = &operand->list[i];
         if (one->kind != OPERAND_SYMBOL || one->symbol->kind != SYM_VARIABLE ||
             one->symbol->space != SPACE_PARAM || one->symbol->of_entry)
-            emu_decode_fail(decoder, one, "expected a .param variable of the function");
+            fail(decoder, one, "expected a .param variable of the function");
         put(decoder, (uint32_t)(decoder->function->first_local + one->symbol->offset));
     }
 }
@@ -271,15 +300,14 @@ static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *o
     struct ptx_symbol *table = NULL;
 
     decoder->entries[place] = decoder->entry_count;
-    if (emu_find_label(decoder->function, decoder->statement, operand->name, &table) == EMU_NO_PC ||
+    if (find_label(decoder->function, decoder->statement, operand->name, &table) == EMU_NO_PC ||
         table->table == NULL)
-        emu_decode_fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
+        fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
     put(decoder, table->table_count);
     for (uint32_t i = 0; i < table->table_count; i++) {
         uint32_t pc =
-            emu_find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
-        if (pc == EMU_NO_PC)
-            emu_decode_fail(decoder, operand, "there is no label %s", table->table[i]->name);
+            find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
+        if (pc == EMU_NO_PC) fail(decoder, operand, "there is no label %s", table->table[i]->name);
         put(decoder, pc);
     }
 }
@@ -295,7 +323,7 @@ static void put_address(struct emu_decoder *decoder, const struct ptx_operand *o
     put(decoder, source(decoder, base, base->kind == OPERAND_SYMBOL ? 2 : 0, T_B64) |
                      (base->kind == OPERAND_SYMBOL ? EMU_WIDE : 0));
     if (base->offset != (int32_t)base->offset)
-        emu_decode_fail(decoder, operand, "offset does not fit in 32 bits");
+        fail(decoder, operand, "offset does not fit in 32 bits");
     put(decoder, base->kind == OPERAND_SYMBOL ? 0 : (uint32_t)(int32_t)base->offset);
 }
 
@@ -410,9 +438,9 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
     case 'm': put_address(decoder, operand); break;
     case 'n': put(decoder, (uint32_t)operand->value); break;
     case 'l':
-        insn->target = emu_find_label(decoder->function, decoder->statement, operand->name, NULL);
+        insn->target = find_label(decoder->function, decoder->statement, operand->name, NULL);
         if (insn->target == EMU_NO_PC)
-            emu_decode_fail(decoder, operand, "there is no label %s", operand->name);
+            fail(decoder, operand, "there is no label %s", operand->name);
         break;
     case 'T': put(decoder, source(decoder, &operand->list[0], 2, T_B64)); break;
     case 'N': put(decoder, 0); break;

@@ -1,6 +1,6 @@
 // What an entry reaches: the functions that it may call, and what all of them need of registers,
 // of a thread's memory and of shared memory. A module's other entries take nothing from a launch.
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/decode/decode.h"
 
 #include <string.h>
 

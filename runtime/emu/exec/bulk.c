@@ -1,6 +1,5 @@
 // cp.async.bulk: plain runs of bytes between global and shared memory, and bulk groups (PTX ISA
 // 9.7.9.25.4). The unit is one lane's copy; most kernels elect one lane.
-#include "runtime/emu/machine/async.h"
 #include "runtime/emu/check/profile.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"

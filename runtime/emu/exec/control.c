@@ -1,9 +1,10 @@
 // Branches, calls, exits, traps and sleeping (PTX ISA 9.7.12, 9.7.19), and the functions that the
 // driver provides: vprintf and __assertfail. Functions have one frame each, so recursion is
 // refused.
-#include "runtime/emu/machine/barrier.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/exec/print.h"
+#include "runtime/emu/machine/barrier.h"
+#include "runtime/emu/machine/mbarrier.h"
 
 #include <string.h>
 
@@ -122,12 +123,26 @@ EMU_HANDLER(call) {
     return EMU_JUMPED;
 }
 
+// [mask] of [warp] has exited: counts, and the checks that an ended CTA must pass.
+static void lanes_exited(struct emu_warp *warp, uint32_t mask) {
+    struct emu_cta *cta = warp->cta;
+
+    cta->live_threads -= (unsigned)__builtin_popcount(mask);
+    emu_barriers_leave(warp, mask);
+    emu_changed(cta->cluster);
+    if (warp->live != 0) return;
+    if (--cta->live_warps != 0) return;
+    cta->cluster->live_ctas--;
+    emu_mbarriers_check_end(warp);
+    emu_async_check_end(warp);
+}
+
 static enum emu_step leave(struct emu_warp *warp, uint32_t mask) {
     struct emu_split *split = emu_split(warp);
 
     split->pc++;  // for lanes whose guard is false
     emu_exit_lanes(warp, mask);
-    emu_lanes_exited(warp, mask);
+    lanes_exited(warp, mask);
     return EMU_JUMPED;
 }
 

@@ -1,7 +1,6 @@
 // cp.async and its groups (PTX ISA 9.7.9.25.3): each lane's 4, 8 or 16 bytes, ended by a group or
 // an mbarrier. These copies belong to the generic proxy, so the async proxy needs a fence to see
 // what they wrote.
-#include "runtime/emu/machine/async.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
 

@@ -3,7 +3,8 @@
 #ifndef TMG_EMU_EXEC_LANES_H
 #define TMG_EMU_EXEC_LANES_H
 
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/check/check.h"
+#include "runtime/emu/exec/exec.h"
 
 #define EMU_LANES_DO(...)                                             \
     if (mask == UINT32_MAX) {                                         \

@@ -5,6 +5,8 @@
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/model/convert.h"
 
+// ---- mma.c ----
+
 // True when all lanes of the warp are here; else false after a report.
 bool emu_whole_warp(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask);
 

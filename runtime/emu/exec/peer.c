@@ -1,7 +1,6 @@
 // Addresses in a cluster: mapa, getctarank, and stores that count bytes at a peer's mbarrier (PTX
 // ISA 9.7.9). A .shared::cluster address carries the CTA's rank above its offset, so all of these
 // are arithmetic.
-#include "runtime/emu/machine/async.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/model/reduce.h"

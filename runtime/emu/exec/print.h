@@ -3,7 +3,7 @@
 #ifndef TMG_EMU_EXEC_PRINT_H
 #define TMG_EMU_EXEC_PRINT_H
 
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/check/check.h"
 
 // Runs [insn]'s callee if it is one of them; arguments and returns are lists of local offsets or
 // NULL. False if there is no such function.

@@ -1,6 +1,5 @@
 // cp.async.bulk.tensor: boxes of a tensor map to and from shared memory (PTX ISA 9.7.9.25.5).
 // The geometry is the models'; here are the checks, the times, the barriers and who touches what.
-#include "runtime/emu/machine/async.h"
 #include "runtime/emu/check/profile.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"

@@ -1,158 +1,11 @@
 // wgmma: four warps meet, the model multiplies, and both operands stay in use until a group is
 // waited for. Results are there at once; marks on the registers and an agent for the reads stand
 // for the time it takes.
-#include "runtime/emu/machine/async.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/model/wgmma.h"
-#include "runtime/emu/machine/wgmma.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { READ_MARK = 1u << 31 };
-
-// Of one warp. A mark is the group's number plus one, with READ_MARK for an A operand.
-struct emu_wgmma_state {
-    uint32_t open;     // the group that collects now
-    bool fenced;       // a wgmma.fence has been there
-    uint32_t *marks;   // by slot
-    uint32_t *marked;  // slots with a mark, with repetitions
-    uint32_t marked_count, marked_capacity;
-};
-
-static struct emu_wgmma_state *state_of(struct emu_warp *warp) {
-    if (warp->wgmma == NULL) {
-        uint32_t slots = emu_machine(warp)->program->slot_count;
-        struct emu_wgmma_state *state = calloc(1, sizeof *state);
-        uint32_t *marks = calloc(slots, sizeof *marks);
-        if (state == NULL || marks == NULL) {
-            free(state);
-            free(marks);
-            return NULL;
-        }
-        state->marks = marks;
-        warp->wgmma = state;
-    }
-    return warp->wgmma;
-}
-
-void emu_wgmma_free(struct emu_warp *warp) {
-    if (warp->wgmma == NULL) return;
-    free(warp->wgmma->marks);
-    free(warp->wgmma->marked);
-    free(warp->wgmma);
-}
-
-static void mark(struct emu_warp *warp, uint32_t slot, uint32_t value) {
-    struct emu_wgmma_state *state = warp->wgmma;
-
-    if (slot == 0) return;
-    if (state->marks[slot] == 0) {
-        if (state->marked_count == state->marked_capacity) {
-            uint32_t capacity = state->marked_capacity ? 2 * state->marked_capacity : 256;
-            uint32_t *grown = realloc(state->marked, capacity * sizeof *grown);
-            if (grown == NULL) return;
-            state->marked = grown;
-            state->marked_capacity = capacity;
-        }
-        state->marked[state->marked_count++] = slot;
-        warp->pending_registers++;
-    }
-    state->marks[slot] = value;
-}
-
-static void unmark_before(struct emu_warp *warp, uint32_t group) {
-    struct emu_wgmma_state *state = warp->wgmma;
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < state->marked_count; i++) {
-        uint32_t slot = state->marked[i];
-        if ((state->marks[slot] & ~READ_MARK) > group)
-            state->marked[kept++] = slot;
-        else
-            state->marks[slot] = 0;
-    }
-    state->marked_count = kept;
-    warp->pending_registers = kept;
-}
-
-// ---- the check of other instructions' registers ----
-
-static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
-                   bool written) {
-    uint32_t value = warp->wgmma->marks[slot & ~EMU_WIDE];
-
-    if (value == 0 || (!written && (value & READ_MARK))) return;
-    emu_report(warp, insn, EMU_REGISTER_HAZARD,
-               "this %s a register that a wgmma still %s: no wgmma.wait_group has waited for it",
-               written ? "writes" : "reads", value & READ_MARK ? "reads" : "accumulates into");
-    warp->wgmma->marks[slot & ~EMU_WIDE] = 1;  // once is enough; the next wait clears it
-}
-
-static bool is_plain_move(const struct emu_insn *insn) {
-    return insn->row->form[0] == 'm' && strncmp(insn->row->form, "mov.B32", 7) == 0;
-}
-
-// Copies that the compiler makes between accumulators are no uses; the copy is pending too.
-static void follow_move(struct emu_warp *warp, const struct emu_insn *insn) {
-    uint32_t *marks = warp->wgmma->marks, from = marks[insn->op[1]];
-
-    if (from & READ_MARK) from = 0;
-    if (from != 0)
-        mark(warp, insn->op[0], from);
-    else if (marks[insn->op[0]] != 0)
-        marks[insn->op[0]] = 1;  // a new value: group 0 is over by the next wait
-}
-
-void emu_wgmma_check_registers(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
-    unsigned at = 0;
-
-    (void)mask;
-    if (insn->row->form[0] == 'w') return;
-    if (is_plain_move(insn)) {
-        follow_move(warp, insn);
-        return;
-    }
-    for (const char *letter = insn->row->operands; *letter != '\0'; letter++) {
-        uint32_t entry = *letter == '?' ? EMU_NO_PC : insn->op[at];
-        switch (*letter) {
-        case '?': continue;
-        case 'd':
-        case 'e':
-        case 'w':
-        case 'I':
-        case 'J':
-        case 'r': hazard(warp, insn, entry, true); break;
-        case 'a':
-        case 'f':
-        case 'x':
-        case 'i':
-        case 'j':
-        case 's':
-            if (entry != EMU_NO_PC) hazard(warp, insn, entry, false);
-            break;
-        case 'V':
-        case 'v':
-        case 'U':
-        case 'u':
-            for (uint32_t i = 0; i < insn->op[entry]; i++)
-                hazard(warp, insn, insn->op[entry + 1 + i], *letter == 'V' || *letter == 'U');
-            break;
-        case 'Q': at++; break;
-        case 'm':
-            hazard(warp, insn, entry, false);
-            at++;
-            break;
-        case 'X':
-            hazard(warp, insn, entry, true);
-            at++;
-            break;
-        case 'T': at++; break;
-        default: break;
-        }
-        at++;
-    }
-}
 
 // ---- wgmma.fence ----
 
@@ -167,7 +20,7 @@ static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *w
     const char letter = insn->row->operands[0];
     bool a = wgmma->row->aux & 1;  // A_REGISTERS
 
-    if (letter == '\0' || strchr("dewIJr", letter) == NULL || is_plain_move(insn)) return false;
+    if (letter == '\0' || strchr("dewIJr", letter) == NULL || emu_plain_move(insn)) return false;
     return in_list(wgmma->op + wgmma->op[0], insn->op[0]) ||
            (a && in_list(wgmma->op + wgmma->op[1], insn->op[0]));
 }
@@ -178,10 +31,10 @@ static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
     const struct emu_insn *first = &emu_machine(warp)->program->code[wgmma->function->first_pc];
     char place[400];
 
-    if (!warp->wgmma->fenced) {
+    if (!warp->wgmma_fenced) {
         emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
                    "the warp has executed no wgmma.fence before this, its first wgmma");
-        warp->wgmma->fenced = true;
+        warp->wgmma_fenced = true;
         return;
     }
     for (const struct emu_insn *insn = wgmma; insn-- > first;) {
@@ -311,7 +164,7 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
         tmg_wgmma_footprint_a(op, w, a, &footprint);
         reader.toucher.warp = first + w;
         reader.toucher.agent = emu_wgmma_agent(first + w);
-        reader.toucher.time = first[w].wgmma->open + 1;
+        reader.toucher.time = first[w].wgmma_open + 1;
         reader.toucher.clock = &first[w].clock;
         reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(a).swizzle);
         tmg_footprint_each(&footprint, touch, &reader);
@@ -321,7 +174,7 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
     tmg_wgmma_footprint_b(op, b, &footprint);
     reader.toucher.warp = warp;
     reader.toucher.agent = emu_wgmma_agent(first);
-    reader.toucher.time = warp->wgmma->open + 1;
+    reader.toucher.time = warp->wgmma_open + 1;
     reader.toucher.four = true;
     reader.toucher.group = first;
     reader.toucher.clock = &common;
@@ -333,11 +186,11 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
 static void mark_registers(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct tmg_wgmma *op) {
     const uint32_t *d = insn->op + insn->op[0], *a = insn->op + insn->op[1];
-    uint32_t value = warp->wgmma->open + 1;
+    uint32_t group = warp->wgmma_open;
 
-    for (uint32_t i = 0; i < d[0]; i++) mark(warp, d[1 + i], value);
+    for (uint32_t i = 0; i < d[0]; i++) emu_pending_mark(warp, d[1 + i], group, false);
     for (uint32_t i = 0; op->a_in_registers && i < a[0]; i++)
-        mark(warp, a[1 + i], value | READ_MARK);
+        emu_pending_mark(warp, a[1 + i], group, true);
 }
 
 static void multiply(struct emu_warp *warp, const struct emu_insn *insn) {
@@ -390,10 +243,10 @@ EMU_HANDLER(wgmma) {
         emu_fatal(warp, insn, EMU_DIVERGENT, "wgmma by a warpgroup of fewer than four warps");
         return EMU_NEXT;
     }
-    if (state_of(warp) == NULL || !all_here(warp, insn, &result))
-        return warp->wgmma ? result : EMU_NEXT;
+    if (!emu_pending_new(warp)) return EMU_NEXT;
+    if (!all_here(warp, insn, &result)) return result;
     for (int w = 0; w < 4; w++)
-        if (state_of(first + w) == NULL) return EMU_NEXT;
+        if (!emu_pending_new(first + w)) return EMU_NEXT;
     for (int w = 0; w < 4 && emu_machine(warp)->check; w++) check_fence(first + w, insn);
     multiply(warp, insn);
     return EMU_NEXT;
@@ -402,21 +255,20 @@ EMU_HANDLER(wgmma) {
 EMU_HANDLER(commit) {
     (void)insn;
     (void)mask;
-    if (state_of(warp) != NULL) warp->wgmma->open++;
+    warp->wgmma_open++;
     return EMU_NEXT;
 }
 
 // Groups before the last [allowed] ones are over: this warp's part of their reads happened before
 // what comes now.
 EMU_HANDLER(wait) {
-    struct emu_wgmma_state *state = state_of(warp);
     uint32_t allowed = insn->op[0], agent = emu_wgmma_agent(warp);
 
     (void)mask;
-    if (state == NULL || state->open < allowed) return EMU_NEXT;
-    uint32_t done = state->open - allowed;
+    if (!emu_pending_new(warp) || warp->wgmma_open < allowed) return EMU_NEXT;
+    uint32_t done = warp->wgmma_open - allowed;
     if (warp->clock.seen[agent] < done) warp->clock.seen[agent] = warp->clock.async[agent] = done;
-    unmark_before(warp, done);
+    emu_pending_end(warp, done);
     emu_changed(warp->cta->cluster);
     return EMU_NEXT;
 }
@@ -424,7 +276,7 @@ EMU_HANDLER(wait) {
 EMU_HANDLER(fence) {
     (void)insn;
     (void)mask;
-    if (state_of(warp) != NULL) warp->wgmma->fenced = true;
+    warp->wgmma_fenced = true;
     return EMU_NEXT;
 }
 

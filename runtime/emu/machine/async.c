@@ -79,21 +79,6 @@ bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
     return false;
 }
 
-void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
-                     enum emu_use use) {
-    struct emu_toucher toucher = {.agent = op->agent,
-                                  .time = op->time,
-                                  .clock = &op->clock,
-                                  .async = op->through_proxy,
-                                  .layout = op->layout,
-                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
-                                  .warp = op->warp,
-                                  .insn = op->insn,
-                                  .what = op->what};
-
-    if (emu_machine(op->warp)->check && bytes) emu_shadow_touch(cta, offset, bytes, use, &toucher);
-}
-
 void emu_async_join(struct emu_async *op, struct emu_clock *into) {
     emu_clock_join(op->warp->cta->cluster, into, &op->clock);
 }

@@ -48,9 +48,6 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
 void emu_async_start(struct emu_async *op);
 // Sets the CTAs of a multicast; false after a report of those that do not exist.
 bool emu_async_multicast(struct emu_async *op, uint32_t ctas);
-// Touches shared memory as this operation.
-void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
-                     enum emu_use use);
 // What waits for [op] has happened after it: joins its clock into [into].
 void emu_async_join(struct emu_async *op, struct emu_clock *into);
 

@@ -3,20 +3,7 @@
 #ifndef TMG_EMU_MACHINE_H
 #define TMG_EMU_MACHINE_H
 
-#include "runtime/emu/decode/insn.h"
-
-// ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
-
-// What nobody has written is NaN in every format, so that it shows.
-enum { EMU_SMEM_BLANK = 0xff };
-// Of the bytes before a CTA's shared memory an H200 calls 288 used, and the words of cooperative
-// groups, 32 bytes and 8 a warp, are as many. Each offset is 0 where a kernel asks for it alone.
-enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 0, EMU_SMEM_RESERVED_END = 32 + 32 * 8 };
-enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
-#define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
-#define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
-#define EMU_LOCAL_WINDOW  (UINT64_C(2) << 40)
-#define EMU_PARAM_WINDOW  (UINT64_C(3) << 40)
+#include "runtime/emu/decode/decode.h"
 
 // ---- device memory ----
 
@@ -33,9 +20,6 @@ struct emu_memory {
     size_t count, capacity;
     uint64_t next;
 };
-
-// The allocation that holds [address], or NULL.
-struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t address);
 
 // ---- clocks ----
 // An agent is a warp or an asynchronous operation in flight. seen[a] is the last time of agent a
@@ -125,7 +109,7 @@ struct emu_warpgroup {
     uint64_t generation;
 };
 
-struct emu_wgmma_state;
+struct emu_pending;
 
 struct emu_warp {
     struct emu_cta *cta;
@@ -150,8 +134,10 @@ struct emu_warp {
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
     bool has_observed;
     struct emu_group_state bulk[EMU_LANES], copies[EMU_LANES];
-    struct emu_wgmma_state *wgmma;
-    uint32_t pending_registers;  // nonzero: wgmma in flight, check operands
+    uint32_t wgmma_open;          // the group of wgmma that collects now
+    bool wgmma_fenced;            // a wgmma.fence has been there
+    struct emu_pending *pending;  // registers that those in flight use, see check/pending.c
+    uint32_t pending_registers;   // how many; nonzero: check operands
     uint64_t steps;
     uint32_t line;  // of the instruction executed last
 };
@@ -250,6 +236,17 @@ static inline void emu_set_pred(struct emu_warp *warp, uint32_t entry, uint32_t 
     if (entry != EMU_NO_PC) warp->preds[entry] = (warp->preds[entry] & ~mask) | (value & mask);
 }
 
+// Base + offset of memory operand entries [at] and [at+1].
+static inline uint64_t emu_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
+                                   unsigned lane) {
+    return emu_get(warp, insn->op[at], lane) + (uint64_t)(int64_t)(int32_t)insn->op[at + 1];
+}
+
+// [bytes] at [offset] of a lane's local memory are written.
+static inline void emu_local_written(struct emu_warp *warp, uint64_t offset, uint64_t bytes) {
+    if (offset + bytes > warp->local_end) warp->local_end = offset + bytes;
+}
+
 #define EMU_EACH_LANE(lane, mask)                                            \
     for (uint32_t lane##_left = (mask), lane = 0;                            \
          lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true); \
@@ -262,6 +259,11 @@ static inline struct emu_split *emu_split(struct emu_warp *warp) {
 static inline struct emu_machine *emu_machine(const struct emu_warp *warp) {
     return warp->cta->cluster->machine;
 }
+
+// ---- memory.c ----
+
+// The allocation that holds [address], or NULL.
+struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t address);
 
 // ---- split.c: divergence ----
 
@@ -278,7 +280,7 @@ uint32_t emu_waits_for(const struct emu_warp *warp, uint32_t mask, uint32_t *pc)
 void emu_exit_lanes(struct emu_warp *warp, uint32_t mask);
 void emu_joins_free(struct emu_warp *warp);
 
-// ---- sched.c ----
+// ---- wait.c ----
 
 // Something happened that others may wait for.
 void emu_changed(struct emu_cluster *cluster);
@@ -286,129 +288,6 @@ void emu_changed(struct emu_cluster *cluster);
 enum emu_step emu_block(struct emu_warp *warp, enum emu_wait_kind kind, uint32_t object);
 bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind);
 uint64_t emu_random(uint64_t *state);
-void emu_run(struct emu_machine *machine);
-
-// ---- grid.c ----
-
-// Runs all clusters of the grid; then none is resident.
-void emu_grid_run(struct emu_machine *machine);
-
-// ---- cluster.c ----
-
-// Cluster number [index] of the grid, from *machine->spare or new; NULL and a report when memory is
-// out.
-struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index);
-// Leaves an ended cluster in *machine->spare.
-void emu_cluster_retire(struct emu_cluster *cluster);
-// All that are resident.
-void emu_clusters_retire(struct emu_machine *machine);
-// A list of clusters: what *machine->spare has become.
-void emu_clusters_free(struct emu_cluster *clusters);
-
-// Refreshes the slots of %clock and friends.
-void emu_refresh_clocks(struct emu_warp *warp);
-
-// ---- sync.c: words of memory that serve as flags ----
-
-// Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word.
-void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
-                      bool release);
-// Learns what was published there; relaxed: only with the next fence.
-void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
-                      bool acquire);
-void emu_syncs_free(struct emu_cluster *cluster);
-
-// ---- report.c ----
-
-// Counts a report of [insn] that there is already; false if there is none. emu_report does so too,
-// but where millions are alike their texts would take longer than the run.
-bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
-                      enum emu_class class_);
-// Notes a report against [insn] of [warp]; the text is completed with where and who.
-void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
-// The same, and the launch ends.
-void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
-               const char *format, ...) __attribute__((format(printf, 4, 5)));
-// A report of the machine itself; the launch ends.
-void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *text);
-// The state of every warp, for deadlock, livelock and the step limit.
-void emu_report_standstill(struct emu_machine *machine, enum emu_class class_);
-// "stage.full[2]" or "0x1440": an mbarrier's address by the manifest's names, into [text].
-const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size);
-// "producer warp 0", "warp 7"
-const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size);
-// "gemm.cu:141 (PTX line 2100)"
-const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
-                           char *text, size_t size);
-
-// ---- order.c: between clusters, where they may hear of each other ----
-
-// Makes machine->order where it's wanted; where memory is out, nothing is checked.
-void emu_order_new(struct emu_machine *machine);
-void emu_order_delete(struct emu_machine *machine);
-int emu_order_start(struct emu_cluster *cluster);
-// As emu_sync_release and emu_sync_acquire, for a word of global memory; a fence beyond the
-// cluster.
-void emu_order_release(struct emu_cluster *cluster, uint64_t address, bool release);
-void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acquire);
-void emu_order_fence(struct emu_cluster *cluster);
-
-// ---- space.c: addresses to bytes ----
-
-enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
-
-// How an access bears one of another agent at the same time, see emu_may_meet.
-enum emu_strength {
-    EMU_WEAK,
-    EMU_GUESS,  // a plain load of 1 to 8 bytes, which no hardware tears
-    EMU_STRONG,
-    EMU_UPDATE  // an atomic that looks at what it finds: cas, min, max, and, or
-};
-
-// May the two meet without order? Relaxed and stronger accesses may (PTX ISA 8.4). A guess meets an
-// update in sound programs too: "if (x > *most) atomicMax(most, x)", or the first value of a loop
-// around atomicCAS, can only be out of date. It may not meet a sum that others still add to.
-static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
-    return (a >= EMU_STRONG && b >= EMU_STRONG) || (a == EMU_GUESS && b == EMU_UPDATE) ||
-           (a == EMU_UPDATE && b == EMU_GUESS);
-}
-
-// An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
-struct emu_touch_global {
-    struct emu_warp *warp;
-    const struct emu_insn *insn;
-    const char *what;
-    const struct emu_allocation *allocation;
-    uint64_t offset;
-    size_t bytes;
-    enum emu_use use;
-    enum emu_strength strength;
-};
-void emu_order_touch(const struct emu_touch_global *by);
-
-// Checks and notes an access whose bounds are right: initialisation, and order between clusters.
-void emu_global_touch(const struct emu_touch_global *by);
-
-// The bytes behind an address of [space] as [lane] sees it, checked for bounds, alignment to
-// [bytes], initialisation and races; NULL after a fatal report. *cta (may be NULL) is the owner of
-// shared bytes.
-uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                    uint64_t address, uint32_t bytes, enum emu_use use);
-// The shared window address of a .shared or generic address, false after a fatal report. Where that
-// CTA has exited this is reported, and goes on: its memory is kept until the cluster ends.
-bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                        struct emu_cta **cta, uint32_t *offset);
-// Base + offset of memory operand entries [at] and [at+1].
-static inline uint64_t emu_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
-                                   unsigned lane) {
-    return emu_get(warp, insn->op[at], lane) + (uint64_t)(int64_t)(int32_t)insn->op[at + 1];
-}
-
-// [bytes] at [offset] of a lane's local memory are written.
-static inline void emu_local_written(struct emu_warp *warp, uint64_t offset, uint64_t bytes) {
-    if (offset + bytes > warp->local_end) warp->local_end = offset + bytes;
-}
 
 // ---- clock.c ----
 
@@ -428,30 +307,38 @@ static inline uint32_t emu_wgmma_agent(const struct emu_warp *warp) {
 // What [warp] does from here on isn't covered by what it has released so far.
 static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agent]++; }
 
-// ---- shadow.c ----
+// ---- report.c: how things are called, and reports ----
 
-// Who touches shared memory: a warp or an operation in flight.
-struct emu_toucher {
-    uint32_t agent, time;
-    const struct emu_clock *clock;
-    bool async;  // through the async proxy
-    bool four;   // it ends when the four agents from [agent] on have: a warpgroup's wgmma
-    enum emu_strength strength;
-    uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
-    struct emu_warp *warp;  // for reports: who, or who issued it
-    struct emu_warp *group; /* four warps, of whose clocks [clock] is the least; NULL: one warp's */
-    const struct emu_insn *insn;
-    const char *what; /* "TMA load", ... for reports; NULL: a warp's own access */
+struct emu_text {  // grows; [at] is the owner's to free
+    char *at;
+    size_t used, capacity;
 };
+void emu_put(struct emu_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// "stage.full[2]" or "0x1440": an mbarrier's address by the manifest's names, into [text].
+const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size);
+// "producer warp 0", "warp 7"
+const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size);
+// "gemm.cu:141 (PTX line 2100)"
+const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
+                           char *text, size_t size);
+// What the manifest calls the warp's role, or NULL.
+const struct emu_role *emu_role_of(const struct emu_warp *warp);
 
-struct emu_shadow *emu_shadow_new(uint32_t bytes);
-// As new; and [smem], where it was touched, is blank again.
-void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
-void emu_shadow_delete(struct emu_shadow *shadow);
-// Notes that an mbarrier lies at [offset], which has just been written: what writes there from now
-// on, while that mbarrier is valid, is reported.
-void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset);
-void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
-                      const struct emu_toucher *toucher);
+// Counts a report of [insn] that there is already; false if there is none. emu_report does so too,
+// but where millions are alike their texts would take longer than the run.
+bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
+                      enum emu_class class_);
+// Notes a report against [insn] of [warp]; the text is completed with where and who.
+void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+// The same, and the launch ends.
+void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+// A report of the machine itself; the launch ends.
+void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *text);
+// Where a report of the machine, or of all that is in it, gets its text: NULL when there is one of
+// [class_] at [insn] already, or no room.
+struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class class_,
+                                  const struct emu_insn *insn);
 
 #endif

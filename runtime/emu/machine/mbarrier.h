@@ -5,6 +5,8 @@
 
 #include "runtime/emu/machine/async.h"
 
+enum { EMU_MBARRIER_MAX = (1 << 20) - 1 };  // of arrivals and of bytes
+
 struct emu_mbarrier {
     struct emu_mbarrier *next;
     struct emu_cta *cta;
@@ -28,6 +30,20 @@ struct emu_mbarrier *emu_mbarrier_at(const struct emu_cta *cta, uint32_t offset)
 // Does [offset, offset + bytes) touch a valid mbarrier?
 struct emu_mbarrier *emu_mbarrier_overlapping(const struct emu_cta *cta, uint32_t offset,
                                               uint32_t bytes);
+// That at [offset] of [cta], valid or not, made where none was; NULL when memory is out.
+struct emu_mbarrier *emu_mbarrier_new(struct emu_cta *cta, uint32_t offset);
+// Reports where [clock], that of [warp] or of an operation of its, does not know of the init.
+void emu_mbarrier_check_init(struct emu_warp *warp, const struct emu_insn *insn,
+                             const struct emu_clock *clock, const struct emu_mbarrier *barrier);
+// [count] arrivals that know of [clock]; [what] they are, for reports. False after a report.
+bool emu_mbarrier_arrive(struct emu_mbarrier *barrier, struct emu_warp *warp,
+                         const struct emu_insn *insn, const struct emu_clock *clock, uint32_t count,
+                         const char *what);
+// Expects that many more bytes. False after a report.
+bool emu_mbarrier_add_bytes(struct emu_mbarrier *barrier, struct emu_warp *warp,
+                            const struct emu_insn *insn, int64_t bytes);
+// Ends the phase if nothing is due in it.
+void emu_mbarrier_end_phase(struct emu_mbarrier *barrier);
 // complete_tx by [op]: its clock joins the phase. Reports where there is no mbarrier.
 void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                  uint32_t bytes);

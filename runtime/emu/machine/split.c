@@ -1,6 +1,6 @@
 // Divergence: the lanes of a warp as splits, each with a pc, that meet again at joins.
 // All splits of a warp can run, so lanes may wait for each other as Volta and later allow.
-#include "runtime/emu/machine/barrier.h"
+#include "runtime/emu/machine/machine.h"
 
 #include <stdlib.h>
 
@@ -58,7 +58,6 @@ bool emu_settle(struct emu_warp *warp) {
         join->arrived |= split->mask;
         if (join->arrived != (join->expected & warp->live)) {
             remove_split(warp, warp->current);
-            if (warp->gather.lanes) emu_gather_check(warp);
             return false;
         }
         split->mask = join->arrived;

@@ -7,7 +7,7 @@
 
 #include <setjmp.h>
 
-// ---- arena: everything of a module lives and dies together ----
+// ---- types.c: an arena, in which everything of a module lives and dies together ----
 
 struct emu_arena {
     struct emu_arena_block *blocks;
@@ -20,7 +20,7 @@ void *emu_arena_alloc(struct emu_arena *arena, size_t bytes);
 char *emu_arena_text(struct emu_arena *arena, const char *text, size_t length);
 void emu_arena_free(struct emu_arena *arena);
 
-// ---- tokens ----
+// ---- lex.c: tokens ----
 
 enum ptx_token_kind {
     PTX_END,
@@ -56,7 +56,7 @@ void ptx_lex_next(struct ptx_lexer *lexer);
 _Noreturn void ptx_lex_fail(struct ptx_lexer *lexer, unsigned line, unsigned column,
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-// ---- types ----
+// ---- types.c ----
 
 enum ptx_type {
     T_NONE,
@@ -279,10 +279,13 @@ struct ptx_tree {
     uint64_t global_bytes;
 };
 
+// ---- parse.c ----
+
 // Parses a whole file; tree->arena owns all. Leaves by lexer->fail on the first error.
 void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree);
 
-// internal to the parser's two files
+// ---- between the files of the parser ----
+
 struct ptx_parser {
     struct ptx_lexer *lexer;
     struct ptx_tree *tree;
@@ -293,20 +296,31 @@ struct ptx_parser {
     const struct ptx_loc *loc;       // the latest
 };
 
-struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
-                                  uint32_t *index);
-struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
-                                 enum ptx_symbol_kind kind);
-// Where a label called [name] is in [scope], or would be; kernels have thousands of them.
-struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name);
-void ptx_parse_body(struct ptx_parser *parser);
-void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool external);
+// ---- expect.c ----
+
+bool ptx_token_is(const struct ptx_token *token, const char *text);
 bool ptx_accept(struct ptx_parser *parser, char punct);
 void ptx_expect(struct ptx_parser *parser, char punct);
 bool ptx_accept_directive(struct ptx_parser *parser, const char *text);
 uint64_t ptx_expect_integer(struct ptx_parser *parser, const char *what);
+char *ptx_expect_name(struct ptx_parser *parser, const char *what);
 // Skips to behind the next [punct]; an error at the end of the file.
 void ptx_skip_past(struct ptx_parser *parser, char punct);
-bool ptx_token_is(const struct ptx_token *token, const char *text);
+// The error at the token looked at: "expected WHAT, found ...".
+_Noreturn void ptx_expected(struct ptx_parser *parser, const char *what);
+
+// ---- variable.c ----
+
+struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
+                                  uint32_t *index);
+struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
+                                 enum ptx_symbol_kind kind);
+void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool external);
+
+// ---- body.c ----
+
+// Where a label called [name] is in [scope], or would be; kernels have thousands of them.
+struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name);
+void ptx_parse_body(struct ptx_parser *parser);
 
 #endif

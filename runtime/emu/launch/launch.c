@@ -1,6 +1,7 @@
 // Modules, and launches of their entries: what was asked for is checked against the entry and the
 // limits before anything runs.
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/exec/exec.h"
+#include "runtime/emu/launch/launch.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ int emu_entry_check(struct emu_module *module, const char *entry, struct emu_err
     struct ptx_function *function = find_entry(module, entry);
 
     if (function == NULL) return refuse(error, "there is no entry %s in the module", entry);
-    return emu_program_of(module, function, error) != NULL ? 0 : -1;
+    return emu_program_of(module, emu_ops, function, error) != NULL ? 0 : -1;
 }
 
 int emu_entry_params(const struct emu_module *module, const char *entry) {
@@ -218,7 +219,7 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     struct ptx_function *entry = find_entry(module, launch->entry);
     if (entry == NULL) return refuse(error, "there is no entry %s in the module", launch->entry);
     machine.entry = entry;
-    machine.program = emu_program_of(module, entry, error);
+    machine.program = emu_program_of(module, emu_ops, entry, error);
     if (machine.program == NULL) return -1;
     uint64_t smem = machine.program->dynamic_offset + (uint64_t)launch->dynamic_smem;
     if (smem > EMU_SMEM_MAX)

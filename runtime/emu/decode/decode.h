@@ -1,8 +1,8 @@
 // Decoded instructions: a dense array of small structs whose operands are slots of a warp's
 // registers. Constants, symbol addresses and special registers have slots too, so that every
 // source reads alike.
-#ifndef TMG_EMU_DECODE_INSN_H
-#define TMG_EMU_DECODE_INSN_H
+#ifndef TMG_EMU_DECODE_H
+#define TMG_EMU_DECODE_H
 
 #include "runtime/emu/ptx/ptx.h"
 
@@ -107,6 +107,7 @@ struct emu_insn {
     emu_exec *exec;
     const uint32_t *op;  // operand entries, in the order of the row's operand letters
     const struct emu_op *row;
+    const struct emu_table *table;  // that the row is in
     uint32_t flags;
     uint32_t line;  // in the PTX
     const struct ptx_loc *loc;
@@ -130,11 +131,25 @@ struct emu_op {
     int aux;
 };
 
-extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_ops_half[],
-    emu_ops_convert[], emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[],
-    emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
-    emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[],
-    emu_ops_tensormap[], emu_ops_wmma[], emu_ops_video[];
+// Rows that one file handles. [ordinary]: they compute, and their number alone is of interest.
+struct emu_table {
+    const char *name;
+    const struct emu_op *rows;  // the last has no form
+    bool ordinary;
+};
+
+// ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
+
+// What nobody has written is NaN in every format, so that it shows.
+enum { EMU_SMEM_BLANK = 0xff };
+// Of the bytes before a CTA's shared memory an H200 calls 288 used, and the words of cooperative
+// groups, 32 bytes and 8 a warp, are as many. Each offset is 0 where a kernel asks for it alone.
+enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 0, EMU_SMEM_RESERVED_END = 32 + 32 * 8 };
+enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
+#define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
+#define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
+#define EMU_LOCAL_WINDOW  (UINT64_C(2) << 40)
+#define EMU_PARAM_WINDOW  (UINT64_C(3) << 40)
 
 // ---- slots filled before a warp starts ----
 
@@ -168,6 +183,7 @@ struct emu_program {
     struct emu_program *next;
     struct emu_arena arena;
     const struct emu_module *module;
+    const struct emu_table *tables;
     struct emu_function *functions;  // the entry first
     uint32_t function_count;
     struct emu_insn *code;
@@ -189,21 +205,26 @@ struct emu_module {
     struct emu_memory *image_memory;
 };
 
-// The program of [entry], made when it is first asked for. NULL and *error: memory is out, or
-// something that the program needs is not implemented or too large.
-struct emu_program *emu_program_of(struct emu_module *module, struct ptx_function *entry,
-                                   struct emu_error *error);
+// ---- decode.c ----
+
+// The program of [entry], made when it is first asked for from the rows of [tables], of which the
+// last has none. NULL and *error: memory is out, or something that the program needs is not
+// implemented or too large.
+struct emu_program *emu_program_of(struct emu_module *module, const struct emu_table *tables,
+                                   struct ptx_function *entry, struct emu_error *error);
 void emu_program_delete(struct emu_program *program);
 
-// ---- between the files of decode ----
+// ---- reach.c ----
 
-// Fills the program's functions from [entry] on, and lays out what they need (reach.c).
+// Fills the program's functions from [entry] on, and lays out what they need.
 void emu_reach(struct ptx_lexer *lexer, struct emu_program *program, struct ptx_function *entry);
 
 // What a function's address is: the same in every program.
 static inline uint64_t emu_function_address(const struct ptx_function *function) {
     return (uint64_t)function->number << 8;
 }
+
+// ---- between the files of decode ----
 
 struct emu_decoder {
     struct ptx_lexer *lexer;
@@ -214,20 +235,23 @@ struct emu_decoder {
     uint32_t entry_count;
 };
 
+// ---- form.c ----
+
 // Matches the statement's words against row->form and fills [insn]'s modifiers.
 bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statement,
                     struct emu_insn *insn);
+
+// ---- operands.c ----
+
 // Whether the operands' kinds suit row->operands.
 bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
                         const struct emu_insn *insn);
 // Fills insn->op; fails with a message where a type doesn't fit.
 void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
                          struct emu_insn *insn);
-_Noreturn void emu_decode_fail(struct emu_decoder *decoder, const struct ptx_operand *at,
-                               const char *format, ...) __attribute__((format(printf, 3, 4)));
-// pc of label [name] as seen by [statement], or EMU_NO_PC.
-uint32_t emu_find_label(const struct emu_function *function, const struct ptx_statement *statement,
-                        const char *name, struct ptx_symbol **label);
+
+// ---- cfg.c ----
+
 // Fills insn->join for the function's divergent branches (cfg.c).
 void emu_find_joins(struct emu_decoder *decoder);
 
@@ -276,7 +300,5 @@ enum emu_special {
     SPECIAL_GLOBALTIMER_LO,
     SPECIAL_GLOBALTIMER_HI
 };
-// Number of special register [name] and its width in bits; -1 if there is none.
-int emu_special_find(const char *name, bool *wide);
 
 #endif

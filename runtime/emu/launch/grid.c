@@ -1,7 +1,7 @@
 // A grid's clusters: each a machine of its own, on as many threads as there are CPUs, or all on one
 // machine. Clusters on their own share global memory only, and PTX orders nothing between them, so
 // neither the number of threads nor their speed can change what one of them does or reports.
-#include "runtime/emu/machine/machine.h"
+#include "runtime/emu/launch/launch.h"
 
 #include <pthread.h>
 #include <sched.h>

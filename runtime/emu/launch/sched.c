@@ -1,8 +1,8 @@
 // The scheduler: which warp runs next and for how long, chosen by the seed; and who stands still.
 // A warp runs until it blocks, polls in vain or its quantum ends; then another.
 #include "runtime/emu/check/profile.h"
-#include "runtime/emu/machine/async.h"
-#include "runtime/emu/machine/wgmma.h"
+#include "runtime/emu/launch/launch.h"
+#include "runtime/emu/machine/barrier.h"
 
 enum {
     QUANTUM = 96,            // instructions, at most
@@ -12,34 +12,6 @@ enum {
     SPIN_LIMIT = 3000000,    // instructions without any change: livelock
     SPIN_FOR_OTHERS = 30000  // the same, before CTAs that are not resident yet are started
 };
-
-uint64_t emu_random(uint64_t *state) {
-    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);  // splitmix64
-
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-void emu_changed(struct emu_cluster *cluster) {
-    cluster->changes++;
-    cluster->last_change = cluster->machine->steps;
-}
-
-bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind) {
-    return emu_split(warp)->wait.kind == kind;
-}
-
-enum emu_step emu_block(struct emu_warp *warp, enum emu_wait_kind kind, uint32_t object) {
-    struct emu_wait *wait = &emu_split(warp)->wait;
-
-    if (wait->kind != kind) {
-        wait->kind = kind;
-        wait->since = emu_machine(warp)->steps;
-    }
-    wait->object = object;
-    return EMU_BLOCKED;
-}
 
 static bool runnable(const struct emu_cluster *cluster, const struct emu_split *split) {
     if (split->wait.kind == WAIT_SLEEP) return cluster->machine->steps >= split->wait.until;
@@ -63,7 +35,10 @@ static bool step(struct emu_warp *warp, const struct emu_insn *code) {
     struct emu_split *split = emu_split(warp);
     struct emu_machine *machine = emu_machine(warp);
 
-    if (split->join != NULL && split->pc == split->join->pc && !emu_settle(warp)) return false;
+    if (split->join != NULL && split->pc == split->join->pc && !emu_settle(warp)) {
+        if (warp->gather.lanes) emu_gather_check(warp);
+        return false;
+    }
     const struct emu_insn *insn = &code[split->pc];
     uint32_t mask = split->mask, guard = warp->preds[insn->guard];
     mask &= insn->guard_negated ? ~guard : guard;
@@ -75,7 +50,7 @@ static bool step(struct emu_warp *warp, const struct emu_insn *code) {
     machine->thread_steps += (unsigned)__builtin_popcount(mask);
     warp->line = insn->line;
     if (insn->flags & F_CLOCK) emu_refresh_clocks(warp);
-    if (warp->pending_registers) emu_wgmma_check_registers(warp, insn, mask);
+    if (warp->pending_registers) emu_pending_check(warp, insn);
     if (machine->launch->profile && !split->blocked) emu_profile_begin(warp, insn);
     enum emu_step result = insn->exec(warp, insn, mask);
     if (machine->launch->profile) emu_profile_end(warp);

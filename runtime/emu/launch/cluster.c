@@ -1,9 +1,8 @@
 // Clusters to run, whose CTAs live together: what a CTA and its warps are made of, how they start,
 // and how the next one gets the memory of the last. Memory that nobody has touched is left alone,
 // so that small CTAs are cheap whatever they might have used.
-#include "runtime/emu/machine/async.h"
+#include "runtime/emu/launch/launch.h"
 #include "runtime/emu/machine/mbarrier.h"
-#include "runtime/emu/machine/wgmma.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +151,7 @@ static void clean_warp(struct emu_warp *warp) {
                              .observed = warp->observed};
 
     emu_joins_free(warp);
-    emu_wgmma_free(warp);
+    emu_pending_free(warp);
     memset(warp->regs, 0, (size_t)program->constant_slots * EMU_LANES * sizeof *warp->regs);
     memset(warp->preds, 0, program->pred_count * sizeof *warp->preds);
     for (unsigned lane = 0; lane < EMU_LANES && warp->local_end; lane++)
@@ -165,7 +164,7 @@ static void clean_warp(struct emu_warp *warp) {
 
 static void free_warp(struct emu_warp *warp) {
     emu_joins_free(warp);
-    emu_wgmma_free(warp);
+    emu_pending_free(warp);
     free(warp->regs);
     free(warp->preds);
     free(warp->local);

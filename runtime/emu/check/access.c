@@ -1,5 +1,6 @@
 // Addresses to bytes: which window an address lies in, whose it is, and whether it may be used so.
 // Every access of an instruction comes through here, so this is where bounds are checked.
+#include "runtime/emu/check/check.h"
 #include "runtime/emu/check/profile.h"
 
 #include <string.h>
@@ -175,4 +176,19 @@ uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned
     case EMU_PARAM_WINDOW >> 40: return access_window(warp, insn, lane, address, bytes, use);
     default: return access_global(warp, insn, address, bytes, use);
     }
+}
+
+void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
+                     enum emu_use use) {
+    struct emu_toucher toucher = {.agent = op->agent,
+                                  .time = op->time,
+                                  .clock = &op->clock,
+                                  .async = op->through_proxy,
+                                  .layout = op->layout,
+                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
+                                  .warp = op->warp,
+                                  .insn = op->insn,
+                                  .what = op->what};
+
+    if (emu_machine(op->warp)->check && bytes) emu_shadow_touch(cta, offset, bytes, use, &toucher);
 }

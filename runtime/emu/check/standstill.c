@@ -1,0 +1,158 @@
+// Where everybody stands, when nobody goes on: each warp's wait, and who is missing there.
+// Deadlock, livelock and the step limit are one picture under three names.
+#include "runtime/emu/check/check.h"
+#include "runtime/emu/machine/mbarrier.h"
+
+// Warp number [agent] of the cluster, with its CTA's rank where there are several.
+static void put_agent(struct emu_text *text, const struct emu_cta *cta, unsigned agent) {
+    emu_put(text, " warp %u", agent % cta->warp_count);
+    if (cta->cluster->cta_count > 1) emu_put(text, " of rank %u", agent / cta->warp_count);
+}
+
+// What has come and what is due in the barrier's phase.
+static void put_barrier_state(struct emu_text *text, const struct emu_mbarrier *barrier) {
+    char who[100], place[400];
+
+    emu_put(text, "%*s%u of %u arrivals in phase %u", 26, "", barrier->expected - barrier->pending,
+            barrier->expected, barrier->phase);
+    if (barrier->bytes != 0)
+        emu_put(text, ", %lld bytes %s",
+                (long long)(barrier->bytes > 0 ? barrier->bytes : -barrier->bytes),
+                barrier->bytes > 0 ? "still due" : "more than expected");
+    if (barrier->last != NULL)
+        emu_put(text, "; last: %s%s%s at %s", barrier->last_what ? barrier->last_what : "",
+                barrier->last_what ? " of " : "", emu_warp_text(barrier->last, who, sizeof who),
+                emu_place_text(barrier->cta->cluster->machine, barrier->last_insn, place,
+                               sizeof place));
+    if (barrier->arrived != 0) {
+        emu_put(text, "\n%*sarrived in this phase:", 26, "");
+        for (unsigned agent = 0; agent < 64; agent++)
+            if (barrier->arrived >> agent & 1) put_agent(text, barrier->cta, agent);
+    }
+    emu_put(text, "\n");
+}
+
+// Lanes that wait for their warp's others, or a warp for those that have yet to come.
+static void put_named_barrier(struct emu_text *text, const struct emu_warp *warp, uint32_t number) {
+    const struct emu_cta *cta = warp->cta;
+    const struct emu_named_barrier *barrier = &cta->barriers[number];
+
+    if (warp->gather.lanes) {
+        emu_put(text, "%*sthe warp's lanes 0x%08x are not there\n", 26, "",
+                warp->live & ~warp->gather.lanes);
+        return;
+    }
+    emu_put(text, "%*s%u of %u threads are there; missing:", 26, "", barrier->arrived,
+            barrier->expected);
+    for (unsigned w = 0; w < cta->warp_count; w++)
+        if (!(barrier->warps >> w & 1) && (barrier->counted || cta->warps[w].live))
+            emu_put(text, " warp %u%s", w, cta->warps[w].live ? "" : " (exited)");
+    emu_put(text, "\n");
+}
+
+// What [split] waits for; *barrier where that is an mbarrier.
+static const struct emu_mbarrier *wait_text(const struct emu_warp *warp,
+                                            const struct emu_split *split, char *text,
+                                            size_t size) {
+    const struct emu_wait *wait = &split->wait;
+    const struct emu_mbarrier *barrier;
+    char name[64];
+
+    text[0] = '\0';
+    if (!split->blocked) {
+        snprintf(text, size, "runs");
+        return NULL;
+    }
+    switch (wait->kind) {
+    case WAIT_BARRIER: snprintf(text, size, "waits at barrier %u", wait->object); break;
+    case WAIT_CLUSTER: snprintf(text, size, "waits at barrier.cluster"); break;
+    case WAIT_MBARRIER: {
+        const struct emu_cta *cta = &warp->cta->cluster->ctas[wait->object >> EMU_RANK_SHIFT];
+        uint32_t offset = wait->object & ((1u << EMU_RANK_SHIFT) - 1);
+        barrier = emu_mbarrier_at(cta, offset);
+        snprintf(text, size, "waits for %s, phase %u (parity %u)",
+                 emu_barrier_text(cta, offset, name, sizeof name), barrier ? barrier->phase : 0,
+                 barrier ? barrier->phase & 1 : 0);
+        return barrier;
+    }
+    case WAIT_BULK_GROUP:
+        snprintf(text, size, "waits for bulk groups (%u may be pending)", wait->object);
+        break;
+    case WAIT_COPY_GROUP: snprintf(text, size, "waits for cp.async groups"); break;
+    case WAIT_WARPGROUP: snprintf(text, size, "waits for its warpgroup at a wgmma"); break;
+    case WAIT_WARP:
+        snprintf(text, size, "waits for lanes 0x%08x at bar.warp.sync", wait->object);
+        break;
+    case WAIT_SLEEP: snprintf(text, size, "sleeps"); break;
+    default: snprintf(text, size, "waits"); break;
+    }
+    return NULL;
+}
+
+// Consecutive warps in the same state are one line: "warps 4..11".
+static unsigned same_state(const struct emu_cta *cta, unsigned first) {
+    const struct emu_warp *a = &cta->warps[first];
+    unsigned last = first;
+
+    while (last + 1 < cta->warp_count && a->split_count == 1) {
+        const struct emu_warp *b = &cta->warps[last + 1];
+        if (b->split_count != 1 || b->splits[0].pc != a->splits[0].pc ||
+            b->splits[0].wait.object != a->splits[0].wait.object ||
+            emu_role_of(a) != emu_role_of(b))
+            break;
+        last++;
+    }
+    return last;
+}
+
+static void put_warps(struct emu_text *text, const struct emu_cta *cta, unsigned first,
+                      unsigned last) {
+    const struct emu_warp *warp = &cta->warps[first];
+    const struct emu_role *role = emu_role_of(warp);
+    char place[400], what[160], who[80];
+
+    if (first == last)
+        snprintf(who, sizeof who, "%s%swarp %u", role ? role->name : "", role ? " " : "", first);
+    else
+        snprintf(who, sizeof who, "%s%swarps %u..%u", role ? role->name : "", role ? " " : "",
+                 first, last);
+    if (warp->split_count == 0 && warp->live == 0) emu_put(text, "  %-22s  has exited\n", who);
+    for (unsigned s = 0; s < warp->split_count; s++) {
+        const struct emu_split *split = &warp->splits[s];
+        const struct emu_mbarrier *barrier = wait_text(warp, split, what, sizeof what);
+        emu_put(text, "  %-22s  %s", who, what);
+        if (split->mask != warp->started) emu_put(text, " (lanes 0x%08x)", split->mask);
+        emu_put(text, "   %s\n",
+                emu_place_text(cta->cluster->machine,
+                               &cta->cluster->machine->program->code[split->pc], place,
+                               sizeof place));
+        if (barrier != NULL) put_barrier_state(text, barrier);
+        if (split->blocked && split->wait.kind == WAIT_BARRIER)
+            put_named_barrier(text, warp, split->wait.object);
+    }
+}
+
+void emu_report_standstill(struct emu_machine *machine, enum emu_class class_) {
+    struct emu_cluster *cluster = machine->clusters;
+    const struct emu_insn *insn = NULL;
+    struct emu_text text = {0};
+
+    for (unsigned c = 0; c < cluster->cta_count && insn == NULL; c++)
+        for (unsigned w = 0; w < cluster->ctas[c].warp_count && insn == NULL; w++)
+            if (cluster->ctas[c].warps[w].split_count)
+                insn = &machine->program->code[cluster->ctas[c].warps[w].splits[0].pc];
+    struct emu_report *report = emu_report_new(machine, class_, insn);
+    if (report == NULL) return;
+    for (; cluster != NULL; cluster = cluster->next)
+        for (unsigned c = 0; c < cluster->cta_count; c++) {
+            struct emu_cta *cta = &cluster->ctas[c];
+            emu_put(&text, "%s in %s, CTA (%u,%u,%u)\n", emu_class_name(class_),
+                    machine->entry->name, cta->id[0], cta->id[1], cta->id[2]);
+            for (unsigned w = 0; w < cta->warp_count; w++) {
+                unsigned last = same_state(cta, w);
+                put_warps(&text, cta, w, last);
+                w = last;
+            }
+        }
+    report->text = text.at;
+}

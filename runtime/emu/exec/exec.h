@@ -1,0 +1,17 @@
+// The instructions: all tables of rows, each row with its handler.
+// Nothing below knows a handler by its name; decode/ gets the tables, a program the rows.
+#ifndef TMG_EMU_EXEC_H
+#define TMG_EMU_EXEC_H
+
+#include "runtime/emu/decode/decode.h"
+
+// All tables; the last has no rows. A form of an instruction is a row in one of them.
+extern const struct emu_table emu_ops[];
+
+extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_ops_half[],
+    emu_ops_convert[], emu_ops_compare[], emu_ops_memory[], emu_ops_atomic[], emu_ops_warp[],
+    emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
+    emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[],
+    emu_ops_tensormap[], emu_ops_wmma[], emu_ops_video[];
+
+#endif

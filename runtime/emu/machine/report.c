@@ -1,0 +1,223 @@
+// Reports: what happened, where in the PTX, the generated source and the template, and who was
+// involved. They are the product: written for a person who has stared at a hung GPU.
+#include "runtime/emu/machine/machine.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPORTS_MAX = 100 };
+
+static const char *const names[EMU_CLASSES] = {
+    [EMU_DEADLOCK] = "deadlock",
+    [EMU_LIVELOCK] = "livelock",
+    [EMU_STEP_LIMIT] = "step limit",
+    [EMU_RACE] = "race",
+    [EMU_MISSING_PROXY_FENCE] = "missing proxy fence",
+    [EMU_UNINITIALISED] = "uninitialised read",
+    [EMU_OUT_OF_BOUNDS] = "out of bounds",
+    [EMU_MISALIGNED] = "misaligned",
+    [EMU_BARRIER_MISUSE] = "barrier misuse",
+    [EMU_DIVERGENT] = "divergent",
+    [EMU_REGISTER_HAZARD] = "register hazard",
+    [EMU_PEER_EXITED] = "exited too early",
+    [EMU_TRAP] = "trap",
+    [EMU_BAD_OPERAND] = "bad operand",
+    [EMU_UNIMPLEMENTED] = "not implemented",
+    [EMU_BAD_LAUNCH] = "bad launch",
+};
+
+const char *emu_class_name(enum emu_class class_) { return names[class_]; }
+
+// ---- text that grows ----
+
+static void put_list(struct emu_text *text, const char *format, va_list arguments) {
+    va_list again;
+
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (text->used + (size_t)length + 1 > text->capacity) {
+        size_t capacity = 2 * (text->used + (size_t)length) + 256;
+        char *grown = realloc(text->at, capacity);
+        if (grown != NULL) {
+            text->at = grown;
+            text->capacity = capacity;
+        }
+    }
+    if (text->used + (size_t)length + 1 <= text->capacity) {
+        vsnprintf(text->at + text->used, (size_t)length + 1, format, again);
+        text->used += (size_t)length;
+    }
+    va_end(again);
+}
+
+void emu_put(struct emu_text *text, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    put_list(text, format, arguments);
+    va_end(arguments);
+}
+
+// ---- names ----
+
+static const char *file_name(const struct emu_machine *machine, unsigned number) {
+    const struct ptx_tree *tree = &machine->module->tree;
+
+    for (uint32_t i = 0; i < tree->file_count; i++)
+        if (tree->files[i].number == number) {
+            const char *slash = strrchr(tree->files[i].name, '/');
+            return slash ? slash + 1 : tree->files[i].name;
+        }
+    return "source";
+}
+
+// The kernel's own line: that of the outermost call into what was inlined.
+static const struct ptx_loc *outermost(const struct ptx_loc *loc) {
+    for (int depth = 0; loc->parent != NULL && depth < 64; depth++) loc = loc->parent;
+    return loc;
+}
+
+// ", in 258, in 151": the lines of inlined functions below the kernel's own, outermost first.
+static void put_chain(const struct ptx_loc *loc, const struct ptx_loc *outer, char *text,
+                      size_t size) {
+    size_t used;
+
+    if (loc == outer || loc == NULL) return;
+    put_chain(loc->parent, outer, text, size);
+    used = strlen(text);
+    snprintf(text + used, size - used, ", in %u", loc->line);
+}
+
+const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
+                           char *text, size_t size) {
+    const struct emu_launch *launch = machine->launch;
+    char chain[160] = "";
+
+    if (insn == NULL || insn->loc == NULL) {
+        snprintf(text, size, "PTX line %u", insn ? insn->line : 0);
+        return text;
+    }
+    const struct ptx_loc *loc = outermost(insn->loc);
+    put_chain(insn->loc, loc, chain, sizeof chain);
+    const char *file = file_name(machine, loc->file);
+    if (loc->line <= launch->line_count && loc->line && launch->lines[loc->line - 1].file != NULL)
+        snprintf(text, size, "%s:%u (%s:%u%s; PTX line %u)", launch->lines[loc->line - 1].file,
+                 launch->lines[loc->line - 1].line, file, loc->line, chain, insn->line);
+    else
+        snprintf(text, size, "%s:%u%s (PTX line %u)", file, loc->line, chain, insn->line);
+    return text;
+}
+
+const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size) {
+    const struct emu_launch *launch = cta->cluster->machine->launch;
+
+    for (size_t i = 0; i < launch->barrier_count; i++) {
+        const struct emu_barrier_name *name = &launch->barriers[i];
+        uint32_t base = cta->dynamic_offset + name->offset;
+        if (offset < base || offset >= base + 8 * name->count) continue;
+        snprintf(text, size, "%s[%u]", name->name, (offset - base) / 8);
+        return text;
+    }
+    snprintf(text, size, "mbarrier 0x%x", offset);
+    return text;
+}
+
+const struct emu_role *emu_role_of(const struct emu_warp *warp) {
+    const struct emu_launch *launch = warp->cta->cluster->machine->launch;
+
+    for (size_t i = 0; i < launch->role_count; i++)
+        if (warp->index - launch->roles[i].first_warp < launch->roles[i].warps)
+            return &launch->roles[i];
+    return NULL;
+}
+
+const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size) {
+    const struct emu_role *role = emu_role_of(warp);
+    char rank[24] = "";
+
+    if (warp->cta->cluster->cta_count > 1)
+        snprintf(rank, sizeof rank, " of rank %u", warp->cta->rank);
+    snprintf(text, size, "%s%swarp %u%s", role ? role->name : "", role ? " " : "", warp->index,
+             rank);
+    return text;
+}
+
+// ---- one report ----
+
+bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
+                      enum emu_class class_) {
+    for (size_t i = 0; i < machine->report_count && insn != NULL; i++)
+        if (machine->reports[i].class_ == class_ && machine->reports[i].ptx_line == insn->line) {
+            machine->reports[i].count++;
+            return true;
+        }
+    return false;
+}
+
+struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class class_,
+                                  const struct emu_insn *insn) {
+    if (emu_report_again(machine, insn, class_)) return NULL;
+    if (machine->report_count == REPORTS_MAX) {
+        machine->stop = true;
+        return NULL;
+    }
+    if (machine->reports == NULL) machine->reports = calloc(REPORTS_MAX, sizeof *machine->reports);
+    if (machine->reports == NULL) {
+        machine->stop = true;
+        return NULL;
+    }
+    struct emu_report *report = &machine->reports[machine->report_count++];
+    report->class_ = class_;
+    report->count = 1;
+    if (insn != NULL) {
+        report->ptx_line = insn->line;
+        report->source_line = insn->loc ? outermost(insn->loc)->line : 0;
+        report->source = insn->loc ? file_name(machine, insn->loc->file) : NULL;
+    }
+    return report;
+}
+
+static void report_list(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+                        const char *format, va_list arguments) {
+    struct emu_machine *machine = emu_machine(warp);
+    struct emu_report *report = emu_report_new(machine, class_, insn);
+    const struct emu_cta *cta = warp->cta;
+    struct emu_text text = {0};
+    char place[400], who[100];
+
+    if (report == NULL) return;
+    emu_put(&text, "%s in %s, CTA (%u,%u,%u), %s\n  at %s\n  ", names[class_], machine->entry->name,
+            cta->id[0], cta->id[1], cta->id[2], emu_warp_text(warp, who, sizeof who),
+            emu_place_text(machine, insn, place, sizeof place));
+    put_list(&text, format, arguments);
+    emu_put(&text, "\n");
+    report->text = text.at;
+}
+
+void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+                const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    report_list(warp, insn, class_, format, arguments);
+    va_end(arguments);
+}
+
+void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
+               const char *format, ...) {
+    va_list arguments;
+
+    if (emu_machine(warp)->stop) return;
+    va_start(arguments, format);
+    report_list(warp, insn, class_, format, arguments);
+    va_end(arguments);
+    emu_machine(warp)->stop = true;
+}
+
+void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *message) {
+    struct emu_report *report = emu_report_new(machine, class_, NULL);
+
+    machine->stop = true;
+    if (report != NULL) report->text = strdup(message);
+}
