@@ -13,6 +13,7 @@
 #include "gen/script.h"
 #include "runtime/directive.h"
 #include "runtime/key.h"
+#include "runtime/manifest.h"
 
 // What lives for the process, for the same folders of templates.
 static struct {
@@ -243,6 +244,19 @@ static char *take_manifest(struct run *run, const struct gen_output *out) {
     return text;
 }
 
+// Reports a manifest that the library would refuse at load: its author is here, and not there.
+static void check_manifest(struct run *run, const struct gen_output *out) {
+    struct tmg_manifest *manifest = NULL;
+    const char *why;
+    if (!out->manifest) return;
+    if (!tmg_manifest_parse(out->manifest, strlen(out->manifest), "manifest", &manifest))
+        return tmg_manifest_free(manifest);
+    char *path = mem_format("templates/%s/family.lua", out->family);
+    struct store_file file = store_find(script_store(run->script), path, &why);
+    diag_error(run->diag, (struct diag_place){.file = file.name}, NULL, "%s", tmagen_error_last());
+    free(path);
+}
+
 static void generate_point(struct run *run, int number) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "point")) return;
@@ -255,6 +269,7 @@ static void generate_point(struct run *run, int number) {
             check_name(run, &out);
             check_whole(run, &out);
             out.manifest = take_manifest(run, &out);
+            check_manifest(run, &out);
             MEM_PUSH(run->result->outputs, run->result->output_count, run->capacity, out);
         }
     }

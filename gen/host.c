@@ -1,8 +1,10 @@
 // What the generator's Lua asks of C: errors with places, families, templates, near words.
 // The only door out of the sandbox; each function checks what it is given.
+#include <ctype.h>
 #include <lauxlib.h>
 #include <string.h>
 
+#include "gen/ptx.h"
 #include "gen/script.h"
 #include "gen/suggest.h"
 
@@ -10,15 +12,50 @@ static bool is_family_name(const char *name) {
     return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")];
 }
 
-// The place that argument [index] stands for: a node of the spec, the path of a file, or nil.
+// Where [word] first stands in the file as a word of its own; line 0: nowhere.
+static struct diag_place place_of_word(struct store_file file, const char *word) {
+    struct diag_place place = {.file = file.name};
+    const size_t len = strlen(word);
+    const char *line = file.text;
+    int number = 1;
+    for (const char *at = file.text; at && len && *at; at++) {
+        const bool begins = at == file.text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        if (begins && !strncmp(at, word, len) && !isalnum((unsigned char)at[len]) &&
+            at[len] != '_') {
+            place.line = number;
+            place.column = (int)(at - line) + 1;
+            return place;
+        }
+        if (*at == '\n') number++, line = at + 1;
+    }
+    return place;
+}
+
+// The place that the table on the stack says: {path=, word=}, a word of a file.
+static struct diag_place place_of_table(lua_State *L, int index) {
+    const char *why;
+    lua_getfield(L, index, "path");
+    lua_getfield(L, index, "word");
+    struct store_file file = {0};
+    if (lua_isstring(L, -2))
+        file = store_find(script_store(script_of(L)), lua_tostring(L, -2), &why);
+    if (file.text) script_know_file(script_of(L), file);
+    struct diag_place place = place_of_word(file, lua_isstring(L, -1) ? lua_tostring(L, -1) : "");
+    lua_pop(L, 2);
+    return place;
+}
+
+// The place that argument [index] stands for: a node of the spec, a word of a file, the path of a
+// file, or nil.
 static struct diag_place place_argument(lua_State *L, int index) {
     struct diag_place place = {0};
     const char *why;
     if (lua_istable(L, index)) {
         lua_getfield(L, index, "node");
         const struct spec_node *node = lua_touserdata(L, -1);
-        if (lua_islightuserdata(L, -1)) place = node->place;
+        const bool is_node = lua_islightuserdata(L, -1);
         lua_pop(L, 1);
+        place = is_node ? node->place : place_of_table(L, index);
     } else if (lua_type(L, index) == LUA_TSTRING) {
         place.file = store_find(script_store(script_of(L)), lua_tostring(L, index), &why).name;
     }
@@ -103,6 +140,21 @@ static int host_environment(lua_State *L) {
     return 1;
 }
 
+// host.arguments_of(text, name) -> what the text has in the parentheses behind the word, or nil
+static int host_arguments_of(lua_State *L) {
+    const struct text *text = template_text(L, 1);
+    const char *name = luaL_checkstring(L, 2), *begin, *end;
+    if (!text || !ptx_find_call(text->data, text->len, name, &begin, &end)) return 0;
+    lua_pushlstring(L, begin, (size_t)(end - begin));
+    return 1;
+}
+
+// host.library(name) -> the module of lib/
+static int host_library(lua_State *L) {
+    script_module(L, lua_pushfstring(L, "templates/lib/%s.lua", luaL_checkstring(L, 1)));
+    return 1;
+}
+
 int host_open(lua_State *L) {
     static const luaL_Reg functions[] = {{"error", host_error},
                                          {"note", host_note},
@@ -111,6 +163,8 @@ int host_open(lua_State *L) {
                                          {"family", host_family},
                                          {"expand", host_expand},
                                          {"environment", host_environment},
+                                         {"arguments_of", host_arguments_of},
+                                         {"library", host_library},
                                          {"stop", host_stop},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);

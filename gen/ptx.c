@@ -354,3 +354,18 @@ size_t ptx_count_name(const char *source, size_t len, const char *word) {
     for (struct word next; (next = next_word(&at, end)).len;) count += word_is(next, word);
     return count;
 }
+
+bool ptx_find_call(const char *source, size_t len, const char *word, const char **begin,
+                   const char **end) {
+    const char *at = source, *stop = source + len;
+    for (struct word next; (next = next_word(&at, stop)).len;) {
+        if (!word_is(next, word) || at == stop || *at != '(') continue;
+        int open = 0;
+        *begin = at + 1;
+        for (*end = at; *end < stop; ++*end) {
+            open += (**end == '(') - (**end == ')');
+            if (!open) return true;
+        }
+    }
+    return false;
+}

@@ -48,7 +48,7 @@ local function index(knobs, fault)
         local path = knob[1]
         if type(path) ~= "string" then fault("knob " .. number .. " has no path") end
         if TAKEN[path:match("^[^.]*")] then fault(path .. ": templates know something else by that name") end
-        if by_path[path] or family.RESERVED[path] then fault(path .. ": is there already") end
+        if by_path[path] or family.RESERVED[path] then fault(path .. ": is there already", path) end
         by_path[path] = knob
         for above in path:gmatch("()%.") do groups[path:sub(1, above - 1)] = true end
     end
@@ -58,8 +58,46 @@ local function index(knobs, fault)
     return by_path, groups
 end
 
-local function check_knob(knob, fault)
+-- What a family's table, a knob and a check may say; true: must. A word that is not here is a mistake.
+local FIELDS = { name = true, doc = true, arch = true, template = true, knobs = true, plan = true, manifest = true,
+                 checks = false, phases = false, default_phase = false, env = false, explain = false, reference = false }
+local KNOB_FIELDS = { type = true, doc = true, values = false, min = false, max = false, step = false, default = false,
+                      unit = false, when = false, when_doc = false, optional = false, of = false, repeats = false,
+                      length = false }
+local CHECK_FIELDS = { doc = false, check = true }
+
+local function names_of(fields)
+    local names = {}
+    for name in pairs(fields) do names[#names + 1] = name end
+    return names
+end
+
+-- Faults a word of [table] that is none of [fields]; [of] says whose.
+local function check_fields(fields, table, of, fault)
+    for name in pairs(table) do
+        if name ~= 1 and fields[name] == nil then
+            local names = names_of(fields)
+            local nearest = type(name) == "string" and host.nearest(name, names)
+            fault(("%s: is no field of %s%s"):format(tostring(name), of, nearest and "; did you mean " .. nearest .. "?" or ""),
+                name, values.list(names))
+        end
+    end
+end
+
+local function check_checks(definition, fault)
+    for i, check in ipairs(definition.checks) do
+        local name = type(check) == "table" and check[1] or i
+        if type(check) ~= "table" or type(check.check) ~= "function" then
+            fault(("check %s: has no function check"):format(name), name)
+        end
+        check_fields(CHECK_FIELDS, check, "a check", fault)
+    end
+end
+
+local function check_knob(knob, faults)
     local path = knob[1]
+    local function fault(message, word, legal) faults(message, word or path, legal) end
+    check_fields(KNOB_FIELDS, knob, "a knob", fault)
     if not values.type_exists(knob.type) then fault(path .. ": has no known type") end
     if knob.type == "enum" and not knob.values then fault(path .. ": an enum needs values") end
     if knob.type == "list" and not knob.of then fault(path .. ": a list needs of") end
@@ -80,7 +118,7 @@ local function check_phase_texts(number, phase, fault)
     if phase.title == nil then fault("phase " .. number .. ": has no title") end
     for field, value in pairs(phase) do
         local of_type = PHASE_TEXTS[field] and "string" or field == "sets" and "table"
-        if not of_type then fault(string.format("phase %d: %s: is no field of a phase", number, tostring(field))) end
+        if not of_type then fault(string.format("phase %d: %s: is no field of a phase", number, tostring(field)), field) end
         if type(value) ~= of_type then fault(string.format("phase %d: %s: must be a %s", number, field, of_type)) end
     end
 end
@@ -92,23 +130,23 @@ local function check_phases(definition, by_path, fault)
         for path, value in pairs(phase.sets or {}) do
             local knob = by_path[path]
             local message = knob and values.check(knob, value) or (not knob and "is no knob")
-            if message then fault(string.format("phase %d: %s: %s", number, path, message)) end
+            if message then fault(string.format("phase %d: %s: %s", number, path, message), path) end
         end
     end
 end
 
-local FIELDS = { "name", "doc", "arch", "template", "knobs", "plan", "manifest" }
-
 local function check(definition, path)
-    local function fault(message)
-        host.error(path, message)
+    local function fault(message, word, legal)
+        host.error({ path = path, word = type(word) == "string" and word or "" }, message, legal)
         host.stop()
     end
     if type(definition) ~= "table" then fault("must return a table") end
-    for _, field in ipairs(FIELDS) do
-        if definition[field] == nil then fault(field .. " is missing") end
+    for field, must in pairs(FIELDS) do
+        if must and definition[field] == nil then fault(field .. " is missing") end
     end
+    check_fields(FIELDS, definition, "a family", fault)
     definition.checks = definition.checks or {}
+    check_checks(definition, fault)
     local knobs = all_knobs(definition)
     local by_path, groups = index(knobs, fault)
     for _, knob in ipairs(knobs) do check_knob(knob, fault) end

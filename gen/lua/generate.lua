@@ -141,10 +141,34 @@ local function complete(document, settings, digest)
     if #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
 end
 
+-- The rows of the manifest's list [name], each as a table of its members.
+local function list_of(document, name)
+    local list = {}
+    for _, member in ipairs(document) do
+        for _, row in ipairs(member[1] == name and type(member[2]) == "table" and member[2] or {}) do
+            local fields = {}
+            for _, pair in ipairs(row) do fields[pair[1]] = pair[2] end
+            list[#list + 1] = fields
+        end
+    end
+    return list
+end
+
+-- Reports where the kernel [v] takes something else than its manifest passes.
+local function check_parameters(v, document)
+    local declared = host.arguments_of(v.kernel, v.name)
+    if not declared then return end
+    local message, legal = host.library("parameters").check(declared, list_of(document, "params"))
+    if message then host.error(open.fam.path, "manifest: params: " .. message, legal) end
+end
+
 -- The text of the manifest of [v], which generate.point() gave; SHA-256 [digest] of its source, in hexadecimal.
 function generate.manifest(v, digest)
     local document = open.fam.definition.manifest(v.settings, v.plan)
-    if type(document) == "table" then complete(document, v.settings, digest) end
+    if type(document) == "table" then
+        check_parameters(v, document)
+        complete(document, v.settings, digest)
+    end
     return json.encode(document, open.fam.path)
 end
 

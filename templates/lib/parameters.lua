@@ -72,13 +72,75 @@ function parameters.dims(problem, names)
     return rows
 end
 
--- `name(declaration, ...) {`, wrapped, for a line of its own in a template: ${parameters.signature(name, plan.parameters)}
+-- `name(declaration, ...) {`, wrapped, for a line of its own: ${parameters.signature(name, plan.parameters)}
 function parameters.signature(name, list)
     local declarations = {}
     for i, parameter in ipairs(list) do
         declarations[i] = parameter.declaration
     end
     return cuda.list(name, declarations, " {")
+end
+
+-- What a value of the type takes, and how source may call it.
+local VALUES = {
+    i32 = { "int", "int32_t", "signed" }, u32 = { "unsigned", "uint32_t", "unsigned int" },
+    i64 = { "int64_t", "long", "long long" }, u64 = { "uint64_t", "unsigned long", "unsigned long long", "size_t" },
+    f32 = { "float" }, f64 = { "double" },
+}
+
+local QUALIFIERS = { const = true, volatile = true, __restrict__ = true, __grid_constant__ = true }
+
+-- The type of a declaration without its name and qualifiers: "float *", "int".
+local function type_of(declaration)
+    local words = {}
+    for word in declaration:gsub("%[%d*%]", ""):gmatch("[%w_:]+") do
+        words[#words + 1] = not QUALIFIERS[word] and word or nil
+    end
+    words[#words] = nil                                             -- the name
+    return table.concat(words, " ") .. (declaration:find("*", 1, true) and " *" or "")
+end
+
+local function contains(list, value)
+    for _, item in ipairs(list) do
+        if item == value then
+            return true
+        end
+    end
+end
+
+-- Why a declaration is not what the manifest's [row] says, which would be [...]; nil: it is.
+local function misfit(row, declaration)
+    local type = type_of(declaration)
+    if row.kind == "tensor_map" then
+        if type ~= "TensorMap" or not declaration:find("__grid_constant__", 1, true) then
+            return "const __grid_constant__ TensorMap"
+        end
+    elseif row.kind == "pointer" or row.kind == "workspace" then
+        return not type:find("*", 1, true) and "a pointer" or nil
+    elseif not contains(VALUES[row.type] or {}, type) then
+        return (VALUES[row.type] or { "a type that there is" })[1]
+    end
+end
+
+-- Holds the parameters that the source declares, a text without its parentheses, against the manifest's rows.
+-- Returns a message, and what would be right; nil: they fit.
+function parameters.check(declared, rows)
+    local list = {}
+    for declaration in declared:gsub("//[^\n]*", ""):gsub("%s+", " "):gmatch("[^,]+") do
+        list[#list + 1] = declaration:match("^%s*(.-)%s*$")
+    end
+    if #list == 1 and (list[1] == "" or list[1] == "void") then
+        list = {}
+    end
+    if #list ~= #rows then
+        return ("the source declares %d parameters, the manifest has %d"):format(#list, #rows), "as many"
+    end
+    for i, row in ipairs(rows) do
+        local legal = misfit(row, list[i])
+        if legal then
+            return ("parameter %d is a %s of the manifest, and '%s' in the source"):format(i, row.kind, list[i]), legal
+        end
+    end
 end
 
 return parameters

@@ -1,4 +1,4 @@
--- rows.lua: the lists of a manifest that every family writes the same way: parameters, barriers, roles.
+-- rows.lua: what every family's manifest writes the same way: the document, and its lists.
 -- They come from the plan's own tables, so that explain, the template and the runtime agree.
 
 local rows = {}
@@ -59,6 +59,53 @@ function rows.roles(roles)
     return map(roles, function(role)
         return { { "name", role.name }, { "first_warp", role.first_warp }, { "warps", role.warps } }
     end)
+end
+
+-- [tensors]: { {name=, dtype=, dims = {"m", 64, ...}, access = "read" | "write" | "read_write", alignment=,
+-- stride_bytes_multiple=}, ... }, the last two in bytes, where they are not an element's
+function rows.tensors(tensors)
+    return map(tensors, function(tensor)
+        return { { "name", tensor.name }, { "dtype", tensor.dtype }, { "dims", json.array(tensor.dims) },
+            { "access", tensor.access }, { "alignment", tensor.alignment },
+            { "stride_bytes_multiple", tensor.stride_bytes_multiple } }
+    end)
+end
+
+local tile_keys = { "dim", "times", "plus", "by", "axis" }
+
+-- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... }, factors of the
+-- number of tiles; [more]: other members, such as { blocks_per_sm = 1 }
+function rows.grid(rule, tiles, more)
+    local fields = { { "rule", rule }, { "tiles", map(tiles, function(tile)
+        local list = {}
+        for _, key in ipairs(tile_keys) do
+            list[#list + 1] = tile[key] ~= nil and { key, tile[key] } or nil
+        end
+        return list
+    end) } }
+    for key, value in pairs(more or {}) do
+        fields[#fields + 1] = { key, value }
+    end
+    return json.object(fields)
+end
+
+-- The whole document of a kernel of [family], from its settings and its plan: launch = {block=, cluster=}, smem_bytes,
+-- parameters, barriers and roles, each where there is any. [own]: {dims=, tensors=, grid=, workspace=, reference=}, the
+-- first two as lists, the others as JSON; a grid that is not given is one CTA for each of the first dim.
+function rows.manifest(family, s, p, own)
+    local launch, dims = p.launch or {}, own.dims or { { name = "one", value = 1 } }
+    return json.object {
+        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", family }, { "entry", s.name }, { "arch", s.arch },
+        { "source", s.name .. ".cu" },
+        { "block", json.array(launch.block or { 1, 1, 1 }) }, { "cluster", json.array(launch.cluster or { 1, 1, 1 }) },
+        { "shared_memory", p.smem_bytes or 0 },
+        { "dims", rows.dims(dims) }, { "tensors", rows.tensors(own.tensors or {}) },
+        { "grid", own.grid or rows.grid("tiles", { { dim = dims[1].name, by = 1 } }) },
+        { "params", rows.parameters(p.parameters or {}) },
+        { "workspace", own.workspace or json.object { { "rule", "none" } } },
+        { "barriers", rows.barriers(p.barriers or {}) }, { "roles", rows.roles(p.roles or {}) },
+        { "reference", own.reference },
+    }
 end
 
 return rows

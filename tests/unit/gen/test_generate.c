@@ -38,10 +38,11 @@ static const char FAMILY[] =
     "  knobs = { { 'n', type = 'int', default = 2, doc = 'n' } },\n"
     "  plan = function(s) return { smem_bytes = 64, launch = { block = { 32, 2, 1 } } } end,\n"
     "  env = function(s) return { n = s.n } end,\n"
-    "  manifest = function(s) return json.object { { 'name', s.name },\n"
+    "  manifest = function(s, p) return require('rows').manifest('pair', s, p, {\n"
+    "    reference = json.object { { 'name', 'pair' },\n"
     "    { 'quote', 'a\"\\\\\\n\\t\\1' }, { 'numbers', { 1, 0.1, -3, 1e300, 2.0 } },\n"
     "    { 'empty', json.array {} }, { 'object', json.object {} }, { 'yes', true },\n"
-    "    { 'long', { ('x'):rep(90), ('y'):rep(90) } } } end }\n";
+    "    { 'long', { ('x'):rep(90), ('y'):rep(90) } } } }) end }\n";
 
 static const char KERNEL[] = "$ local count = n\n"
                              "first(one);\n"
@@ -218,6 +219,8 @@ static void test_manifest_is_json(void **state) {
     json_error_t error;
     json_t *json = json_loads(result.outputs[0].manifest, 0, &error);
     if (!json) fail_msg("%s", error.text);
+    json_t *document = json;
+    json = json_object_get(document, "reference");
     assert_string_equal(json_string_value(json_object_get(json, "quote")), "a\"\\\n\t\1");
     json_t *numbers = json_object_get(json, "numbers");
     assert_true(json_is_integer(json_array_get(numbers, 0)));
@@ -227,7 +230,7 @@ static void test_manifest_is_json(void **state) {
     assert_true(json_is_array(json_object_get(json, "empty")));
     assert_true(json_is_object(json_object_get(json, "object")));
     assert_true(json_is_true(json_object_get(json, "yes")));
-    json_decref(json);
+    json_decref(document);
     gen_result_free(&result);
 }
 

@@ -8,5 +8,5 @@ return {
         { "math", type = "enum", values = { "fma" }, doc = "shadows Lua's own" },
     },
     plan = function(s) return { threads = widths.threads(s), own = own } end,
-    manifest = function(s, p) return json.object { { "threads", p.threads } } end,
+    manifest = function(s, p) return require("rows").manifest("mine", s, p, {}) end,
 }

@@ -4,8 +4,9 @@ local rows = require "rows"
 local smem = require "smem"
 
 local tensors = {
-    { name = "a", dtype = "bf16", access = "read" }, { name = "b", dtype = "fp16", access = "read" },
-    { name = "out", dtype = "fp32", access = "write" },
+    { name = "a", dtype = "bf16", dims = { "m", "n" }, access = "read", alignment = 16, stride_bytes_multiple = 16 },
+    { name = "b", dtype = "fp16", dims = { "n" }, access = "read" },
+    { name = "out", dtype = "fp32", dims = { "m", "n" }, access = "write" },
 }
 
 return {
@@ -26,5 +27,8 @@ return {
         return { parameters = parameters.list(tensors, list), limit = smem.LIMIT,
             registers_each = archs.launch_registers(s.arch, 384), shared = archs.shared_memory(s.arch, 2) }
     end,
-    manifest = function(s, p) return json.object { { "params", rows.parameters(p.parameters) } } end,
+    manifest = function(s, p)
+        return rows.manifest("mine", s, p, { dims = { { name = "m" }, { name = "n", value = 64 } }, tensors = tensors,
+            workspace = json.object { { "rule", "bytes" }, { "bytes", 4 }, { "zeroed", true } } })
+    end,
 }
