@@ -37,18 +37,24 @@ constexpr int HEADS = 1, VECTORS = 4, PIXELS = 20522;
 constexpr int PAIRS = PIXELS * HEADS;    // of a batch, each a head of a pixel and of its neighbour
 constexpr int BATCH_VECTORS = PAIRS * 2 * VECTORS;
 
+// does [pixel] end one of the rows of PITCH pixels of a level that begins at pixel FIRST?
+template <int FIRST, int PITCH>
+__device__ __forceinline__ bool ends_row_of(int pixel) {
+    return (pixel - FIRST) % PITCH == PITCH - 1;
+}
+
 // has [pixel] no right neighbour?
 __device__ __forceinline__ bool ends_row(int pixel) {
     if (pixel < 15228) {
-        return pixel % 162 == 161;
+        return ends_row_of<0, 162>(pixel);
     }
     if (pixel < 19164) {
-        return (pixel - 15228) % 82 == 81;
+        return ends_row_of<15228, 82>(pixel);
     }
     if (pixel < 20214) {
-        return (pixel - 19164) % 42 == 41;
+        return ends_row_of<19164, 42>(pixel);
     }
-    return (pixel - 20214) % 22 == 21;
+    return ends_row_of<20214, 22>(pixel);
 }
 
 // vector [i] of the pairs of a batch, whose value is [from]

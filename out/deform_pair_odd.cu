@@ -31,18 +31,21 @@ constexpr int HEADS = 3, VECTORS = 6, PIXELS = 34;
 constexpr int PAIRS = PIXELS * HEADS;    // of a batch, each a head of a pixel and of its neighbour
 constexpr int BATCH_VECTORS = PAIRS * 2 * VECTORS;
 
+// does [pixel] end one of the rows of PITCH pixels of a level that begins at pixel FIRST?
+template <int FIRST, int PITCH>
+__device__ __forceinline__ bool ends_row_of(int pixel) {
+    return (pixel - FIRST) % PITCH == PITCH - 1;
+}
+
 // has [pixel] no right neighbour?
 __device__ __forceinline__ bool ends_row(int pixel) {
-    if (pixel < 1) {
-        return true;
-    }
     if (pixel < 6) {
-        return true;
+        return ends_row_of<0, 1>(pixel);
     }
     if (pixel < 13) {
-        return (pixel - 6) % 7 == 6;
+        return ends_row_of<6, 7>(pixel);
     }
-    return (pixel - 13) % 3 == 2;
+    return ends_row_of<13, 3>(pixel);
 }
 
 // vector [i] of the pairs of a batch, whose value is [from]

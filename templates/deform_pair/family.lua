@@ -32,6 +32,5 @@ return {
     default_phase = 0,
     checks = checks,
     plan = plan.plan,
-    env = plan.env,
     manifest = manifest,
 }

@@ -1,49 +1,46 @@
--- plan.lua: what follows from deform_pair's knobs: levels, vectors, launch, and the template's names.
+-- plan.lua: what follows from deform_pair's knobs: levels, vectors, launch.
 -- Pure functions of the resolved spec; the manifest, explain and the template read the same values.
 
-local cuda = require "cuda"
+local archs = require "archs"
+local dtypes = require "dtypes"
 local levels = require "levels"
+local parameters = require "parameters"
 
 local plan = {}
 
-local element_bytes = { bf16 = 2, fp16 = 2, fp32 = 4 }
-local cuda_types = { bf16 = "bf16", fp16 = "fp16", fp32 = "float" }
-
--- of each level the pixel that ends it and the CUDA text that says whether a pixel of it ends a row; pixels of a batch
+-- Where rows of pixels end: { first, stop, pitch } of each level, neighbours whose rows are a pixel long as one; and the
+-- pixels of a batch.
 local function row_ends(s)
     local list, pixels = levels.layout(s)
+    local ends = {}
     for _, level in ipairs(list) do
-        local place = level.first > 0 and ("(pixel - %d)"):format(level.first) or "pixel"
-        level.stop = level.first + level.pitch * level.rows
-        level.ends_row = level.pitch == 1 and "true" or ("%s %% %d == %d"):format(place, level.pitch, level.pitch - 1)
+        local last = ends[#ends]
+        if not last or last.pitch > 1 or level.pitch > 1 then
+            last = { first = level.first, pitch = level.pitch }
+            ends[#ends + 1] = last
+        end
+        last.stop = level.first + level.pitch * level.rows
     end
-    return list, pixels
+    return ends, pixels
 end
 
 function plan.plan(s)
-    local p = { warps = s.threads // 32, bytes = element_bytes[s.problem.dtype] }
-    p.levels, p.pixels = row_ends(s)
+    local p = { warps = s.threads // 32, element = dtypes[s.problem.dtype], bytes = dtypes.bytes(s.problem.dtype) }
+    p.row_ends, p.pixels = row_ends(s)
     p.vectors = s.problem.channels * p.bytes // 16                        -- of a head
     p.record_vectors = 2 * s.problem.heads * p.vectors
     p.record_bytes = 16 * p.record_vectors
     p.tile = s.threads * s.unroll
     p.smem, p.smem_bytes, p.barriers = {}, 0, {}
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
-    p.registers = { { role = "all", warps = p.warps, registers = math.min(65536 // s.threads // 8 * 8, 255) } }
+    p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, s.threads) } }
+    p.tensors = { { name = "value", dtype = s.problem.dtype, access = "read" },
+        { name = "pairs", dtype = s.problem.dtype, access = "write" } }
+    p.parameters = parameters.list(p.tensors, { { kind = "pointer", tensor = "value" },
+        { kind = "pointer", tensor = "pairs" } })
     p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, dynamic_smem = 0,
         grid = ("b x ceil(%d s / %d)"):format(p.record_vectors, p.tile) }
     return p
-end
-
--- the template's globals
-function plan.env(s, p)
-    local type = cuda_types[s.problem.dtype]
-    return {
-        name = s.name, threads = s.threads, unroll = s.unroll, heads = s.problem.heads, vectors = p.vectors,
-        pixels = p.pixels, levels = p.levels,
-        kernel_signature = cuda.list(s.name, { "const " .. type .. " *value", type .. " *pairs" }, " {"),
-        store = s.store_hint == "streaming" and "__stcs(to + %s, %s);" or "to[%s] = %s;",
-    }
 end
 
 return plan

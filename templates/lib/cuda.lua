@@ -23,6 +23,12 @@ function cuda.list(head, items, tail, indent)
     return table.concat(lines, "\n")
 end
 
+-- a literal of type float that is [value] to the last bit
+function cuda.float(value)
+    local digits = ("%.9g"):format(value)
+    return digits .. (digits:find("[.e]") and "f" or ".0f")
+end
+
 -- ` + value`, or nothing for zero
 function cuda.plus(value)
     return value ~= 0 and " + " .. value or ""
