@@ -109,7 +109,9 @@ constexpr int OWN_TARGETS = ceil_div(TARGETS, THREADS);
 constexpr int UNROLL = 2;    // vectors that a thread loads before it stores the first
 constexpr int WINDOW = 128000;    // bytes of source rows in shared memory
 constexpr int TIMES = 500;    // source times in shared memory
-constexpr int s = 500, t = 2000, d = 128;
+constexpr int s = 500;
+constexpr int t = 2000;
+constexpr int d = 128;
 
 // [weight] of the way from row [row] to the next
 struct Position {
@@ -170,6 +172,8 @@ __device__ __forceinline__ void store(Vector *to, const Vector &value) {
     __stcs(to, value);
 }
 
+using Index = int;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -192,22 +196,22 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const bf16 *rows,
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
-                                           bf16 *out) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
+                                           int count, bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int total = count * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int first = start; first < total; first += THREADS * UNROLL) {
+    for (Index first = start; first < total; first += THREADS * UNROLL) {
         Vector from[UNROLL], to[UNROLL];
         float weight[UNROLL];
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * THREADS < total) {
                 const Position position = smem.positions[cursor.target];
-                const int row = position.row, next = min(position.row + 1, s - 1);
+                const Index row = position.row, next = min(position.row + 1, s - 1);
                 from[i] = vectors_in[row * vectors + cursor.column];
                 to[i] = vectors_in[next * vectors + cursor.column];
                 weight[i] = position.weight;
@@ -271,5 +275,5 @@ resample_1024x500x2000x128(const bf16 *__restrict__ source, const float *__restr
 
     // stream
     bf16 *rows_out = out + (batch * t + first) * d;
-    write_rows<uint4>(smem, rows, count, rows_out);
+    write_rows<uint4>(smem, rows, count, rows_out, s, d);
 }

@@ -53,7 +53,9 @@ constexpr int THREADS = 512, TARGETS = THREADS / 32 * 16;
 constexpr int OWN_TARGETS = ceil_div(TARGETS, THREADS);
 constexpr int UNROLL = 2;    // vectors that a thread loads before it stores the first
 constexpr int TIMES = 500;    // source times in shared memory
-constexpr int s = 500, t = 250, d = 32;
+constexpr int s = 500;
+constexpr int t = 250;
+constexpr int d = 32;
 
 // [weight] of the way from row [row] to the next
 struct Position {
@@ -106,6 +108,13 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -122,22 +131,22 @@ struct Cursor {
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
-                                           bf16 *out) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
+                                           int count, bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int total = count * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int first = start; first < total; first += THREADS * UNROLL) {
+    for (Index first = start; first < total; first += THREADS * UNROLL) {
         Vector from[UNROLL], to[UNROLL];
         float weight[UNROLL];
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * THREADS < total) {
                 const Position position = smem.positions[cursor.target];
-                const int row = position.row, next = min(position.row + 1, s - 1);
+                const Index row = position.row, next = min(position.row + 1, s - 1);
                 from[i] = vectors_in[row * vectors + cursor.column];
                 to[i] = vectors_in[next * vectors + cursor.column];
                 weight[i] = position.weight;
@@ -147,7 +156,7 @@ __device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * THREADS < total) {
-                vectors_out[first + i * THREADS] = interpolate(from[i], to[i], weight[i]);
+                store(vectors_out + first + i * THREADS, interpolate(from[i], to[i], weight[i]));
             }
         }
     }
@@ -193,5 +202,5 @@ resample_256x500x250x32(const bf16 *__restrict__ source, const float *__restrict
 
     // stream
     bf16 *rows_out = out + (batch * t + first) * d;
-    write_rows<uint4>(smem, rows, count, rows_out);
+    write_rows<uint4>(smem, rows, count, rows_out, s, d);
 }

@@ -108,7 +108,9 @@ constexpr int THREADS = 256, TARGETS = THREADS / 32 * 7;
 constexpr int OWN_TARGETS = ceil_div(TARGETS, THREADS);
 constexpr int WINDOW = 7168;    // bytes of source rows in shared memory
 constexpr int TIMES = 100;    // source times in shared memory
-constexpr int s = 100, t = 50, d = 32;
+constexpr int s = 100;
+constexpr int t = 50;
+constexpr int d = 32;
 
 // [weight] of the way from row [row] to the next
 struct Position {
@@ -163,6 +165,13 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -185,20 +194,20 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const bf16 *rows,
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
-                                           bf16 *out) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
+                                           int count, bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int total = count * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int i = start; i < total; i += THREADS) {
+    for (Index i = start; i < total; i += THREADS) {
         const Position position = smem.positions[cursor.target];
-        const int row = position.row, next = min(position.row + 1, s - 1);
+        const Index row = position.row, next = min(position.row + 1, s - 1);
         const Vector from = vectors_in[row * vectors + cursor.column];
         const Vector to = vectors_in[next * vectors + cursor.column];
-        vectors_out[i] = interpolate(from, to, position.weight);
+        store(vectors_out + i, interpolate(from, to, position.weight));
         cursor.advance(THREADS, vectors);
     }
 }
@@ -251,5 +260,5 @@ resample_64x100x50x32(const bf16 *__restrict__ source, const float *__restrict__
 
     // stream
     bf16 *rows_out = out + (batch * t + first) * d;
-    write_rows<uint4>(smem, rows, count, rows_out);
+    write_rows<uint4>(smem, rows, count, rows_out, s, d);
 }

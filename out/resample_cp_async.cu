@@ -129,6 +129,13 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -145,19 +152,19 @@ struct Cursor {
 
 // the rows of the CTA's [count] targets
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
-                                           bf16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count, bf16 *out,
+                                           int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors}, ahead = cursor;
     // the next vectors of both rows, into ring slot [stage]; a group even where there are none
     auto fetch = [&](int stage) {
         if (ahead.target < count) {
             const int at = smem.positions[ahead.target].row;
-            const int64_t row = at, next = min(at + 1, s - 1);
+            const Index row = at, next = min(at + 1, s - 1);
             cp_async<sizeof(Vector)>(&smem.ring[stage][0][threadIdx.x],
                                      vectors_in + row * vectors + ahead.column);
             cp_async<sizeof(Vector)>(&smem.ring[stage][1][threadIdx.x],
@@ -171,12 +178,12 @@ __device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
         fetch(stage);
     }
     int stage = 0;
-    for (int64_t index = start; index < total; index += THREADS) {
+    for (Index index = start; index < total; index += THREADS) {
         fetch(stage == 0 ? STAGES - 1 : stage - 1);              // the slot that was read last
         cp_async_wait_group<STAGES - 1>();
         const Vector from = *reinterpret_cast<Vector *>(&smem.ring[stage][0][threadIdx.x]);
         const Vector to = *reinterpret_cast<Vector *>(&smem.ring[stage][1][threadIdx.x]);
-        vectors_out[index] = interpolate(from, to, smem.positions[cursor.target].weight);
+        store(vectors_out + index, interpolate(from, to, smem.positions[cursor.target].weight));
         cursor.advance(THREADS, vectors);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }

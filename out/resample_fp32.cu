@@ -135,6 +135,13 @@ __device__ __forceinline__ float4 interpolate(const float4 &from, const float4 &
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -157,20 +164,21 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const float *rows
 
 // the rows of the CTA's [count] targets; [rows] begins with row [first_row]
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const float *rows, int first_row,
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const float *rows,
+                                           int first_row,
                                            int count, float *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(float));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int64_t i = start; i < total; i += THREADS) {
+    for (Index i = start; i < total; i += THREADS) {
         const Position position = smem.positions[cursor.target];
-        const int64_t row = position.row - first_row, next = min(position.row + 1, s - 1) - first_row;
+        const Index row = position.row - first_row, next = min(position.row + 1, s - 1) - first_row;
         const Vector from = vectors_in[row * vectors + cursor.column];
         const Vector to = vectors_in[next * vectors + cursor.column];
-        vectors_out[i] = interpolate(from, to, position.weight);
+        store(vectors_out + i, interpolate(from, to, position.weight));
         cursor.advance(THREADS, vectors);
     }
 }

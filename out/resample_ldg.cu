@@ -132,6 +132,13 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -148,22 +155,22 @@ struct Cursor {
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
-                                           bf16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
+                                           int count, bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int64_t first = start; first < total; first += THREADS * UNROLL) {
+    for (Index first = start; first < total; first += THREADS * UNROLL) {
         Vector from[UNROLL], to[UNROLL];
         float weight[UNROLL];
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * THREADS < total) {
                 const Position position = smem.positions[cursor.target];
-                const int64_t row = position.row, next = min(position.row + 1, s - 1);
+                const Index row = position.row, next = min(position.row + 1, s - 1);
                 from[i] = vectors_in[row * vectors + cursor.column];
                 to[i] = vectors_in[next * vectors + cursor.column];
                 weight[i] = position.weight;
@@ -173,7 +180,7 @@ __device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * THREADS < total) {
-                vectors_out[first + i * THREADS] = interpolate(from[i], to[i], weight[i]);
+                store(vectors_out + first + i * THREADS, interpolate(from[i], to[i], weight[i]));
             }
         }
     }

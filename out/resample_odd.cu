@@ -111,6 +111,13 @@ __device__ __forceinline__ bf16 interpolate(bf16 from, bf16 to, float weight) {
     return to_bf16(interpolate(to_float(from), to_float(to), weight));
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -127,20 +134,20 @@ struct Cursor {
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
-                                           bf16 *out, int s) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
+                                           int count, bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int start = threadIdx.x;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int64_t i = start; i < total; i += THREADS) {
+    for (Index i = start; i < total; i += THREADS) {
         const Position position = smem.positions[cursor.target];
-        const int64_t row = position.row, next = min(position.row + 1, s - 1);
+        const Index row = position.row, next = min(position.row + 1, s - 1);
         const Vector from = vectors_in[row * vectors + cursor.column];
         const Vector to = vectors_in[next * vectors + cursor.column];
-        vectors_out[i] = interpolate(from, to, position.weight);
+        store(vectors_out + i, interpolate(from, to, position.weight));
         cursor.advance(THREADS, vectors);
     }
 }
@@ -188,5 +195,5 @@ resample_odd(const bf16 *__restrict__ source, const float *__restrict__ source_t
 
     // stream
     bf16 *rows_out = out + (batch * t + first) * d;
-    write_rows<bf16>(smem, rows, count, rows_out, s);
+    write_rows<bf16>(smem, rows, count, rows_out, s, d);
 }

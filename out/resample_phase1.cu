@@ -119,6 +119,11 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
 // the row of one target; [from] and [to] are its neighbours in the source
 template <typename Vector>
 __device__ __forceinline__ void write_row(const bf16 *from, const bf16 *to, float weight, bf16 *out,
@@ -127,7 +132,7 @@ __device__ __forceinline__ void write_row(const bf16 *from, const bf16 *to, floa
     for (int column = threadIdx.x % 32; column < vectors; column += 32) {
         const Vector value = interpolate(reinterpret_cast<const Vector *>(from)[column],
                                          reinterpret_cast<const Vector *>(to)[column], weight);
-        reinterpret_cast<Vector *>(out)[column] = value;
+        store(reinterpret_cast<Vector *>(out) + column, value);
     }
 }
 

@@ -124,6 +124,13 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -140,23 +147,23 @@ struct Cursor {
 
 // the rows of a warp's [count] targets, of which lane l knows the position of target l
 template <typename Vector>
-__device__ __forceinline__ void write_rows(const bf16 *rows, Position position, int count,
-                                           bf16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(const bf16 *rows, Position position, int count, bf16 *out, int s,
+                                           int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int lane = threadIdx.x % 32;
     Cursor cursor = {lane / vectors, lane % vectors};
-    for (int64_t first = 0; first < total; first += 32 * UNROLL) {
+    for (Index first = 0; first < total; first += 32 * UNROLL) {
         Vector from[UNROLL], to[UNROLL];
         float weight[UNROLL];
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
-            const int64_t row = __shfl_sync(0xffffffff, position.row, cursor.target & 31);
+            const Index row = __shfl_sync(0xffffffff, position.row, cursor.target & 31);
             weight[i] = __shfl_sync(0xffffffff, position.weight, cursor.target & 31);
             if (first + i * 32 + lane < total) {
-                const int64_t next = row + 1 < s ? row + 1 : row;
+                const Index next = row + 1 < s ? row + 1 : row;
                 from[i] = vectors_in[row * vectors + cursor.column];
                 to[i] = vectors_in[next * vectors + cursor.column];
             }
@@ -165,7 +172,7 @@ __device__ __forceinline__ void write_rows(const bf16 *rows, Position position, 
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * 32 + lane < total) {
-                vectors_out[first + i * 32 + lane] = interpolate(from[i], to[i], weight[i]);
+                store(vectors_out + first + i * 32 + lane, interpolate(from[i], to[i], weight[i]));
             }
         }
     }

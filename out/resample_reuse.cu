@@ -123,6 +123,13 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+template <typename Vector>
+__device__ __forceinline__ void store(Vector *to, const Vector &value) {
+    *to = value;
+}
+
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -139,27 +146,27 @@ struct Cursor {
 
 // the rows of a warp's [count] targets, of which lane l knows the position of target l
 template <typename Vector>
-__device__ __forceinline__ void write_rows(const bf16 *rows, Position position, int count,
-                                           bf16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(const bf16 *rows, Position position, int count, bf16 *out, int s,
+                                           int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int lane = threadIdx.x % 32;
     Cursor cursor = {lane / vectors, lane % vectors};
-    int64_t held = -1;    // where [from] is from
+    Index held = -1;    // where [from] is from
     Vector from, to;
-    for (int64_t first = 0; first < total; first += 32) {
-        const int64_t row = __shfl_sync(0xffffffff, position.row, cursor.target & 31);
+    for (Index first = 0; first < total; first += 32) {
+        const Index row = __shfl_sync(0xffffffff, position.row, cursor.target & 31);
         const float weight = __shfl_sync(0xffffffff, position.weight, cursor.target & 31);
         if (first + lane < total) {
-            const int64_t index = row * vectors + cursor.column;
+            const Index index = row * vectors + cursor.column;
             if (index != held) {
                 held = index;
                 from = vectors_in[index];
                 to = vectors_in[row + 1 < s ? index + vectors : index];
             }
-            vectors_out[first + lane] = interpolate(from, to, weight);
+            store(vectors_out + first + lane, interpolate(from, to, weight));
         }
         cursor.advance(32, vectors);
     }

@@ -187,6 +187,8 @@ __device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
 
+using Index = int64_t;    // of vectors among a CTA's rows
+
 // vector [column] of the row of target [target]
 struct Cursor {
     int target, column;
@@ -209,24 +211,25 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const bf16 *rows,
 
 // the rows of the CTA's [count] targets; [rows] begins with row [first_row]
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int first_row,
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
+                                           int first_row,
                                            int count, bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);
-    const int64_t total = static_cast<int64_t>(count) * vectors;
+    const Index total = static_cast<Index>(count) * vectors;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int start = warp * 32 * UNROLL + lane;             // neighbours in a warp: one bulk store
     int buffer = 0;
     Cursor cursor = {start / vectors, start % vectors};
-    for (int64_t first = start; first - lane < total; first += THREADS * UNROLL) {
+    for (Index first = start; first - lane < total; first += THREADS * UNROLL) {
         Vector from[UNROLL], to[UNROLL];
         float weight[UNROLL];
         #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             if (first + i * 32 < total) {
                 const Position position = smem.positions[cursor.target];
-                const int64_t row = position.row - first_row, next = min(position.row + 1, s - 1) - first_row;
+                const Index row = position.row - first_row, next = min(position.row + 1, s - 1) - first_row;
                 from[i] = vectors_in[row * vectors + cursor.column];
                 to[i] = vectors_in[next * vectors + cursor.column];
                 weight[i] = position.weight;
@@ -245,7 +248,7 @@ __device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
         fence_proxy_async_shared();
         __syncwarp();
         if (lane == 0) {
-            const int valid = min(total - first, static_cast<int64_t>(UNROLL * 32));
+            const int valid = min(total - first, static_cast<Index>(UNROLL * 32));
             cp_async_bulk_store(vectors_out + first, staging, valid * sizeof(Vector));
             cp_async_bulk_commit_group();
         }

@@ -1,7 +1,7 @@
 -- checks.lua: resample's legality beyond the range of a single knob; every broken rule is reported in one run.
 -- What cannot be known here, such as the alignment of a pointer, the manifest demands at launch.
 
-local smem = require "smem"
+local archs = require "archs"
 
 local function vector_divides(s, p, fail)
     if s.vector * p.bytes > 16 then
@@ -46,15 +46,17 @@ local function copies_are_aligned(s, p, fail)
 end
 
 local function threads_fit(s, p, fail)
-    local most = 2048 // s.threads
+    local arch = archs[s.arch]
+    local most = arch.sm_threads // s.threads
     if s.mapping ~= "element" and s.blocks_per_sm > most then
-        fail("blocks_per_sm", ("blocks_per_sm: an SM holds 2048 threads, which is %d CTAs of %d"):format(most, s.threads),
+        fail("blocks_per_sm", ("blocks_per_sm: an SM holds %d threads, which is %d CTAs of %d"):format(arch.sm_threads,
+            most, s.threads),
             "up to " .. most)
     end
 end
 
 local function memory_fits(s, p, fail)
-    local limit = math.min(smem.LIMIT, (233472 // (s.blocks_per_sm or 1) - 1024) // 16 * 16)
+    local limit = archs.shared_memory(s.arch, s.blocks_per_sm) // 16 * 16
     if p.smem_bytes > limit then
         fail(p.bulk_load and "window" or s.mapping == "lanes" and "cached_times" or "targets_per_warp",
             ("shared memory: a CTA needs %d bytes of the %d that %d CTAs an SM leave it"):format(p.smem_bytes, limit,
@@ -67,6 +69,6 @@ return {
     { "targets of a warp", doc = "mapping lanes has one target a lane", check = targets_fit_lanes },
     { "reuse", doc = "reuse goes target by target", check = reuse_is_serial },
     { "asynchronous copies", doc = "copies move whole aligned pieces", check = copies_are_aligned },
-    { "threads of an SM", doc = "an SM has 2048 threads", check = threads_fit },
+    { "threads of an SM", doc = "blocks_per_sm CTAs fit the threads of an SM", check = threads_fit },
     { "shared memory", doc = "blocks_per_sm CTAs fit the shared memory of an SM", check = memory_fits },
 }

@@ -89,6 +89,5 @@ return {
     default_phase = 3,
     checks = checks,
     plan = plan.plan,
-    env = plan.env,
     manifest = manifest,
 }
