@@ -17,9 +17,17 @@ local function contains(items, value)
     return false
 end
 
+-- a map in a list: { name =, value =, order = its other keys, parameters = their values }
+local function show_call(call)
+    local parts = { call.name .. ": " .. values.show(call.value) }
+    for _, key in ipairs(call.order) do parts[#parts + 1] = key .. ": " .. values.show(call.parameters[key]) end
+    return "{" .. table.concat(parts, ", ") .. "}"
+end
+
 -- [value] as a spec would write it
 function values.show(value)
     if type(value) ~= "table" then return tostring(value) end
+    if value.order then return show_call(value) end
     local parts = {}
     for i, item in ipairs(value) do parts[i] = values.show(item) end
     return "[" .. table.concat(parts, ", ") .. "]"
@@ -77,6 +85,48 @@ local function check_items(value, check)
     end
 end
 
+-- the row of [knob].of for a call, a word or a map whose first key is the row's name
+local function row_of(knob, call)
+    local name = type(call) == "table" and call.name or call
+    for _, row in ipairs(knob.of) do
+        if row.name == name then return row end
+    end
+end
+
+local function takes_value(row) return row.operand ~= nil and row.operand.name == true end
+
+-- how a spec writes a call of [row]
+local function form(row)
+    local parts = { takes_value(row) and row.name .. ": NAME" or row.name }
+    for _, parameter in ipairs(row.parameters or {}) do
+        parts[#parts + 1] = parameter.name .. ": " .. range(parameter)
+    end
+    return (#parts > 1 or takes_value(row)) and "{" .. table.concat(parts, ", ") .. "}" or row.name
+end
+
+local function check_parameters(row, call)
+    local known = {}
+    for _, parameter in ipairs(row.parameters or {}) do
+        known[parameter.name] = true
+        local value = call.parameters[parameter.name]
+        if value == nil then return row.name .. ": " .. parameter.name .. " is missing" end
+        local message = check_int(parameter, value)
+        if message then return row.name .. ": " .. parameter.name .. ": " .. message end
+    end
+    for _, key in ipairs(call.order) do
+        if not known[key] then return row.name .. " has no " .. key end
+    end
+end
+
+local function check_call(row, call)
+    if type(call) ~= "table" then
+        return form(row) ~= row.name and row.name .. " is incomplete" or nil
+    end
+    if not takes_value(row) then return row.name .. " takes no value" end
+    if type(call.value) ~= "string" then return row.name .. ": " .. told(call.value) .. " is no name" end
+    return check_parameters(row, call)
+end
+
 local types = {
     int = { check = check_int, legal = legal_int },
     number = {
@@ -127,6 +177,25 @@ local types = {
         end,
         legal = function(knob) return "a list of " .. list(knob.of) end,
     },
+    -- names of rows of [knob].of, with what each wants: `bias`, `{add: NAME, row_period: 196}`
+    calls = {
+        is_list = true,
+        check = function(knob, value)
+            local seen = {}
+            return check_items(value, function(call)
+                local row = row_of(knob, call)
+                if not row then return told(call) .. " is not known" end
+                if seen[row] and not takes_value(row) then return row.name .. " is there twice" end
+                seen[row] = true
+                return check_call(row, call)
+            end)
+        end,
+        legal = function(knob)
+            local forms = {}
+            for i, row in ipairs(knob.of) do forms[i] = form(row) end
+            return "a list of " .. list(forms)
+        end,
+    },
     ints = {
         is_list = true,
         check = function(knob, value)
@@ -171,14 +240,32 @@ function values.check(knob, value)
     return types[knob.type].check(knob, value)
 end
 
--- the value that a node of the spec means; nil for null, and for a map
+local function call_of_map(node)
+    local call = { name = node.keys[1] and node.keys[1].text or "{}", order = {}, parameters = {} }
+    for i, key in ipairs(node.keys) do
+        local value = values.of_node(node.items[i])
+        if value == nil then value = node.items[i].kind == "map" and "a map" or "null" end
+        if i == 1 then
+            call.value = value
+        else
+            call.order[i - 1], call.parameters[key.text] = key.text, value
+        end
+    end
+    return call
+end
+
+-- the value that a node of the spec means; nil for null, and for a map that is no item of a list
 function values.of_node(node)
     if node.kind == "scalar" then return node.value end
     if node.kind == "map" then return nil end
     local value = {}
     for i, item in ipairs(node.items) do
-        value[i] = values.of_node(item)
-        if value[i] == nil then value[i] = item.kind == "map" and "a map" or "null" end
+        if item.kind == "map" then
+            value[i] = call_of_map(item)
+        else
+            value[i] = values.of_node(item)
+            if value[i] == nil then value[i] = "null" end
+        end
     end
     return value
 end

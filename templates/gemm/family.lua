@@ -4,9 +4,22 @@
 local plan = require "plan"
 local manifest = require "manifest"
 local checks = require "checks"
+local epilogue = require "epilogue/epilogue"
+local schedules = require "work/schedules"
 
 local input_types = { "bf16", "fp16" }
 local output_types = { "bf16", "fp16", "fp32" }
+
+-- the names of [rows], which are the values of a knob, and what they mean
+local function names_of(rows)
+    local names, docs = {}, {}
+    for i, row in ipairs(rows) do
+        names[i], docs[i] = row.name, row.name .. ": " .. row.doc
+    end
+    return names, table.concat(docs, "; ")
+end
+
+local grids, grid_doc = names_of(schedules)
 
 -- Where a knob means anything, and how that reads: whoever sets it elsewhere has something else in mind.
 local function tensor_cores(s)
@@ -18,7 +31,7 @@ local function producers(s)
 end
 
 local function persistent(s)
-    return s.grid == "persistent"
+    return plan.schedule(s).walks or false
 end
 
 local function staging(s)
@@ -57,9 +70,8 @@ local knobs = {
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "cooperative: the consumer warpgroups share a tile; pingpong: two alternate whole tiles, "
           .. "one multiplying while the other stores" },
-    { "grid", type = "enum", values = { "tiles", "persistent" }, default = "tiles",
-      when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "tiles: a CTA a tile; persistent: a CTA an SM that walks the tiles" },
+    { "grid", type = "enum", values = grids, default = "tiles",
+      when = tensor_cores, when_doc = TENSOR_CORES, doc = grid_doc },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
@@ -105,8 +117,8 @@ local knobs = {
     { "epilogue.buffers", type = "int", min = 1, max = 4, default = 2, unit = "buffers",
       when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
-    { "epilogue.ops", type = "list", of = { "bias" }, default = {},
-      doc = "applied in fp32 before rounding; bias: adds bias[n]" },
+    { "epilogue.ops", type = "calls", of = epilogue.rows, default = {},
+      doc = "applied in fp32 before rounding, in this order; " .. epilogue.doc() },
 }
 
 local phases = {
@@ -142,19 +154,13 @@ local phases = {
 return {
     name = "gemm",
     doc = "D[M,N] = A[M,K] B[N,K]^T (+ bias[N]), A and B K-major, fp32 sums, on sm_90a",
-    template = function(s)
-        if s.math == "fma" then
-            return "naive.cu.in"
-        end
-        return s.warps.producer.count == 0 and "single.cu.in" or "pipelined.cu.in"
-    end,
+    template = plan.template,
     arch = { "sm_90a" },
     knobs = knobs,
     phases = phases,
     default_phase = 6,
     checks = checks,
     plan = plan.plan,
-    env = plan.env,
     manifest = manifest,
     explain = plan.explain,
 }

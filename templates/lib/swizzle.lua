@@ -14,18 +14,13 @@ function swizzle.bytes(bits)
     return bits == 0 and 0 or 1 << bits
 end
 
--- template arguments of wgmma_descriptor for a K-major operand of [rows] rows
-function swizzle.descriptor_arguments(bits, rows)
+-- fields of the matrix descriptor of a K-major operand of [rows] rows: the mode, and bytes from one group of 8 rows to
+-- the next (stride) and, without swizzle, from one 16-byte column to the next (leading)
+function swizzle.descriptor(bits, rows)
     if bits == 0 then
-        return ("0, 128, %d"):format(rows * 16)
+        return { mode = 0, stride = 128, leading = rows * 16 }
     end
-    return ("%d, %d, 0"):format(modes[bits], 8 << bits)
-end
-
--- CUDA expression: what the 16-byte column's byte offset is xored with in row `row` of a swizzled box
-function swizzle.of_row(bits)
-    local expressions = { [5] = "row / 4 % 2 * 16", [6] = "row / 2 % 4 * 16", [7] = "row % 8 * 16" }
-    return expressions[bits] or "0"
+    return { mode = modes[bits], stride = 8 << bits, leading = 0 }
 end
 
 return swizzle

@@ -24,7 +24,7 @@ verify() {
 }
 
 cp -r templates "$TMPDIR"
-stage=$TMPDIR/templates/gemm/load_stages.cu.in
+stage=$TMPDIR/templates/gemm/operand/load.cu.in
 line=$(grep -n 'mbarrier_arrive_expect_tx(full, STAGE_BYTES)' "$stage" | head -n 1 | cut -d: -f1)
 [ -n "$line" ] || { echo "the template has changed: where does it expect?"; exit 1; }
 sed -i "${line}s|STAGE_BYTES|STAGE_BYTES + 16|" "$stage"
@@ -35,7 +35,8 @@ says '^gemm_64x64 +72x72x72 +BROKEN +gemm_64x64: the emulator reports$' \
     'consumer warps 0..3 +waits for full\[0\].*/multiply.cu.in:[0-9]+ \(gemm_64x64.cu:[0-9]+' \
     ' 16 bytes still due' 'in the order of seed 0$' '^1 cases, 1 wrong'
 line=$(sed -nE 's/.*waits for full.*multiply.cu.in:([0-9]+).*/\1/p' "$TMPDIR/out")
-sed -n "${line:-1}p" templates/gemm/multiply.cu.in | grep -q 'mbarrier_wait_parity(&smem.full' ||
+multiply=templates/gemm/mma/wgmma/multiply.cu.in
+sed -n "${line:-1}p" $multiply | grep -q 'mbarrier_wait_parity(&smem.full' ||
     { echo "line ${line:-none} of multiply.cu.in waits for nothing"; failed=1; }
 verify --device emu:5
 says 'in the order of seed 5$'

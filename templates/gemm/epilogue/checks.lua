@@ -1,0 +1,20 @@
+-- checks.lua: what is legal for the list of ops: names of operands become names in the source.
+
+local TAKEN = {}
+for name in ("a b d m n k x y row column item work ring smem warp warpgroup cta operands bf16 fp16"):gmatch("%w+") do
+    TAKEN[name] = true
+end
+
+return function(s, p, fail)
+    local seen = {}
+    for _, operand in ipairs(p.op_operands) do
+        local name = operand.name
+        if TAKEN[name] or not name:match("^[a-z][a-z0-9_]*$") or #name > 64 then
+            fail("epilogue.ops", ("epilogue.ops: %s cannot be the name of a tensor"):format(name),
+                "a word of a-z, 0-9 and _ that the kernel has no other use for")
+        elseif seen[name] then
+            fail("epilogue.ops", ("epilogue.ops: two ops read a tensor %s"):format(name), "a name for each")
+        end
+        seen[name] = true
+    end
+end

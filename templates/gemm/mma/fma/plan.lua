@@ -1,0 +1,20 @@
+-- plan.lua of fma: one thread an element, without tensor cores: what is always right.
+
+local archs = require "archs"
+local dtypes = require "dtypes"
+
+local fma = { template = function() return "mma/fma/naive.cu.in" end }
+
+function fma.plan(s)
+    local threads = s.tile.m * s.tile.n
+    local warps = threads // 32
+    return {
+        threads = threads, cluster_size = 1, smem = {}, smem_bytes = 0, barriers = {},
+        roles = { { name = "all", first_warp = 0, warps = warps } },
+        registers = { { role = "all", warps = warps, registers = archs.launch_registers(s.arch, threads) } },
+        alignment = { a = dtypes.bytes(s.problem.a), b = dtypes.bytes(s.problem.b), d = dtypes.bytes(s.problem.d) },
+        multiples = { m = 1, n = 1, k = 1 }, why_multiples = {},
+    }
+end
+
+return fma

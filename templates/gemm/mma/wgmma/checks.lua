@@ -1,0 +1,149 @@
+-- checks.lua: what is legal for kernels on wgmma, beyond the range of a single knob.
+-- The compiler and the GPU report these badly, late, or by hanging.
+
+local archs = require "archs"
+local dtypes = require "dtypes"
+
+local function largest_that_fits(s, p)
+    local rest = p.smem_bytes - s.stages * (p.a.stage_bytes + p.b.stage_bytes)
+    return (archs.shared_memory(s.arch) - rest) // (p.a.stage_bytes + p.b.stage_bytes)
+end
+
+local wgmma = {}
+
+wgmma["input types"] = function(s, p, fail)
+    if s.problem.a ~= s.problem.b then
+        fail("problem.b", ("problem.b is %s but problem.a is %s"):format(s.problem.b, s.problem.a),
+            "one type for both: wgmma multiplies 16-bit floats of one kind")
+    end
+end
+
+wgmma["rows of a warpgroup"] = function(s, p, fail)
+    if s.tile.m < 64 then
+        fail("tile.m", ("tile.m: %d is less than the 64 rows of a wgmma"):format(s.tile.m), "64, 128, 192, 256")
+    elseif p.consumer_rows % 64 ~= 0 then
+        fail("tile.m", ("tile.m: %d rows do not divide into wgmma rows of 64 for %d consumer warpgroups"):format(
+            s.tile.m, p.consumers), ("a multiple of %d"):format(64 * p.consumers))
+    end
+end
+
+wgmma["accumulators"] = function(s, p, fail)
+    local held = p.blocks * s.tile.n // 2
+    local registers = p.producers > 0 and s.warps.consumer.registers or p.launch_registers
+    if held + 24 > registers then
+        fail("tile.n",
+            ("a consumer thread holds %d accumulators, which leaves under 24 of its %d registers for the rest"):format(
+                held, registers), "a smaller tile, or more consumer warps")
+    end
+end
+
+wgmma["producer and stages"] = function(s, p, fail)
+    if p.producers == 0 and s.stages > 1 then
+        fail("stages", ("stages: %d without producer warps: nobody would fill them ahead"):format(s.stages),
+            "stages: 1, or warps.producer.count: 4")
+    end
+    if p.producers == 0 and p.consumers > 1 then
+        fail("warps.consumer.count", "two consumer warpgroups need producer warps", "4, or warps.producer.count: 4")
+    end
+    if s.mma_in_flight >= s.stages and s.mma_in_flight > 0 then
+        fail("mma_in_flight", "mma_in_flight: 1 keeps the only stage while it waits for it to be filled: a deadlock",
+            "mma_in_flight: 0, or stages: 2 and more")
+    end
+    if p.producers == 0 and (p.work.walks or s.epilogue.store == "tma") then
+        local knob = p.work.walks and "grid" or "epilogue.store"
+        fail(knob, knob .. " needs producer warps", "warps.producer.count: 4")
+    end
+end
+
+wgmma["registers of the roles"] = function(s, p, fail)
+    if p.producers == 0 then
+        return
+    end
+    local wanted = 128 * (s.warps.producer.registers + p.consumers * s.warps.consumer.registers)
+    local pool = p.launch_registers * p.threads
+    if wanted > pool then
+        local most = (pool // 128 - s.warps.producer.registers) // p.consumers // 8 * 8
+        fail("warps.consumer.registers",
+            ("setmaxnreg asks for %d registers of the %d that %d threads are launched with"):format(
+                wanted, pool, p.threads), ("warps.consumer.registers up to %d"):format(most))
+    end
+end
+
+wgmma["operand boxes"] = function(s, p, fail)
+    for _, name in ipairs { "a", "b" } do
+        local operand, knob = p[name], "swizzle_bits." .. name
+        if operand.depth_bytes % operand.row_bytes ~= 0 then
+            fail(knob, ("%s: a row of %d bytes (tile.k %d) is narrower than the swizzle's %d"):format(knob,
+                operand.depth_bytes, s.tile.k, operand.row_bytes), "a smaller swizzle or a larger tile.k")
+        end
+        if operand.box_rows > 256 then
+            fail("tile." .. (name == "a" and "m" or "n"), "a TMA box has at most 256 rows", "up to 256")
+        end
+    end
+end
+
+wgmma["cluster"] = function(s, p, fail)
+    if p.cluster_size > 8 then
+        fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of 8"):format(p.cluster_size),
+            "cluster.m * cluster.n up to 8")
+    end
+    if p.cluster_size > 1 and (not p.work.walks or p.producers == 0) then
+        fail("cluster.m", "a cluster needs the tile order of the persistent grid", "grid: persistent")
+    end
+    for _, side in ipairs { { "n", "m" }, { "m", "n" } } do
+        local knob, tile = "cluster." .. side[1], "tile." .. side[2]
+        local peers, rows = s.cluster[side[1]], s.tile[side[2]]
+        if rows % (8 * peers) ~= 0 then
+            fail(knob,
+                ("%s: %d CTAs cannot split %s = %d into boxes of whole 8-row groups"):format(knob, peers, tile, rows),
+                ("%s a multiple of %d"):format(tile, 8 * peers))
+        end
+    end
+end
+
+wgmma["ping-pong"] = function(s, p, fail)
+    if p.pingpong and (p.consumers ~= 2 or not p.work.walks) then
+        fail("schedule", "pingpong alternates two consumer warpgroups over the tiles of a persistent grid",
+            "warps.consumer.count: 8 and grid: persistent")
+    end
+end
+
+wgmma["staging"] = function(s, p, fail)
+    if not p.store then
+        return
+    end
+    local row = dtypes.bytes(s.problem.d, s.epilogue.tile.n)
+    if s.tile.n % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides tile.n = %d"):format(
+            s.epilogue.tile.n, s.tile.n), "a divisor of tile.n that is a multiple of 16")
+    end
+    if p.consumer_rows % s.epilogue.tile.m ~= 0 then
+        fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide a warpgroup's %d rows"):format(
+            s.epilogue.tile.m, p.consumer_rows), "64")
+    end
+    if s.swizzle_bits.d > 0 and row % (1 << s.swizzle_bits.d) ~= 0 then
+        fail("swizzle_bits.d", ("swizzle_bits.d: a staging row of %d bytes is no multiple of the swizzle's %d"):format(
+            row, 1 << s.swizzle_bits.d), "a smaller swizzle or a wider epilogue.tile.n")
+    end
+    if p.store.count % s.epilogue.buffers ~= 0 then
+        fail("epilogue.buffers", ("epilogue.buffers: %d do not divide the %d stores of a warpgroup's tile"):format(
+            s.epilogue.buffers, p.store.count), "a divisor of " .. p.store.count)
+    end
+end
+
+wgmma["shared memory"] = function(s, p, fail)
+    if p.smem_bytes > archs.shared_memory(s.arch) then
+        fail("stages", ("shared memory: %d stages and the rest need %d bytes of the %d that a CTA may have"):format(
+            s.stages, p.smem_bytes, archs.shared_memory(s.arch)), ("stages up to %d with these tiles"):format(
+            math.max(largest_that_fits(s, p), 0)))
+    end
+end
+
+local order = { "input types", "rows of a warpgroup", "accumulators", "producer and stages", "registers of the roles",
+    "operand boxes", "cluster", "ping-pong", "staging", "shared memory" }
+
+local list = {}
+for i, name in ipairs(order) do
+    list[i] = { name, check = wgmma[name] }
+end
+return list

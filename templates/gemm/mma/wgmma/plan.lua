@@ -1,0 +1,139 @@
+-- plan.lua of wgmma, for sm_90a: warpgroups that multiply from shared memory into registers, operands by TMA.
+-- Another architecture's tensor cores are a folder beside this one: plan, checks and templates.
+
+local archs = require "archs"
+local dtypes = require "dtypes"
+local smem = require "smem"
+local swizzle = require "swizzle"
+local operand = require "operand/operand"
+
+local wgmma = {}
+
+function wgmma.template(s)
+    return s.warps.producer.count == 0 and "mma/wgmma/single.cu.in" or "mma/wgmma/pipelined.cu.in"
+end
+
+-- the instruction: 64 rows, 32 bytes of K (PTX ISA 9.7.15); n is the tile's
+local function instruction(s)
+    local a = dtypes[s.problem.a]
+    return { m = 64, k = a.mma_k, type = a.wgmma, bytes = dtypes.bytes(a.name, a.mma_k) }
+end
+
+-- A is shared by the CTAs beside each other, B by those below each other; CTA (m, n) of a cluster has rank
+-- m + cluster.m * n.
+local function plan_operands(s)
+    local beside = 0
+    for n = 0, s.cluster.n - 1 do
+        beside = beside | 1 << (s.cluster.m * n)
+    end
+    local function of(name, rows, peers, ctas)
+        return operand { name = name, dtype = s.problem[name], rows = rows, depth = s.tile.k,
+            swizzle_bits = s.swizzle_bits[name], peers = peers, ctas = ctas }
+    end
+    return of("a", s.tile.m, s.cluster.n, beside), of("b", s.tile.n, s.cluster.m, (1 << s.cluster.m) - 1)
+end
+
+-- staging of D, where it is stored by TMA: a buffer, and the boxes in it
+local function plan_store(s, consumer_rows)
+    local bytes, tile = dtypes.bytes(s.problem.d), s.epilogue.tile
+    local row_bytes = s.swizzle_bits.d == 0 and tile.n * bytes or swizzle.span(s.swizzle_bits.d)
+    return {
+        m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes // bytes,
+        boxes = tile.n * bytes // row_bytes, buffer_bytes = tile.m * tile.n * bytes,
+        count = consumer_rows // tile.m * (s.tile.n // tile.n), -- by a warpgroup for its part of a tile
+    }
+end
+
+local function barrier_plan(s, p)
+    local stage_bytes = p.a.stage_bytes + p.b.stage_bytes
+    if p.producers == 0 then
+        return { { name = "full", count = 1, arrivals = 1, bytes = stage_bytes, who = "thread 0",
+            doc = "the stage's bytes have landed" } }
+    end
+    local barriers = {
+        { name = "full", count = s.stages, arrivals = 1, bytes = stage_bytes, who = "producer thread",
+          doc = "the stage's bytes have landed" },
+        { name = "empty", count = s.stages, arrivals = p.empty_arrivals, bytes = 0,
+          who = p.clustered and "each warp that reads the stage, in every CTA that it is multicast to"
+              or "each warp that reads the stage",
+          doc = "the stage may be filled again" },
+    }
+    if p.pingpong then
+        barriers[3] = { name = "order", count = p.consumers, arrivals = 1, bytes = 0, who = "the other warpgroup",
+            doc = "the tensor cores are this warpgroup's" }
+    end
+    return barriers
+end
+
+-- members in the order of the template's struct SharedMemory
+local function smem_plan(s, p)
+    local members = {
+        { name = "a", bytes = s.stages * p.a.stage_bytes, align = 1024, doc = "tiles of A, a stage each" },
+        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 1024, doc = "tiles of B, a stage each" },
+    }
+    if p.store then
+        members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
+            bytes = p.consumers * s.epilogue.buffers * p.store.buffer_bytes }
+    end
+    for _, barrier in ipairs(p.barriers) do
+        members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
+    end
+    local laid_out, total = smem.layout(members)
+    for _, member in ipairs(laid_out) do
+        for _, barrier in ipairs(p.barriers) do
+            barrier.offset = barrier.name == member.name and member.offset or barrier.offset
+        end
+    end
+    return laid_out, total
+end
+
+local function role_plan(s, p)
+    local consumer_warps = s.warps.consumer.count
+    if p.producers == 0 then
+        return { { name = "consumer", first_warp = 0, warps = consumer_warps } },
+            { { role = "all", warps = consumer_warps, registers = archs.launch_registers(s.arch, p.threads) } }
+    end
+    return {
+        { name = "consumer", first_warp = 0, warps = consumer_warps },
+        { name = "producer", first_warp = consumer_warps, warps = 4 },
+    }, {
+        { role = "consumer", warps = consumer_warps, registers = s.warps.consumer.registers },
+        { role = "producer", warps = 4, registers = s.warps.producer.registers },
+    }
+end
+
+-- What each dimension must be a multiple of, and why: TMA wants rows of whole 16 bytes, of A and B, and of D where it
+-- stores them; the direct store writes pairs of columns.
+local function plan_alignment(s, p)
+    local d_bytes = dtypes.bytes(s.problem.d)
+    p.alignment = { a = 16, b = 16, d = p.store and 16 or 2 * d_bytes }
+    p.multiples = { m = 1, n = p.alignment.d // d_bytes, k = 128 // dtypes[s.problem.a].bits }
+    p.why_multiples = {
+        n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
+        k = "rows of A and B in whole 16 bytes, for TMA",
+    }
+end
+
+function wgmma.plan(s)
+    local p = {
+        producers = s.warps.producer.count // 4, consumers = s.warps.consumer.count // 4,
+        cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
+        pingpong = s.schedule == "pingpong", mma = instruction(s),
+    }
+    p.threads = (p.producers + p.consumers) * 128
+    p.shared_tile = p.consumers > 1 and not p.pingpong          -- the consumer warpgroups share each tile
+    p.consumer_rows = p.shared_tile and s.tile.m // p.consumers or s.tile.m
+    p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
+    p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
+    p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
+    p.a, p.b = plan_operands(s)
+    p.operands = { p.a, p.b }
+    p.store = s.epilogue.store == "tma" and plan_store(s, p.consumer_rows) or false
+    p.barriers = barrier_plan(s, p)
+    p.smem, p.smem_bytes = smem_plan(s, p)
+    p.roles, p.registers = role_plan(s, p)
+    plan_alignment(s, p)
+    return p
+end
+
+return wgmma

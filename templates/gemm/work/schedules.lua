@@ -1,0 +1,25 @@
+-- schedules.lua: the values of `grid`, a row each: who computes which part of D over which part of K.
+-- A schedule is its row and work/NAME.cu.in, which keeps the contract of work/item.cu.in.
+
+-- One CTA for each tile; blockIdx says which.
+local function tile_a_cta(s)
+    return json.object { { "rule", "tiles" }, { "tiles", json.array {
+        json.object { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } },
+        json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } } } } }
+end
+
+-- As many CTAs as the SMs hold, in whole clusters; each walks.
+local function cta_an_sm(s)
+    return json.object { { "rule", "persistent" }, { "tiles", json.array {
+        json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
+        json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } } } },
+        { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
+end
+
+-- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.
+-- launch: the grid in a few words. grid(s): the manifest's rule.
+return {
+    { name = "tiles", doc = "a CTA a tile", launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
+    { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true,
+      launch = "persistent: min(tiles, SMs), in whole clusters", grid = cta_an_sm },
+}

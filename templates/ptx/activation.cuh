@@ -1,0 +1,29 @@
+// activation.cuh: what epilogues do to a value, and the instructions for it.
+// Those with `approx` in their name differ from exact arithmetic by more than rounding: the bound stands beside each.
+
+// the larger of the two; NaN where one of them is
+__device__ __forceinline__ float max_nan(float a, float b) {
+    float d;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+    return d;
+}
+
+// relative error at most 2^-11
+__device__ __forceinline__ float tanh_approx(float x) {
+    float d;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(d) : "f"(x));
+    return d;
+}
+
+// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 2^-11 |x|
+__device__ __forceinline__ float gelu_tanh(float x) {
+    const float half = __fmul_rn(0.5f, x);
+    const float inner = __fmul_rn(x, __fmaf_rn(0.0356774081f, __fmul_rn(x, x), 0.7978845608f));
+    return __fmaf_rn(half, tanh_approx(inner), half);
+}
+
+// x / 2 (1 + erf(x / sqrt(2))): within 2^-21 |x|
+__device__ __forceinline__ float gelu_erf(float x) {
+    const float half = __fmul_rn(0.5f, x);
+    return __fmaf_rn(half, erff(__fmul_rn(x, 0.7071067812f)), half);
+}
