@@ -107,16 +107,24 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    if (index == 0) {
-        return {0.992592593f, 0.0037037037f, 135.0f, 0.99009901f, 0.00495049505f, 101.0f, 134, 0, 0, 132, 98};
+    switch (index) {
+    case 0:
+        return {0.992592593f, 0.0037037037f, 135.0f,
+                0.99009901f, 0.00495049505f, 101.0f,
+                134, 0, 0, 132, 98};
+    case 1:
+        return {0.985294118f, 0.00735294118f, 68.0f,
+                0.980392157f, 0.00980392157f, 51.0f,
+                67, 13400, 13400, 65, 48};
+    case 2:
+        return {0.971428571f, 0.0142857143f, 35.0f,
+                0.961538462f, 0.0192307692f, 26.0f,
+                34, 16750, 16750, 32, 23};
+    default:
+        return {0.944444444f, 0.0277777778f, 18.0f,
+                0.928571429f, 0.0357142857f, 14.0f,
+                17, 17600, 17600, 15, 11};
     }
-    if (index == 1) {
-        return {0.985294118f, 0.00735294118f, 68.0f, 0.980392157f, 0.00980392157f, 51.0f, 67, 13400, 13400, 65, 48};
-    }
-    if (index == 2) {
-        return {0.971428571f, 0.0142857143f, 35.0f, 0.961538462f, 0.0192307692f, 26.0f, 34, 16750, 16750, 32, 23};
-    }
-    return {0.944444444f, 0.0277777778f, 18.0f, 0.928571429f, 0.0357142857f, 14.0f, 17, 17600, 17600, 15, 11};
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -180,10 +188,14 @@ struct Sums {
         add_pair(6, pixels.w, weight);
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return cvt_rn_bf16x2(sum[2 * i], sum[2 * i + 1]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(cvt_rn_bf16x2(sum[0], sum[1]), cvt_rn_bf16x2(sum[2], sum[3]),
-                          cvt_rn_bf16x2(sum[4], sum[5]), cvt_rn_bf16x2(sum[6], sum[7]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -215,7 +227,10 @@ __device__ __forceinline__ Share load_share(const bf16 *locations, const bf16 *w
 
 // the level of chunk [i] of lane [sub]
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
-    return sub < 1 ? level_of(0) : sub < 2 ? level_of(1) : sub < 3 ? level_of(2) : level_of(3);
+    return sub < 1 ? level_of(0) :
+           sub < 2 ? level_of(1) :
+           sub < 3 ? level_of(2) :
+           level_of(3);
 }
 
 // point [k] of a chunk
@@ -279,9 +294,8 @@ struct Step {
 };
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const bf16 *value, const bf16 *locations,
-                                              const bf16 *weights, bf16 *out, int q, int batch,
-                                              int group, int last) {
+__device__ __forceinline__ void gather_groups(const bf16 *value, const bf16 *locations, const bf16 *weights,
+                                              bf16 *out, int q, int batch, int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
@@ -346,12 +360,11 @@ deform_attn_heads8_bf16(const bf16 *value, const bf16 *locations, const bf16 *we
     for (int64_t range = blockIdx.x; range < gridDim.x * ROUNDS; range += gridDim.x) {
         int64_t group = groups * range / (gridDim.x * ROUNDS);
         const int64_t end = groups * (range + 1) / (gridDim.x * ROUNDS);
-        while (group < end) {                                   // a part of the range for each batch that it touches
+        while (group < end) {                                   // for each batch that the range touches
             const int batch = group / groups_of_batch, first = group % groups_of_batch;
             const int last = min(end - batch * static_cast<int64_t>(groups_of_batch),
                                  static_cast<int64_t>(groups_of_batch));
-            gather_groups(value, locations, weights, out, q, batch, first + warp,
-                          last);
+            gather_groups(value, locations, weights, out, q, batch, first + warp, last);
             group += last - first;
         }
     }

@@ -178,16 +178,28 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    if (index == 0) {
-        return {0.5f, 0.25f, 2.0f, 0.5f, 0.25f, 2.0f, 1, 0, 0, 0, 0, 0.0f, 0.0f, 0, 0};
+    switch (index) {
+    case 0:
+        return {0.5f, 0.25f, 2.0f,
+                0.5f, 0.25f, 2.0f,
+                1, 0, 0, 0, 0,
+                0.0f, 0.0f, 0, 0};
+    case 1:
+        return {0.5f, 0.25f, 2.0f,
+                0.833333333f, 0.0833333333f, 6.0f,
+                1, 1, 1, 0, 3,
+                0.0f, 1.0f, 0, 1};
+    case 2:
+        return {0.875f, 0.0625f, 8.0f,
+                0.5f, 0.25f, 2.0f,
+                7, 6, 6, 5, 0,
+                1.0f, 0.0f, 1, 0};
+    default:
+        return {0.75f, 0.125f, 4.0f,
+                0.875f, 0.0625f, 8.0f,
+                3, 13, 13, 1, 5,
+                1.0f, 1.0f, 1, 3};
     }
-    if (index == 1) {
-        return {0.5f, 0.25f, 2.0f, 0.833333333f, 0.0833333333f, 6.0f, 1, 1, 1, 0, 3, 0.0f, 1.0f, 0, 1};
-    }
-    if (index == 2) {
-        return {0.875f, 0.0625f, 8.0f, 0.5f, 0.25f, 2.0f, 7, 6, 6, 5, 0, 1.0f, 0.0f, 1, 0};
-    }
-    return {0.75f, 0.125f, 4.0f, 0.875f, 0.0625f, 8.0f, 3, 13, 13, 1, 5, 1.0f, 1.0f, 1, 3};
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -244,10 +256,14 @@ struct Sums {
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
-        partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight) : fma_rn_f16x2(pixels.x, weight, partial[0]);
-        partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight) : fma_rn_f16x2(pixels.y, weight, partial[1]);
-        partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight) : fma_rn_f16x2(pixels.z, weight, partial[2]);
-        partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight) : fma_rn_f16x2(pixels.w, weight, partial[3]);
+        partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight)
+                             : fma_rn_f16x2(pixels.x, weight, partial[0]);
+        partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight)
+                             : fma_rn_f16x2(pixels.y, weight, partial[1]);
+        partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight)
+                             : fma_rn_f16x2(pixels.z, weight, partial[2]);
+        partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight)
+                             : fma_rn_f16x2(pixels.w, weight, partial[3]);
     }
 
     __device__ __forceinline__ void widen() {
@@ -258,10 +274,14 @@ struct Sums {
         }
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return cvt_rn_f16x2(sum[2 * i], sum[2 * i + 1]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(cvt_rn_f16x2(sum[0], sum[1]), cvt_rn_f16x2(sum[2], sum[3]),
-                          cvt_rn_f16x2(sum[4], sum[5]), cvt_rn_f16x2(sum[6], sum[7]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -290,40 +310,22 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
 
 // the level of chunk [i] of lane [sub]
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
-    if (i == 0) {
+    switch (i) {
+    case 0:
+    case 1:
+    case 2:
         return level_of(0);
-    }
-    if (i == 1) {
-        return level_of(0);
-    }
-    if (i == 2) {
-        return level_of(0);
-    }
-    if (i == 3) {
+    case 3:
+    case 4:
+    case 5:
         return level_of(1);
-    }
-    if (i == 4) {
-        return level_of(1);
-    }
-    if (i == 5) {
-        return level_of(1);
-    }
-    if (i == 6) {
+    case 6:
+    case 7:
+    case 8:
         return level_of(2);
-    }
-    if (i == 7) {
-        return level_of(2);
-    }
-    if (i == 8) {
-        return level_of(2);
-    }
-    if (i == 9) {
+    default:
         return level_of(3);
     }
-    if (i == 10) {
-        return level_of(3);
-    }
-    return level_of(3);
 }
 
 // point [k] of a chunk
@@ -370,33 +372,17 @@ __device__ __forceinline__ Columns decode(const Words &words, int right) {
     return columns;
 }
 
-// the pixel that query [i] of [q] is taken for: strips of about 32 columns, row by row; queries of another number keep
-// their order
-__device__ __forceinline__ int in_strips(int i, int q) {
-    if (q != PIXELS) {
-        return i;
-    }
-    if (i < 1) {
-        return i;
-    }
-    if (i < 6) {
-        return i;
-    }
-    if (i < 13) {
-        return i;
-    }
-    return i;
-}
-
 // the lane's item of group [group] of [batch]; lanes behind the last item repeat it
 __device__ __forceinline__ int64_t item_of(int group, int q, int batch) {
     const int lane = threadIdx.x % 32;
     const int i = min(group * ITEMS + lane / LANES, q * HEADS - 1);
-    return (static_cast<int64_t>(batch) * q + in_strips(i / HEADS, q)) * HEADS + i % HEADS;
+    return static_cast<int64_t>(batch) * q * HEADS + i;
 }
 
+extern __shared__ __align__(128) uint8_t shared[];
+
 // the last levels of [batch] into shared memory, without the right neighbours
-__device__ __forceinline__ void load_resident(uint8_t *shared, const fp16 *value, int batch) {
+__device__ __forceinline__ void load_resident(const fp16 *value, int batch) {
     const uint8_t *levels = reinterpret_cast<const uint8_t *>(value) +
                             (static_cast<int64_t>(batch) * PIXELS + RESIDENT_FIRST) * RECORD_BYTES;
     for (int i = threadIdx.x * 16; i < RESIDENT_BYTES; i += THREADS * 16) {
@@ -413,9 +399,8 @@ struct Step {
 };
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations,
-                                              const fp16 *weights, fp16 *out, int q, int batch,
-                                              int group, int last, uint8_t *shared) {
+__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations, const fp16 *weights,
+                                              fp16 *out, int q, int batch, int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * RECORD_BYTES;
@@ -494,21 +479,19 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 deform_attn_odd_paired(const fp16 *value, const fp16 *locations, const fp16 *weights, fp16 *out,
                        int b, int q) {
-    extern __shared__ __align__(128) uint8_t shared[];
     const int warp = threadIdx.x / 32, groups_of_batch = ceil_div(q * HEADS, ITEMS);
     const int64_t groups = static_cast<int64_t>(b) * groups_of_batch;
     for (int64_t range = blockIdx.x; range < gridDim.x * ROUNDS; range += gridDim.x) {
         int64_t group = groups * range / (gridDim.x * ROUNDS);
         const int64_t end = groups * (range + 1) / (gridDim.x * ROUNDS);
-        while (group < end) {                                   // a part of the range for each batch that it touches
+        while (group < end) {                                   // for each batch that the range touches
             const int batch = group / groups_of_batch, first = group % groups_of_batch;
             const int last = min(end - batch * static_cast<int64_t>(groups_of_batch),
                                  static_cast<int64_t>(groups_of_batch));
             __syncthreads();                                // all warps are done with the last batch
-            load_resident(shared, value, batch);
+            load_resident(value, batch);
             __syncthreads();
-            gather_groups(value, locations, weights, out, q, batch, first + warp,
-                          last, shared);
+            gather_groups(value, locations, weights, out, q, batch, first + warp, last);
             group += last - first;
         }
     }

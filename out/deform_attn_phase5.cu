@@ -164,8 +164,10 @@ constexpr int THREADS = 256;
 constexpr int PRODUCERS = 4, CONSUMERS = 4;    // warps; the first ones consume
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8;
 constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int CHANNELS = 32;    // of a head
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items at a time
-constexpr int SLICE = 4, PASSES = 1;    // items of a consumer between its stores; passes over them
+constexpr int SLICE = 4;    // items of a consumer between its stores
+constexpr int PASSES = 1;    // over them
 constexpr int SLICE_POINTS = SLICE * POINTS;    // of a level: what a stage holds for a consumer
 constexpr int TILE = 96;            // items of a CTA at a time
 constexpr int STAGES = 1;           // each a level of every consumer's slice
@@ -179,16 +181,24 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    if (index == 0) {
-        return {0.99378882f, 0.00310559006f, 161.0f, 0.989247312f, 0.00537634409f, 93.0f, 162, 0, 15064};
+    switch (index) {
+    case 0:
+        return {0.99378882f, 0.00310559006f, 161.0f,
+                0.989247312f, 0.00537634409f, 93.0f,
+                162, 0, 15064};
+    case 1:
+        return {0.987654321f, 0.00617283951f, 81.0f,
+                0.978723404f, 0.0106382979f, 47.0f,
+                82, 15228, 19080};
+    case 2:
+        return {0.975609756f, 0.012195122f, 41.0f,
+                0.958333333f, 0.0208333333f, 24.0f,
+                42, 19164, 20170};
+    default:
+        return {0.952380952f, 0.0238095238f, 21.0f,
+                0.923076923f, 0.0384615385f, 13.0f,
+                22, 20214, 20498};
     }
-    if (index == 1) {
-        return {0.987654321f, 0.00617283951f, 81.0f, 0.978723404f, 0.0106382979f, 47.0f, 82, 15228, 19080};
-    }
-    if (index == 2) {
-        return {0.975609756f, 0.012195122f, 41.0f, 0.958333333f, 0.0208333333f, 24.0f, 42, 19164, 20170};
-    }
-    return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 20214, 20498};
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -228,7 +238,8 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
 __device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *weights,
                                             const Level &level, int64_t index) {
     const uint32_t location = reinterpret_cast<const uint32_t *>(locations)[index];
-    return locate(level, fp16_low_to_float(location), fp16_high_to_float(location), to_float(weights[index]));
+    return locate(level, fp16_low_to_float(location), fp16_high_to_float(location),
+                  to_float(weights[index]));
 }
 
 struct Sums {
@@ -246,10 +257,14 @@ struct Sums {
         add_pair(6, pixels.w, weight);
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return cvt_rn_f16x2(sum[2 * i], sum[2 * i + 1]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(cvt_rn_f16x2(sum[0], sum[1]), cvt_rn_f16x2(sum[2], sum[3]),
-                          cvt_rn_f16x2(sum[4], sum[5]), cvt_rn_f16x2(sum[6], sum[7]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -325,7 +340,7 @@ __device__ __forceinline__ void produce(SharedMemory &smem, Ring &ring, const Te
                     const int place = i * 32 + lane;
                     if (place < SLICE_POINTS) {
                         const int item = item_of(tile, first, consumer, place / POINTS);
-                        const int channel = 0;
+                        const int channel = item % HEADS * CHANNELS;
                         uint8_t(*rows)[ROW_BYTES] = smem.corners[ring.stage][consumer][place];
                         tma_load_3d(rows[0], value_map, channel, pixels[i], tile.batch, full);
                         tma_load_3d(rows[1], value_map, channel, pixels[i] + level.pitch, tile.batch, full);

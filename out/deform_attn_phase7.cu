@@ -108,16 +108,24 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    if (index == 0) {
-        return {0.99378882f, 0.00310559006f, 161.0f, 0.989247312f, 0.00537634409f, 93.0f, 162, 0, 15064};
+    switch (index) {
+    case 0:
+        return {0.99378882f, 0.00310559006f, 161.0f,
+                0.989247312f, 0.00537634409f, 93.0f,
+                162, 0, 15064};
+    case 1:
+        return {0.987654321f, 0.00617283951f, 81.0f,
+                0.978723404f, 0.0106382979f, 47.0f,
+                82, 15228, 19080};
+    case 2:
+        return {0.975609756f, 0.012195122f, 41.0f,
+                0.958333333f, 0.0208333333f, 24.0f,
+                42, 19164, 20170};
+    default:
+        return {0.952380952f, 0.0238095238f, 21.0f,
+                0.923076923f, 0.0384615385f, 13.0f,
+                22, 20214, 20498};
     }
-    if (index == 1) {
-        return {0.987654321f, 0.00617283951f, 81.0f, 0.978723404f, 0.0106382979f, 47.0f, 82, 15228, 19080};
-    }
-    if (index == 2) {
-        return {0.975609756f, 0.012195122f, 41.0f, 0.958333333f, 0.0208333333f, 24.0f, 42, 19164, 20170};
-    }
-    return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 20214, 20498};
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -168,10 +176,14 @@ struct Sums {
         add_pair(6, pixels.w, weight);
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return cvt_rn_f16x2(sum[2 * i], sum[2 * i + 1]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(cvt_rn_f16x2(sum[0], sum[1]), cvt_rn_f16x2(sum[2], sum[3]),
-                          cvt_rn_f16x2(sum[4], sum[5]), cvt_rn_f16x2(sum[6], sum[7]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -203,10 +215,14 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
 
 // the level of chunk [i] of lane [sub]
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
-    if (i == 0) {
-        return sub < 2 ? level_of(0) : level_of(1);
+    switch (i) {
+    case 0:
+        return sub < 2 ? level_of(0) :
+               level_of(1);
+    default:
+        return sub < 2 ? level_of(2) :
+               level_of(3);
     }
-    return sub < 2 ? level_of(2) : level_of(3);
 }
 
 // point [k] of a chunk
@@ -275,9 +291,8 @@ struct Step {
 };
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations,
-                                              const fp16 *weights, fp16 *out, int q, int batch,
-                                              int group, int last) {
+__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations, const fp16 *weights,
+                                              fp16 *out, int q, int batch, int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
@@ -334,7 +349,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
             }
         }
-        if (group * ITEMS + lane / LANES < q * HEADS) {                 // a repeated item may be summed in another order
+        if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
             reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
         }
     }

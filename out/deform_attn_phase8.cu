@@ -139,16 +139,24 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    if (index == 0) {
-        return {0.99378882f, 0.00310559006f, 161.0f, 0.989247312f, 0.00537634409f, 93.0f, 162, 0, 15064};
+    switch (index) {
+    case 0:
+        return {0.99378882f, 0.00310559006f, 161.0f,
+                0.989247312f, 0.00537634409f, 93.0f,
+                162, 0, 15064};
+    case 1:
+        return {0.987654321f, 0.00617283951f, 81.0f,
+                0.978723404f, 0.0106382979f, 47.0f,
+                82, 15228, 19080};
+    case 2:
+        return {0.975609756f, 0.012195122f, 41.0f,
+                0.958333333f, 0.0208333333f, 24.0f,
+                42, 19164, 20170};
+    default:
+        return {0.952380952f, 0.0238095238f, 21.0f,
+                0.923076923f, 0.0384615385f, 13.0f,
+                22, 20214, 20498};
     }
-    if (index == 1) {
-        return {0.987654321f, 0.00617283951f, 81.0f, 0.978723404f, 0.0106382979f, 47.0f, 82, 15228, 19080};
-    }
-    if (index == 2) {
-        return {0.975609756f, 0.012195122f, 41.0f, 0.958333333f, 0.0208333333f, 24.0f, 42, 19164, 20170};
-    }
-    return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 20214, 20498};
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -190,10 +198,14 @@ struct Sums {
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
-        partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight) : fma_rn_f16x2(pixels.x, weight, partial[0]);
-        partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight) : fma_rn_f16x2(pixels.y, weight, partial[1]);
-        partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight) : fma_rn_f16x2(pixels.z, weight, partial[2]);
-        partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight) : fma_rn_f16x2(pixels.w, weight, partial[3]);
+        partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight)
+                             : fma_rn_f16x2(pixels.x, weight, partial[0]);
+        partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight)
+                             : fma_rn_f16x2(pixels.y, weight, partial[1]);
+        partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight)
+                             : fma_rn_f16x2(pixels.z, weight, partial[2]);
+        partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight)
+                             : fma_rn_f16x2(pixels.w, weight, partial[3]);
     }
 
     __device__ __forceinline__ void widen() {
@@ -204,10 +216,14 @@ struct Sums {
         }
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return cvt_rn_f16x2(sum[2 * i], sum[2 * i + 1]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(cvt_rn_f16x2(sum[0], sum[1]), cvt_rn_f16x2(sum[2], sum[3]),
-                          cvt_rn_f16x2(sum[4], sum[5]), cvt_rn_f16x2(sum[6], sum[7]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -239,10 +255,14 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
 
 // the level of chunk [i] of lane [sub]
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
-    if (i == 0) {
-        return sub < 2 ? level_of(0) : level_of(1);
+    switch (i) {
+    case 0:
+        return sub < 2 ? level_of(0) :
+               level_of(1);
+    default:
+        return sub < 2 ? level_of(2) :
+               level_of(3);
     }
-    return sub < 2 ? level_of(2) : level_of(3);
 }
 
 // point [k] of a chunk
@@ -284,8 +304,10 @@ struct Columns {
 __device__ __forceinline__ Columns decode(const Words &words, int turn) {
     Columns columns;
     const uint32_t pixel = words.word[0] & 0xffff, rows = words.word[1];
+    constexpr uint32_t MINUS_ONE_ONE = 0x3c00bc00;
+    constexpr uint32_t ONE_ZERO = 0x00003c00;
     // (1 - fraction, fraction) as fraction * (-1, 1) + (1, 0)
-    uint32_t weights = fma_rn_f16x2(high_of_pair(words.word[0]), 0x3c00bc00, 0x00003c00);
+    uint32_t weights = fma_rn_f16x2(high_of_pair(words.word[0]), MINUS_ONE_ONE, ONE_ZERO);
     columns.first = ((pixel + 1 - turn) & ~1) | turn;
     columns.second = 2 * pixel + 1 - columns.first;
     weights = __byte_perm(weights, 0, columns.first == pixel ? 0x3210 : 0x1032);
@@ -308,9 +330,8 @@ struct Step {
 };
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations,
-                                              const fp16 *weights, fp16 *out, int q, int batch,
-                                              int group, int last) {
+__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations, const fp16 *weights,
+                                              fp16 *out, int q, int batch, int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
@@ -368,7 +389,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
             }
         }
-        if (group * ITEMS + lane / LANES < q * HEADS) {                 // a repeated item may be summed in another order
+        if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
             reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
         }
     }

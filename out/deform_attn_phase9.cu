@@ -176,16 +176,24 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    if (index == 0) {
-        return {0.99378882f, 0.00310559006f, 161.0f, 0.989247312f, 0.00537634409f, 93.0f, 162, 0, 15064};
+    switch (index) {
+    case 0:
+        return {0.99378882f, 0.00310559006f, 161.0f,
+                0.989247312f, 0.00537634409f, 93.0f,
+                162, 0, 15064};
+    case 1:
+        return {0.987654321f, 0.00617283951f, 81.0f,
+                0.978723404f, 0.0106382979f, 47.0f,
+                82, 15228, 19080};
+    case 2:
+        return {0.975609756f, 0.012195122f, 41.0f,
+                0.958333333f, 0.0208333333f, 24.0f,
+                42, 0, 1006};
+    default:
+        return {0.952380952f, 0.0238095238f, 21.0f,
+                0.923076923f, 0.0384615385f, 13.0f,
+                22, 1050, 1334};
     }
-    if (index == 1) {
-        return {0.987654321f, 0.00617283951f, 81.0f, 0.978723404f, 0.0106382979f, 47.0f, 82, 15228, 19080};
-    }
-    if (index == 2) {
-        return {0.975609756f, 0.012195122f, 41.0f, 0.958333333f, 0.0208333333f, 24.0f, 42, 0, 1006};
-    }
-    return {0.952380952f, 0.0238095238f, 21.0f, 0.923076923f, 0.0384615385f, 13.0f, 22, 1050, 1334};
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -227,10 +235,14 @@ struct Sums {
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
-        partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight) : fma_rn_f16x2(pixels.x, weight, partial[0]);
-        partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight) : fma_rn_f16x2(pixels.y, weight, partial[1]);
-        partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight) : fma_rn_f16x2(pixels.z, weight, partial[2]);
-        partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight) : fma_rn_f16x2(pixels.w, weight, partial[3]);
+        partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight)
+                             : fma_rn_f16x2(pixels.x, weight, partial[0]);
+        partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight)
+                             : fma_rn_f16x2(pixels.y, weight, partial[1]);
+        partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight)
+                             : fma_rn_f16x2(pixels.z, weight, partial[2]);
+        partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight)
+                             : fma_rn_f16x2(pixels.w, weight, partial[3]);
     }
 
     __device__ __forceinline__ void widen() {
@@ -241,10 +253,14 @@ struct Sums {
         }
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return cvt_rn_f16x2(sum[2 * i], sum[2 * i + 1]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(cvt_rn_f16x2(sum[0], sum[1]), cvt_rn_f16x2(sum[2], sum[3]),
-                          cvt_rn_f16x2(sum[4], sum[5]), cvt_rn_f16x2(sum[6], sum[7]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -276,10 +292,14 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
 
 // the level of chunk [i] of lane [sub]
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
-    if (i == 0) {
-        return sub < 2 ? level_of(0) : level_of(1);
+    switch (i) {
+    case 0:
+        return sub < 2 ? level_of(0) :
+               level_of(1);
+    default:
+        return sub < 2 ? level_of(2) :
+               level_of(3);
     }
-    return sub < 2 ? level_of(2) : level_of(3);
 }
 
 // point [k] of a chunk
@@ -321,8 +341,10 @@ struct Columns {
 __device__ __forceinline__ Columns decode(const Words &words, int turn) {
     Columns columns;
     const uint32_t pixel = words.word[0] & 0xffff, rows = words.word[1];
+    constexpr uint32_t MINUS_ONE_ONE = 0x3c00bc00;
+    constexpr uint32_t ONE_ZERO = 0x00003c00;
     // (1 - fraction, fraction) as fraction * (-1, 1) + (1, 0)
-    uint32_t weights = fma_rn_f16x2(high_of_pair(words.word[0]), 0x3c00bc00, 0x00003c00);
+    uint32_t weights = fma_rn_f16x2(high_of_pair(words.word[0]), MINUS_ONE_ONE, ONE_ZERO);
     columns.first = ((pixel + 1 - turn) & ~1) | turn;
     columns.second = 2 * pixel + 1 - columns.first;
     weights = __byte_perm(weights, 0, columns.first == pixel ? 0x3210 : 0x1032);
@@ -331,24 +353,26 @@ __device__ __forceinline__ Columns decode(const Words &words, int turn) {
     return columns;
 }
 
+// pixel [i] of a level of ROWS rows of PITCH pixels that begins at pixel FIRST and is taken in COUNT strips of WIDTH
+// columns, the last of what is left
+template <int FIRST, int ROWS, int PITCH, int COUNT, int WIDTH>
+__device__ __forceinline__ int in_strips_of(int i) {
+    const int strip = (i - FIRST) / (WIDTH * ROWS), place = (i - FIRST) % (WIDTH * ROWS);
+    const int columns = strip == COUNT - 1 ? PITCH - (COUNT - 1) * WIDTH : WIDTH;
+    return FIRST + place / columns * PITCH + strip * WIDTH + place % columns;
+}
+
 // the pixel that query [i] of [q] is taken for: strips of about 32 columns, row by row; queries of another number keep
-// their order
+// their order, and so do those of levels that are no wider than a strip
 __device__ __forceinline__ int in_strips(int i, int q) {
     if (q != PIXELS) {
         return i;
     }
     if (i < 15228) {
-        const int strip = i / 3102, place = i % 3102;
-        const int columns = strip == 4 ? 30 : 33;
-        return place / columns * 162 + strip * 33 + place % columns;
+        return in_strips_of<0, 94, 162, 5, 33>(i);
     }
     if (i < 19164) {
-        const int strip = (i - 15228) / 1344, place = (i - 15228) % 1344;
-        const int columns = strip == 2 ? 26 : 28;
-        return 15228 + place / columns * 82 + strip * 28 + place % columns;
-    }
-    if (i < 20214) {
-        return i;
+        return in_strips_of<15228, 48, 82, 3, 28>(i);
     }
     return i;
 }
@@ -360,8 +384,10 @@ __device__ __forceinline__ int64_t item_of(int group, int q, int batch) {
     return static_cast<int64_t>(batch) * q + in_strips(i, q);
 }
 
+extern __shared__ __align__(128) uint8_t shared[];
+
 // the last levels of [batch] into shared memory
-__device__ __forceinline__ void load_resident(uint8_t *shared, const fp16 *value, int batch) {
+__device__ __forceinline__ void load_resident(const fp16 *value, int batch) {
     const uint8_t *levels = reinterpret_cast<const uint8_t *>(value) +
                             (static_cast<int64_t>(batch) * PIXELS + RESIDENT_FIRST) * PIXEL_BYTES;
     for (int i = threadIdx.x * 16; i < RESIDENT_BYTES; i += THREADS * 16) {
@@ -378,9 +404,8 @@ struct Step {
 };
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations,
-                                              const fp16 *weights, fp16 *out, int q, int batch,
-                                              int group, int last, uint8_t *shared) {
+__device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *locations, const fp16 *weights,
+                                              fp16 *out, int q, int batch, int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
@@ -448,7 +473,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
             }
         }
-        if (group * ITEMS + lane / LANES < q * HEADS) {                 // a repeated item may be summed in another order
+        if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
             reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
         }
     }
@@ -457,21 +482,19 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 deform_attn_phase9(const fp16 *value, const fp16 *locations, const fp16 *weights, fp16 *out, int b,
                    int q) {
-    extern __shared__ __align__(128) uint8_t shared[];
     const int warp = threadIdx.x / 32, groups_of_batch = ceil_div(q * HEADS, ITEMS);
     const int64_t groups = static_cast<int64_t>(b) * groups_of_batch;
     for (int64_t range = blockIdx.x; range < gridDim.x * ROUNDS; range += gridDim.x) {
         int64_t group = groups * range / (gridDim.x * ROUNDS);
         const int64_t end = groups * (range + 1) / (gridDim.x * ROUNDS);
-        while (group < end) {                                   // a part of the range for each batch that it touches
+        while (group < end) {                                   // for each batch that the range touches
             const int batch = group / groups_of_batch, first = group % groups_of_batch;
             const int last = min(end - batch * static_cast<int64_t>(groups_of_batch),
                                  static_cast<int64_t>(groups_of_batch));
             __syncthreads();                                // all warps are done with the last batch
-            load_resident(shared, value, batch);
+            load_resident(value, batch);
             __syncthreads();
-            gather_groups(value, locations, weights, out, q, batch, first + warp,
-                          last, shared);
+            gather_groups(value, locations, weights, out, q, batch, first + warp, last);
             group += last - first;
         }
     }

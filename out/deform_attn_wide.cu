@@ -85,7 +85,12 @@ struct Level {
 };
 
 __device__ __forceinline__ constexpr Level level_of(int index) {
-    return {0.916666667f, 0.0416666667f, 12.0f, 0.9f, 0.05f, 10.0f, 11, 0, 0, 9, 7};
+    switch (index) {
+    default:
+        return {0.916666667f, 0.0416666667f, 12.0f,
+                0.9f, 0.05f, 10.0f,
+                11, 0, 0, 9, 7};
+    }
 }
 
 // Position and fraction along one axis, counted from the border column or row: saturation maps what
@@ -144,10 +149,14 @@ struct Sums {
         sum[3] += __uint_as_float(pixels.w) * weight;
     }
 
+    // 32 bits of the sums rounded
+    __device__ __forceinline__ uint32_t word(int i) const {
+        return __float_as_uint(sum[i]);
+    }
+
     // the sums rounded, 16 bytes
     __device__ __forceinline__ uint4 rounded() const {
-        return make_uint4(__float_as_uint(sum[0]), __float_as_uint(sum[1]),
-                          __float_as_uint(sum[2]), __float_as_uint(sum[3]));
+        return make_uint4(word(0), word(1), word(2), word(3));
     }
 };
 
@@ -242,9 +251,8 @@ struct Step {
 };
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const float *value, const float *locations,
-                                              const float *weights, float *out, int q, int batch,
-                                              int group, int last) {
+__device__ __forceinline__ void gather_groups(const float *value, const float *locations, const float *weights,
+                                              float *out, int q, int batch, int group, int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;

@@ -1,8 +1,8 @@
 -- checks.lua: deform_attn's legality beyond the range of a single knob; every broken rule is reported in one run.
 -- What cannot be known here, such as the number of queries, the manifest demands at launch.
 
+local archs = require "archs"
 local levels = require "levels"
-local smem = require "smem"
 
 local function vectors(s, p, fail)
     if p.head_bytes % 16 ~= 0 then
@@ -41,18 +41,19 @@ local function resident(s, p, fail)
     if p.resident > #s.problem.levels then
         fail("resident_levels", ("resident_levels: %d of %d levels"):format(p.resident, #s.problem.levels),
             "up to " .. #s.problem.levels)
-    elseif p.smem_bytes > smem.LIMIT // (s.blocks_per_sm or 1) then
+    elseif p.smem_bytes > archs.shared_memory(s.arch, s.blocks_per_sm) then
         local knob = s.mapping == "roles" and "stages" or "resident_levels"
         fail(knob, ("shared memory: %d bytes a CTA, of %d with %d on an SM"):format(p.smem_bytes,
-            smem.LIMIT // (s.blocks_per_sm or 1), s.blocks_per_sm or 1),
+            archs.shared_memory(s.arch, s.blocks_per_sm), s.blocks_per_sm or 1),
             s.mapping == "roles" and "fewer stages, queries_per_warp or consumers" or "fewer resident levels")
     end
 end
 
 local function threads(s, p, fail)
-    if s.threads * (s.blocks_per_sm or 1) > 2048 then
-        fail("blocks_per_sm", ("blocks_per_sm: %d CTAs of %d threads exceed the 2048 threads of an SM"):format(
-            s.blocks_per_sm, s.threads), "up to " .. 2048 // s.threads)
+    local most = archs[s.arch].sm_threads
+    if s.threads * (s.blocks_per_sm or 1) > most then
+        fail("blocks_per_sm", ("blocks_per_sm: %d CTAs of %d threads exceed the %d threads of an SM"):format(
+            s.blocks_per_sm, s.threads, most), "up to " .. most // s.threads)
     end
 end
 

@@ -141,6 +141,5 @@ return {
     default_phase = 9,
     checks = checks,
     plan = plan.plan,
-    env = plan.env,
     manifest = manifest,
 }

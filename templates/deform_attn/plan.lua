@@ -1,16 +1,14 @@
--- plan.lua: what follows from deform_attn's knobs: levels, lanes, chunks, shared memory, launch, the template's names.
+-- plan.lua: what follows from deform_attn's knobs: levels, lanes, chunks, shared memory, launch.
 -- Pure functions of the resolved spec; the manifest, explain and the templates read the same values.
 
-local cuda = require "cuda"
+local archs = require "archs"
+local dtypes = require "dtypes"
 local levels = require "levels"
+local parameters = require "parameters"
 local smem = require "smem"
-local text = require "text"
+local vectors = require "vectors"
 
 local plan = {}
-
-local element_bytes = { bf16 = 2, fp16 = 2, fp32 = 4 }
-
-plan.element_bytes = element_bytes
 
 local function gcd(a, b)
     while b ~= 0 do
@@ -29,12 +27,12 @@ local function power_of_two(n, limit)
 end
 
 local function head_vectors(s)
-    return s.problem.channels * element_bytes[s.problem.dtype] // 16
+    return dtypes.bytes(s.problem.dtype, s.problem.channels) // 16
 end
 
 -- default of `vector`: 16 bytes
 function plan.widest_vector(s)
-    return 16 // element_bytes[s.problem.dtype]
+    return 16 // dtypes.bytes(s.problem.dtype)
 end
 
 -- default of `lanes`: a vector a lane
@@ -44,7 +42,7 @@ end
 
 -- points whose locations one 16-byte load brings
 local function chunk_of(s)
-    return gcd(s.problem.points, 8 // element_bytes[s.problem.dtype])
+    return gcd(s.problem.points, 8 // dtypes.bytes(s.problem.dtype))
 end
 
 -- default of `unroll`: two points of a gather are eight loads
@@ -56,22 +54,13 @@ function plan.default_unroll(s)
     return math.min(power_of_two(gcd(s.problem.points, share), 2), 2)
 end
 
--- the levels, each with its place among the rows of a batch, and what locate() needs of it
-function plan.levels(s)
-    local list, pixels = levels.layout(s)
-    for _, level in ipairs(list) do
-        level.last = s.problem.padded and level.height * level.pitch + level.width or 0
-    end
-    return list, pixels
-end
-
 -- default of `resident_levels`: the last levels that fit in 96 KiB, which leave L1 more than half of its memory
 function plan.default_resident(s)
     if s.mapping ~= "gather" or s.schedule ~= "persistent" then
         return 0
     end
-    local list = plan.levels(s)
-    local row = s.problem.heads * s.problem.channels * element_bytes[s.problem.dtype]
+    local list = levels.layout(s)
+    local row = s.problem.heads * s.problem.channels * dtypes.bytes(s.problem.dtype)
     local bytes, count = 0, 0
     for i = #list, 1, -1 do
         bytes = bytes + list[i].pitch * list[i].rows * row
@@ -101,6 +90,58 @@ local function is_narrow(s)
     return false
 end
 
+-- of an axis of [size] pixels, counted from the border's: position = saturate(location * scale + offset) * extent
+local function axis(size)
+    return { scale = size / (size + 1), offset = 0.5 / (size + 1), extent = size + 1, last_box = math.max(size - 2, 0),
+        neighbours = size > 1 and 1 or 0 }
+end
+
+-- What locate() needs of each level. [level].start counts from the first resident pixel where the level is resident.
+local function level_plan(s, p)
+    for i, level in ipairs(p.levels) do
+        local resident = p.resident > 0 and i > #p.levels - p.resident
+        level.start = level.first - (resident and p.resident_first or 0)
+        level.last = level.start + (s.problem.padded and level.height * level.pitch + level.width or 0)
+        level.x, level.y = axis(level.width), axis(level.height)
+    end
+end
+
+-- How each level's stored pixels are cut into strips: [count] of [width] columns, the last of what is left. Levels
+-- behind the last that is cut are not there; false where none is.
+local function strip_plan(p)
+    local list, cut = {}, 0
+    for i, level in ipairs(p.levels) do
+        local count = math.max((level.pitch + 16) // 32, 1)
+        local width = (level.pitch + count - 1) // count
+        list[i] = { level = level, stop = level.first + level.pitch * level.rows, count = count, width = width }
+        cut = count > 1 and i or cut
+    end
+    return cut > 0 and table.move(list, 1, cut, 1, {})
+end
+
+-- The levels of a lane's chunks: for shares [first] to [last] a list of { level, lanes }, in whose order the first lane
+-- numbers below [lanes] are of that level; the last entry is of the others.
+local function share_level_plan(s, p)
+    local list = {}
+    for share = 0, p.shares - 1 do
+        local parts = { first = share, last = share }
+        for sub = 0, p.lanes - 1 do
+            local level = math.min(share * p.lanes + sub, p.chunks - 1) * p.chunk // s.problem.points
+            if sub == 0 or parts[#parts].level ~= level then
+                parts[#parts + 1] = { level = level }
+            end
+            parts[#parts].lanes = sub < p.lanes - 1 and sub + 1 or nil
+        end
+        local before = list[#list]
+        if before and #before == 1 and #parts == 1 and before[1].level == parts[1].level then
+            before.last = share
+        else
+            list[#list + 1] = parts
+        end
+    end
+    return list
+end
+
 local function lane_plan(s, p)
     p.lanes = s.lanes
     p.items = 32 // p.lanes
@@ -110,14 +151,18 @@ local function lane_plan(s, p)
     p.shares = (p.chunks + p.lanes - 1) // p.lanes
     -- sizeof(Share): the locations of its chunks, then their weights, aligned as a vector of locations is
     local vector = 2 * p.chunk * p.bytes
+    p.share_levels = share_level_plan(s, p)
     p.share_bytes = (p.shares * 3 + 1) // 2 * vector
-    p.packed_math = s.math == "packed"
-    p.narrow = is_narrow(s)
+    p.location_vector = vectors.of_bytes(2 * p.chunk * p.bytes)
+    p.weight_vector = vectors.of_bytes(p.chunk * p.bytes)
     -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
     p.banks = s.lanes == 4 and (s.problem.heads % 2 == 1 or p.paired) and p.passes == 1 and not p.narrow
     local largest = math.max(p.resident > 0 and p.resident_first or p.pixels, p.pixels - p.resident_first)
     p.compact = p.packed_math and s.problem.padded and largest <= 65536
     p.word_count = p.compact and 2 or p.packed_math and 3 or 5
+    -- records alternate by halves, resident pixels by columns: decode() must know which it is for
+    p.both_layouts = p.paired and p.banks and p.resident > 0
+    p.strips = s.query_order == "strips" and strip_plan(p)
 end
 
 -- warps of each role, and what a stage of the ring holds
@@ -125,6 +170,7 @@ local function roles_plan(s, p)
     p.producers = s.warps.producer
     p.consumers = p.warps - p.producers
     p.lanes = s.lanes
+    p.prefetches_descriptor = s.load == "tma" and s.descriptor_prefetch
     p.slice = s.queries_per_warp * s.problem.heads
     p.item_passes = (p.slice * p.lanes + 31) // 32
     p.slice_points = p.slice * s.problem.points
@@ -183,29 +229,27 @@ local function smem_plan(s, p)
     return smem.layout(members)
 end
 
-local function parameter_plan(s, p)
-    local type, list = text.types[s.problem.dtype], {}
-    local function add(declaration, row)
-        list[#list + 1] = { declaration = declaration, row = row }
-    end
-    if s.mapping == "roles" and s.load == "tma" then
-        add("const __grid_constant__ TensorMap value_map", { kind = "tensor_map", tensor = "value",
-            box = { 1, 2, s.problem.channels } })
-    else
-        add("const " .. type .. " *value", { kind = "pointer", tensor = "value" })
-    end
-    add("const " .. type .. " *locations", { kind = "pointer", tensor = "locations" })
-    add("const " .. type .. " *weights", { kind = "pointer", tensor = "weights" })
-    add(type .. " *out", { kind = "pointer", tensor = "out" })
-    for _, dim in ipairs { "b", "q" } do
-        if s.problem[dim] == "dynamic" then
-            add("int " .. dim, { kind = "dim", dim = dim, type = "i32" })
-        end
-    end
-    if s.schedule == "dynamic" then
-        add("uint32_t *counter", { kind = "workspace" })
+local function tensor_list(s)
+    local list = {}
+    for i, name in ipairs { "value", "locations", "weights", "out" } do
+        list[i] = { name = name, dtype = s.problem.dtype, access = name == "out" and "write" or "read" }
     end
     return list
+end
+
+local function parameter_plan(s, p)
+    local value = { kind = "pointer", tensor = "value" }
+    if s.mapping == "roles" and s.load == "tma" then
+        value = { kind = "tensor_map", tensor = "value", box = { 1, 2, s.problem.channels } }
+    end
+    local rows = { value, { kind = "pointer", tensor = "locations" }, { kind = "pointer", tensor = "weights" },
+        { kind = "pointer", tensor = "out" } }
+    local dims = parameters.dims(s.problem, { "b", "q" })
+    table.move(dims, 1, #dims, #rows + 1, rows)
+    if s.schedule == "dynamic" then
+        rows[#rows + 1] = { kind = "workspace", cuda = "uint32_t", name = "counter" }
+    end
+    return parameters.list(p.tensors, rows)
 end
 
 local function grid_plan(s, p)
@@ -223,7 +267,7 @@ local function grid_plan(s, p)
 end
 
 local function role_list(s, p)
-    local registers = math.min(65536 // (s.threads * (s.blocks_per_sm or 1)) // 8 * 8, 255)
+    local registers = archs.launch_registers(s.arch, s.threads, s.blocks_per_sm)
     if s.mapping == "roles" then
         p.roles = { { name = "consumer", first_warp = 0, warps = p.consumers },
             { name = "producer", first_warp = p.consumers, warps = p.producers } }
@@ -237,8 +281,8 @@ local function role_list(s, p)
 end
 
 function plan.plan(s)
-    local p = { warps = s.threads // 32, bytes = element_bytes[s.problem.dtype] }
-    p.levels, p.pixels = plan.levels(s)
+    local p = { warps = s.threads // 32, element = dtypes[s.problem.dtype], bytes = dtypes.bytes(s.problem.dtype) }
+    p.levels, p.pixels = levels.layout(s)
     p.points_of_item = #p.levels * s.problem.points
     p.head_bytes = s.problem.channels * p.bytes
     p.pixel_bytes = s.problem.heads * p.head_bytes
@@ -246,10 +290,13 @@ function plan.plan(s)
     p.record_bytes = (p.paired and 2 or 1) * p.pixel_bytes            -- what value stores of a pixel
     p.vector = s.vector or plan.widest_vector(s)                        -- elements
     p.vectors = p.head_bytes // (p.vector * p.bytes)
-    p.narrow = is_narrow(s)
+    p.vector_bytes = p.vector * p.bytes
+    p.words = p.vector_bytes >= 4 and p.vector_bytes <= 16 and vectors.of_bytes(p.vector_bytes)
+    p.narrow, p.packed_math = is_narrow(s), s.math == "packed"
     p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"
     p.barriers = {}
     resident_plan(s, p)
+    level_plan(s, p)
     if s.mapping == "gather" then
         lane_plan(s, p)
     end
@@ -258,15 +305,12 @@ function plan.plan(s)
     end
     p.smem, p.smem_bytes = smem_plan(s, p)
     role_list(s, p)
+    p.tensors = tensor_list(s)
     p.parameters = parameter_plan(s, p)
     local grid_text
     p.grid, grid_text = grid_plan(s, p)
     p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, dynamic_smem = p.smem_bytes, grid = grid_text }
     return p
-end
-
-function plan.env(s, p)
-    return text.env(s, p)
 end
 
 return plan

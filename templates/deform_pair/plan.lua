@@ -8,8 +8,8 @@ local parameters = require "parameters"
 
 local plan = {}
 
--- Where rows of pixels end: { first, stop, pitch } of each level, neighbours whose rows are a pixel long as one; and the
--- pixels of a batch.
+-- Where rows of pixels end: { first, stop, pitch } of each level, neighbours whose rows are a pixel long as one; and
+-- the pixels of a batch.
 local function row_ends(s)
     local list, pixels = levels.layout(s)
     local ends = {}

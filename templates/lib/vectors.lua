@@ -1,11 +1,11 @@
 -- vectors.lua: the vectors that a thread moves at once, a row each by their bytes: type, how wrappers of loads end, and
--- the fields of their 32-bit words.
+-- the fields that are their 32-bit words.
 
 local rows = {
-    [16] = { type = "uint4", load = "v4", words = { ".x", ".y", ".z", ".w" } },
-    [8] = { type = "uint2", load = "v2", words = { ".x", ".y" } },
-    [4] = { type = "uint32_t", load = "u32", words = { "" } },
-    [2] = { type = "uint32_t", load = "u16", words = { "" } },
+    [16] = { type = "uint4", load = "v4", fields = { ".x", ".y", ".z", ".w" } },
+    [8] = { type = "uint2", load = "v2", fields = { ".x", ".y" } },
+    [4] = { type = "uint32_t", load = "u32", fields = { "" } },
+    [2] = { type = "uint32_t", load = "u16", fields = { "" } },
 }
 
 local floats = { "float", "float2", [4] = "float4" }

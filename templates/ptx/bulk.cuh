@@ -36,8 +36,8 @@ __device__ __forceinline__ void cp_async_wait_group() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-// arrives on [barrier] when all cp.async that this thread has issued have landed; the arrival is one that was counted at
-// the barrier's initialisation
+// arrives on [barrier] when all cp.async that this thread has issued have landed; the arrival is one that was counted
+// at the barrier's initialisation
 __device__ __forceinline__ void cp_async_mbarrier_arrive_noinc(uint64_t *barrier) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(smem_address(barrier)) : "memory");
 }
