@@ -13,7 +13,7 @@
 //   m     [address + offset]: two entries
 //   l     a label: insn->target            L     a table of labels: list of pcs
 //   N     a call's prototype, unused
-//   F     a function: insn->callee         A     (.param variables): list of offsets
+//   F     a function: insn->callee         A     (.param variables): list of offsets, sizes behind it
 //   T     [tensor map, {coordinates}]: slot and list
 //   ?     what follows may be missing: EMU_NO_PC
 #include "runtime/emu/decode/decode.h"
@@ -293,6 +293,8 @@ static void put_params(struct emu_decoder *decoder, const struct ptx_operand *op
             fail(decoder, one, "expected a .param variable of the function");
         put(decoder, (uint32_t)(decoder->function->first_local + one->symbol->offset));
     }
+    for (uint32_t i = 0; i < operand->count; i++)
+        put(decoder, (uint32_t)operand->list[i].symbol->bytes);
 }
 
 static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *operand,

@@ -73,30 +73,43 @@ static const struct emu_function *find_callee(struct emu_warp *warp, const struc
     return NULL;
 }
 
+// Are [given], a list of the call's variables or NULL, as the function declares them? A variable of
+// another size would take its neighbours along. False after a report.
+static bool fit(struct emu_warp *warp, const struct emu_insn *insn, const uint32_t *given,
+                struct ptx_symbol *const *declared, uint32_t count, const char *what) {
+    uint32_t have = given ? given[0] : 0;
+
+    if (have != count)
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "the call has %u %ss, the function %u", have, what,
+                  count);
+    for (uint32_t i = 0; i < count && have == count; i++)
+        if (given[1 + count + i] != declared[i]->bytes) {
+            emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s %u of the call has %u bytes, %s %llu", what,
+                      i, given[1 + count + i], declared[i]->name,
+                      (unsigned long long)declared[i]->bytes);
+            return false;
+        }
+    return have == count;
+}
+
 // Entries: [returns] function [arguments], the lists by index; aux says where the function stands.
 EMU_HANDLER(call) {
     uint32_t same;
     const struct emu_function *callee = find_callee(warp, insn, mask, &same);
-    const uint32_t *arguments = insn->op + insn->op[insn->row->aux + 1];
     bool has_arguments = insn->row->operands[insn->row->aux + 1] == 'A';
+    const uint32_t *arguments = has_arguments ? insn->op + insn->op[insn->row->aux + 1] : NULL;
     const uint32_t *returns = insn->row->aux ? insn->op + insn->op[0] : NULL;
     uint32_t pc = emu_split(warp)->pc;
 
     if (callee == NULL) return EMU_NEXT;
-    if (!callee->source->defined) {
-        if (!emu_call_builtin(warp, insn, mask, has_arguments ? arguments : NULL, returns))
+    const struct ptx_function *source = callee->source;
+    if (!fit(warp, insn, arguments, source->params, source->param_count, "argument") ||
+        (returns && !fit(warp, insn, returns, source->returns, source->return_count, "result")))
+        return EMU_NEXT;
+    if (!source->defined) {
+        if (!emu_call_builtin(warp, insn, mask, arguments, returns))
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "function %s is declared but not defined",
-                      callee->source->name);
-        return EMU_NEXT;
-    }
-    if (has_arguments && arguments[0] != callee->source->param_count) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s takes %u parameters", callee->source->name,
-                  callee->source->param_count);
-        return EMU_NEXT;
-    }
-    if (returns != NULL && returns[0] != callee->source->return_count) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s returns %u values", callee->source->name,
-                  callee->source->return_count);
+                      source->name);
         return EMU_NEXT;
     }
     if (mask != emu_split(warp)->mask) {  // @p call: those without p go on behind it
@@ -111,14 +124,14 @@ EMU_HANDLER(call) {
         uint32_t *back = &emu_r32(warp, callee->return_slot)[lane];
         if (*back != 0) {
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "recursion (of %s) is not implemented",
-                      callee->source->name);
+                      source->name);
             return EMU_NEXT;
         }
         *back = pc + 1;
     }
-    for (uint32_t i = 0; has_arguments && i < callee->source->param_count; i++)
-        copy_params(warp, mask, callee->first_local + callee->source->params[i]->offset,
-                    arguments[1 + i], callee->source->params[i]->bytes);
+    for (uint32_t i = 0; i < source->param_count; i++)
+        copy_params(warp, mask, callee->first_local + source->params[i]->offset, arguments[1 + i],
+                    source->params[i]->bytes);
     emu_enter(warp, callee->first_pc, pc + 1);
     return EMU_JUMPED;
 }

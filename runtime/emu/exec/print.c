@@ -88,6 +88,14 @@ static void print_formatted(struct emu_warp *warp, const struct emu_insn *insn, 
     }
 }
 
+// Is [list], of a call's variables or NULL, of [count] that have [bytes] each at least?
+static bool are(const uint32_t *list, uint32_t count, uint32_t bytes) {
+    if (list == NULL || list[0] < count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (list[1 + list[0] + i] < bytes) return false;
+    return true;
+}
+
 // A 64-bit .param argument of [lane].
 static uint64_t param_of(struct emu_warp *warp, unsigned lane, uint32_t offset) {
     uint64_t value;
@@ -105,19 +113,18 @@ bool emu_call_builtin(struct emu_warp *warp, const struct emu_insn *insn, uint32
     char text[TEXT_MAX], file[TEXT_MAX];
 
     plain.space = SPACE_GENERIC;
-    if (arguments == NULL) return false;
-    if (strcmp(name, "vprintf") == 0 && arguments[0] == 2) {
+    if (strcmp(name, "vprintf") == 0 && are(arguments, 2, 8)) {
         EMU_EACH_LANE(lane, mask) {
             uint64_t at = param_of(warp, lane, arguments[2]);
             read_text(warp, &plain, lane, param_of(warp, lane, arguments[1]), text);
             print_formatted(warp, &plain, lane, text, is_generic(at) ? at : 0);
-            if (returns == NULL || returns[0] == 0) continue;
+            if (!are(returns, 1, 4)) continue;
             emu_local_written(warp, returns[1], 4);
             memset(warp->local + lane * emu_machine(warp)->program->local_bytes + returns[1], 0, 4);
         }
         return true;
     }
-    if (strcmp(name, "__assertfail") == 0 && arguments[0] >= 3) {
+    if (strcmp(name, "__assertfail") == 0 && are(arguments, 2, 8)) {
         unsigned lane = (unsigned)__builtin_ctz(mask);
         read_text(warp, &plain, lane, param_of(warp, lane, arguments[1]), text);
         read_text(warp, &plain, lane, param_of(warp, lane, arguments[2]), file);

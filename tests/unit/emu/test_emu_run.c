@@ -170,6 +170,42 @@ static void functions_return_to_their_callers(void **state) {
     emu_memory_delete(memory);
 }
 
+// A call's variables must be as large as the function's: else one of them would take the bytes of
+// its neighbour along.
+static void call_variables_have_the_function_s_sizes(void **state) {
+    static const struct {
+        const char *argument, *result, *what;
+    } cases[] = {
+        {".b32", ".b32", "argument 0 of the call has 4 bytes, x 8"},
+        {".b8", ".b64", "argument 0 of the call has 1 bytes, x 8"},
+        {".b64", ".b8", "result 0 of the call has 1 bytes, r 8"},
+        {".b64", ".b32", "result 0 of the call has 4 bytes, r 8"},
+        {".b64", ".b64", ""},
+    };
+    static const char frame[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".func (.param .b64 r) f(.param .b64 x) { .reg .b64 %%d<2>; ld.param.b64 %%d1, [x];\n"
+        "st.param.b64 [r], %%d1; ret; }\n"
+        ".visible .entry k(.param .u64 out) { .reg .b64 %%d<3>; mov.u64 %%d1, f;\n"
+        ".param %s a; .param %s v; %s; ret; }\n";
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        for (int indirect = 0; indirect < 2; ++indirect) {
+            char text[1000];
+            snprintf(text, sizeof text, frame, cases[i].argument, cases[i].result,
+                     indirect ? "P: .callprototype (.param .b64 _) _ (.param .b64 _);\n"
+                                "call (v), %d1, (a), P"
+                              : "call (v), f, (a)");
+            emu_result_free(&result);
+            emu_kernel_words(text, (struct emu_launch){.block = {32}}, words, sizeof words,
+                             &result);
+            if (!*cases[i].what) is_clean();
+            if (!*cases[i].what) continue;
+            is_reported(EMU_BAD_OPERAND);
+            assert_non_null(strstr(result.reports[0].text, cases[i].what));
+        }
+}
+
 // ---- Reports
 
 #define ADDRESS "mov.u32 %r2, smem; shl.b32 %r3, %r1, 2; add.u32 %r4, %r2, %r3;\n"
@@ -342,6 +378,7 @@ int main(void) {
         cmocka_unit_test(early_exit_does_not_part_the_others),
         cmocka_unit_test(a_lock_within_a_warp_makes_progress),
         cmocka_unit_test(functions_return_to_their_callers),
+        cmocka_unit_test(call_variables_have_the_function_s_sizes),
         cmocka_unit_test(a_race_is_one_without_a_barrier_only),
         cmocka_unit_test(an_mbarrier_orders_and_deadlocks),
         cmocka_unit_test(wrong_accesses),
