@@ -165,6 +165,7 @@ struct emu_constant {
     uint32_t slot;
     bool wide;
     uint64_t value;
+    uint32_t next;  // number of one that looks alike, plus one; see constant_slot()
 };
 
 // ---- programs: an entry and the functions that it reaches, with what they need and no more ----
@@ -233,6 +234,7 @@ struct emu_decoder {
     const struct ptx_statement *statement;
     uint32_t entries[1024];
     uint32_t entry_count;
+    uint32_t *constants, constant_size;  // by what they are, see constant_slot()
 };
 
 // ---- form.c ----

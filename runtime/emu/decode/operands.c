@@ -13,7 +13,7 @@
 //   m     [address + offset]: two entries
 //   l     a label: insn->target            L     a table of labels: list of pcs
 //   N     a call's prototype, unused
-//   F     a function: insn->callee         A     (.param variables): list of offsets, sizes behind it
+//   F     a function: insn->callee         A     (.param variables): offsets, then sizes
 //   T     [tensor map, {coordinates}]: slot and list
 //   ?     what follows may be missing: EMU_NO_PC
 #include "runtime/emu/decode/decode.h"
@@ -39,16 +39,19 @@ static void fail(struct emu_decoder *decoder, const struct ptx_operand *at, cons
 
 // ---- labels ----
 
-static uint32_t find_label(const struct emu_function *function,
-                           const struct ptx_statement *statement, const char *name,
+// pc of label [name] as seen by the statement, or EMU_NO_PC.
+static uint32_t find_label(const struct emu_decoder *decoder, const char *name,
                            struct ptx_symbol **label) {
-    for (struct ptx_label_scope *scope = statement->scope; scope != NULL; scope = scope->parent)
-        for (struct ptx_symbol *symbol = *ptx_label_list(scope, name); symbol != NULL;
-             symbol = symbol->next)
-            if (strcmp(symbol->name, name) == 0) {
-                if (label != NULL) *label = symbol;
-                return function->first_pc + symbol->pc;
-            }
+    const struct ptx_names *names = &decoder->program->module->tree.names;
+    const struct ptx_label_scope *scope = decoder->statement->scope;
+    size_t length = strlen(name);
+
+    for (; scope != NULL; scope = scope->parent) {
+        struct ptx_symbol *found = ptx_names_find(names, scope->number, name, length, -1);
+        if (found == NULL) continue;
+        if (label != NULL) *label = found;
+        return decoder->function->first_pc + found->pc;
+    }
     return EMU_NO_PC;
 }
 
@@ -121,27 +124,47 @@ static int find_special(const char *name, bool *wide) {
 
 // ---- constants ----
 
+static uint32_t *constant_list(const struct emu_decoder *decoder, const struct emu_constant *of) {
+    uint64_t hash = (of->value + of->kind * 2 + of->wide) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &decoder->constants[hash >> 32 & (decoder->constant_size - 1)];
+}
+
+// Room for twice as many constants, and as many lists.
+static void grow_constants(struct emu_decoder *decoder) {
+    struct emu_program *program = decoder->program;
+    uint32_t wanted = program->constant_capacity ? 2 * program->constant_capacity : 64;
+    struct emu_constant *grown = emu_arena_alloc(&program->arena, wanted * sizeof *grown);
+
+    if (program->constant_count)
+        memcpy(grown, program->constants, program->constant_count * sizeof *grown);
+    program->constants = grown;
+    program->constant_capacity = decoder->constant_size = wanted;
+    decoder->constants = emu_arena_alloc(&program->arena, wanted * sizeof *decoder->constants);
+    for (uint32_t i = 0; i < program->constant_count; i++) {
+        uint32_t *list = constant_list(decoder, &grown[i]);
+        grown[i].next = *list;
+        *list = i + 1;
+    }
+}
+
 // The slot that holds this constant; equal ones share it.
 static uint32_t constant_slot(struct emu_decoder *decoder, struct emu_constant constant) {
     struct emu_program *program = decoder->program;
 
-    for (uint32_t i = 0; i < program->constant_count; i++) {
-        struct emu_constant *have = &program->constants[i];
+    if (program->constant_count == program->constant_capacity) grow_constants(decoder);
+    uint32_t *list = constant_list(decoder, &constant);
+    for (uint32_t i = *list; i != 0; i = program->constants[i - 1].next) {
+        struct emu_constant *have = &program->constants[i - 1];
         if (have->kind == constant.kind && have->wide == constant.wide &&
             have->value == constant.value)
             return have->slot;
     }
-    if (program->constant_count == program->constant_capacity) {
-        uint32_t wanted = program->constant_capacity ? 2 * program->constant_capacity : 64;
-        struct emu_constant *grown = emu_arena_alloc(&program->arena, wanted * sizeof *grown);
-        if (program->constant_count)
-            memcpy(grown, program->constants, program->constant_count * sizeof *grown);
-        program->constants = grown;
-        program->constant_capacity = wanted;
-    }
     constant.slot = program->slot_count;
+    constant.next = *list;
     program->slot_count += constant.wide ? 2 : 1;
     program->constants[program->constant_count++] = constant;
+    *list = program->constant_count;
     return constant.slot;
 }
 
@@ -302,13 +325,13 @@ static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *o
     struct ptx_symbol *table = NULL;
 
     decoder->entries[place] = decoder->entry_count;
-    if (find_label(decoder->function, decoder->statement, operand->name, &table) == EMU_NO_PC ||
+    if (find_label(decoder, operand->name, &table) == EMU_NO_PC ||
         table->table == NULL)
         fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
     put(decoder, table->table_count);
     for (uint32_t i = 0; i < table->table_count; i++) {
         uint32_t pc =
-            find_label(decoder->function, decoder->statement, table->table[i]->name, NULL);
+            find_label(decoder, table->table[i]->name, NULL);
         if (pc == EMU_NO_PC) fail(decoder, operand, "there is no label %s", table->table[i]->name);
         put(decoder, pc);
     }
@@ -440,7 +463,7 @@ static void put_operand(struct emu_decoder *decoder, char letter, const struct p
     case 'm': put_address(decoder, operand); break;
     case 'n': put(decoder, (uint32_t)operand->value); break;
     case 'l':
-        insn->target = find_label(decoder->function, decoder->statement, operand->name, NULL);
+        insn->target = find_label(decoder, operand->name, NULL);
         if (insn->target == EMU_NO_PC)
             fail(decoder, operand, "there is no label %s", operand->name);
         break;

@@ -316,13 +316,6 @@ static void parse_statement(struct ptx_parser *parser) {
 
 // ---- labels ----
 
-struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name) {
-    uint32_t hash = 0;
-
-    for (; *name != '\0'; name++) hash = hash * 31 + (unsigned char)*name;
-    return &scope->labels[hash % PTX_LABEL_LISTS];
-}
-
 static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_token *token) {
     struct ptx_symbol *label = emu_arena_alloc(&parser->tree->arena, sizeof *label);
 
@@ -330,13 +323,13 @@ static struct ptx_symbol *add_label(struct ptx_parser *parser, const struct ptx_
     label->kind = SYM_LABEL;
     label->line = token->line;
     label->pc = parser->function->statement_count;
-    struct ptx_symbol **list = ptx_label_list(parser->labels, label->name);
-    for (struct ptx_symbol *other = *list; other != NULL; other = other->next)
-        if (strcmp(other->name, label->name) == 0)
-            ptx_lex_fail(parser->lexer, token->line, token->column,
-                         "label %s is already on line %u", label->name, other->line);
-    label->next = *list;
-    *list = label;
+    label->scope = parser->labels->number;
+    const struct ptx_symbol *other =
+        ptx_names_find(&parser->tree->names, label->scope, label->name, strlen(label->name), -1);
+    if (other != NULL)
+        ptx_lex_fail(parser->lexer, token->line, token->column, "label %s is already on line %u",
+                     label->name, other->line);
+    ptx_names_add(&parser->tree->arena, &parser->tree->names, label);
     return label;
 }
 
@@ -379,15 +372,32 @@ static void parse_label(struct ptx_parser *parser, const struct ptx_token *token
 
 // ---- directives inside a body ----
 
+enum { LOC_LISTS = 1 << 14 };
+
+static const struct ptx_loc **loc_list(struct ptx_parser *parser, const struct ptx_loc *loc) {
+    uint32_t hash = ((loc->file * 31 + loc->line) * 31 + loc->column) * UINT32_C(0x9e3779b9);
+
+    if (parser->locs == NULL)
+        parser->locs = emu_arena_alloc(&parser->tree->arena, LOC_LISTS * sizeof(void *));
+    return &parser->locs[hash >> 18];
+}
+
+static struct ptx_loc *add_loc(struct ptx_parser *parser, struct ptx_loc loc) {
+    const struct ptx_loc **list = loc_list(parser, &loc);
+    struct ptx_loc *made = emu_arena_alloc(&parser->tree->arena, sizeof *made);
+
+    *made = loc;
+    made->next = *list;
+    *list = made;
+    return made;
+}
+
 // The .loc that a call stands at: the last one of that place, or a new one.
 static const struct ptx_loc *find_loc(struct ptx_parser *parser, struct ptx_loc wanted) {
-    for (const struct ptx_loc *loc = parser->loc; loc != NULL; loc = loc->previous)
+    for (const struct ptx_loc *loc = *loc_list(parser, &wanted); loc != NULL; loc = loc->next)
         if (loc->file == wanted.file && loc->line == wanted.line && loc->column == wanted.column)
             return loc;
-    struct ptx_loc *made = emu_arena_alloc(&parser->tree->arena, sizeof *made);
-    *made = wanted;
-    made->previous = parser->loc;
-    return made;
+    return add_loc(parser, wanted);
 }
 
 // FILE LINE COLUMN
@@ -400,19 +410,18 @@ static void parse_place(struct ptx_parser *parser, struct ptx_loc *loc) {
 // .loc PLACE {, function_name LABEL {+ N}, inlined_at PLACE}
 static void parse_loc(struct ptx_parser *parser) {
     unsigned line = parser->lexer->token.line;
-    struct ptx_loc *loc = emu_arena_alloc(&parser->tree->arena, sizeof *loc), call = {0};
+    struct ptx_loc loc = {0}, call = {0};
 
-    parse_place(parser, loc);
-    loc->previous = parser->loc;
+    parse_place(parser, &loc);
     while (parser->lexer->token.line == line && parser->lexer->token.kind != PTX_END) {
         struct ptx_token token = parser->lexer->token;
         ptx_lex_next(parser->lexer);
         if (token.kind == PTX_NAME && ptx_token_is(&token, "inlined_at")) {
             parse_place(parser, &call);
-            loc->parent = find_loc(parser, call);
+            loc.parent = find_loc(parser, call);
         }
     }
-    parser->loc = loc;
+    parser->loc = add_loc(parser, loc);
 }
 
 static void parse_body_directive(struct ptx_parser *parser) {
@@ -456,10 +465,11 @@ static void parse_named_line(struct ptx_parser *parser) {
 }
 
 static void open_scope(struct ptx_parser *parser) {
-    if (parser->scope_count == parser->scope_capacity) expected(parser, "at most 64 nested scopes");
-    parser->scopes[parser->scope_count++] = NULL;
     struct ptx_label_scope *labels = emu_arena_alloc(&parser->tree->arena, sizeof *labels);
+
+    ptx_scope_open(parser);
     labels->parent = parser->labels;
+    labels->number = ++parser->tree->scope_count;
     parser->labels = labels;
 }
 

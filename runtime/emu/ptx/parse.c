@@ -18,7 +18,7 @@ static struct ptx_symbol **parse_params(struct ptx_parser *parser, uint32_t *cou
         if (!ptx_accept_directive(parser, "param")) ptx_expected(parser, "'.param'");
         if (*count == sizeof list / sizeof *list) ptx_expected(parser, "at most 1024 parameters");
         ptx_parse_variable(parser, SPACE_PARAM, false);
-        list[(*count)++] = parser->scopes[parser->scope_count - 1];
+        list[(*count)++] = parser->scopes[parser->scope_count - 1].last;
     } while (ptx_accept(parser, ','));
     ptx_expect(parser, ')');
     struct ptx_symbol **params = emu_arena_alloc(&parser->tree->arena, *count * sizeof *params);
@@ -77,23 +77,17 @@ static struct ptx_function *function_named(struct ptx_parser *parser, const char
     return function;
 }
 
-static void open_scope(struct ptx_parser *parser) {
-    if (parser->scope_count == parser->scope_capacity)
-        ptx_expected(parser, "at most 64 nested scopes");
-    parser->scopes[parser->scope_count++] = NULL;
-}
-
 static void parse_function(struct ptx_parser *parser, bool entry) {
     struct ptx_function parsed = {.entry = entry}, *function;
 
     parser->function = &parsed;
-    open_scope(parser);
+    ptx_scope_open(parser);
     if (!entry && parser->lexer->token.kind == PTX_PUNCT && parser->lexer->token.punct == '(')
         parsed.returns = parse_params(parser, &parsed.return_count);
     char *name = ptx_expect_name(parser, "the function's name");
     if (parser->lexer->token.kind == PTX_PUNCT && parser->lexer->token.punct == '(')
         parsed.params = parse_params(parser, &parsed.param_count);
-    struct ptx_symbol *params = parser->scopes[parser->scope_count - 1];
+    struct ptx_scope params = parser->scopes[parser->scope_count - 1];
     parser->scope_count--;
     function = function_named(parser, name);
     if (function->defined)
@@ -110,8 +104,7 @@ static void parse_function(struct ptx_parser *parser, bool entry) {
     if (!ptx_accept(parser, ';')) {
         ptx_expect(parser, '{');
         function->defined = true;
-        open_scope(parser);
-        parser->scopes[parser->scope_count - 1] = params;
+        parser->scopes[parser->scope_count++] = params;
         ptx_parse_body(parser);
         parser->scope_count--;
     }
@@ -217,5 +210,4 @@ void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree) {
         if (lexer->token.kind != PTX_DIRECTIVE) ptx_expected(&parser, "a directive");
         parse_directive(&parser);
     }
-    tree->symbols = parser.scopes[0];
 }

@@ -131,7 +131,8 @@ enum ptx_space {
 enum ptx_symbol_kind { SYM_REGISTER, SYM_VARIABLE, SYM_FUNCTION, SYM_LABEL };
 
 struct ptx_symbol {
-    struct ptx_symbol *next;  // in its scope
+    struct ptx_symbol *next;  // of those whose names look alike, see names.c
+    uint32_t scope, hash;
     char *name;
     enum ptx_symbol_kind kind;
     enum ptx_type type;
@@ -191,11 +192,9 @@ struct ptx_operand {
 };
 
 // Labels are local to their braces, as inline assembly repeats them; the innermost one is meant.
-enum { PTX_LABEL_LISTS = 16 };
-
 struct ptx_label_scope {
     struct ptx_label_scope *parent;
-    struct ptx_symbol *labels[PTX_LABEL_LISTS];  // by name, see ptx_label_list()
+    uint32_t number;
 };
 
 enum { PTX_WORDS_MAX = 20, PTX_REGISTERS_MAX = 1 << 18 };
@@ -208,7 +207,7 @@ struct ptx_word {
 // A .loc; what was inlined has the call's .loc as parent.
 struct ptx_loc {
     unsigned file, line, column;
-    const struct ptx_loc *parent, *previous;
+    const struct ptx_loc *parent, *next;  // next: an earlier one whose place looks alike
 };
 
 struct ptx_statement {
@@ -264,13 +263,19 @@ struct ptx_relocation {
     int64_t offset;
 };
 
+struct ptx_names {
+    struct ptx_symbol **lists;
+    uint32_t size, count;  // size: a power of two
+};
+
 struct ptx_tree {
     struct emu_arena arena;
     char *name;
     unsigned version_major, version_minor;
     char *target;
     struct ptx_function *functions;
-    struct ptx_symbol *symbols;  // module scope
+    struct ptx_names names;
+    uint32_t scope_count;  // opened so far; the module's is 0
     struct ptx_file_name *files;
     uint32_t file_count, file_capacity;
     uint32_t function_count;
@@ -279,6 +284,14 @@ struct ptx_tree {
     uint64_t global_bytes;
 };
 
+// ---- names.c ----
+
+// Enters [symbol] by its scope and name; of two alike the later one is found.
+void ptx_names_add(struct emu_arena *arena, struct ptx_names *names, struct ptx_symbol *symbol);
+// What [name] is in [scope], or NULL. [element] of a range of registers called so; < 0: no range.
+struct ptx_symbol *ptx_names_find(const struct ptx_names *names, uint32_t scope, const char *name,
+                                  size_t length, int64_t element);
+
 // ---- parse.c ----
 
 // Parses a whole file; tree->arena owns all. Leaves by lexer->fail on the first error.
@@ -286,14 +299,20 @@ void ptx_parse(struct ptx_lexer *lexer, struct ptx_tree *tree);
 
 // ---- between the files of the parser ----
 
+struct ptx_scope {
+    uint32_t number;
+    struct ptx_symbol *last;  // declared in it
+};
+
 struct ptx_parser {
     struct ptx_lexer *lexer;
     struct ptx_tree *tree;
     struct ptx_function *function;
-    struct ptx_symbol **scopes;  // innermost last; [0] is the module's
+    struct ptx_scope *scopes;  // innermost last; [0] is the module's
     uint32_t scope_count, scope_capacity;
     struct ptx_label_scope *labels;  // innermost
     const struct ptx_loc *loc;       // the latest
+    const struct ptx_loc **locs;     // all so far, see loc_list()
 };
 
 // ---- expect.c ----
@@ -311,6 +330,7 @@ _Noreturn void ptx_expected(struct ptx_parser *parser, const char *what);
 
 // ---- variable.c ----
 
+void ptx_scope_open(struct ptx_parser *parser);
 struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
                                   uint32_t *index);
 struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
@@ -319,8 +339,6 @@ void ptx_parse_variable(struct ptx_parser *parser, enum ptx_space space, bool ex
 
 // ---- body.c ----
 
-// Where a label called [name] is in [scope], or would be; kernels have thousands of them.
-struct ptx_symbol **ptx_label_list(struct ptx_label_scope *scope, const char *name);
 void ptx_parse_body(struct ptx_parser *parser);
 
 #endif

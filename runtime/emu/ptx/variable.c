@@ -6,34 +6,30 @@
 
 // ---- scopes ----
 
+void ptx_scope_open(struct ptx_parser *parser) {
+    if (parser->scope_count == parser->scope_capacity)
+        ptx_expected(parser, "at most 64 nested scopes");
+    parser->scopes[parser->scope_count++] =
+        (struct ptx_scope){.number = ++parser->tree->scope_count};
+}
+
 // %r12 is element 12 of the range %r<...>; exact names come first, innermost scope first.
-static struct ptx_symbol *find_in(struct ptx_symbol *scope, const char *name, size_t length,
+struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
                                   uint32_t *index) {
+    const struct ptx_names *names = &parser->tree->names;
     size_t stem = length;
-    uint64_t number = 0;
+    int64_t number = 0;
 
     while (stem > 1 && name[stem - 1] >= '0' && name[stem - 1] <= '9') stem--;
     for (size_t i = stem; i < length && number < UINT32_MAX; i++)
-        number = number * 10 + (uint64_t)(name[i] - '0');
-    for (struct ptx_symbol *symbol = scope; symbol != NULL; symbol = symbol->next) {
-        size_t have = strlen(symbol->name);
-        if (!symbol->ranged && have == length && memcmp(symbol->name, name, length) == 0) {
-            *index = 0;
-            return symbol;
-        }
-        if (symbol->ranged && stem < length && have == stem && number < symbol->count &&
-            memcmp(symbol->name, name, stem) == 0) {
-            *index = (uint32_t)number;
-            return symbol;
-        }
-    }
-    return NULL;
-}
-
-struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, size_t length,
-                                  uint32_t *index) {
+        number = number * 10 + (name[i] - '0');
     for (uint32_t i = parser->scope_count; i-- > 0;) {
-        struct ptx_symbol *symbol = find_in(parser->scopes[i], name, length, index);
+        uint32_t scope = parser->scopes[i].number;
+        struct ptx_symbol *symbol = ptx_names_find(names, scope, name, length, -1);
+        *index = 0;
+        if (symbol != NULL) return symbol;
+        *index = (uint32_t)number;
+        if (stem < length) symbol = ptx_names_find(names, scope, name, stem, number);
         if (symbol != NULL) return symbol;
     }
     return NULL;
@@ -41,15 +37,15 @@ struct ptx_symbol *ptx_scope_find(struct ptx_parser *parser, const char *name, s
 
 struct ptx_symbol *ptx_scope_add(struct ptx_parser *parser, const char *name, size_t length,
                                  enum ptx_symbol_kind kind) {
-    struct ptx_symbol **scope = &parser->scopes[parser->scope_count - 1];
+    struct ptx_scope *scope = &parser->scopes[parser->scope_count - 1];
     struct ptx_symbol *symbol = emu_arena_alloc(&parser->tree->arena, sizeof *symbol);
 
     symbol->name = emu_arena_text(&parser->tree->arena, name, length);
     symbol->kind = kind;
     symbol->line = parser->lexer->token.line;
-    symbol->next = *scope;
-    *scope = symbol;
-    return symbol;
+    symbol->scope = scope->number;
+    ptx_names_add(&parser->tree->arena, &parser->tree->names, symbol);
+    return scope->last = symbol;
 }
 
 // ---- variables ----

@@ -8,7 +8,8 @@
 // to launch, "// launch: grid 2 block 128 cluster 2 dynamic 1024"; what the buffer out begins with
 // afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; how large each
 // buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with
-// sizes innermost first. Parameters, as many as the entry has: the addresses of [out] (zeros), [in] (words that count from 0) and [fresh]
+// sizes innermost first. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
+// (words that count from 0) and [fresh]
 // (never written); the last is the map over [out] where there is one. TMAGEN_SEEDS is the number
 // of orders, ONLY_RULE a part of the only programs' names.
 #include <setjmp.h>
