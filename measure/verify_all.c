@@ -367,7 +367,11 @@ static int work(struct session *session) {
         kernel_complain("");
         return CHILD_NO_DEVICE;
     }
-    watchdog_start(plan->timeout ? plan->timeout : session->emulated ? 1200 : 60);
+    const int timeout = plan->timeout ? plan->timeout : session->emulated ? 1200 : 60;
+    // the emulator says what all were doing when its time was up; the watchdog only that it was
+    const tmagen_budget budget = {.steps = (uint64_t)plan->max_steps, .seconds = timeout};
+    tmagen_device_set_budget(session->device, &budget);
+    watchdog_start(session->emulated ? timeout + 60 : timeout);
     while (session->ledger->next < plan->kernel_count) {
         if (!run_kernel(session, &plan->kernels[session->ledger->next])) return CHILD_BROKEN;
         ++session->ledger->next;

@@ -15,8 +15,9 @@ struct verify_plan {
     const char *record, *against;
     uint64_t seed;
     int runs;
-    int timeout;  // seconds that a launch may take; 0: 60, on the emulator 1200
-    bool json;    // one object a line instead of the table
+    int64_t max_steps;  // of a launch on the emulator; 0: 10 billion
+    int timeout;        // seconds that a launch may take; 0: 60, on the emulator 1200
+    bool json;          // one object a line instead of the table
 };
 
 // Returns an exit code: 0, 1 where a kernel or a file is wrong, 3 where there is no device to run

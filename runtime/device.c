@@ -17,9 +17,9 @@ static const struct tmg_backend *find_backend(const char *name, int *ordinal) {
         if (strncmp(name, backends[i]->name, length)) continue;
         const char *rest = name + length;
         char *end = NULL;
-        long number = *rest == ':' ? strtol(rest + 1, &end, 10) : 0;
-        if (*rest && (*rest != ':' || end == rest + 1 || *end || number < 0 || number > INT_MAX))
-            continue;
+        if (*rest && (*rest != ':' || rest[1] < '0' || rest[1] > '9')) continue;
+        long number = *rest ? strtol(rest + 1, &end, 10) : 0;
+        if (*rest && (*end || number > INT_MAX)) continue;
         *ordinal = (int)number;
         return backends[i];
     }
@@ -100,5 +100,15 @@ int tmg_memory_poison(tmagen_device *device, tmagen_address to, uint8_t byte, si
 }
 
 const char *tmagen_device_reports(tmagen_device *device) {
-    return device->backend->reports ? device->backend->reports(device->state) : "";
+    return device && device->backend->reports ? device->backend->reports(device->state) : "";
+}
+
+int tmagen_device_set_budget(tmagen_device *device, const tmagen_budget *budget) {
+    if (!device || !budget) return fail_missing();
+    if (device->backend->set_budget) device->backend->set_budget(device->state, budget);
+    return TMAGEN_OK;
+}
+
+void tmagen_device_cancel(tmagen_device *device) {
+    if (device && device->backend->cancel) device->backend->cancel(device->state);
 }

@@ -92,6 +92,9 @@ struct tmg_backend {
     // From now on each launch's profile is printed to [out] when it has ended; NULL: no longer.
     // NULL where they run in hardware.
     void (*profile)(void *state, FILE *out);
+    // Behind tmagen_device_set_budget() and _cancel(); NULL where a launch cannot be ended.
+    void (*set_budget)(void *state, const tmagen_budget *budget);
+    void (*cancel)(void *state);
 };
 
 struct tmagen_device {

@@ -18,6 +18,8 @@ struct emu_state {
     pthread_mutex_t lock;  // of all below; the emulator's memory is for one thread at a time
     struct emu_memory *memory;
     uint64_t seed;  // of the next launch
+    tmagen_budget budget;
+    volatile int cancel;  // the launch that runs or comes next
     unsigned buffers;
     char *reports;  // of the latest launch; NULL: none
     struct tmg_effort effort;
@@ -37,8 +39,9 @@ struct emu_kernel {
 // ---- Opening
 
 static int emu_open(int ordinal, void **state, tmagen_device_info *info) {
+    static _Atomic unsigned opened;  // so that an address says which device it is of
     struct emu_state *emu = calloc(1, sizeof *emu);
-    struct emu_memory *memory = emu ? emu_memory_new() : NULL;
+    struct emu_memory *memory = emu ? emu_memory_new_apart(opened++) : NULL;
     if (!memory) {
         free(emu);
         return tmg_fail_memory();
@@ -302,6 +305,7 @@ static int launch(struct emu_state *emu, const struct emu_launch *launch) {
     emu->reports = NULL;
     ++emu->seed;
     const int refused = emu_launch_run(emu->memory, launch, &result, &error);
+    emu->cancel = 0;
     if (launch->profile && !refused) emu_profile_print(launch->profile, emu->profile);
     if (refused) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s", launch->entry, error.text);
     int status = TMAGEN_OK;
@@ -351,12 +355,17 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .roles = kernel->roles,
                               .role_count = kernel->role_count,
                               .lines = kernel->lines,
-                              .line_count = kernel->line_count};
+                              .line_count = kernel->line_count,
+                              .budget = {.cancel = &emu->cancel}};
     memcpy(what.grid, config->grid, sizeof what.grid);
     memcpy(what.block, config->block, sizeof what.block);
     memcpy(what.cluster, config->cluster, sizeof what.cluster);
     pthread_mutex_lock(&emu->lock);
     what.seed = emu->seed;
+    what.budget.steps = emu->budget.steps;
+    what.budget.seconds = emu->budget.seconds;
+    what.budget.memory = emu->budget.memory_bytes;
+    what.budget.output = emu->budget.output_bytes;
     name_buffers(emu, kernel, params);
     if (emu->profile) what.profile = emu_profile_new();
     const int status = launch(emu, &what);
@@ -384,6 +393,18 @@ static void emu_set_profile(void *state, FILE *out) {
     pthread_mutex_unlock(&emu->lock);
 }
 
+static void emu_set_budget(void *state, const tmagen_budget *budget) {
+    struct emu_state *emu = state;
+    pthread_mutex_lock(&emu->lock);
+    emu->budget = *budget;
+    pthread_mutex_unlock(&emu->lock);
+}
+
+static void emu_cancel(void *state) {
+    struct emu_state *emu = state;
+    emu->cancel = 1;
+}
+
 const struct tmg_backend tmg_emu_backend = {
     .name = "emu",
     .kind = TMAGEN_PTX,
@@ -404,4 +425,6 @@ const struct tmg_backend tmg_emu_backend = {
     .reports = emu_reports,
     .effort = emu_effort,
     .profile = emu_set_profile,
+    .set_budget = emu_set_budget,
+    .cancel = emu_cancel,
 };

@@ -86,9 +86,25 @@ TMAGEN_API int tmagen_device_get_info(const tmagen_device *device, tmagen_device
 TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
 
 /* What the emulator found in its latest launch: reports of several lines, each ended by an empty
- * one. "" when it found nothing, and always on other devices. The launch failed if this is not
- * empty; its message is the beginning of this. Valid until the device's next launch. */
+ * one. "" when it found nothing, and always on other devices or NULL. The launch failed if this is
+ * not empty; its message is the beginning of this. Valid until the device's next launch. */
 TMAGEN_API const char *tmagen_device_reports(tmagen_device *device);
+
+/* What a launch on "emu" may take. Where that does not suffice it ends with a report of what each
+ * warp was doing. 0 is a generous default of each. */
+typedef struct tmagen_budget {
+    uint64_t steps;        /* instructions of a warp, of the whole grid: 10 billion */
+    double seconds;        /* on the clock: 1200 */
+    uint64_t memory_bytes; /* registers, local and shared memory of what runs at once: 4 GB */
+    uint64_t output_bytes; /* that the kernel prints: 64 MB */
+} tmagen_budget;
+
+/* Of the launches from now on; on other devices it changes nothing. */
+TMAGEN_API int tmagen_device_set_budget(tmagen_device *device, const tmagen_budget *budget);
+
+/* Ends the launch that runs on "emu", or the next one, as if its budget were spent; from another
+ * thread or a signal handler. Nothing on other devices. */
+TMAGEN_API void tmagen_device_cancel(tmagen_device *device);
 
 /* Device memory, for programs that have no allocator of their own. Copies and fills are done when
  * they return, but do not wait for launches on streams. [bytes] may be 0: then nothing is

@@ -2,6 +2,7 @@
 // The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
 #include <argp.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,14 @@ static void print_reports(const struct emu_result *result, uint64_t seed) {
     }
 }
 
+// Ctrl-C ends the launch with the state of all its warps; a second one ends the program.
+static volatile int interrupted;
+
+static void interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -199,11 +208,12 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
                                 .params = params,
                                 .param_count = file->argument_count,
                                 .seed = seed,
-                                .max_steps = file->max_steps,
+                                .budget = file->budget,
                                 .cooperative = file->cooperative,
                                 .unchecked = file->unchecked};
     struct emu_result result;
     struct emu_error error;
+    launch.budget.cancel = &interrupted;
     memcpy(launch.grid, file->grid, sizeof launch.grid);
     memcpy(launch.block, file->block, sizeof launch.block);
     memcpy(launch.cluster, file->cluster, sizeof launch.cluster);
@@ -300,6 +310,7 @@ int cmd_emulate(int argc, char **argv) {
     argp_err_exit_status = EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     struct diag *diag = diag_new();
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
     const int code = emulate(&a, &file, diag);
     diag_free(diag);
     emulate_file_free(&file);

@@ -22,6 +22,7 @@ enum {
     KEY_AGAINST,
     KEY_SCHEDULES,
     KEY_TIMEOUT,
+    KEY_MAX_STEPS,
     KEY_JSON
 };
 
@@ -42,6 +43,8 @@ static const struct argp_option options[] = {
      "emu: as --runs; each run orders warps and copies by the next seed, from N of emu:N on", 0},
     {"timeout", KEY_TIMEOUT, "S", 0,
      "seconds until a launch counts as hung (default: 60; emu: 1200)", 0},
+    {"max-steps", KEY_MAX_STEPS, "N", 0,
+     "emu: instructions of warps that a launch may take (default: 10 billion)", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON object a shape instead of the table", 0},
     {0},
 };
@@ -86,6 +89,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_RUNS: a->plan.runs = (int)number(state, argument, 2, 1000); return 0;
     case KEY_SCHEDULES: a->plan.runs = (int)number(state, argument, 1, 1000000); return 0;
     case KEY_TIMEOUT: a->plan.timeout = (int)number(state, argument, 1, 86400); return 0;
+    case KEY_MAX_STEPS: a->plan.max_steps = number(state, argument, 1, INT64_MAX); return 0;
     case KEY_JSON: a->plan.json = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -6,6 +6,7 @@
 
 #include "gen/cli/npy.h"
 #include "gen/spec.h"
+#include "runtime/emu/emu.h"
 #include "runtime/emu/model/tensormap.h"
 
 enum emulate_content { CONTENT_UNWRITTEN, CONTENT_NPY, CONTENT_RANDOM, CONTENT_VALUE };
@@ -47,7 +48,8 @@ struct emulate_file {
     unsigned grid[3], block[3], cluster[3];  // cluster 0: not given
     unsigned shared_memory;
     bool cooperative, unchecked;
-    uint64_t seed, schedules, max_steps;
+    uint64_t seed, schedules;
+    struct emu_budget budget;
     struct emulate_buffer *buffers;
     struct emulate_argument *arguments;
     size_t buffer_count, argument_count;

@@ -37,9 +37,9 @@ static void check_cluster(struct emulate_reader *r, const struct fields *f) {
 
 static void read_top(struct emulate_reader *r, const struct spec_node *top) {
     static const char *const keys[] = {
-        "base",          "ptx",  "entry",       "grid",      "block",
-        "cluster",       "seed", "schedules",   "max_steps", "buffers",
-        "shared_memory", "args", "cooperative", "unchecked", NULL};
+        "base",    "ptx",           "entry",     "grid",        "block",      "cluster",
+        "seed",    "schedules",     "max_steps", "max_seconds", "max_memory", "max_output",
+        "buffers", "shared_memory", "args",      "cooperative", "unchecked",  NULL};
     static const char *const truth[] = {"false", "true", NULL};
     static const long long grid[] = {2147483647, 65535, 65535}, block[] = {1024, 1024, 64};
     static const long long cluster[] = {16, 16, 16};
@@ -63,7 +63,10 @@ static void read_top(struct emulate_reader *r, const struct spec_node *top) {
     file->shared_memory = (unsigned)fields_int(&f, "shared_memory", 0, SHARED_MAX, 0);
     file->seed = (uint64_t)fields_int(&f, "seed", 0, INT64_MAX, 0);
     file->schedules = (uint64_t)fields_int(&f, "schedules", 1, 1000000, 1);
-    file->max_steps = (uint64_t)fields_int(&f, "max_steps", 1, INT64_MAX, 0);
+    file->budget.steps = (uint64_t)fields_int(&f, "max_steps", 1, INT64_MAX, 0);
+    file->budget.seconds = (double)fields_int(&f, "max_seconds", 1, 1 << 30, 0);
+    file->budget.memory = (uint64_t)fields_int(&f, "max_memory", 1, INT64_MAX, 0);
+    file->budget.output = (uint64_t)fields_int(&f, "max_output", 1, INT64_MAX, 0);
     file->cooperative = fields_word(&f, "cooperative", truth, 0);
     file->unchecked = fields_word(&f, "unchecked", truth, 0);
     emulate_read_buffers(r, top);

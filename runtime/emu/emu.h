@@ -39,6 +39,8 @@ size_t emu_entry_param_size(const struct emu_module *module, const char *entry, 
 struct emu_memory;
 
 struct emu_memory *emu_memory_new(void);
+// As new, at addresses that memory with another number has nothing at (of some 100 numbers).
+struct emu_memory *emu_memory_new_apart(unsigned number);
 void emu_memory_delete(struct emu_memory *memory);
 // An address aligned to 256, or 0 when there is no memory. [name] (may be NULL) is for reports.
 uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *name);
@@ -58,8 +60,7 @@ int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes);
 
 enum emu_class {
     EMU_DEADLOCK,
-    EMU_LIVELOCK,
-    EMU_STEP_LIMIT,
+    EMU_BUDGET,
     EMU_RACE,
     EMU_MISSING_PROXY_FENCE,
     EMU_UNINITIALISED,
@@ -132,6 +133,16 @@ struct emu_source_line {
     unsigned line;
 };
 
+// What a launch may take; then it ends with a report of what every warp was doing. 0 is a generous
+// default of each.
+struct emu_budget {
+    uint64_t steps;        // warp instructions of the grid
+    double seconds;        // on the clock
+    uint64_t memory;       // bytes for registers, local and shared memory of what runs at once
+    uint64_t output;       // bytes that the kernel prints
+    volatile int *cancel;  // by a signal or another thread: nonzero ends it now; NULL: nobody can
+};
+
 struct emu_launch {
     const struct emu_module *module;
     const char *entry;
@@ -140,14 +151,13 @@ struct emu_launch {
     const void *const *params;  // as cuLaunchKernel's: one pointer a parameter
     size_t param_count;
     uint64_t seed;
-    uint64_t max_steps;  // warp instructions of the grid, or of each cluster where the clusters
-                         // cannot wait for each other; 0 = a generous default
-    unsigned threads;    // 0 = one a CPU; the result is the same for any number
-    unsigned sms;        // what %nsmid says; 0 = 4
-    bool cooperative;    // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
-    bool unchecked;      // true: no race, proxy and initialisation checks
-    bool global_races;   // true: races in global memory between clusters are looked for even where
-                         // these cannot hear of each other, which takes one thread and more memory
+    struct emu_budget budget;
+    unsigned threads;   // 0 = one a CPU; the result is the same for any number
+    unsigned sms;       // what %nsmid says; 0 = 4
+    bool cooperative;   // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
+    bool unchecked;     // true: no race, proxy and initialisation checks
+    bool global_races;  // true: races in global memory between clusters are looked for even where
+                        // these cannot hear of each other, which takes one thread and more memory
     const struct emu_barrier_name *barriers;
     size_t barrier_count;
     const struct emu_role *roles;

@@ -37,7 +37,7 @@ static void run(const struct emu_module *module, const char *entry, FILE *nowher
                                 .dynamic_smem = 1024,
                                 .params = params,
                                 .param_count = (size_t)count,
-                                .max_steps = STEPS,
+                                .budget = {.steps = STEPS},
                                 .threads = 1,
                                 .print = nowhere};
     if (count >= 0 && !emu_launch_run(memory, &launch, &result, &error)) {

@@ -118,7 +118,7 @@ bool emu_plain_move(const struct emu_insn *insn);
 
 // ---- standstill.c ----
 
-// The state of every warp, for deadlock, livelock and the step limit.
-void emu_report_standstill(struct emu_machine *machine, enum emu_class class_);
+// The state of every warp; [why] the budget is spent, NULL for a deadlock.
+void emu_report_standstill(struct emu_machine *machine, enum emu_class class_, const char *why);
 
 #endif

@@ -1,5 +1,5 @@
 // Where everybody stands, when nobody goes on: each warp's wait, and who is missing there.
-// Deadlock, livelock and the step limit are one picture under three names.
+// A deadlock and the end of a budget are one picture under two names.
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/machine/mbarrier.h"
 
@@ -132,27 +132,42 @@ static void put_warps(struct emu_text *text, const struct emu_cta *cta, unsigned
     }
 }
 
-void emu_report_standstill(struct emu_machine *machine, enum emu_class class_) {
-    struct emu_cluster *cluster = machine->clusters;
-    const struct emu_insn *insn = NULL;
-    struct emu_text text = {0};
-
-    for (unsigned c = 0; c < cluster->cta_count && insn == NULL; c++)
-        for (unsigned w = 0; w < cluster->ctas[c].warp_count && insn == NULL; w++)
+// An instruction that somebody of [cluster] is at.
+static const struct emu_insn *somewhere(const struct emu_cluster *cluster) {
+    for (unsigned c = 0; cluster != NULL && c < cluster->cta_count; c++)
+        for (unsigned w = 0; w < cluster->ctas[c].warp_count; w++)
             if (cluster->ctas[c].warps[w].split_count)
-                insn = &machine->program->code[cluster->ctas[c].warps[w].splits[0].pc];
-    struct emu_report *report = emu_report_new(machine, class_, insn);
+                return &cluster->machine->program->code[cluster->ctas[c].warps[w].splits[0].pc];
+    return NULL;
+}
+
+static void put_cta(struct emu_text *text, const struct emu_cta *cta, enum emu_class class_,
+                    const char *why) {
+    emu_put(text, "%s in %s, CTA (%u,%u,%u)%s%s\n", emu_class_name(class_),
+            cta->cluster->machine->entry->name, cta->id[0], cta->id[1], cta->id[2], why ? ": " : "",
+            why ? why : "");
+    for (unsigned w = 0; w < cta->warp_count; w++) {
+        unsigned last = same_state(cta, w);
+        put_warps(text, cta, w, last);
+        w = last;
+    }
+}
+
+void emu_report_standstill(struct emu_machine *machine, enum emu_class class_, const char *why) {
+    enum { SHOWN = 32 };  // CTAs
+    struct emu_report *report = emu_report_new(machine, class_, somewhere(machine->clusters));
+    struct emu_text text = {0};
+    unsigned ctas = 0;
+
     if (report == NULL) return;
-    for (; cluster != NULL; cluster = cluster->next)
-        for (unsigned c = 0; c < cluster->cta_count; c++) {
-            struct emu_cta *cta = &cluster->ctas[c];
-            emu_put(&text, "%s in %s, CTA (%u,%u,%u)\n", emu_class_name(class_),
-                    machine->entry->name, cta->id[0], cta->id[1], cta->id[2]);
-            for (unsigned w = 0; w < cta->warp_count; w++) {
-                unsigned last = same_state(cta, w);
-                put_warps(&text, cta, w, last);
-                w = last;
-            }
-        }
+    if (machine->clusters == NULL)
+        emu_put(&text, "%s in %s: %s\n", emu_class_name(class_), machine->entry->name, why);
+    for (struct emu_cluster *cluster = machine->clusters; cluster != NULL; cluster = cluster->next)
+        for (unsigned c = 0; c < cluster->cta_count; c++)
+            if (ctas++ < SHOWN) put_cta(&text, &cluster->ctas[c], class_, why);
+    if (ctas > SHOWN) emu_put(&text, "  and %u more CTAs\n", ctas - SHOWN);
+    if (why != NULL)
+        emu_put(&text, "  %llu of %llu clusters had run to their end\n",
+                (unsigned long long)machine->ended, (unsigned long long)machine->cluster_total);
     report->text = text.at;
 }

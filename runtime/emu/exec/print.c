@@ -1,7 +1,9 @@
 // vprintf and __assertfail: device strings and an argument block in the thread's local memory.
-// Every conversion is taken apart here; the kernel's format never reaches the host's printf whole.
+// Every conversion is taken apart here; the kernel's format never reaches the host's printf whole,
+// and what it may print in all is limited.
 #include "runtime/emu/exec/print.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX = 4096 };
@@ -68,9 +70,17 @@ static void print_one(struct emu_warp *warp, const struct emu_insn *insn, unsign
     }
 }
 
-static void print_formatted(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                            const char *format, uint64_t at) {
-    FILE *out = emu_machine(warp)->launch->print ? emu_machine(warp)->launch->print : stdout;
+// A conversion may be 9999 characters wide; one that wants more is printed as it is.
+static bool too_wide(const char *spec) {
+    for (; *spec != '\0'; spec += strspn(spec, "0123456789")) {
+        spec += strcspn(spec, "0123456789");
+        if (strspn(spec, "0123456789") > 4) return true;
+    }
+    return false;
+}
+
+static void put_formatted(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                          FILE *out, const char *format, uint64_t at) {
     char spec[32];
 
     while (*format != '\0') {
@@ -83,9 +93,25 @@ static void print_formatted(struct emu_warp *warp, const struct emu_insn *insn, 
         if (format[length] == '\0' || length + 2 > sizeof spec) return;
         memcpy(spec, format, length + 1);
         spec[length + 1] = '\0';
-        print_one(warp, insn, lane, out, spec, &at);
+        if (too_wide(spec))
+            fputs(spec, out);
+        else
+            print_one(warp, insn, lane, out, spec, &at);
         format += length + 1;
     }
+}
+
+static void print_formatted(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                            const char *format, uint64_t at) {
+    FILE *to = emu_machine(warp)->launch->print ? emu_machine(warp)->launch->print : stdout;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (out == NULL) return;
+    put_formatted(warp, insn, lane, out, format, at);
+    if (fclose(out) == 0 && emu_budget_print(warp, insn, bytes)) fwrite(text, 1, bytes, to);
+    free(text);
 }
 
 // Is [list], of a call's variables or NULL, of [count] that have [bytes] each at least?

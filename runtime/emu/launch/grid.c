@@ -49,6 +49,7 @@ struct part {
     size_t report_count;
     uint64_t steps, thread_steps, multiply_adds;
     double seconds;
+    bool ran, ended;
 };
 
 // What this thread has taken of a CPU so far.
@@ -72,7 +73,8 @@ struct grid {
     const struct emu_machine *machine;
     struct part *parts;  // by number of the cluster
     _Atomic uint64_t next;
-    _Atomic uint64_t last;  // the first cluster that ended the launch; those behind it don't count
+    _Atomic uint64_t last;   // the first cluster that ended the launch; those behind it don't count
+    _Atomic uint64_t steps;  // of those that have ended
 };
 
 static void end_at(struct grid *grid, uint64_t index) {
@@ -91,15 +93,18 @@ static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **sp
     alone.last = &grid->last;
     run(&alone);
     if (alone.stop) end_at(grid, index);
-    grid->parts[index] = (struct part){alone.reports,      alone.report_count,  alone.steps,
-                                       alone.thread_steps, alone.multiply_adds, alone.seconds};
+    grid->parts[index] =
+        (struct part){alone.reports,       alone.report_count, alone.steps, alone.thread_steps,
+                      alone.multiply_adds, alone.seconds,      true,        alone.ended};
+    atomic_fetch_add(&grid->steps, alone.steps);
 }
 
 static void *work(void *argument) {
     struct grid *grid = argument;
     struct emu_cluster *spare = NULL;
+    char why[160];
 
-    for (;;) {
+    while (!emu_budget_spent(grid->machine, atomic_load(&grid->steps), why, sizeof why)) {
         uint64_t index = atomic_fetch_add(&grid->next, 1);
         if (index >= grid->machine->cluster_total || index > atomic_load(&grid->last)) break;
         run_alone(grid, index, &spare);
@@ -130,6 +135,7 @@ static void merge(struct emu_machine *machine, struct part *part) {
     machine->thread_steps += part->thread_steps;
     machine->multiply_adds += part->multiply_adds;
     machine->seconds += part->seconds;
+    machine->ended += part->ended;
     free(part->reports);
 }
 
@@ -146,7 +152,28 @@ static unsigned thread_count(const struct emu_machine *machine) {
     if (count == 0)
         count = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
     if (count > THREADS_MAX) count = THREADS_MAX;
+    if (count > machine->room) count = machine->room;
     return (unsigned)(count < machine->cluster_total ? count : machine->cluster_total);
+}
+
+// In the order of the clusters, up to the one that ended the launch, or with which the budget was
+// spent: the clusters' own numbers say which, whatever else has run by then.
+static void merge_all(struct emu_machine *machine, struct grid *grid) {
+    char why[160];
+
+    for (uint64_t i = 0; i < machine->cluster_total; i++) {
+        bool spent =
+            !machine->stop && (machine->steps > machine->budget.steps || !grid->parts[i].ran);
+        if (spent && !emu_budget_spent(machine, machine->steps, why, sizeof why))
+            snprintf(why, sizeof why, "the budget is spent");
+        if (spent) emu_report_standstill(machine, EMU_BUDGET, why);
+        machine->stop |= spent;
+        if (machine->stop)
+            drop(&grid->parts[i]);
+        else
+            merge(machine, &grid->parts[i]);
+        machine->stop |= i == grid->last;
+    }
 }
 
 // False when memory is out before anything has run.
@@ -161,12 +188,7 @@ static bool run_apart(struct emu_machine *machine) {
         if (pthread_create(&threads[started], NULL, work, &grid) != 0) break;
     work(&grid);
     while (started-- > 1) pthread_join(threads[started], NULL);
-    machine->stop = grid.last != UINT64_MAX;
-    for (uint64_t i = 0; i < machine->cluster_total; i++)
-        if (i <= grid.last)
-            merge(machine, &grid.parts[i]);
-        else
-            drop(&grid.parts[i]);
+    merge_all(machine, &grid);
     free(grid.parts);
     return true;
 }

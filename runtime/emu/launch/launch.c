@@ -156,20 +156,13 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
     return 0;
 }
 
-// What lives together must have room: a cluster's registers here, and a cooperative grid on an
-// H200, which starts all of it or nothing (CUDA Programming Guide, compute capability 9.0). [smem]
-// is a CTA's, with what is reserved.
-static int check_room(const struct emu_machine *machine, uint64_t smem, struct emu_error *error) {
-    enum { SMS = 132, SM_WARPS = 64, SM_CTAS = 32, SM_SHARED = 228 << 10, MOST_MB = 2048 };
-    uint64_t warps = (volume(machine->block) + EMU_LANES - 1) / EMU_LANES;
-    uint64_t row = EMU_LANES * sizeof(uint32_t), each = SM_WARPS / warps;
-    uint64_t bytes = machine->program->slot_count * row * warps * volume(machine->cluster_size);
+// A cooperative grid is started whole or not at all (CUDA Programming Guide, compute capability
+// 9.0). [smem] is a CTA's, with what is reserved.
+static int check_cooperative(const struct emu_machine *machine, uint64_t smem,
+                             struct emu_error *error) {
+    enum { SMS = 132, SM_WARPS = 64, SM_CTAS = 32, SM_SHARED = 228 << 10 };
+    uint64_t warps = (volume(machine->block) + EMU_LANES - 1) / EMU_LANES, each = SM_WARPS / warps;
 
-    if (bytes >> 20 >= MOST_MB)
-        return refuse(error,
-                      "%u registers a thread, of %llu MB in all warps of a cluster; the limit is "
-                      "%d MB",
-                      machine->program->slot_count, (unsigned long long)bytes >> 20, MOST_MB);
     if (each > SM_CTAS) each = SM_CTAS;
     if (each > SM_SHARED / smem) each = SM_SHARED / smem;
     if (machine->launch->cooperative && volume(machine->grid) > each * SMS)
@@ -178,6 +171,23 @@ static int check_room(const struct emu_machine *machine, uint64_t smem, struct e
                       (unsigned long long)volume(machine->grid), (unsigned long long)each * SMS,
                       (unsigned long long)each, SMS);
     return 0;
+}
+
+// What runs at once must have room: a cluster, or all of a cooperative grid.
+static int check_room(struct emu_machine *machine, uint64_t smem, struct emu_error *error) {
+    uint64_t bytes = emu_cluster_bytes(machine, smem);
+    uint64_t least = machine->launch->cooperative ? machine->cluster_total : 1;
+
+    machine->room = machine->budget.memory / bytes;
+    if (machine->room < least)
+        return refuse(error,
+                      "%llu cluster%s of %llu MB, %u registers and %llu bytes of local memory a "
+                      "thread; the limit of all is %llu MB (max_memory)",
+                      (unsigned long long)least, least == 1 ? "" : "s",
+                      (unsigned long long)(bytes >> 20), machine->program->slot_count,
+                      (unsigned long long)machine->program->local_bytes,
+                      (unsigned long long)(machine->budget.memory >> 20));
+    return check_cooperative(machine, smem, error);
 }
 
 static int set_params(struct emu_machine *machine, struct emu_error *error) {
@@ -215,7 +225,11 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     struct emu_machine machine = {
         .memory = memory, .launch = launch, .module = module, .check = !launch->unchecked};
 
+    uint64_t printed = 0;
+
     *result = (struct emu_result){0};
+    machine.printed = &printed;
+    emu_budget_start(&machine);
     struct ptx_function *entry = find_entry(module, launch->entry);
     if (entry == NULL) return refuse(error, "there is no entry %s in the module", launch->entry);
     machine.entry = entry;
@@ -227,7 +241,6 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
                       (unsigned long long)smem - EMU_SMEM_RESERVED, launch->dynamic_smem,
                       EMU_SMEM_MAX - EMU_SMEM_RESERVED);
     if (launch->cooperative && set_workspace(&machine)) return refuse(error, "out of memory");
-    machine.max_steps = launch->max_steps ? launch->max_steps : UINT64_C(2000000000);
     if (set_dimensions(&machine, error) || check_room(&machine, smem, error) ||
         bind_globals(&machine, error) || set_params(&machine, error)) {
         free_workspace(&machine);

@@ -9,8 +9,7 @@ enum {
     SLICE = 20000,           // instructions of a cluster before others get their turn
     RESIDENT = 4,            // clusters at once, where they can hear of each other
     SLICE_BITS = 13,         // then a slice is of 1 to 1 << SLICE_BITS instructions
-    SPIN_LIMIT = 3000000,    // instructions without any change: livelock
-    SPIN_FOR_OTHERS = 30000  // the same, before CTAs that are not resident yet are started
+    SPIN_FOR_OTHERS = 30000  // without any change, before CTAs that are not resident are started
 };
 
 static bool runnable(const struct emu_cluster *cluster, const struct emu_split *split) {
@@ -157,6 +156,7 @@ static bool start_cluster(struct emu_machine *machine) {
     struct emu_cluster **link = &machine->clusters;
     while (*link != NULL) link = &(*link)->next;
     *link = cluster;
+    machine->resident++;
     return true;
 }
 
@@ -165,30 +165,35 @@ static void remove_cluster(struct emu_machine *machine, struct emu_cluster *clus
 
     while (*link != cluster) link = &(*link)->next;
     *link = cluster->next;
+    machine->resident--;
+    machine->ended++;
     emu_cluster_retire(cluster);
 }
 
-// Everyone resident only spins: whoever isn't resident yet may be waited for; else it is a
-// livelock.
-static void check_progress(struct emu_machine *machine) {
+// Where everyone resident only spins, whoever isn't resident yet may be waited for.
+static void start_others(struct emu_machine *machine) {
     uint64_t last = 0;
 
     if (machine->clusters == NULL) return;
     for (struct emu_cluster *c = machine->clusters; c != NULL; c = c->next)
         last = c->last_change > last ? c->last_change : last;
-    if (machine->steps - last > SPIN_FOR_OTHERS && start_cluster(machine)) return;
-    if (machine->steps - last > SPIN_LIMIT) {
-        emu_report_standstill(machine, EMU_LIVELOCK);
-        machine->stop = true;
-    }
+    if (machine->steps - last > SPIN_FOR_OTHERS && machine->resident < machine->room)
+        start_cluster(machine);
 }
 
 static void keep_resident(struct emu_machine *machine) {
-    unsigned count = 0;
+    uint64_t most = machine->order ? RESIDENT : 1;
 
-    for (const struct emu_cluster *c = machine->clusters; c != NULL; c = c->next) count++;
-    while (count < (machine->order ? RESIDENT : 1) && !machine->stop && start_cluster(machine))
-        count++;
+    if (most > machine->room) most = machine->room;
+    while (machine->resident < most && !machine->stop && start_cluster(machine)) continue;
+}
+
+static void check_budget(struct emu_machine *machine) {
+    char why[160];
+
+    if (machine->stop || !emu_budget_spent(machine, machine->steps, why, sizeof why)) return;
+    emu_report_standstill(machine, EMU_BUDGET, why);
+    machine->stop = true;
 }
 
 void emu_run(struct emu_machine *machine) {
@@ -200,17 +205,14 @@ void emu_run(struct emu_machine *machine) {
             enum slice slice = run_slice(cluster);
             next = cluster->next;
             if (slice == SLICE_STUCK && !machine->stop) {
-                emu_report_standstill(machine, EMU_DEADLOCK);
+                emu_report_standstill(machine, EMU_DEADLOCK, NULL);
                 machine->stop = true;
             } else if (slice == SLICE_DONE) {
                 remove_cluster(machine, cluster);
             }
         }
         keep_resident(machine);
-        if (machine->steps > machine->max_steps && !machine->stop) {
-            emu_report_standstill(machine, EMU_STEP_LIMIT);
-            machine->stop = true;
-        }
-        if (!machine->stop) check_progress(machine);
+        check_budget(machine);
+        if (!machine->stop) start_others(machine);
     }
 }

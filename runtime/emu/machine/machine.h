@@ -187,9 +187,14 @@ struct emu_machine {
     uint8_t *params;
     uint64_t workspace;  // of a cooperative grid; 0: it is none
     unsigned grid[3], block[3], cluster_size[3];
-    uint64_t steps, thread_steps, multiply_adds, max_steps;
+    uint64_t steps, thread_steps, multiply_adds;
+    struct emu_budget budget;  // nothing in it is 0, but for cancel
+    double deadline;
+    uint64_t *printed;             // bytes, of the whole launch
     double seconds;                // of all CPUs
     struct emu_cluster *clusters;  // resident
+    uint64_t resident, room;       // how many are, how many may be
+    uint64_t ended;                // that have run to their end
     struct emu_cluster **spare;    // ended ones of the same launch, to be used again
     uint64_t next_cluster, cluster_total;
     struct emu_report *reports;
@@ -288,6 +293,16 @@ void emu_changed(struct emu_cluster *cluster);
 enum emu_step emu_block(struct emu_warp *warp, enum emu_wait_kind kind, uint32_t object);
 bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind);
 uint64_t emu_random(uint64_t *state);
+
+// ---- budget.c ----
+
+void emu_budget_start(struct emu_machine *machine);
+// With [steps] done: is the budget spent? Then says what of it, into [why].
+bool emu_budget_spent(const struct emu_machine *machine, uint64_t steps, char *why, size_t size);
+// May the kernel print another [bytes]? False after a report.
+bool emu_budget_print(struct emu_warp *warp, const struct emu_insn *insn, uint64_t bytes);
+// What a cluster takes whose CTAs have [smem] bytes of shared memory each.
+uint64_t emu_cluster_bytes(const struct emu_machine *machine, uint64_t smem);
 
 // ---- clock.c ----
 

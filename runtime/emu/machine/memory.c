@@ -9,13 +9,19 @@ enum {
     GUARD = 65536,
     SPARSE = 1 << 30  // from here on zeros that the host's memory has no page for until it is used
 };
-#define FIRST_ADDRESS UINT64_C(0x7e0000000000)
+// Above the windows, whose bits are those from 40 on.
+enum { HIGHEST = 0x7e, LOWEST = 0x10, REGION_SHIFT = 40 };
 
-struct emu_memory *emu_memory_new(void) {
+struct emu_memory *emu_memory_new_apart(unsigned number) {
     struct emu_memory *memory = calloc(1, sizeof *memory);
 
-    if (memory != NULL) memory->next = FIRST_ADDRESS;
+    if (memory != NULL)
+        memory->next = (uint64_t)(HIGHEST - number % (HIGHEST - LOWEST)) << REGION_SHIFT;
     return memory;
+}
+
+struct emu_memory *emu_memory_new(void) {
+    return emu_memory_new_apart(0);
 }
 
 static void release(struct emu_allocation *allocation) {

@@ -10,8 +10,7 @@ enum { REPORTS_MAX = 100 };
 
 static const char *const names[EMU_CLASSES] = {
     [EMU_DEADLOCK] = "deadlock",
-    [EMU_LIVELOCK] = "livelock",
-    [EMU_STEP_LIMIT] = "step limit",
+    [EMU_BUDGET] = "budget spent",
     [EMU_RACE] = "race",
     [EMU_MISSING_PROXY_FENCE] = "missing proxy fence",
     [EMU_UNINITIALISED] = "uninitialised read",

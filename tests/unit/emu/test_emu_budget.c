@@ -64,6 +64,110 @@ static void reading_takes_time_in_proportion(void **state) {
     }
 }
 
+// ---- Running
+
+#define LOOP                                                                               \
+    HEAD ENTRY "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 200000;\n" \
+               "@%p1 bra L;\nret; }\n"
+#define SPIN HEAD ENTRY "L: bra L; }\n"
+
+static void run(const char *text, struct emu_launch launch) {
+    static uint32_t words[64];
+    launch.block[0] = launch.block[0] ? launch.block[0] : 32;
+    emu_result_free(&result);
+    emu_kernel_words(text, launch, words, sizeof words, &result);
+}
+
+static void must_say(const char *part) {
+    emu_kernel_is_reported(&result, EMU_BUDGET);
+    assert_int_equal(result.report_count, 1);
+    if (!strstr(result.reports[0].text, part))
+        fail_msg("no '%s' in %s", part, result.reports[0].text);
+}
+
+// Nobody stores anything for 800,000 instructions of each warp, and that is no error.
+static void a_long_loop_is_no_error(void **state) {
+    (void)state;
+    run(LOOP, (struct emu_launch){.block = {128}});
+    emu_kernel_is_clean(&result);
+    assert_true(result.warp_instructions > 4 * 600000);
+}
+
+static void each_part_of_the_budget_ends_a_launch(void **state) {
+    static volatile int cancelled = 1;
+    (void)state;
+    run(SPIN, (struct emu_launch){.block = {96}, .budget = {.steps = 100000}});
+    must_say("budget spent in k, CTA (0,0,0): 100000 warp instructions are spent (max_steps)");
+    must_say("warps 0..2              runs   PTX line 5");
+    must_say("0 of 1 clusters had run to their end");
+    run(SPIN, (struct emu_launch){.budget = {.seconds = 0.05}});
+    must_say("0.05 seconds are spent (max_seconds)");
+    run(SPIN, (struct emu_launch){.budget = {.cancel = &cancelled}});
+    must_say("it was told to end");
+    // CTAs that cannot hear of each other: whichever of them ran first, the same one is the last
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        run(LOOP,
+            (struct emu_launch){.grid = {100}, .threads = threads, .budget = {.steps = 3000000}});
+        must_say("5 of 100 clusters had run to their end");
+    }
+    run(HEAD ENTRY "ret; }\n",
+        (struct emu_launch){.grid = {2147483647, 65535, 65535}, .budget = {.seconds = 0.2}});
+    must_say("of 9223090559730712575 clusters");
+}
+
+static void what_a_kernel_prints_is_limited(void **state) {
+    static const char text[] =
+        HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+             ".global .b8 format[8] = {%s, 0};\n.visible .entry k(.param .u64 out)\n"
+             "{ .reg .b32 %%r<4>; .reg .pred %%p<2>; .reg .b64 %%d<4>; .local .b32 v; st.local.u32 "
+             "[v], 7; mov.u64 %%d1, format; "
+             "cvta.global.u64 %%d1, %%d1; mov.u64 %%d2, v; cvta.local.u64 %%d2, %%d2;\n"
+             "mov.u32 %%r1, 0;\nL: { .param .b64 f; .param .b64 a; .param .b32 r; "
+             "st.param.b64 [f], %%d1; st.param.b64 [a], %%d2; call (r), vprintf, (f, a); }\n"
+             "add.u32 %%r1, %%r1, 1; setp.lt.u32 %%p1, %%r1, %u; @%%p1 bra L;\nret; }\n";
+    static const char wide[] = "37,57,57,57,57,57,100", narrow[] = "37,57,48,48,100";
+    char program[2000], *printed;
+    size_t bytes;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        FILE *out = open_memstream(&printed, &bytes);
+        snprintf(program, sizeof program, text, i ? narrow : wide, i < 2 ? 2 : 100);
+        run(program, (struct emu_launch){.block = {1}, .print = out, .budget = {.output = 5000}});
+        fclose(out);
+        if (i == 2) must_say("the kernel prints more than 5000 bytes (max_output)");
+        if (i < 2) emu_kernel_is_clean(&result);
+        assert_int_equal(bytes, i == 0 ? 2 * strlen("%99999d") : i == 1 ? 1800 : 4500);
+        free(printed);
+    }
+}
+
+// 512 KB of local memory for each of 1024 threads in 16 CTAs: 8 GB, were they all there.
+static void memory_is_refused_before_it_is_taken(void **state) {
+    static const char text[] = HEAD ENTRY ".local .b8 a[500000];\nst.local.u8 [a], 1; ret; }\n";
+    const struct emu_launch large = {.grid = {16}, .block = {1024}, .cluster = {16}};
+    struct emu_error error;
+    struct emu_module *module;
+    struct emu_memory *memory = emu_memory_new();
+    uint64_t out = 0;
+    const void *params[] = {&out};
+    (void)state;
+    assert_int_equal(emu_module_parse("test.ptx", text, strlen(text), &module, &error), 0);
+    struct emu_launch launch = large;
+    launch.module = module;
+    launch.entry = "k";
+    launch.params = params;
+    launch.param_count = 1;
+    emu_result_free(&result);
+    assert_int_equal(emu_launch_run(memory, &launch, &result, &error), -1);
+    assert_non_null(strstr(error.text, "500000 bytes of local memory a thread; the limit of all is "
+                                       "4096 MB (max_memory)"));
+    launch.cluster[0] = launch.grid[0] = 2;
+    assert_int_equal(emu_launch_run(memory, &launch, &result, &error), 0);
+    emu_kernel_is_clean(&result);
+    emu_module_free(module);
+    emu_memory_delete(memory);
+}
+
 static int end(void **state) {
     (void)state;
     emu_result_free(&result);
@@ -73,6 +177,10 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_takes_time_in_proportion),
+        cmocka_unit_test(a_long_loop_is_no_error),
+        cmocka_unit_test(each_part_of_the_budget_ends_a_launch),
+        cmocka_unit_test(what_a_kernel_prints_is_limited),
+        cmocka_unit_test(memory_is_refused_before_it_is_taken),
     };
     return cmocka_run_group_tests_name("emu budget", tests, NULL, end);
 }

@@ -259,7 +259,7 @@ static bool names_line(const struct run *run, const char *part, bool any, const 
 // picture of everyone who stands still, any.
 static bool names_bug(const struct run *run, const struct bug *bug, const char *text,
                       const char *end) {
-    const bool any = !strcmp(bug->class_, "deadlock") || !strcmp(bug->class_, "livelock");
+    const bool any = !strcmp(bug->class_, "deadlock");
     return (!*bug->at || names_line(run, bug->at, any, text, end)) &&
            (!*bug->cause || names_line(run, bug->cause, true, text, end));
 }

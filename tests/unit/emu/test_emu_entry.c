@@ -213,14 +213,14 @@ static void too_much_of_a_thread_is_refused(void **state) {
                      "mov.u32 %r1, 0;\nmov.u32 %r2, 0;")
                   ENTRY("most", ".reg .b32 %x<262000>;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;")
                       ENTRY("more", ".reg .b32 %x<90000>;\ncall f;"));
-    const struct emu_launch large = {.grid = {4}, .block = {544}, .cluster = {4}, .seed = 1};
+    const struct emu_launch large = {.grid = {8}, .block = {544}, .cluster = {8}, .seed = 1};
     (void)state;
     assert_int_equal(emu_entry_check(module, "local", &error), -1);
     assert_non_null(strstr(error.text, "more than 512 KB of local memory a thread"));
     assert_int_equal(emu_entry_check(module, "more", &error), -1);
     assert_non_null(strstr(error.text, "more than 2^18 registers"));
     assert_int_equal(launch(module, "most", large), -1);
-    assert_non_null(strstr(error.text, "the limit is 2048 MB"));
+    assert_non_null(strstr(error.text, "the limit of all is 4096 MB (max_memory)"));
     runs(module, "most");
     emu_module_free(module);
 }

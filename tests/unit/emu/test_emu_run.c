@@ -264,7 +264,6 @@ static void wrong_accesses(void **state) {
         {"setp.lt.u32 %p1, %r1, 16; @%p1 bar.sync 0;", EMU_DIVERGENT},
         {"bar.sync 1, 64;", EMU_BARRIER_MISUSE},
         {"mov.u32 %r2, smem; mbarrier.arrive.shared.b64 %rd2, [%r2];", EMU_BARRIER_MISUSE},
-        {"$spin: bra $spin;", EMU_LIVELOCK},
         {"setp.lt.u32 %p1, %r1, 16; @%p1 bra $low; bra $end;\n"
          "$low: shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\n$end:",
          EMU_DIVERGENT},
@@ -277,10 +276,10 @@ static void wrong_accesses(void **state) {
 }
 
 static void an_endless_kernel_stops_at_the_limit(void **state) {
-    struct emu_launch launch = {.seed = 1, .max_steps = 50000};
+    struct emu_launch launch = {.seed = 1, .budget = {.steps = 50000}};
     (void)state;
     run("$spin: add.u32 %r2, %r2, 1; st.global.u32 [%rd1], %r2; bra $spin;", 32, &launch);
-    is_reported(EMU_STEP_LIMIT);
+    is_reported(EMU_BUDGET);
 }
 
 // ---- What is refused

@@ -92,7 +92,8 @@ static void test_names(void **state) {
     assert_string_equal(info.backend, "emu");
     assert_true(info.sms >= 4 && info.shared_memory_per_block == 232448);
     tmagen_device_close(device);
-    static const char *const wrong[] = {"emu:", "emu:-1", "emu:x", "emu:2147483648", "emul", "em"};
+    static const char *const wrong[] = {"emu:",           "emu:-1", "emu:x", "emu:+1",
+                                        "emu:2147483648", "emul",   "em",    "emu: 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
         assert_int_equal(tmagen_device_open(wrong[i], &device), TMAGEN_ERROR_ARGUMENT);
 }
@@ -111,6 +112,42 @@ static void test_memory(void **state) {
     assert_int_equal(tmagen_memory_download(copy->device, back, 4096, 4), TMAGEN_ERROR_ARGUMENT);
     assert_int_equal(tmagen_memory_fill(copy->device, copy->x - 1, 0, 4), TMAGEN_ERROR_ARGUMENT);
     tmagen_memory_free(copy->device, 4096);  // nothing there: nothing happens
+}
+
+// An address says which device it is of: what belongs to another one is nothing here.
+static void test_address_of_another_device(void **state) {
+    struct copy copy = *(struct copy *)*state;
+    uint32_t back[COUNT];
+    tmagen_device *other;
+    tmagen_address there;
+    assert_int_equal(tmagen_device_open("emu", &other), TMAGEN_OK);
+    assert_int_equal(tmagen_memory_alloc(other, BYTES, &there), TMAGEN_OK);
+    assert_int_equal(tmagen_memory_download(copy.device, back, there, BYTES),
+                     TMAGEN_ERROR_ARGUMENT);
+    copy.x = there;
+    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device), "where nothing is");
+    tmagen_device_close(other);
+}
+
+static void test_budget(void **state) {
+    struct copy *copy = *state;
+    const tmagen_budget none = {0}, few = {.steps = 1}, small = {.memory_bytes = 1000};
+    assert_int_equal(tmagen_device_set_budget(NULL, &few), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_device_set_budget(copy->device, &few), TMAGEN_OK);
+    assert_int_equal(launch(copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy->device), "1 warp instructions are spent (max_steps)");
+    assert_int_equal(tmagen_device_set_budget(copy->device, &small), TMAGEN_OK);
+    assert_int_equal(launch(copy), TMAGEN_ERROR_ARGUMENT);
+    must_say(tmagen_error_last(), "(max_memory)");
+    assert_int_equal(tmagen_device_set_budget(copy->device, &none), TMAGEN_OK);
+    tmagen_device_cancel(copy->device);
+    tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
+    assert_int_equal(launch(copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy->device), "it was told to end");
+    assert_int_equal(launch(copy), TMAGEN_OK);
+    assert_string_equal(tmagen_device_reports(NULL), "");
+    tmagen_device_cancel(NULL);
 }
 
 static void test_launch(void **state) {
@@ -238,6 +275,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_address_of_another_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
         cmocka_unit_test_setup_teardown(test_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_poison, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
