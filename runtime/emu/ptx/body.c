@@ -240,7 +240,7 @@ static struct ptx_statement *new_statement(struct ptx_parser *parser) {
     struct ptx_function *function = parser->function;
 
     if (function->statement_count == function->statement_capacity) {
-        uint32_t wanted = function->statement_capacity ? 2 * function->statement_capacity : 256;
+        uint32_t wanted = function->statement_capacity ? 2 * function->statement_capacity : 16;
         struct ptx_statement *grown = emu_arena_alloc(&parser->tree->arena, wanted * sizeof *grown);
         if (function->statement_count)
             memcpy(grown, function->statements, function->statement_count * sizeof *grown);
