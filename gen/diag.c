@@ -26,6 +26,7 @@ struct source {
 struct diag {
     struct record *records;
     size_t count, capacity, errors;
+    bool repeated;  // the last error was there already
     struct source *sources;
     size_t source_count, source_capacity;
 };
@@ -62,8 +63,14 @@ static void add(struct diag *d, struct record record) {
     if (!record.place.file) record.place.file = "";
     for (size_t i = 0; i < d->count; i++) {
         if (!same(&d->records[i], &record)) continue;
+        d->repeated |= !record.note;
         free(record.message);
         free(record.legal);
+        return;
+    }
+    if (!record.note) d->repeated = false;
+    if (d->repeated) {  // a remark on an error that is there already
+        free(record.message);
         return;
     }
     d->errors += !record.note;
@@ -157,6 +164,12 @@ static void print_place(FILE *out, const struct diag_place *place) {
     fputs(": ", out);
 }
 
+// Closes [from], whose text goes to [out] in one piece: other processes may write there too.
+static void put_whole(FILE *out, FILE *from, char **text, const size_t *len) {
+    if (fclose(from) == 0) fwrite(*text, 1, *len, out);
+    free(*text);
+}
+
 static void print_record(const struct diag *d, const struct record *r, FILE *out) {
     print_place(out, &r->place);
     fputs(r->note ? "note: " : "error: ", out);
@@ -202,18 +215,28 @@ void diag_print(const struct diag *d, FILE *out) {
     }
     if (d->count) qsort(order, d->count, sizeof *order, by_place);
     size_t shown = d->count < PRINTED_MAX ? d->count : PRINTED_MAX;
-    for (size_t i = 0; i < shown; i++) print_record(d, &d->records[order[i].record], out);
+    char *text = NULL;
+    size_t len;
+    FILE *whole = open_memstream(&text, &len);
+    for (size_t i = 0; whole && i < shown; i++)
+        print_record(d, &d->records[order[i].record], whole);
     free(order);
-    if (shown < d->count) fprintf(out, "... and %zu more\n", d->count - shown);
+    if (whole && shown < d->count) fprintf(whole, "... and %zu more\n", d->count - shown);
+    if (whole) put_whole(out, whole, &text, &len);
 }
 
 void diag_say(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    char *message = mem_vformat(format, args);
+    char *message = mem_vformat(format, args), *text = NULL;
     va_end(args);
-    fputs("tmagen: error: ", stderr);
-    print_text(stderr, message);
-    fputc('\n', stderr);
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    if (out) {
+        fputs("tmagen: error: ", out);
+        print_text(out, message);
+        fputc('\n', out);
+        put_whole(stderr, out, &text, &len);
+    }
     free(message);
 }

@@ -157,6 +157,9 @@ static const char *plain_text(struct translator *t, const char *at, const char *
 
 // A line of text: [spaces] of indentation, then [at] to [end].
 static void text_line(struct translator *t, int spaces, const char *at, const char *end) {
+    for (const char *p = at; p < end; p++)
+        if (((unsigned char)*p < 32 && *p != '\t') || *p == 127)
+            return fail(t, p, "a template holds no control characters", NULL);
     put_text(&t->out, "__text(");
     put_number(&t->out, t->line);
     put_text(&t->out, ",\"");

@@ -12,6 +12,8 @@
 
 #include "gen/memory.h"
 
+enum { TEMPORARIES_MAX = 1000 };
+
 // Reads until the end, or until one byte more than [limit].
 static struct file_bytes drain(int fd, size_t limit, const char **why) {
     struct file_bytes bytes = {0};
@@ -82,12 +84,25 @@ static void file_forget(struct file_pending *pending) {
     *pending = (struct file_pending){0};
 }
 
+// Opens a new file beside [path]. What a killed process of the same number left is passed by.
+static int open_temporary(const char *path, char **temporary) {
+    int fd = -1;
+    errno = EEXIST;
+    *temporary = NULL;
+    for (int i = 0; i < TEMPORARIES_MAX && fd < 0 && errno == EEXIST; i++) {
+        free(*temporary);
+        *temporary = mem_format("%s.%ld.%d.tmp", path, (long)getpid(), i);
+        fd = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    return fd;
+}
+
 const char *file_prepare(const char *path, const char *data, size_t len,
                          struct file_pending *pending) {
     *pending = (struct file_pending){0};
     if (holds(path, data, len)) return NULL;
-    char *temporary = mem_format("%s.%ld.tmp", path, (long)getpid());
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    char *temporary;
+    int fd = open_temporary(path, &temporary);
     bool done = fd >= 0 && write_all(fd, data, len);
     if (fd >= 0 && close(fd) < 0) done = false;
     const char *why = done ? NULL : strerror(errno);

@@ -14,14 +14,20 @@ struct key {
     int type;
     lua_Number number;
     const char *text;
+    size_t len;
     int index;  // in the table of keys
 };
+
+static int compare_bytes(const struct key *a, const struct key *b) {
+    const int order = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
+    return order ? order : (a->len > b->len) - (a->len < b->len);
+}
 
 static int compare_keys(const void *left, const void *right) {
     static const int rank[] = {[LUA_TNUMBER] = 1, [LUA_TSTRING] = 2, [LUA_TBOOLEAN] = 3};
     const struct key *a = left, *b = right;
     if (a->type != b->type) return rank[a->type] - rank[b->type];
-    if (a->type == LUA_TSTRING) return strcmp(a->text, b->text);
+    if (a->type == LUA_TSTRING) return compare_bytes(a, b);
     return (a->number > b->number) - (a->number < b->number);
 }
 
@@ -29,7 +35,7 @@ static struct key read_key(lua_State *L, int index) {
     struct key key = {.type = lua_type(L, -1), .index = index};
     switch (key.type) {
     case LUA_TNUMBER: key.number = lua_tonumber(L, -1); break;
-    case LUA_TSTRING: key.text = lua_tostring(L, -1); break;
+    case LUA_TSTRING: key.text = lua_tolstring(L, -1, &key.len); break;
     case LUA_TBOOLEAN: key.number = lua_toboolean(L, -1); break;
     default:
         luaL_error(L, "pairs needs keys that are texts or numbers, not a %s", luaL_typename(L, -1));

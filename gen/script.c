@@ -24,6 +24,7 @@ struct script {
     long steps;
     struct diag_place frames[FRAMES_MAX];  // where the last error came from, innermost first
     int frame_count;
+    bool placed;  // the last error's message begins with where it is: no script made that up
 };
 
 static void *limited_alloc(void *context, void *old, size_t old_size, size_t size) {
@@ -159,8 +160,9 @@ static void report(struct script *s) {
     struct diag_place place = {.file = s->subject};
     if (message && !strcmp(message, SCRIPT_STOP) && diag_errors(s->diag)) return;
     if (!message) message = "an error that is no text";
-    if (read_position(s, &message, &place)) place.column = find_column(s, place, message);
-    while (read_position(s, &message, &(struct diag_place){0})) continue;
+    if (s->placed && read_position(s, &message, &place))
+        place.column = find_column(s, place, message);
+    while (s->placed && read_position(s, &message, &(struct diag_place){0})) continue;
     diag_error(s->diag, place, NULL, "%s", message);
     for (int i = 0; i < s->frame_count; i++) {
         struct diag_place frame = s->frames[i];
@@ -169,11 +171,26 @@ static void report(struct script *s) {
     }
 }
 
+// True where the message names a line that some function on the stack is at.
+static bool is_on_stack(lua_State *L, const char *message) {
+    lua_Debug frame;
+    for (int level = 0; message && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (*frame.source != '=' || frame.currentline < 1) continue;
+        lua_pushfstring(L, "%s:%d:", frame.source + 1, frame.currentline);
+        const bool found = !strncmp(message, lua_tostring(L, -1), lua_rawlen(L, -1));
+        lua_pop(L, 1);
+        if (found) return true;
+    }
+    return false;
+}
+
 // Message handler: remembers the lines of families and templates that led to the error.
 static int remember_frames(lua_State *L) {
     struct script *s = script_of(L);
     lua_Debug frame;
     s->frame_count = 0;
+    s->placed = s->placed || is_on_stack(L, lua_tostring(L, 1));
     for (int level = 1; s->frame_count < FRAMES_MAX && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
         if (frame.source[0] != '=' || frame.source[1] != '#' || frame.currentline < 1) continue;
@@ -207,6 +224,7 @@ bool script_call(struct script *s, int arguments, int results) {
     lua_insert(L, base);
     s->steps = SCRIPT_STEPS_MAX;
     s->frame_count = 0;
+    s->placed = false;
     watch(SCRIPT_SECONDS_MAX);
     int status = lua_pcall(L, arguments, results, base);
     watch(0);
@@ -246,7 +264,10 @@ static void compile(lua_State *L, struct store_file file, const char *chunk, siz
         lua_error(L);
     }
     snprintf(name, sizeof name, "=#%zu", file.number);
-    if (luaL_loadbufferx(L, chunk, len, name, "t") != LUA_OK) lua_error(L);
+    if (luaL_loadbufferx(L, chunk, len, name, "t") != LUA_OK) {
+        script_of(L)->placed = true;  // by Lua's own parser
+        lua_error(L);
+    }
     lua_dump(L, write_code, &code, 0);
     store_keep(script_of(L)->store, file.number, code.data, code.len);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <yaml.h>
 
+enum { ANCHORS_MAX = 1000 };  // each alias looks through them
+
 struct anchor {
     const char *name;
     struct spec_node *node;  // NULL while it is being read
@@ -94,8 +96,12 @@ static struct anchor *find_anchor(struct reader *r, const char *name) {
 }
 
 // Remembers that the value to come is called [name]. Returns its index, or -1 without a name.
-static ptrdiff_t open_anchor(struct reader *r, const yaml_char_t *name) {
+static ptrdiff_t open_anchor(struct reader *r, const yaml_char_t *name, yaml_mark_t mark) {
     if (!name) return -1;
+    if (r->anchor_count == ANCHORS_MAX) {
+        fail(r, place_of(r, mark), "at most 1000 anchors", "the spec has too many anchors");
+        return -1;
+    }
     const char *text = (const char *)name;
     struct anchor anchor = {.name = arena_copy(r->arena, text, strlen(text))};
     MEM_PUSH(r->anchors, r->anchor_count, r->anchor_capacity, anchor);
@@ -133,7 +139,7 @@ static struct spec_node *read_scalar(struct reader *r, const yaml_event_t *event
     node->text = arena_copy(r->arena, text, len);
     node->len = len;
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    close_anchor(r, open_anchor(r, event->data.scalar.anchor), node);
+    close_anchor(r, open_anchor(r, event->data.scalar.anchor, event->start_mark), node);
     return node;
 }
 
@@ -148,7 +154,7 @@ static struct spec_node *read_value(struct reader *r, const yaml_event_t *event,
 
 static struct spec_node *read_list(struct reader *r, const yaml_event_t *start, int depth) {
     struct spec_node *list = new_node(r, SPEC_LIST, start->start_mark);
-    ptrdiff_t anchor = open_anchor(r, start->data.sequence_start.anchor);
+    ptrdiff_t anchor = open_anchor(r, start->data.sequence_start.anchor, start->start_mark);
     for (bool more = true; more && !r->failed;) {
         yaml_event_t event;
         if (!next_event(r, &event)) break;
@@ -214,7 +220,7 @@ static void add_entry(struct reader *r, struct spec_node *map, struct spec_node 
 
 static struct spec_node *read_map(struct reader *r, const yaml_event_t *start, int depth) {
     struct spec_node *map = new_node(r, SPEC_MAP, start->start_mark), *merged = NULL;
-    ptrdiff_t anchor = open_anchor(r, start->data.mapping_start.anchor);
+    ptrdiff_t anchor = open_anchor(r, start->data.mapping_start.anchor, start->start_mark);
     while (!r->failed) {
         yaml_event_t event;
         if (!next_event(r, &event)) break;

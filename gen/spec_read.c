@@ -80,6 +80,12 @@ static bool in_chain(const struct chain *chain, const char *real_path) {
     return false;
 }
 
+// Errors quote lines of a base, so a spec cannot name just any file as one.
+static bool is_spec_name(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+}
+
 // Lays [top], read from [path], over the file that its key base names.
 static struct spec_node *over_its_base(struct arena *arena, struct diag *diag, const char *path,
                                        struct spec_node *top, const struct chain *chain) {
@@ -88,6 +94,11 @@ static struct spec_node *over_its_base(struct arena *arena, struct diag *diag, c
     if (base->kind != SPEC_SCALAR || !base->len) {
         diag_error(diag, base->place, "base: FILE, relative to this file",
                    "base: must be the name of a spec file");
+        return NULL;
+    }
+    if (!is_spec_name(base->text)) {
+        diag_error(diag, base->place, "a file whose name ends in .yaml or .yml",
+                   "base: %s is no spec file", base->text);
         return NULL;
     }
     char *base_path = beside(arena, path, base->text);

@@ -53,8 +53,15 @@ static size_t column(const struct text *out) {
     return out->len - at;
 }
 
+// Raises an error where [more] bytes would not fit; a value can be as large as Lua's memory.
+static void need_room(lua_State *L, const struct text *out, size_t more) {
+    if (out->len + more > TEXT_MAX)
+        luaL_error(L, "the output is larger than %d MiB", TEXT_MAX >> 20);
+}
+
 // Adds text that may be of several lines; those after the first begin under the first.
-static void add_lines(struct text *out, const char *text, size_t len, tmagen_source_line origin) {
+static void add_lines(lua_State *L, struct text *out, const char *text, size_t len,
+                      tmagen_source_line origin) {
     int indent = (int)column(out);
     const char *end = text + len;
     if (len && end[-1] == '\n') end--;
@@ -63,6 +70,7 @@ static void add_lines(struct text *out, const char *text, size_t len, tmagen_sou
         const char *stop = newline ? newline : end;
         text_add(out, text, (size_t)(stop - text));
         if (!newline) return;
+        need_room(L, out, (size_t)(end - newline) + (size_t)indent);
         text_end_line(out, origin);
         text = newline + 1;
         if (text < end && *text != '\n') add_spaces(out, indent);
@@ -88,6 +96,15 @@ static void value_error(lua_State *L, int index, tmagen_source_line origin, cons
     luaL_error(L, "'%s' gives %s where text is due", lua_tostring(L, -1), gives);
 }
 
+// True where a terminal, an editor or a compiler might do something else than show the text.
+static bool has_control(const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if ((c < 32 && c != '\n' && c != '\t') || c == 127) return true;
+    }
+    return false;
+}
+
 static void add_value(lua_State *L, struct text *out, int index, tmagen_source_line origin) {
     char number[40];
     size_t len = 0;
@@ -105,7 +122,9 @@ static void add_value(lua_State *L, struct text *out, int index, tmagen_source_l
         return;
     case LUA_TSTRING: {
         const char *text = lua_tolstring(L, index, &len);
-        add_lines(out, text, len, origin);
+        if (has_control(text, len)) value_error(L, index, origin, "a control character");
+        need_room(L, out, len);
+        add_lines(L, out, text, len, origin);
         return;
     }
     default: value_error(L, index, origin, luaL_typename(L, index));
@@ -129,15 +148,17 @@ static int emit_line(lua_State *L) {
     tmagen_source_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
                                  .line = (int)lua_tointeger(L, 1)};
     if (is_empty_value(L)) return 0;
-    if (out->len > TEXT_MAX) luaL_error(L, "the output is larger than %d MiB", TEXT_MAX >> 20);
+    need_room(L, out, 0);
     add_spaces(out, emitter_of(L)->indent);
     for (int i = 2; i <= lua_gettop(L); i++) {
         size_t len;
         const char *text = i % 2 ? NULL : lua_tolstring(L, i, &len);
-        if (text)
+        if (text) {
+            need_room(L, out, len);
             text_add(out, text, len);
-        else
+        } else {
             add_value(L, out, i, origin);
+        }
     }
     text_end_line(out, origin);
     return 0;

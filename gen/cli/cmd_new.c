@@ -96,10 +96,11 @@ static const char *refuse(const char *name, const struct gen_options *options) {
 
 int cmd_new(int argc, char **argv) {
     struct spec_arguments a;
-    spec_arguments_parse(&a, argc, argv, "FAMILY",
-                         "Makes the family of kernels FAMILY in the folder of --templates (default: "
-                         "templates), and specs/FAMILY.yaml: one rung, one knob, one check and a "
-                         "reference, which generate, compile and verify.");
+    spec_arguments_parse(
+        &a, argc, argv, "FAMILY",
+        "Makes the family of kernels FAMILY in the folder of --templates (default: "
+        "templates), and specs/FAMILY.yaml: one rung, one knob, one check and a "
+        "reference, which generate, compile and verify.");
     char *folder = a.options.templates_given
                        ? mem_copy_n(a.options.templates, strcspn(a.options.templates, ":"))
                        : mem_copy("templates");

@@ -33,13 +33,22 @@ local function find_family(tree)
     host.stop()
 end
 
--- The kernel's name: what name: says, else the spec's stem, as an identifier.
-local function base_name(tree, stem)
+-- The identifier that name: gives, else the spec's stem.
+local function identifier(tree, stem)
     local node = schema.get(tree, "name")
     if node and node.kind == "scalar" and node.text:match("^[%a_][%w_]*$") and #node.text <= 128 then return node.text end
     if node then host.error(node, "name: must be an identifier", "letters, digits and _, at most 128") end
     local name = stem:gsub("[^%w_]", "_")
     return name:match("^%d") and "_" .. name or name
+end
+
+-- The kernel's name: what name: says, else the spec's stem, as an identifier that source may use.
+local function base_name(tree, stem)
+    local name, node = identifier(tree, stem), schema.get(tree, "name")
+    if not host.library("words").reserved[name] then return name end
+    host.error(node or tree, "a kernel cannot be called " .. name .. ": the language keeps the word",
+        "name: another identifier")
+    return name
 end
 
 -- What the family's check calls: fail(path, message, legal).

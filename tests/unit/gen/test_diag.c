@@ -1,9 +1,11 @@
 // The form of errors, to the character: editors and scripts read it.
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -88,6 +90,44 @@ static void test_at_most_a_hundred(void **state) {
     diag_free(d);
 }
 
+// A remark goes with its error, also where that was reported before.
+static void test_notes_of_the_same_error(void **state) {
+    (void)state;
+    struct diag *d = diag_new();
+    diag_error(d, (struct diag_place){"x", 1, 1}, NULL, "again");
+    diag_note(d, (struct diag_place){"x", 3, 0}, "called from here");
+    diag_error(d, (struct diag_place){"x", 2, 1}, NULL, "another");
+    diag_error(d, (struct diag_place){"x", 1, 1}, NULL, "again");
+    diag_note(d, (struct diag_place){"x", 4, 0}, "called from there");
+    prints(d, "x:1:1: error: again\nx:3: note: called from here\nx:2:1: error: another\n");
+}
+
+// Where many processes write to one terminal, each error comes in one piece: a pipe of packets
+// shows the pieces.
+static void test_one_piece(void **state) {
+    (void)state;
+    int ends[2], standard = dup(STDERR_FILENO);
+    char packet[4096];
+    assert_int_equal(pipe2(ends, O_DIRECT), 0);
+    dup2(ends[1], STDERR_FILENO);
+    struct diag *d = diag_new();
+    diag_error(d, (struct diag_place){"x", 1, 1}, "another", "first");
+    diag_error(d, (struct diag_place){"x", 2, 1}, NULL, "second");
+    diag_print(d, stderr);
+    diag_say("%s", "third");
+    dup2(standard, STDERR_FILENO);
+    ssize_t len = read(ends[0], packet, sizeof packet - 1);
+    packet[len > 0 ? len : 0] = 0;
+    assert_string_equal(packet, "x:1:1: error: first\n  legal: another\nx:2:1: error: second\n");
+    len = read(ends[0], packet, sizeof packet - 1);
+    packet[len > 0 ? len : 0] = 0;
+    assert_string_equal(packet, "tmagen: error: third\n");
+    diag_free(d);
+    close(ends[0]);
+    close(ends[1]);
+    close(standard);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_form),
@@ -96,6 +136,8 @@ int main(void) {
         cmocka_unit_test(test_nothing_reaches_the_terminal_raw),
         cmocka_unit_test(test_without_place_or_line),
         cmocka_unit_test(test_at_most_a_hundred),
+        cmocka_unit_test(test_notes_of_the_same_error),
+        cmocka_unit_test(test_one_piece),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

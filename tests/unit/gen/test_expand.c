@@ -28,7 +28,7 @@ static void test_text_and_values(void **state) {
     (void)state;
     translates("a ${x} b\n", CHUNK "__text(1,\"a \",(x),\" b\")\n");
     translates("\n${a}${b}", CHUNK "__text(1,\"\")\n__text(2,\"\",(a),\"\",(b),\"\")\n");
-    translates("\"q\\\"\t\x01", CHUNK "__text(1,\"\\034q\\092\\034\\009\\001\")\n");
+    translates("\"q\\\"\t", CHUNK "__text(1,\"\\034q\\092\\034\\009\")\n");
     translates("cr\r\n", CHUNK "__text(1,\"cr\")\n");
     translates("  $${x} $1 $", CHUNK "__text(1,\"  ${x} $1 $\")\n");
     translates("  $$ x", CHUNK "__text(1,\"  $ x\")\n");
