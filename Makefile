@@ -21,7 +21,8 @@ user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
 fake_src := $(wildcard tests/fixtures/fake/*.c)
 vector_src := $(wildcard tests/emu/vectors/*.c)
-embedded := $(sort $(shell find gen/lua templates -type f ! -name '.*' ! -name '*~' 2>/dev/null))
+embedded := $(sort $(shell \
+    find gen/lua templates -type f ! -name '.*' ! -name '*~' ! -name '*.md' 2>/dev/null))
 
 lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
 tool_obj := $(tool_src:%.c=$(BUILD)/%.o) $(BUILD)/embed.o

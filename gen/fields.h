@@ -8,7 +8,7 @@
 struct fields {
     struct diag *diag;
     const struct spec_node *map;
-    const char *path;  // "args[2].tensor_map." before the names in messages; "" at the top
+    const char *path;  // "args[2].struct." before the names in messages; "" at the top
 };
 
 // An error at each key that is not in [keys], which ends in NULL.

@@ -62,6 +62,13 @@ static char *find_spec(const char *spec) {
     return exists ? mem_copy(spec) : NULL;
 }
 
+bool gen_spec_exists(const char *spec) {
+    char *path = mem_format("specs/%s.yaml", spec);
+    const bool exists = file_exists(spec) || is_regular(path);
+    free(path);
+    return exists;
+}
+
 static const char *base_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -229,8 +236,8 @@ static void check_whole(struct run *run, const struct gen_output *out) {
                *word == '_' ? "" : "#", word);
 }
 
-// The manifest of [out], from the variant on top of the stack: it names the source's digest, so that
-// the two cannot be taken for a pair with those of another run. NULL after an error.
+// The manifest of [out], from the variant on top of the stack: it names the source's digest, so
+// that the two cannot be taken for a pair with those of another run. NULL after an error.
 static char *take_manifest(struct run *run, const struct gen_output *out) {
     lua_State *L = script_lua(run->script);
     char digest[TMAGEN_KEY_CHARS];

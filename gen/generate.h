@@ -67,6 +67,9 @@ int gen_text(const char *name, const char *text, const struct gen_options *optio
 // on stderr.
 int gen_explain_family(const char *family, const struct gen_options *options);
 
+// True where [spec] is a file, or the stem of one in specs/.
+bool gen_spec_exists(const char *spec);
+
 // Where generation finds its templates and Lua; it lives as long as the process.
 struct store *gen_store(const struct gen_options *options);
 

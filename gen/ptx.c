@@ -179,8 +179,21 @@ static void define_all(struct ptx *ptx, const struct item *item) {
     }
 }
 
+// True where another file has the very same item, as in a copy of all templates.
+static bool is_copy(const struct ptx *ptx, const char *begin, const char *end) {
+    const size_t len = (size_t)(end - begin);
+    for (size_t i = 0; i < ptx->count; i++) {
+        const struct item *item = &ptx->items[i];
+        if (item->file != ptx->file_count && (size_t)(item->end - item->begin) == len &&
+            !memcmp(item->begin, begin, len))
+            return true;
+    }
+    return false;
+}
+
 static void add_item(struct ptx *ptx, const char *begin, const char *end,
                      const tmagen_source_line *origin) {
+    if (is_copy(ptx, begin, end)) return;
     struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
     define_all(ptx, &item);
     item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;

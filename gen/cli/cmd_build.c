@@ -7,7 +7,7 @@
 #include "gen/cli/command.h"
 #include "gen/diag.h"
 #include "gen/memory.h"
-#include "gen/occupancy.h"
+#include "measure/occupancy.h"
 #include "gen/output.h"
 #include "runtime/tmagen.h"
 

@@ -65,13 +65,47 @@ static int is_generated(const struct dirent *entry) {
     return dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".json"));
 }
 
-// Says which files in [folder] no spec makes. Returns 1 where there is one.
+// The spec that the source FOLDER/STEM.cu says it was made of, to be freed; NULL: it says none.
+static char *spec_of(const char *folder, const char *stem, size_t len) {
+    static const char MARK[] = "\n//   spec: ";
+    const char *why;
+    char *path = mem_format("%s/%.*s.cu", folder, (int)len, stem), *spec = NULL;
+    struct file_bytes file = file_read(path, FILE_MAX, &why);
+    const char *mark = file.data ? strstr(file.data, MARK) : NULL;
+    if (mark) {
+        mark += sizeof MARK - 1;
+        spec = mem_copy_n(mark, strcspn(mark, ",\n"));
+    }
+    free(file.data);
+    free(path);
+    return spec;
+}
+
+static const char *base_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// True where the files of that stem belong to a spec that is there and was not asked about.
+static bool is_others(const struct gen_result *results, size_t count, const char *folder,
+                      const char *stem, size_t len) {
+    char *spec = spec_of(folder, stem, len);
+    bool others = spec && file_exists(spec);
+    for (size_t i = 0; others && i < count; i++)
+        others = strcmp(base_of(results[i].spec), base_of(spec)) != 0;
+    free(spec);
+    return others;
+}
+
+// Says which files in [folder] no spec makes: neither one of [results] nor another that is there.
+// Returns 1 where there is one.
 static int check_orphans(const struct gen_result *results, size_t count, const char *folder) {
     struct dirent **entries = NULL;
     int found = scandir(folder, &entries, is_generated, alphasort), orphaned = 0;
     for (int i = 0; i < found; i++) {
         const char *name = entries[i]->d_name;
-        if (!makes(results, count, name, (size_t)(strrchr(name, '.') - name))) {
+        const size_t len = (size_t)(strrchr(name, '.') - name);
+        if (!makes(results, count, name, len) && !is_others(results, count, folder, name, len)) {
             diag_say("%s/%s: is an orphan: no spec makes it", folder, name);
             orphaned = 1;
         }

@@ -46,9 +46,9 @@ static int diff_specs(const struct gen_result results[2], char **specs) {
         return 1;
     }
     const struct gen_output *a = results[0].outputs, *b = results[1].outputs;
-    diff_print(stdout, a->name, a->source, b->name, b->source);
+    const bool differs = diff_print(stdout, a->name, a->source, b->name, b->source);
     print_resources(a, b);
-    return 0;
+    return differs;
 }
 
 // Compares [text] with the file FOLDER/NAME.SUFFIX. Returns whether they differ.
@@ -67,20 +67,23 @@ static bool diff_file(const struct gen_output *out, const char *folder, const ch
 }
 
 static int diff_out(const struct gen_result *result, const char *folder) {
+    int any = 0;
     for (size_t i = 0; i < result->output_count; i++) {
         const struct gen_output *out = &result->outputs[i];
         bool differs = diff_file(out, folder, "cu", out->source);
         differs |= diff_file(out, folder, "json", out->manifest);
         if (!differs) printf("%s/%s.cu and .json: the same\n", folder, out->name);
+        any |= differs;
     }
-    return 0;
+    return any;
 }
 
 int cmd_diff(int argc, char **argv) {
     struct spec_arguments a;
     spec_arguments_parse(&a, argc, argv, "SPEC [SPEC]",
                          "Shows how the sources and resources of two specs differ, or how what one "
-                         "spec gives differs from the files in out/.");
+                         "spec gives differs from the files in out/. Exit code 1 where anything "
+                         "differs.");
     if (a.spec_count > 2) {
         diag_say("diff takes one or two specs");
         spec_arguments_free(&a);

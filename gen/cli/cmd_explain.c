@@ -26,6 +26,8 @@ int cmd_explain(int argc, char **argv) {
         if (i) puts("\n");
         if (gen_family_exists(a.specs[i], &a.options))
             failed |= gen_explain_family(a.specs[i], &a.options);
+        else if (!gen_spec_exists(a.specs[i]) && !strpbrk(a.specs[i], "/."))
+            failed |= gen_explain_family(a.specs[i], &a.options);  // which says what there is
         else
             failed |= explain_spec(a.specs[i], &a.options);
     }

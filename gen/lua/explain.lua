@@ -64,47 +64,6 @@ local function knob_rows(resolved)
     return rows
 end
 
-local function smem_rows(p)
-    local rows = {}
-    for _, part in ipairs(p.smem or {}) do
-        rows[#rows + 1] = { part.name, part.offset .. ".." .. part.offset + part.bytes - 1, part.bytes .. " bytes",
-                            part.align and "aligned to " .. part.align or "", part.doc or "" }
-    end
-    if #rows > 0 then rows[#rows + 1] = { "", "", p.smem_bytes .. " bytes in all" } end
-    return rows
-end
-
-local function barrier_rows(p)
-    local rows = {}
-    for _, b in ipairs(p.barriers or {}) do
-        rows[#rows + 1] = { b.name, b.count .. " of them", b.arrivals .. " arrivals", (b.bytes or 0) .. " bytes",
-                            b.who and "from " .. b.who or "", b.doc or "" }
-    end
-    return rows
-end
-
-local function register_rows(p)
-    local rows, total = {}, 0
-    for _, r in ipairs(p.registers or {}) do
-        local all = r.warps * 32 * r.registers
-        total = total + all
-        rows[#rows + 1] = { r.role, r.warps .. " warps", r.registers .. " a thread", all .. " in all" }
-    end
-    if #rows > 1 then rows[#rows + 1] = { "", "", "", total .. " of 65536" } end
-    return rows
-end
-
-local function launch_rows(p)
-    local launch = p.launch or {}
-    local rows = {}
-    for _, name in ipairs { "block", "cluster" } do
-        if launch[name] then rows[#rows + 1] = { name, table.concat(launch[name], " x ") } end
-    end
-    if launch.grid then rows[#rows + 1] = { "grid", launch.grid } end
-    rows[#rows + 1] = { "dynamic shared memory", (p.smem_bytes or 0) .. " bytes" }
-    return rows
-end
-
 -- The text for variant [v] of a spec, resolved to settings and plan [p].
 function explain.spec(fam, v, settings, p)
     local out = { v.name .. ": " .. fam.definition.doc, "template " .. v.folder .. "/" .. v.template }
@@ -112,10 +71,7 @@ function explain.spec(fam, v, settings, p)
     local rung = fam.phases and fam.phases[settings.phase]
     if rung then wrap(out, string.format("phase %d, %s: %s", settings.phase, rung.title, rung.doc or ""), "") end
     section(out, "knobs", knob_rows(v.resolved))
-    section(out, "shared memory", smem_rows(p))
-    section(out, "barriers", barrier_rows(p))
-    section(out, "registers", register_rows(p))
-    section(out, "launch", launch_rows(p))
+    for _, part in ipairs(host.library("resources").sections(p, settings.arch)) do section(out, part.title, part.rows) end
     local more = fam.definition.explain
     for _, part in ipairs(more and more(settings, p) or {}) do section(out, part.title, part.rows) end
     return table.concat(out, "\n") .. "\n"
@@ -148,7 +104,13 @@ end
 -- The text for the family [name].
 function explain.family(name)
     local fam = families.load(name)
-    if not fam then host.error(nil, "there is no family " .. name, values.list(host.families())) return "" end
+    if not fam then
+        local names = host.families()
+        local nearest = host.nearest(name, names)
+        local hint = nearest and "; did you mean " .. nearest .. "?" or ""
+        host.error(nil, "there is no family " .. name .. hint, values.list(names))
+        return ""
+    end
     local out = { fam.name .. ": " .. fam.definition.doc, "", "knobs" }
     for _, knob in ipairs(fam.knobs) do describe_knob(out, knob) end
     out[#out + 1] = ""

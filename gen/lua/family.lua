@@ -6,16 +6,6 @@ local values = require "values"
 
 local family = {}
 
--- Knobs that every family has, before and after its own.
-local BUDGETS = {
-    { "budget.registers", type = "int", min = 1, max = 255, unit = "a thread", optional = true,
-      doc = "most registers that the compiled kernel may use" },
-    { "budget.spill_bytes", type = "int", min = 0, max = 65536, unit = "bytes a thread", optional = true,
-      doc = "most bytes that the compiled kernel may spill" },
-    { "budget.shared_memory", type = "int", min = 0, max = 262144, unit = "bytes a CTA", optional = true,
-      doc = "most dynamic shared memory that the plan may use" },
-}
-
 -- Keys of a spec that are no knobs.
 family.RESERVED = { kernel = true, base = true, name = true }
 
@@ -37,7 +27,7 @@ local function all_knobs(definition)
     local knobs = { arch_knob(definition) }
     if definition.phases then knobs[#knobs + 1] = phase_knob(definition) end
     for _, knob in ipairs(definition.knobs) do knobs[#knobs + 1] = knob end
-    for _, knob in ipairs(BUDGETS) do knobs[#knobs + 1] = knob end
+    for _, knob in ipairs(host.library("resources").knobs) do knobs[#knobs + 1] = knob end
     return knobs
 end
 

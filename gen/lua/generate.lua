@@ -8,7 +8,7 @@ local sweep = require "sweep"
 local values = require "values"
 local header = require "header"
 local json = require "json"
-local resources = require "resources"
+local resources = host.library "resources"
 
 local generate = {}
 
@@ -64,13 +64,6 @@ local function failer(settings, origins, report)
     end
 end
 
-local function check_budget(settings, plan, fail)
-    local budget, bytes = settings.budget.shared_memory, plan.smem_bytes or 0
-    if budget and bytes > budget then
-        fail("budget.shared_memory", string.format("the plan needs %d bytes", bytes), "at least " .. bytes)
-    end
-end
-
 -- What the family's function [name] returns, which must be a table.
 local function table_from(name, ...)
     local result = open.fam.definition[name](...)
@@ -92,7 +85,7 @@ local function settle(picked, name, report)
     local plan = table_from("plan", settings)
     local fail = failer(settings, origins, reporting)
     for _, check in ipairs(fam.checks) do check.check(settings, plan, fail) end
-    check_budget(settings, plan, fail)
+    resources.check(settings, plan, fail)
     if not failed then return settings, plan, origins end
 end
 
@@ -140,14 +133,11 @@ end
 
 -- The family's manifest, with the budget of the spec and the [digest] of the source that it is for, behind its name.
 local function complete(document, settings, digest)
-    local budget = {}
-    for _, name in ipairs { "registers", "spill_bytes" } do
-        budget[#budget + 1] = settings.budget[name] and { name, settings.budget[name] }
-    end
     for i, member in ipairs(document) do
         if member[1] == "source" then table.insert(document, i + 1, { "source_sha256", digest }) break end
     end
-    if #budget > 0 then document[#document + 1] = { "budget", json.object(budget) } end
+    local budget = resources.budget(settings)
+    if budget then document[#document + 1] = { "budget", budget } end
 end
 
 -- The rows of the manifest's list [name], each as a table of its members.
@@ -198,7 +188,7 @@ local function build(v, settings, plan)
     v.header = header.text(v)
     v.resources = resources.rows(plan)
     v.threads = resources.threads(plan)
-    v.shared_memory = plan.smem_bytes or 0
+    v.shared_memory = resources.shared_memory(plan)
     v.phase = open.fam.phases and settings.phase
     v.budget = settings.budget
     if open.options.explain then v.explain = require("explain").spec(open.fam, v, settings, plan) end

@@ -30,4 +30,14 @@ mv "out/$stem.json" kept
 fresh 1 "a missing manifest"
 mv kept "out/$stem.json"
 fresh 0 "as it was again"
+cp "out/$stem.json" out/orphan.json
+fresh 1 "an orphaned manifest"
+rm out/orphan.json
+
+# one spec alone: what others made is not its business, but what no spec makes is
+"$TMAGEN" check --out "$spec" >said 2>&1 || { echo "one spec alone: $(cat said)"; bad=1; }
+rm specs/gemm_4096.yaml
+"$TMAGEN" check --out "$spec" >said 2>&1 && { echo 'a spec that went is not missed'; bad=1; }
+grep -q 'out/gemm_4096.cu: is an orphan' said || { echo "it says: $(cat said)"; bad=1; }
+grep -q 'out/gemm_4096.json: is an orphan' said || { echo "it says: $(cat said)"; bad=1; }
 exit $bad

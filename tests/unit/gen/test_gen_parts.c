@@ -13,7 +13,7 @@
 
 #include "gen/file.h"
 #include "gen/memory.h"
-#include "gen/occupancy.h"
+#include "measure/occupancy.h"
 #include "gen/suggest.h"
 #include "gen/text.h"
 

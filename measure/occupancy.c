@@ -1,6 +1,6 @@
 // CTAs an SM, by the granularity at which the hardware hands out its resources.
 // Figures: CUDA programming guide, technical specifications per compute capability.
-#include "gen/occupancy.h"
+#include "measure/occupancy.h"
 
 #include <stddef.h>
 #include <string.h>
