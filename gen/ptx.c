@@ -87,11 +87,12 @@ static unsigned hash(struct word word) {
     return h % HASH_SIZE;
 }
 
-// The item that defines [word] already, in another file; NULL: none does.
+// The item that defines [word] already; NULL: none does. Functions of one name and several types
+// count too: a source would get all of them where it means one.
 static const struct item *defined(const struct ptx *ptx, struct word word) {
     for (const struct name *name = ptx->names[hash(word)]; name; name = name->next)
         if (name->len == word.len && !memcmp(name->text, word.text, word.len) &&
-            name->item < ptx->count && ptx->items[name->item].file != ptx->file_count)
+            name->item < ptx->count)
             return &ptx->items[name->item];
     return NULL;
 }
@@ -102,14 +103,13 @@ static struct diag_place place_in(const struct item *item, const char *at) {
     return (struct diag_place){.file = item->origin[line].file, .line = item->origin[line].line};
 }
 
-// One that is called the same in two files cannot be meant by either.
 static void refuse(struct ptx *ptx, const struct item *item, const struct item *first,
                    struct word word) {
     const struct diag_place here = place_in(item, word.text), there = place_in(first, first->begin);
     const bool namesakes = !strcmp(here.file, there.file);
     diag_error(ptx->diag, here, "a name of its own", "%.*s is defined already, at %s:%d%s",
                (int)word.len, word.text, there.file, there.line,
-               namesakes ? " of the program's own" : "");
+               namesakes && item->file != first->file ? " of the program's own" : "");
 }
 
 static void define(struct ptx *ptx, const struct item *item, struct word word) {

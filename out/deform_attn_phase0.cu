@@ -17,11 +17,6 @@ using uint16_t = unsigned short;
 using uint32_t = unsigned int;
 using int64_t = long;
 
-// bfloat16 as bits; arithmetic happens in fp32
-struct bf16 {
-    uint16_t bits;
-};
-
 // IEEE binary16 as bits; arithmetic happens in fp32
 struct fp16 {
     uint16_t bits;
@@ -33,18 +28,10 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     return packed;
 }
 
-__device__ __forceinline__ float to_float(bf16 value) {
-    return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-}
-
-__device__ __forceinline__ float to_float(fp16 value) {
+__device__ __forceinline__ float fp16_to_float(fp16 value) {
     float result;
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
     return result;
-}
-
-__device__ __forceinline__ float to_float(float value) {
-    return value;
 }
 
 __device__ __forceinline__ float fp16_low_to_float(uint32_t pair) {
@@ -152,7 +139,7 @@ __device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *w
                                             const Level &level, int64_t index) {
     const uint32_t location = reinterpret_cast<const uint32_t *>(locations)[index];
     return locate(level, fp16_low_to_float(location), fp16_high_to_float(location),
-                  to_float(weights[index]));
+                  fp16_to_float(weights[index]));
 }
 
 struct Sums {

@@ -27,11 +27,6 @@ using uint32_t = unsigned int;
 using uint64_t = unsigned long;
 using int64_t = long;
 
-// bfloat16 as bits; arithmetic happens in fp32
-struct bf16 {
-    uint16_t bits;
-};
-
 // IEEE binary16 as bits; arithmetic happens in fp32
 struct fp16 {
     uint16_t bits;
@@ -58,18 +53,10 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     return packed;
 }
 
-__device__ __forceinline__ float to_float(bf16 value) {
-    return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-}
-
-__device__ __forceinline__ float to_float(fp16 value) {
+__device__ __forceinline__ float fp16_to_float(fp16 value) {
     float result;
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
     return result;
-}
-
-__device__ __forceinline__ float to_float(float value) {
-    return value;
 }
 
 __device__ __forceinline__ float fp16_low_to_float(uint32_t pair) {
@@ -239,7 +226,7 @@ __device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *w
                                             const Level &level, int64_t index) {
     const uint32_t location = reinterpret_cast<const uint32_t *>(locations)[index];
     return locate(level, fp16_low_to_float(location), fp16_high_to_float(location),
-                  to_float(weights[index]));
+                  fp16_to_float(weights[index]));
 }
 
 struct Sums {

@@ -24,11 +24,6 @@ using uint32_t = unsigned int;
 using uint64_t = unsigned long;
 using int64_t = long;
 
-// bfloat16 as bits; arithmetic happens in fp32
-struct bf16 {
-    uint16_t bits;
-};
-
 // IEEE binary16 as bits; arithmetic happens in fp32
 struct fp16 {
     uint16_t bits;
@@ -60,18 +55,10 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     return packed;
 }
 
-__device__ __forceinline__ float to_float(bf16 value) {
-    return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-}
-
-__device__ __forceinline__ float to_float(fp16 value) {
+__device__ __forceinline__ float fp16_to_float(fp16 value) {
     float result;
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
     return result;
-}
-
-__device__ __forceinline__ float to_float(float value) {
-    return value;
 }
 
 __device__ __forceinline__ fp16 to_fp16(float value) {
@@ -177,7 +164,7 @@ __device__ __forceinline__ float interpolate(float from, float to, float weight)
 }
 
 __device__ __forceinline__ fp16 interpolate(fp16 from, fp16 to, float weight) {
-    return to_fp16(interpolate(to_float(from), to_float(to), weight));
+    return to_fp16(interpolate(fp16_to_float(from), fp16_to_float(to), weight));
 }
 
 // two elements, the lower-addressed in the low half

@@ -28,11 +28,6 @@ struct bf16 {
     uint16_t bits;
 };
 
-// IEEE binary16 as bits; arithmetic happens in fp32
-struct fp16 {
-    uint16_t bits;
-};
-
 // [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
 __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
     return (static_cast<unsigned>(value) + divisor - 1) / divisor;
@@ -45,18 +40,8 @@ __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
     return packed;
 }
 
-__device__ __forceinline__ float to_float(bf16 value) {
+__device__ __forceinline__ float bf16_to_float(bf16 value) {
     return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-}
-
-__device__ __forceinline__ float to_float(fp16 value) {
-    float result;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
-    return result;
-}
-
-__device__ __forceinline__ float to_float(float value) {
-    return value;
 }
 
 __device__ __forceinline__ bf16 to_bf16(float value) {
@@ -117,7 +102,7 @@ __device__ __forceinline__ float interpolate(float from, float to, float weight)
 }
 
 __device__ __forceinline__ bf16 interpolate(bf16 from, bf16 to, float weight) {
-    return to_bf16(interpolate(to_float(from), to_float(to), weight));
+    return to_bf16(interpolate(bf16_to_float(from), bf16_to_float(to), weight));
 }
 
 // two elements, the lower-addressed in the low half

@@ -1,5 +1,5 @@
-// tmagen gen SPEC...: writes the sources and manifests of specs, and compiles nothing.
-// For machines without NVRTC, and for what is committed.
+// tmagen gen SPEC...: writes the sources and manifests of specs, and compiles nothing, or with --ptx to
+// PTX. For machines without NVRTC, for what is committed, and for who reads PTX.
 #include "gen/cli/command.h"
 #include "gen/output.h"
 

@@ -14,20 +14,6 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     return packed;
 }
 
-__device__ __forceinline__ float to_float(bf16 value) {
-    return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-}
-
-__device__ __forceinline__ float to_float(fp16 value) {
-    float result;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
-    return result;
-}
-
-__device__ __forceinline__ float to_float(float value) {
-    return value;
-}
-
 __device__ __forceinline__ float bf16_to_float(bf16 value) {
     return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
 }
