@@ -2,37 +2,14 @@
 // The sources are written first, so that they are there to be read where compiling fails.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gen/cli/command.h"
+#include "gen/cli/compiler_log.h"
 #include "gen/diag.h"
 #include "gen/memory.h"
 #include "measure/occupancy.h"
 #include "gen/output.h"
 #include "runtime/tmagen.h"
-
-// The line of NAME.cu that a line of the compiler's log speaks of: "NAME.cu(12): error"; 0: none.
-static int log_line(const struct gen_output *out, const char *text, size_t len) {
-    char *wanted = mem_format("%s.cu(", out->name);
-    const char *found = memmem(text, len, wanted, strlen(wanted));
-    int line = found ? atoi(found + strlen(wanted)) : 0;
-    free(wanted);
-    return line;
-}
-
-// Prints the compiler's log, and below each line that names one of the source where that is from.
-static void print_log(const struct gen_output *out, const char *log) {
-    while (*log) {
-        size_t len = strcspn(log, "\n");
-        fprintf(stderr, "%.*s\n", (int)len, log);
-        int line = log_line(out, log, len);
-        const tmagen_source_line *origin =
-            line >= 1 && (size_t)line <= out->line_count ? &out->lines[line - 1] : NULL;
-        if (origin && origin->file)
-            fprintf(stderr, "  generated from %s:%d\n", origin->file, origin->line);
-        log += len + (log[len] == '\n');
-    }
-}
 
 // Says which budgets of the spec the compiled kernel exceeds. Returns 1 where there is one.
 static int check_budgets(const struct gen_output *out, const tmagen_resources *used) {
@@ -88,7 +65,7 @@ static void print_summary(const struct gen_output *out, const char *folder,
 
 static int report_failure(const struct gen_output *out, const char *folder, int error) {
     fputs("tmagen: error: ", stderr);
-    print_log(out, tmagen_error_last());
+    compiler_log_print(out, tmagen_error_last());
     fprintf(stderr, "tmagen: note: the source is in %s/%s.cu\n", folder, out->name);
     return error == TMAGEN_ERROR_COMPILE ? EXIT_USER : EXIT_ENVIRONMENT;
 }
@@ -102,7 +79,7 @@ static int compile(const struct gen_output *out, const char *folder) {
     free(file);
     if (error) return report_failure(out, folder, error);
     if (*tmagen_warning_last()) fprintf(stderr, "tmagen: warning: %s\n", tmagen_warning_last());
-    print_log(out, code.log);
+    compiler_log_print(out, code.log);
     print_summary(out, folder, &code);
     int failed = check_budgets(out, &code.resources);
     tmagen_code_free(&code);

@@ -31,8 +31,16 @@ done
 rmdir other/quantise other 2>/dev/null
 diff -r . ../before -x said || complain 'a refused name left something behind'
 
-if [ -n "${TMAGEN_NVRTC:-}" ]; then
+if "$BUILD/scripts/find_nvrtc" >/dev/null 2>&1; then
     "$program" quantise >said 2>&1 || complain "it does not compile: $(cat said)"
+    "$program" gen --ptx -o ptx quantise >said 2>&1 || complain "no PTX: $(cat said)"
+    grep -q 'visible .entry quantise' ptx/quantise.ptx || complain 'there is no kernel in the PTX'
+    sed -i 's/y\[i\] = .*/asm("bogus.f32 %0;" ::"f"(x[i]));/' templates/quantise/kernel.cu.in
+    line=$(grep -n bogus templates/quantise/kernel.cu.in | cut -d: -f1)
+    "$program" quantise >said 2>&1 && complain 'an unknown instruction is assembled'
+    grep -q "generated from templates/quantise/kernel.cu.in:$line" said ||
+        complain "the assembler's message names no template line: $(cat said)"
+    cp ../before/templates/quantise/kernel.cu.in templates/quantise
     if "$program" verify --help | grep -q check-only; then
         "$program" verify --device emu quantise >said 2>&1 || complain "it fails: $(cat said)"
     fi
