@@ -1,5 +1,5 @@
-// tmagen gen SPEC...: writes the sources and manifests of specs, and compiles nothing; with --ptx, to
-// PTX. For machines without NVRTC, for what is committed, and for who reads PTX.
+// tmagen gen SPEC...: writes the sources and manifests of specs, and compiles nothing; with --ptx
+// to PTX. For machines without NVRTC, for what is committed, and for who reads PTX.
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
