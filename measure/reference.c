@@ -189,7 +189,7 @@ int64_t ref_tile(const struct tmg_manifest *manifest, const char *dim, int64_t o
     const int wanted = tmg_manifest_dim(manifest, dim);
     for (unsigned i = 0; i < manifest->grid.tile_count; ++i) {
         const struct tmg_tile *tile = &manifest->grid.tiles[i];
-        if (wanted >= 0 && tile->extent.dim == wanted && tile->extent.times == 1) return tile->by;
+        if (wanted >= 0 && tile->extent.dim == wanted && tile->extent.times == 1) return tile->extent.by;
     }
     return otherwise;
 }

@@ -10,7 +10,8 @@
 enum { UNKNOWN = -1 };
 
 int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims) {
-    return extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);
+    int64_t size = extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);
+    return extent->by == 1 || size <= 0 ? size : (size - 1) / extent->by + 1;
 }
 
 int tmg_find_tensor(const struct tmg_manifest *manifest, const char *name, size_t hint) {
@@ -77,19 +78,40 @@ static int take_dims(struct tmg_binding *binding, const tmagen_launch *launch) {
 static int take_extent(struct tmg_binding *binding, const struct tmg_tensor *tensor, int axis,
                        int64_t size) {
     const struct tmg_extent *extent = &tensor->dims[axis];
-    if (extent->dim < 0 || (size - extent->plus) % extent->times)
+    if (extent->dim < 0 || extent->by != 1 || (size - extent->plus) % extent->times)
         return TMAGEN_OK;  // checked later
     char where[TMG_MAX_NAME + 32] = "tensor '";
     strcat(strcat(where, tensor->name), "'");
     return set_dim(binding, extent->dim, (size - extent->plus) / extent->times, where);
 }
 
-static int check_dims_known(const struct tmg_binding *binding) {
+// Dims that follow from others now do. All are known then, or an error.
+static int derive_dims(struct tmg_binding *binding) {
     const struct tmg_manifest *manifest = binding->manifest;
-    for (unsigned i = 0; i < manifest->dim_count; ++i)
-        if (binding->dims[i] == UNKNOWN)
-            return fail(manifest, "dim", manifest->dims[i].name,
+    int status = TMAGEN_OK;
+    for (unsigned i = 0; i < manifest->dim_count && !status; ++i) {
+        const struct tmg_dim *dim = &manifest->dims[i];
+        if (dim->derived)
+            status = set_dim(binding, (int)i, tmg_extent_value(&dim->rule, binding->dims),
+                             "what it follows from");
+        else if (binding->dims[i] == UNKNOWN)
+            return fail(manifest, "dim", dim->name,
                         "is neither among the launch's dims nor follows from a tensor's");
+    }
+    return status;
+}
+
+// What the launch chooses beyond its sizes.
+static int take_choices(struct tmg_binding *binding, const tmagen_launch *launch) {
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    binding->sms = launch->sms;
+    binding->splits = launch->splits ? launch->splits : grid->splits;
+    if (binding->sms < 0)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: sms is %" PRId64 "; legal: 0 and up",
+                        binding->manifest->name, binding->sms);
+    if (binding->splits < 1 || binding->splits > grid->max_splits)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: splits is %" PRId64 "; legal: 1 to %" PRId64,
+                        binding->manifest->name, binding->splits, grid->max_splits);
     return TMAGEN_OK;
 }
 
@@ -184,25 +206,26 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b) {
 // The stride over [axis], which has more than one element or is the kernel's to step over.
 static int check_stride(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
                         int axis, struct tmg_bound_tensor *bound) {
-    int64_t element = tmg_dtypes[tensor->dtype].bytes, *stride = &bound->strides[axis];
-    int64_t multiple = tensor->stride_bytes_multiple /
-                       greatest_common_divisor(tensor->stride_bytes_multiple, element);
+    int64_t bits = tmg_dtypes[tensor->dtype].bits, *stride = &bound->strides[axis];
+    const int64_t end = (INT64_C(8) << 40) / bits;         // 2^40 bytes
+    int64_t multiple = 8 * tensor->stride_bytes_multiple;  // in bits, then in elements
+    multiple /= greatest_common_divisor(multiple, bits);
     if (bound->dims[axis] == 1) {  // never stepped over: any legal value will do
-        if (*stride <= 0 || *stride > (INT64_C(1) << 39) / element) *stride = multiple;
+        if (*stride <= 0 || *stride > end / 2) *stride = multiple;
         *stride = (*stride + multiple - 1) / multiple * multiple;
         return TMAGEN_OK;
     }
     int64_t least = tensor->writes ? bound->dims[tensor->rank - 1] : 1;
-    if (*stride < least || *stride >= (INT64_C(1) << 40) / element)
-        return tmg_fail(
-            TMAGEN_ERROR_ARGUMENT,
-            "%s: tensor '%s': stride %d is %" PRId64 " elements; legal: %" PRId64 " to %" PRId64,
-            manifest->name, tensor->name, axis, *stride, least, (INT64_C(1) << 40) / element - 1);
+    if (*stride < least || *stride >= end)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: tensor '%s': stride %d is %" PRId64 " elements; legal: %" PRId64
+                        " to %" PRId64,
+                        manifest->name, tensor->name, axis, *stride, least, end - 1);
     if (*stride % multiple)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                        "%s: tensor '%s': stride %d is %" PRId64 " elements, %" PRId64
-                        " bytes; legal: multiples of %" PRId64 " bytes",
-                        manifest->name, tensor->name, axis, *stride, *stride * element,
+                        "%s: tensor '%s': stride %d is %" PRId64 " elements, %g bytes; "
+                        "legal: multiples of %" PRId64 " bytes",
+                        manifest->name, tensor->name, axis, *stride, (double)(*stride * bits) / 8,
                         tensor->stride_bytes_multiple);
     return TMAGEN_OK;
 }
@@ -254,9 +277,8 @@ static int64_t span_bytes(const struct tmg_tensor *tensor, const struct tmg_boun
         if (__builtin_mul_overflow(bound->dims[axis] - 1, bound->strides[axis], &term) ||
             __builtin_add_overflow(last, term, &last))
             return -1;
-    if (__builtin_mul_overflow(last + 1, (int64_t)tmg_dtypes[tensor->dtype].bytes, &term))
-        return -1;
-    return term;
+    if (__builtin_mul_overflow(last + 1, (int64_t)tmg_dtypes[tensor->dtype].bits, &term)) return -1;
+    return (term - 1) / 8 + 1;
 }
 
 static int check_address(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
@@ -292,7 +314,8 @@ int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
     if (!status) status = take_dims(binding, launch);
     for (unsigned i = 0; i < manifest->tensor_count && !status; ++i)
         status = take_tensor_dims(binding, &manifest->tensors[i], given[i]);
-    if (!status) status = check_dims_known(binding);
+    if (!status) status = derive_dims(binding);
+    if (!status) status = take_choices(binding, launch);
     for (unsigned i = 0; i < manifest->tensor_count && !status; ++i)
         status = check_sizes(binding, &manifest->tensors[i], given[i], &binding->tensors[i]);
     for (unsigned i = 0; i < manifest->dim_count && !status; ++i)

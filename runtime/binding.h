@@ -4,8 +4,6 @@
 
 #include "runtime/manifest.h"
 
-enum { TMG_MAX_EXTENT = INT32_MAX };
-
 struct tmg_bound_tensor {
     tmagen_address data;
     int64_t dims[TMAGEN_MAX_RANK];     // outermost first
@@ -16,7 +14,8 @@ struct tmg_binding {
     const struct tmg_manifest *manifest;
     int64_t dims[TMG_MAX_DIMS];
     struct tmg_bound_tensor tensors[TMG_MAX_TENSORS];
-    int empty;  // some size is 0: there is nothing to do
+    int64_t sms, splits;  // sms: 0 where the launch leaves it to the device
+    int empty;            // some size is 0: there is nothing to do
 };
 
 // Resolves [launch] into [binding]; workspace and scalars are not looked at. TMAGEN_ERROR_ARGUMENT

@@ -1,4 +1,4 @@
-// Evaluates the manifest's grid and workspace rules.
+// Evaluates the manifest's rules: grid, workspace, cost.
 #include "runtime/grid.h"
 
 #include <inttypes.h>
@@ -9,44 +9,65 @@ static const int64_t largest[3] = {INT32_MAX, 65535, 65535};  // of a grid, by a
 
 int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     const struct tmg_tile *tile = &binding->manifest->grid.tiles[index];
-    int64_t extent = tmg_extent_value(&tile->extent, binding->dims);
-    return extent <= 0 ? 0 : (extent - 1) / tile->by + 1;
+    const int64_t tiles = tmg_extent_value(&tile->extent, binding->dims);
+    return tiles < 0 ? 0 : tiles;
 }
 
-// The product of the tiles on [axis], INT64_MAX where it is no number.
+// The product, INT64_MAX where it is no number; neither is negative.
+static int64_t product(int64_t a, int64_t b) {
+    int64_t both;
+    return __builtin_mul_overflow(a, b, &both) ? INT64_MAX : both;
+}
+
 static int64_t tiles_on_axis(const struct tmg_binding *binding, int axis) {
     const struct tmg_grid *grid = &binding->manifest->grid;
-    int64_t product = 1;
-    for (unsigned i = 0; i < grid->tile_count; ++i) {
-        if (grid->tiles[i].axis != axis) continue;
-        if (__builtin_mul_overflow(product, tmg_tile_count(binding, i), &product)) return INT64_MAX;
-    }
-    return product;
+    int64_t tiles = 1;
+    for (unsigned i = 0; i < grid->tile_count; ++i)
+        if (grid->tiles[i].axis == axis) tiles = product(tiles, tmg_tile_count(binding, i));
+    return tiles;
 }
 
-// The blocks of those tiles, if no fewer blocks take them all.
+// The blocks on [axis], if no fewer blocks take all of its tiles.
 static int64_t blocks_on_axis(const struct tmg_binding *binding, int axis) {
-    int64_t blocks = tiles_on_axis(binding, axis);
-    const int64_t of_tile = axis == 0 ? binding->manifest->grid.blocks_per_tile : 1;
-    return __builtin_mul_overflow(blocks, of_tile, &blocks) ? INT64_MAX : blocks;
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    const int64_t tiles = tiles_on_axis(binding, axis);
+    return axis ? tiles : product(tiles, grid->blocks_per_tile * binding->splits);
 }
 
 static int check_tiles(const struct tmg_binding *binding) {
     const struct tmg_grid *grid = &binding->manifest->grid;
-    const int64_t tiles = tiles_on_axis(binding, 0);
-    if (grid->rule != TMG_GRID_PERSISTENT || tiles <= grid->max_tiles) return TMAGEN_OK;
+    const int64_t items = product(tiles_on_axis(binding, 0), binding->splits);
+    if (grid->rule != TMG_GRID_PERSISTENT || items <= grid->max_tiles) return TMAGEN_OK;
     return tmg_fail(
         TMAGEN_ERROR_ARGUMENT,
         "%s: %" PRId64 " tiles%s; legal: at most %" PRId64 ", as many as the kernel can count",
-        binding->manifest->name, tiles, tiles == INT64_MAX ? " or more" : "", grid->max_tiles);
+        binding->manifest->name, items, items == INT64_MAX ? " or more" : "", grid->max_tiles);
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+// The SMs that the launch uses: its own number, else all.
+static int64_t sms_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity) {
+    return binding->sms ? binding->sms : capacity->sms;
+}
+
+// A number of SMs that the launch names is kept to the block, because results may vary with it.
+static int check_sms(const struct tmg_binding *binding, const struct tmg_capacity *capacity) {
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    const int64_t most = capacity->resident_blocks / grid->blocks_per_sm;
+    if (grid->rule != TMG_GRID_PERSISTENT || !most || binding->sms <= most) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                    "%s: sms is %" PRId64 "; legal: up to %" PRId64
+                    ", whose blocks are resident at once on this device",
+                    binding->manifest->name, binding->sms, most);
+}
+
 // As many blocks as are resident at once, and no more than [blocks]; whole clusters.
-static int64_t persistent_blocks(const struct tmg_grid *grid, const struct tmg_capacity *capacity,
-                                 int64_t blocks, int64_t cluster) {
-    int64_t most = grid->blocks_per_sm * capacity->sms;
+static int64_t persistent_blocks(const struct tmg_binding *binding,
+                                 const struct tmg_capacity *capacity, int64_t blocks,
+                                 int64_t cluster) {
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    int64_t most = grid->blocks_per_sm * sms_of(binding, capacity);
     if (capacity->resident_blocks > 0) most = smaller(most, capacity->resident_blocks);
     if (grid->max_blocks) most = smaller(most, grid->max_blocks);
     most = most / cluster * cluster;
@@ -57,13 +78,14 @@ static int64_t persistent_blocks(const struct tmg_grid *grid, const struct tmg_c
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned size[3]) {
     const struct tmg_manifest *manifest = binding->manifest;
-    const int status = check_tiles(binding);
+    int status = check_tiles(binding);
+    if (!status) status = check_sms(binding, capacity);
     if (status) return status;
     for (int axis = 0; axis < 3; ++axis) {
         int64_t cluster = manifest->cluster[axis], blocks = blocks_on_axis(binding, axis);
         if (blocks < INT64_MAX - cluster) blocks = (blocks + cluster - 1) / cluster * cluster;
         if (axis == 0 && blocks > 0 && manifest->grid.rule == TMG_GRID_PERSISTENT)
-            blocks = persistent_blocks(&manifest->grid, capacity, blocks, cluster);
+            blocks = persistent_blocks(binding, capacity, blocks, cluster);
         if (blocks < 1 || blocks > largest[axis])
             return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                             "%s: the grid's axis %d has %" PRId64 " blocks; legal: 1 to %" PRId64,
@@ -73,16 +95,55 @@ int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *
     return TMAGEN_OK;
 }
 
-int tmg_workspace_bytes(const struct tmg_binding *binding, int64_t *bytes) {
-    const struct tmg_workspace *workspace = &binding->manifest->workspace;
-    int64_t tiles = 1;
-    for (int axis = 0; axis < 3 && workspace->rule == TMG_WORKSPACE_PER_TILE; ++axis) {
-        if (__builtin_mul_overflow(tiles, blocks_on_axis(binding, axis), &tiles)) tiles = INT64_MAX;
+int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                      int64_t counts[TMG_PER_COUNT]) {
+    unsigned grid[3];
+    const int status = tmg_grid_size(binding, capacity, grid);
+    if (status) return status;
+    counts[TMG_PER_LAUNCH] = counts[TMG_PER_TILE] = counts[TMG_PER_BLOCK] = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+        counts[TMG_PER_TILE] = product(counts[TMG_PER_TILE], tiles_on_axis(binding, axis));
+        counts[TMG_PER_BLOCK] = product(counts[TMG_PER_BLOCK], grid[axis]);
     }
-    *bytes = 0;
-    if (workspace->rule == TMG_WORKSPACE_NONE) return TMAGEN_OK;
-    if (__builtin_mul_overflow(tiles, workspace->bytes, bytes))
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: the workspace is larger than an address space",
-                        binding->manifest->name);
+    counts[TMG_PER_ITEM] = product(counts[TMG_PER_TILE], binding->splits);
+    counts[TMG_PER_SM] = sms_of(binding, capacity);
     return TMAGEN_OK;
+}
+
+int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                         struct tmg_layout *layout) {
+    enum { ALIGNMENT = 256 };
+    const struct tmg_manifest *manifest = binding->manifest;
+    int64_t counts[TMG_PER_COUNT];
+    *layout = (struct tmg_layout){0};
+    const int status = manifest->part_count ? tmg_launch_counts(binding, capacity, counts) : 0;
+    for (unsigned i = 0; i < manifest->part_count && !status; ++i) {
+        const struct tmg_part *part = &manifest->parts[i];
+        const int64_t at = (layout->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        const int64_t bytes = product(part->bytes, counts[part->per]);
+        if (bytes > (INT64_C(1) << 48) || at > (INT64_C(1) << 48))
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                            "%s: the workspace is larger than an address space", manifest->name);
+        layout->offsets[i] = at;
+        layout->bytes = at + bytes;
+        if (part->zero == TMG_ZERO_LAUNCH) layout->zero_launch = layout->bytes;
+        if (part->zero != TMG_ZERO_NEVER) layout->zero_first = layout->bytes;
+    }
+    return status;
+}
+
+int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                    double cost[TMG_UNITS]) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    int64_t counts[TMG_PER_COUNT];
+    const int status = tmg_launch_counts(binding, capacity, counts);
+    for (int unit = 0; unit < TMG_UNITS; ++unit) cost[unit] = 0;
+    for (unsigned i = 0; i < manifest->cost_count && !status; ++i) {
+        const struct tmg_cost *row = &manifest->costs[i];
+        double spent = (double)row->amount * (double)counts[row->per];
+        for (unsigned j = 0; j < row->factor_count; ++j)
+            spent *= (double)tmg_extent_value(&row->factors[j], binding->dims);
+        cost[row->unit] += spent;
+    }
+    return status;
 }

@@ -1,5 +1,5 @@
-// How many blocks a launch has, and how much workspace: the manifest's rules, evaluated.
-// The rules are a small fixed vocabulary and not a language, so they are a few functions.
+// How many blocks a launch has, how much workspace, and what it costs: the manifest's rules,
+// evaluated. The rules are a small fixed vocabulary and not a language, so they are a few functions.
 #pragma once
 
 #include "runtime/binding.h"
@@ -11,12 +11,25 @@ struct tmg_capacity {
 };
 
 // The grid of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT when a grid that large is
-// illegal.
+// illegal, or has more SMs than the device.
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned grid[3]);
 
 // The number of tiles in row [index] of the grid's rule.
 int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index);
 
-// The bytes of workspace that the launch needs.
-int tmg_workspace_bytes(const struct tmg_binding *binding, int64_t *bytes);
+// How many launches (one), tiles, items, blocks and SMs the launch has; fails as tmg_grid_size().
+int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                      int64_t counts[TMG_PER_COUNT]);
+
+// Where the parts of the workspace lie: [ends] behind each kind of clearing, offsets of each part.
+struct tmg_layout {
+    int64_t bytes, offsets[TMG_MAX_PARTS];
+    int64_t zero_launch, zero_first;  // the bytes from its beginning that are cleared then
+};
+int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                         struct tmg_layout *layout);
+
+// What the launch spends of each unit, by the manifest's rows.
+int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                    double cost[TMG_UNITS]);

@@ -9,7 +9,7 @@
 
 enum {
     TMG_TENSOR_KEY_WORDS = 2 + 2 * TMAGEN_MAX_RANK,  // address, rank, dims, strides
-    TMG_WORKSPACE_KEY_WORDS = 2,
+    TMG_WORKSPACE_KEY_WORDS = 3,                     // address, bytes, choices
     TMG_MAX_KEY_WORDS = TMG_MAX_TENSORS * TMG_TENSOR_KEY_WORDS + TMG_MAX_DIMS + TMG_MAX_PARAMS +
                         TMG_WORKSPACE_KEY_WORDS,
     TMG_MAP_WORDS = 16,

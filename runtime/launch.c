@@ -57,19 +57,25 @@ static int make_key(const tmagen_kernel *kernel, const tmagen_launch *launch, ui
     memset(key, 0, kernel->prepared.key_words * sizeof *key);
     workspace[0] = launch->workspace;
     workspace[1] = launch->workspace_bytes;
+    workspace[2] = (uint32_t)launch->sms | (uint64_t)(uint32_t)launch->splits << 32;
     return key_tensors(manifest, launch, key) && key_dims(manifest, launch, dims) &&
            key_scalars(manifest, launch, scalars);
 }
 
-// Takes the prepared launch from the table, else prepares it and puts it there.
-static int obtain(tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words) {
+// Takes the prepared launch from the table, else prepares it and puts it there. *clear gets the
+// bytes of workspace to clear before it starts.
+static int obtain(tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words,
+                  uint64_t *clear) {
     uint64_t key[TMG_MAX_KEY_WORDS], hash = 0;
     int keyed = make_key(kernel, launch, key);
     if (keyed) {
         hash = tmg_hash_words(key, kernel->prepared.key_words);
-        if (tmg_prepared_find(&kernel->prepared, hash, key, words)) return TMAGEN_OK;
+        if (tmg_prepared_find(&kernel->prepared, hash, key, words)) {
+            *clear = words[kernel->head_word + 2];
+            return TMAGEN_OK;
+        }
     }
-    int status = tmg_prepare(kernel, launch, words);
+    int status = tmg_prepare(kernel, launch, words, clear);
     if (!status && keyed) tmg_prepared_put(&kernel->prepared, hash, key, words);
     return status;
 }
@@ -80,8 +86,8 @@ static int clear_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, v
     return device->backend->clear_async(device->state, launch->workspace, bytes, stream);
 }
 
-static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch,
-                 uint64_t *words) {
+static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch, uint64_t *words,
+                 uint64_t clear) {
     const struct tmg_manifest *manifest = kernel->manifest;
     const uint64_t *head = words + kernel->head_word;
     struct tmg_launch_config config = {
@@ -92,7 +98,7 @@ static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launc
     memcpy(config.cluster, manifest->cluster, sizeof config.cluster);
     void *params[TMG_MAX_PARAMS + 1];
     for (unsigned i = 0; i < manifest->param_count; ++i) params[i] = words + kernel->param_word[i];
-    int status = head[2] ? clear_workspace(kernel, launch, stream, head[2]) : TMAGEN_OK;
+    int status = clear ? clear_workspace(kernel, launch, stream, clear) : TMAGEN_OK;
     if (status) return status;
     return kernel->device->backend->launch(kernel->device->state, kernel->module, &config, stream,
                                            params);
@@ -111,25 +117,27 @@ static int check_lists(const tmagen_kernel *kernel, const tmagen_launch *launch)
 
 int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch) {
     _Alignas(128) uint64_t words[TMG_MAX_VALUE_WORDS];
+    uint64_t clear = 0;
     if (!kernel || !launch)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the launch is missing");
     if (launch->flags & ~(unsigned)TMAGEN_LAUNCH_OVERLAP)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: flags 0x%x; legal: 0 or TMAGEN_LAUNCH_OVERLAP",
                         kernel->manifest->name, launch->flags);
     int status = check_lists(kernel, launch);
-    if (!status) status = obtain(kernel, launch, words);
+    if (!status) status = obtain(kernel, launch, words, &clear);
     if (status || !words[kernel->head_word]) return status;  // a grid of 0 blocks: nothing to do
-    return start(kernel, stream, launch, words);
+    return start(kernel, stream, launch, words, clear);
 }
 
 int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, size_t *bytes) {
     struct tmg_binding binding;
-    int64_t needed = 0;
+    struct tmg_layout layout = {0};
     if (!kernel || !launch || !bytes)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel, the launch or the result is missing");
     int status = check_lists(kernel, launch);
     if (!status) status = tmg_bind(kernel->manifest, launch, &binding);
-    if (!status && !binding.empty) status = tmg_workspace_bytes(&binding, &needed);
-    if (!status) *bytes = (size_t)needed;
+    if (!status && !binding.empty)
+        status = tmg_workspace_layout(&binding, &kernel->capacity, &layout);
+    if (!status) *bytes = (size_t)layout.bytes;
     return status;
 }

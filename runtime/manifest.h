@@ -9,34 +9,42 @@
 #include "runtime/tmagen.h"
 
 enum {
-    TMG_MANIFEST_VERSION = 1,
+    TMG_MANIFEST_VERSION = 2,
     TMG_MAX_NAME = 128,
+    TMG_MAX_EXTENT = INT32_MAX,
     TMG_MAX_DIMS = 32,
     TMG_MAX_TENSORS = 32,
     TMG_MAX_PARAMS = 64,
-    TMG_MAX_TILES = 8
+    TMG_MAX_TILES = 8,
+    TMG_MAX_PARTS = 8,
+    TMG_MAX_OPS = 16,
+    TMG_MAX_OPERANDS = 4,  // tensors of an op, and scalars
+    TMG_MAX_COSTS = 32,
+    TMG_MAX_FACTORS = 4
 };
 
 // Element types; rows of tmg_dtypes[].
 struct tmg_dtype {
     const char *name;  // "bf16", "fp16", "fp32", "e4m3", "i32", ...
-    unsigned bytes;
+    unsigned bits;
     int tensor_map_type;  // CU_TENSOR_MAP_DATA_TYPE_*
 };
 extern const struct tmg_dtype tmg_dtypes[];
 extern const unsigned tmg_dtype_count;
+
+// A size: (plus + times * dims[dim]) / by, rounded up; plus alone where dim is -1.
+struct tmg_extent {
+    int dim;
+    int64_t times, plus, by;
+};
 
 struct tmg_dim {
     char name[TMG_MAX_NAME];
     int64_t multiple_of;  // 1: any
     int64_t value;        // -1: dynamic
     int64_t most;         // the largest that the kernel's arithmetic allows
-};
-
-// A size: plus + times * dims[dim], or plus alone where dim is -1.
-struct tmg_extent {
-    int dim;
-    int64_t times, plus;
+    int derived;          // it is [rule], of a dim that stands before it
+    struct tmg_extent rule;
 };
 
 struct tmg_tensor {
@@ -52,20 +60,20 @@ struct tmg_tensor {
 enum tmg_grid_rule { TMG_GRID_TILES, TMG_GRID_PERSISTENT };
 
 struct tmg_tile {
-    struct tmg_extent extent;  // divided, rounding up, by
-    int64_t by;
+    struct tmg_extent extent;
     int axis;  // of the grid: 0, 1, 2
 };
 
 // tiles: on each axis the product of its tiles. persistent: as many blocks as fit, at most one a
-// tile.
+// tile. Each tile is one item of work, or as many as the launch splits it into (on axis 0).
 struct tmg_grid {
     enum tmg_grid_rule rule;
     unsigned tile_count;
     struct tmg_tile tiles[TMG_MAX_TILES];
-    int64_t blocks_per_sm;  // persistent: at least 1
-    int64_t max_blocks;     // 0: no limit
-    int64_t max_tiles;      // that the kernel can count
+    int64_t blocks_per_sm;       // persistent: at least 1
+    int64_t max_blocks;          // 0: no limit
+    int64_t max_tiles;           // items that the kernel can count
+    int64_t splits, max_splits;  // of a tile: where the launch does not say, and at most
     int64_t blocks_per_tile;
 };
 
@@ -76,6 +84,7 @@ enum tmg_param_kind {
     TMG_PARAM_STRIDE,
     TMG_PARAM_TILES,
     TMG_PARAM_WORKSPACE,
+    TMG_PARAM_SPLITS,
     TMG_PARAM_SCALAR
 };
 
@@ -91,7 +100,7 @@ enum tmg_value_type {
 
 struct tmg_param {
     enum tmg_param_kind kind;
-    int index;                                    // of the tensor, dim, or tile; -1 where none
+    int index;                                    // of tensor, dim, tile, part; -1 where none
     int axis;                                     // stride: the tensor's dimension
     enum tmg_value_type type;                     // dim, stride, tiles, scalar
     uint32_t box[TMAGEN_MAX_RANK];                // tensor map: outermost first
@@ -102,12 +111,59 @@ struct tmg_param {
     int has_default;
 };
 
-enum tmg_workspace_rule { TMG_WORKSPACE_NONE, TMG_WORKSPACE_BYTES, TMG_WORKSPACE_PER_TILE };
+// What something is needed or spent for, each.
+enum tmg_per {
+    TMG_PER_LAUNCH,
+    TMG_PER_TILE,
+    TMG_PER_ITEM,  // tiles times splits
+    TMG_PER_BLOCK,
+    TMG_PER_SM,  // that the launch may use
+    TMG_PER_COUNT
+};
 
-struct tmg_workspace {
-    enum tmg_workspace_rule rule;
+// When a part of the workspace is cleared, on the stream, before the kernel. In this order the parts
+// stand, so that what is cleared is one piece.
+enum tmg_zero {
+    TMG_ZERO_LAUNCH,  // before every launch
+    TMG_ZERO_FIRST,   // before the first with its arguments: the kernel leaves zeros behind
+    TMG_ZERO_NEVER
+};
+
+// A part of the workspace; it begins at a multiple of 256 bytes.
+struct tmg_part {
+    char name[TMG_MAX_NAME];
     int64_t bytes;
-    int zeroed;  // cleared on the stream before every launch
+    enum tmg_per per;
+    enum tmg_zero zero;
+};
+
+// A step of the epilogue, in their order.
+struct tmg_op {
+    char name[TMG_MAX_NAME];
+    unsigned tensor_count, scalar_count;
+    int tensors[TMG_MAX_OPERANDS], scalars[TMG_MAX_OPERANDS];  // scalars: parameters
+    json_t *values;  // numbers that the spec fixed, by name; borrowed, NULL where there are none
+};
+
+enum tmg_unit {
+    TMG_UNIT_TENSOR_FLOPS,
+    TMG_UNIT_FLOPS,
+    TMG_UNIT_SHARED_BYTES,  // filled or read
+    TMG_UNIT_L1_BYTES,
+    TMG_UNIT_L2_BYTES,
+    TMG_UNIT_DRAM_BYTES,  // that must move at least
+    TMG_UNIT_STORE_BYTES,
+    TMG_UNIT_STEPS,  // of a block's loop, one after the other
+    TMG_UNITS
+};
+
+// What a launch spends of a unit: amount x factors, for each of what [per] counts.
+struct tmg_cost {
+    enum tmg_unit unit;
+    enum tmg_per per;
+    int64_t amount;
+    unsigned factor_count;
+    struct tmg_extent factors[TMG_MAX_FACTORS];
 };
 
 struct tmg_manifest {
@@ -118,12 +174,15 @@ struct tmg_manifest {
     unsigned block[3], cluster[3];
     unsigned shared_memory;                        // dynamic, bytes
     int64_t budget_registers, budget_spill_bytes;  // -1: none stated
-    unsigned dim_count, tensor_count, param_count;
+    unsigned dim_count, tensor_count, param_count, part_count, op_count, cost_count;
     struct tmg_dim dims[TMG_MAX_DIMS];
     struct tmg_tensor tensors[TMG_MAX_TENSORS];
     struct tmg_param params[TMG_MAX_PARAMS];
     struct tmg_grid grid;
-    struct tmg_workspace workspace;
+    struct tmg_part parts[TMG_MAX_PARTS];
+    struct tmg_op ops[TMG_MAX_OPS];
+    struct tmg_cost costs[TMG_MAX_COSTS];
+    int varies_with_sms, varies_with_splits;  // the bits of the results do
     json_t *document;   // the whole, owned: for "barriers", "roles" and "reference"
     json_t *reference;  // borrowed from it; NULL where there is none
 };
@@ -144,3 +203,6 @@ int tmg_manifest_tensor(const struct tmg_manifest *manifest, const char *name);
 
 // The manifest of a loaded kernel, which owns it.
 const struct tmg_manifest *tmg_kernel_manifest(const tmagen_kernel *kernel);
+
+// The index of the workspace's part of that name, or -1.
+int tmg_manifest_part(const struct tmg_manifest *manifest, const char *name);

@@ -14,7 +14,7 @@ struct preparation {
     const tmagen_kernel *kernel;
     const tmagen_launch *launch;
     struct tmg_binding binding;
-    int64_t workspace_bytes;
+    struct tmg_layout layout;
 };
 
 static const struct {
@@ -105,9 +105,14 @@ static int write_tiles(const struct preparation *work, const struct tmg_param *p
 
 static int write_workspace(const struct preparation *work, const struct tmg_param *param,
                            uint64_t *word) {
-    (void)param;
-    *word = work->launch->workspace;
+    *word = work->launch->workspace + (uint64_t)work->layout.offsets[param->index];
     return TMAGEN_OK;
+}
+
+static int write_splits(const struct preparation *work, const struct tmg_param *param,
+                        uint64_t *word) {
+    return write_integer(work, param, work->binding.splits, "the splits of",
+                         work->kernel->manifest->name, word);
 }
 
 // The value given for the scalar [param], else its default.
@@ -149,7 +154,7 @@ static int write_scalar(const struct preparation *work, const struct tmg_param *
 // By enum tmg_param_kind.
 static int (*const writers[])(const struct preparation *, const struct tmg_param *, uint64_t *) = {
     write_tensor_map, write_pointer,   write_dim,    write_stride,
-    write_tiles,      write_workspace, write_scalar,
+    write_tiles,      write_workspace, write_splits, write_scalar,
 };
 
 // ---- The whole
@@ -169,16 +174,16 @@ static int check_scalars(const struct tmg_manifest *manifest, const tmagen_launc
 
 static int check_workspace(struct preparation *work) {
     const tmagen_launch *launch = work->launch;
-    int status = tmg_workspace_bytes(&work->binding, &work->workspace_bytes);
-    if (status || !work->workspace_bytes) return status;
-    if (launch->workspace && launch->workspace_bytes >= (uint64_t)work->workspace_bytes &&
+    int status = tmg_workspace_layout(&work->binding, &work->kernel->capacity, &work->layout);
+    if (status || !work->layout.bytes) return status;
+    if (launch->workspace && launch->workspace_bytes >= (uint64_t)work->layout.bytes &&
         launch->workspace % 256 == 0)
         return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                     "%s: the workspace has %zu bytes at 0x%" PRIx64 "; legal: at least %" PRId64
                     " bytes at a multiple of 256",
                     work->kernel->manifest->name, launch->workspace_bytes, launch->workspace,
-                    work->workspace_bytes);
+                    work->layout.bytes);
 }
 
 static int write_head(const struct preparation *work, uint64_t *head) {
@@ -187,11 +192,12 @@ static int write_head(const struct preparation *work, uint64_t *head) {
     if (status) return status;
     head[0] = grid[0] | (uint64_t)grid[1] << 32;
     head[1] = grid[2];
-    head[2] = work->kernel->manifest->workspace.zeroed ? (uint64_t)work->workspace_bytes : 0;
+    head[2] = (uint64_t)work->layout.zero_launch;
     return TMAGEN_OK;
 }
 
-int tmg_prepare(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words) {
+int tmg_prepare(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words,
+                uint64_t *clear) {
     const struct tmg_manifest *manifest = kernel->manifest;
     struct preparation work = {.kernel = kernel, .launch = launch};
     memset(words, 0, kernel->prepared.value_words * sizeof *words);
@@ -199,6 +205,7 @@ int tmg_prepare(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64
     if (!status) status = check_scalars(manifest, launch);
     if (status || work.binding.empty) return status;
     status = check_workspace(&work);
+    *clear = (uint64_t)work.layout.zero_first;
     if (!status) status = write_head(&work, words + kernel->head_word);
     for (unsigned i = 0; i < manifest->param_count && !status; ++i) {
         const struct tmg_param *param = &manifest->params[i];

@@ -25,7 +25,7 @@ static void fill_args(const struct tmg_tensor *tensor, const struct tmg_param *p
         args->dims[i] = (uint64_t)bound->dims[axis];
         args->box[i] = param->box[axis];
         args->element_strides[i] = param->element_strides[axis];
-        if (i > 0) args->strides[i - 1] = (uint64_t)bound->strides[axis] * dtype->bytes;
+        if (i > 0) args->strides[i - 1] = (uint64_t)bound->strides[axis] * dtype->bits / 8;
     }
 }
 

@@ -252,6 +252,10 @@ typedef struct tmagen_launch {
     tmagen_address workspace;
     size_t workspace_bytes;
     unsigned flags; /* TMAGEN_LAUNCH_* */
+    /* How many SMs a persistent kernel's blocks are for; 0: all of the device. Where the bits of
+     * the results depend on it (the manifest says so), the same number gives the same bits. */
+    int sms;
+    int splits; /* of a tile's work, where the kernel can split it; 0: the manifest's default */
 } tmagen_launch;
 
 /* Launches [kernel] on [stream] (a CUstream or cudaStream_t; NULL: the default stream), with

@@ -1,4 +1,4 @@
--- manifest.lua: what the runtime must know of a deform_attn kernel: tensors, parameters, grid, barriers.
+-- manifest.lua: what the runtime must know of a deform_attn kernel beyond its plan.
 -- The rows of value are fixed by the levels, so a launch with another number of them is refused.
 
 local levels = require "levels"
@@ -8,59 +8,50 @@ local STEP = 1 << 16 -- no loop over the items of a batch steps further, but fro
 
 local function dims(s, p)
     local step = math.max(STEP, (s.queries_per_block or 1) * s.problem.heads)
-    return rows.dims { { name = "b", value = s.problem.b }, { name = "s", value = p.pixels },
+    return { { name = "b", value = s.problem.b }, { name = "s", value = p.pixels },
         { name = "q", value = s.problem.q, most = rows.largest(step) // s.problem.heads } }
 end
 
--- [stride]: bytes that every row is a multiple of
-local function tensor(name, dtype, dim_list, access, stride)
-    return json.object { { "name", name }, { "dtype", dtype }, { "dims", json.array(dim_list) }, { "access", access },
-        { "alignment", 16 }, { "stride_bytes_multiple", stride } }
-end
-
 local function tensors(s, p)
-    local dtype, points = s.problem.dtype, s.problem.heads * p.points_of_item
-    return json.array {
-        tensor("value", dtype, { "b", "s", p.record_bytes // p.bytes }, "read", 16),
-        tensor("locations", dtype, { "b", "q", 2 * points }, "read", 2 * p.bytes),
-        tensor("weights", dtype, { "b", "q", points }, "read", p.bytes),
-        tensor("out", dtype, { "b", "q", s.problem.heads * s.problem.channels }, "write", 16),
+    local points = s.problem.heads * p.points_of_item
+    -- [stride]: bytes that every row is a multiple of
+    local function tensor(name, columns, access, stride)
+        return { name = name, dtype = s.problem.dtype, dims = { "b", name == "value" and "s" or "q", columns },
+            access = access, alignment = 16, stride_bytes_multiple = stride }
+    end
+    return {
+        tensor("value", p.record_bytes // p.bytes, "read", 16), tensor("locations", 2 * points, "read", 2 * p.bytes),
+        tensor("weights", points, "read", p.bytes), tensor("out", s.problem.heads * s.problem.channels, "write", 16),
     }
 end
 
 local function grid(s, p)
-    local tiles = {}
+    local tiles, more = {}, { blocks_per_sm = p.persistent and s.blocks_per_sm or nil }
     for i, factor in ipairs(p.grid) do
-        local fields = { { "dim", factor[1] } }
-        fields[#fields + 1] = factor[3] and { "times", factor[3] }
-        fields[#fields + 1] = { "by", factor[2] }
-        tiles[i] = json.object(fields)
-    end
-    local fields = { { "rule", p.persistent and "persistent" or "tiles" }, { "tiles", json.array(tiles) } }
-    if p.persistent then
-        fields[3] = { "blocks_per_sm", s.blocks_per_sm }
+        tiles[i] = { dim = factor[1], times = factor[3], by = factor[2] }
     end
     if s.schedule == "dynamic" then -- the counter of groups has 32 bits, half of them for draws behind the end
-        local groups_of_tile = math.max(p.warps, (s.problem.heads + p.items - 1) // p.items)
-        fields[4] = { "max_tiles", (1 << 31) // groups_of_tile }
+        more.max_tiles = (1 << 31) // math.max(p.warps, (s.problem.heads + p.items - 1) // p.items)
     end
-    return json.object(fields)
+    return rows.grid(p.persistent and "persistent" or "tiles", tiles, more)
+end
+
+local function cost(s, p)
+    local points, out_bytes = s.problem.heads * p.points_of_item, s.problem.heads * p.head_bytes
+    return {
+        { unit = "l1_bytes", per = "launch", amount = points * 4 * p.head_bytes, times = { "b", "q" } },
+        { unit = "dram_bytes", per = "launch", amount = p.record_bytes, times = { "b", "s" } },
+        { unit = "dram_bytes", per = "launch", amount = 3 * points * p.bytes + out_bytes, times = { "b", "q" } },
+        { unit = "store_bytes", per = "launch", amount = out_bytes, times = { "b", "q" } },
+    }
 end
 
 return function(s, p)
-    local workspace = s.schedule == "dynamic" and json.object { { "rule", "bytes" }, { "bytes", 4 }, { "zeroed", true } }
-        or json.object { { "rule", "none" } }
-    local reference = { { "name", "deform_attn" }, { "heads", s.problem.heads }, { "channels", s.problem.channels },
-        { "points", s.problem.points }, { "padded", s.problem.padded }, { "levels", levels.row(s) },
-        { "packed", s.math == "packed" } }
-    reference[#reference + 1] = p.paired and { "paired", true } or nil
-    return json.object {
-        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "deform_attn" }, { "entry", s.name }, { "arch", s.arch },
-        { "source", s.name .. ".cu" },
-        { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
-        { "shared_memory", p.smem_bytes },
-        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", rows.parameters(p.parameters) },
-        { "workspace", workspace }, { "barriers", rows.barriers(p.barriers) }, { "roles", rows.roles(p.roles) },
-        { "reference", json.object(reference) },
-    }
+    return rows.manifest("deform_attn", s, p, {
+        dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(s, p),
+        workspace = s.schedule == "dynamic" and { { name = "counter", bytes = 4, per = "launch", zero = "launch" } } or nil,
+        reference = json.object { { "name", "deform_attn" }, { "heads", s.problem.heads },
+            { "channels", s.problem.channels }, { "points", s.problem.points }, { "padded", s.problem.padded },
+            { "levels", levels.row(s) }, { "packed", s.math == "packed" }, { "paired", p.paired or nil } },
+    })
 end

@@ -247,7 +247,7 @@ local function parameter_plan(s, p)
     local dims = parameters.dims(s.problem, { "b", "q" })
     table.move(dims, 1, #dims, #rows + 1, rows)
     if s.schedule == "dynamic" then
-        rows[#rows + 1] = { kind = "workspace", cuda = "uint32_t", name = "counter" }
+        rows[#rows + 1] = { kind = "workspace", part = "counter", cuda = "uint32_t" }
     end
     return parameters.list(p.tensors, rows)
 end

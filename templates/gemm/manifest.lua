@@ -1,5 +1,4 @@
--- manifest.lua: what the runtime must know of a gemm kernel: tensors, parameters, grid, barriers.
--- The only thing that the runtime ever reads of it; version 1 of the manifest.
+-- manifest.lua: what the runtime must know of a gemm kernel beyond its plan: dims, tensors, grid, cost.
 
 local rows = require "rows"
 
@@ -14,22 +13,43 @@ local function dims(s, p)
     for _, operand in ipairs(p.op_operands) do
         list[#list + 1] = operand.period and { name = operand.name .. "_rows", value = operand.period } or nil
     end
-    return rows.dims(list)
+    return list
 end
 
-local function tensors(p)
-    local list = {}
-    for i, tensor in ipairs(p.tensors) do
-        list[i] = json.object {
-            { "name", tensor.name }, { "dtype", tensor.dtype }, { "dims", json.array(tensor.dims) },
-            { "access", tensor.access }, { "alignment", tensor.alignment },
-            { "stride_bytes_multiple", tensor.alignment } }
+-- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once.
+local function cost(s, p)
+    local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
+    local m, n, k, steps = s.tile.m * clusters.m, s.tile.n * clusters.n, s.tile.k, { { dim = "k", by = s.tile.k } }
+    local a, b, d = p.a_type.bits // 8, p.b_type.bits // 8, p.d.bits // 8
+    local list = { { unit = "flops", per = "tile", amount = 2 * m * n, times = { "k" } } }
+    if p.mma then
+        list = {
+            { unit = "tensor_flops", per = "tile", amount = 2 * m * n * k, times = steps },
+            { unit = "shared_bytes", per = "tile", times = steps,
+              amount = (s.tile.m * a + s.tile.n * b) * k * clusters.m * clusters.n },
+            { unit = "l2_bytes", per = "tile", amount = (m * a + n * b) * k, times = steps },
+            { unit = "steps", per = "tile", amount = 1, times = steps },
+        }
     end
-    return json.array(list)
+    list[#list + 1] = { unit = "store_bytes", per = "tile", amount = m * n * d }
+    for _, part in ipairs { { a, "m", "k" }, { b, "n", "k" }, { d, "m", "n" } } do
+        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[1], times = { part[2], part[3] } }
+    end
+    return list
 end
 
--- what the reference must know of the ops: their names and parameters
 local function ops(p)
+    local list = {}
+    for i, op in ipairs(p.ops) do
+        local operand = op.operand
+        list[i] = { op = op.row.name, tensors = operand and { operand.name },
+            values = operand and operand.period and { { operand.rows, operand.period } } or nil }
+    end
+    return list
+end
+
+-- what the reference must know of the ops: their names
+local function op_names(p)
     local list = {}
     for i, op in ipairs(p.ops) do
         list[i] = op.row.name
@@ -38,15 +58,8 @@ local function ops(p)
 end
 
 return function(s, p)
-    return json.object {
-        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "gemm" }, { "entry", s.name }, { "arch", s.arch },
-        { "source", s.name .. ".cu" },
-        { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
-        { "shared_memory", p.smem_bytes },
-        { "dims", dims(s, p) }, { "tensors", tensors(p) }, { "grid", p.work.grid(s) },
-        { "params", rows.parameters(p.parameters) },
-        { "workspace", json.object { { "rule", "none" } } },
-        { "barriers", rows.barriers(p.barriers) }, { "roles", rows.roles(p.roles) },
-        { "reference", json.object { { "name", "gemm" }, { "ops", ops(p) } } },
-    }
+    return rows.manifest("gemm", s, p, {
+        dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
+        reference = json.object { { "name", "gemm" }, { "ops", op_names(p) } },
+    })
 end

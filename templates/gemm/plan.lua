@@ -45,7 +45,8 @@ end
 local function tensor_plan(s, p)
     local list = {}
     local function add(name, dtype, dims, access, alignment)
-        list[#list + 1] = { name = name, dtype = dtype, dims = dims, access = access, alignment = alignment }
+        list[#list + 1] = { name = name, dtype = dtype, dims = dims, access = access, alignment = alignment,
+            stride_bytes_multiple = alignment }
     end
     add("a", s.problem.a, { "m", "k" }, "read", p.alignment.a)
     add("b", s.problem.b, { "n", "k" }, "read", p.alignment.b)

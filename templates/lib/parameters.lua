@@ -42,9 +42,13 @@ function declare.tiles(row)
     return VALUE_TYPES[row.type] .. " " .. (row.name or "tiles")
 end
 
--- [row].cuda: the type of what the workspace holds
+-- [row].part of the workspace; [row].cuda: the type of what it holds
 function declare.workspace(row)
-    return (row.cuda or "void") .. " *" .. (row.name or "workspace")
+    return (row.cuda or "void") .. " *" .. (row.name or row.part)
+end
+
+function declare.splits(row)
+    return VALUE_TYPES[row.type] .. " " .. (row.name or "splits")
 end
 
 function declare.scalar(row)

@@ -1,33 +1,42 @@
--- rows.lua: what every family's manifest writes the same way: the document, and its lists.
--- They come from the plan's own tables, so that explain, the template and the runtime agree.
+-- rows.lua: the manifest of a kernel, version 2, from the plan's own tables, so that explain, the template and the
+-- runtime agree. A family says what is its own; runtime/README.md explains every field.
 
 local rows = {}
 
-local function map(items, row_of)
+-- An object of those fields of [row] that [keys] lists, in that order. A table among them is a list.
+local function object(row, keys)
+    local fields = {}
+    for _, key in ipairs(keys) do
+        local value = row[key]
+        if type(value) == "table" and not getmetatable(value) then
+            value = json.array(value)
+        end
+        fields[#fields + 1] = value ~= nil and { key, value } or nil
+    end
+    return json.object(fields)
+end
+
+local function objects(items, keys)
     local list = {}
-    for i, item in ipairs(items) do
-        list[i] = json.object(row_of(item))
+    for i, item in ipairs(items or {}) do
+        list[i] = object(item, keys)
     end
     return json.array(list)
 end
 
-local parameter_keys = { "kind", "tensor", "dim", "index", "axis", "type", "swizzle_bytes", "l2_promotion",
-    "interleave", "fill", "default" }
-local parameter_lists = { "box", "element_strides" }
+local PARAMETER = { "kind", "tensor", "dim", "part", "index", "axis", "type", "swizzle_bytes", "l2_promotion",
+    "interleave", "fill", "default", "box", "element_strides" }
 
 -- [parameters]: { {declaration=, row={kind=, ...}}, ... } in the order of the kernel's own
 function rows.parameters(parameters)
-    return map(parameters, function(parameter)
-        local row, fields = parameter.row, {}
-        for _, key in ipairs(parameter_keys) do
-            fields[#fields + 1] = row[key] ~= nil and { key, row[key] } or nil
+    local list = {}
+    for i, parameter in ipairs(parameters) do
+        list[i] = object(parameter.row, PARAMETER)
+        if parameter.row.kind == "scalar" then
+            table.insert(list[i], { "name", parameter.row.name })
         end
-        for _, key in ipairs(parameter_lists) do
-            fields[#fields + 1] = row[key] and { key, json.array(row[key]) } or nil
-        end
-        fields[#fields + 1] = row.kind == "scalar" and { "name", row.name } or nil
-        return fields
-    end)
+    end
+    return json.array(list)
 end
 
 local INT_MAX = (1 << 31) - 1
@@ -37,73 +46,100 @@ function rows.largest(step)
     return INT_MAX // step * step
 end
 
+local EXTENT = { "dim", "times", "plus", "by" }
+
+-- a number, a dim's name, or {dim=, times=, plus=, by=}: (plus + times * dim) / by, rounded up
+local function extent(value)
+    return type(value) == "table" and object(value, EXTENT) or value
+end
+
+local function extents(values)
+    local list = {}
+    for i, value in ipairs(values) do
+        list[i] = extent(value)
+    end
+    return json.array(list)
+end
+
 -- [dims]: { {name=, value=, multiple_of=, most=}, ... }. value: a number or "dynamic"; most: the largest that the
--- kernel's arithmetic allows, where that is not any int.
+-- kernel's arithmetic allows, where that is not any int. Or {name=, ceil={dim=, times=, plus=, by=}}: it follows.
 function rows.dims(dims)
-    return map(dims, function(dim)
+    local list = {}
+    for i, dim in ipairs(dims) do
         local dynamic, multiple = dim.value == "dynamic" or dim.value == nil, dim.multiple_of or 1
         local most = (dim.most or INT_MAX) // multiple * multiple
-        return { { "name", dim.name }, { "multiple_of", multiple > 1 and multiple or nil },
-            { "value", not dynamic and dim.value or nil }, { "most", dynamic and most < INT_MAX and most or nil } }
-    end)
-end
-
-function rows.barriers(barriers)
-    return map(barriers, function(barrier)
-        return { { "name", barrier.name }, { "offset", barrier.offset }, { "count", barrier.count },
-            { "arrivals", barrier.arrivals }, { "bytes", barrier.bytes } }
-    end)
-end
-
-function rows.roles(roles)
-    return map(roles, function(role)
-        return { { "name", role.name }, { "first_warp", role.first_warp }, { "warps", role.warps } }
-    end)
+        list[i] = json.object { { "name", dim.name }, { "multiple_of", multiple > 1 and multiple or nil },
+            { "value", not dynamic and dim.value or nil }, { "ceil", dim.ceil and extent(dim.ceil) },
+            { "most", dynamic and not dim.ceil and most < INT_MAX and most or nil } }
+    end
+    return json.array(list)
 end
 
 -- [tensors]: { {name=, dtype=, dims = {"m", 64, ...}, access = "read" | "write" | "read_write", alignment=,
 -- stride_bytes_multiple=}, ... }, the last two in bytes, where they are not an element's
 function rows.tensors(tensors)
-    return map(tensors, function(tensor)
-        return { { "name", tensor.name }, { "dtype", tensor.dtype }, { "dims", json.array(tensor.dims) },
-            { "access", tensor.access }, { "alignment", tensor.alignment },
+    local list = {}
+    for i, tensor in ipairs(tensors) do
+        list[i] = json.object { { "name", tensor.name }, { "dtype", tensor.dtype }, { "dims", extents(tensor.dims) },
+            { "access", tensor.access }, { "alignment", tensor.alignment }, 
             { "stride_bytes_multiple", tensor.stride_bytes_multiple } }
-    end)
+    end
+    return json.array(list)
 end
 
-local tile_keys = { "dim", "times", "plus", "by", "axis" }
+local GRID = { "rule", "tiles", "blocks_per_tile", "blocks_per_sm", "max_blocks", "max_tiles", "splits" }
+local SPLITS = { "default", "most" }
 
 -- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... }, factors of the
 -- number of tiles; [more]: other members, such as { blocks_per_sm = 1 }
 function rows.grid(rule, tiles, more)
-    local fields = { { "rule", rule }, { "tiles", map(tiles, function(tile)
-        local list = {}
-        for _, key in ipairs(tile_keys) do
-            list[#list + 1] = tile[key] ~= nil and { key, tile[key] } or nil
-        end
-        return list
-    end) } }
+    local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "axis" }) }
     for key, value in pairs(more or {}) do
-        fields[#fields + 1] = { key, value }
+        grid[key] = key == "splits" and object(value, SPLITS) or value
     end
-    return json.object(fields)
+    return object(grid, GRID)
+end
+
+-- [cost]: { {unit=, per=, amount=, times={extent, ...}}, ... }
+local function cost_rows(cost)
+    local list = {}
+    for i, row in ipairs(cost) do
+        list[i] = json.object { { "unit", row.unit }, { "per", row.per }, { "amount", row.amount },
+            { "times", row.times and extents(row.times) } }
+    end
+    return json.array(list)
+end
+
+-- [ops]: { {op=, tensors={...}, scalars={...}, values={ {name, number}, ... }}, ... }
+local function op_rows(ops)
+    local list = {}
+    for i, op in ipairs(ops) do
+        list[i] = json.object { { "op", op.op }, { "tensors", op.tensors and json.array(op.tensors) },
+            { "scalars", op.scalars and json.array(op.scalars) }, { "values", op.values and json.object(op.values) } }
+    end
+    return json.array(list)
 end
 
 -- The whole document of a kernel of [family], from its settings and its plan: launch = {block=, cluster=}, smem_bytes,
--- parameters, barriers and roles, each where there is any. [own]: {dims=, tensors=, grid=, workspace=, reference=}, the
--- first two as lists, the others as JSON; a grid that is not given is one CTA for each of the first dim.
+-- parameters, barriers and roles, each where there is any. [own]: dims, tensors, workspace, ops and cost as lists,
+-- varies_with as a list of words, grid and reference as JSON; a grid that is not given is one CTA for each of the first
+-- dim.
 function rows.manifest(family, s, p, own)
     local launch, dims = p.launch or {}, own.dims or { { name = "one", value = 1 } }
     return json.object {
-        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", family }, { "entry", s.name }, { "arch", s.arch },
+        { "tmagen_manifest", 2 }, { "name", s.name }, { "family", family }, { "entry", s.name }, { "arch", s.arch },
         { "source", s.name .. ".cu" },
         { "block", json.array(launch.block or { 1, 1, 1 }) }, { "cluster", json.array(launch.cluster or { 1, 1, 1 }) },
         { "shared_memory", p.smem_bytes or 0 },
         { "dims", rows.dims(dims) }, { "tensors", rows.tensors(own.tensors or {}) },
         { "grid", own.grid or rows.grid("tiles", { { dim = dims[1].name, by = 1 } }) },
         { "params", rows.parameters(p.parameters or {}) },
-        { "workspace", own.workspace or json.object { { "rule", "none" } } },
-        { "barriers", rows.barriers(p.barriers or {}) }, { "roles", rows.roles(p.roles or {}) },
+        { "workspace", own.workspace and objects(own.workspace, { "name", "bytes", "per", "zero" }) },
+        { "ops", own.ops and #own.ops > 0 and op_rows(own.ops) or nil },
+        { "cost", own.cost and cost_rows(own.cost) },
+        { "varies_with", own.varies_with and json.array(own.varies_with) },
+        { "barriers", objects(p.barriers, { "name", "offset", "count", "arrivals", "bytes" }) },
+        { "roles", objects(p.roles, { "name", "first_warp", "warps" }) },
         { "reference", own.reference },
     }
 end

@@ -1,5 +1,4 @@
--- manifest.lua: what the runtime must know of a resample kernel: tensors, parameters, grid, barriers.
--- The only thing that the runtime ever reads of it; version 1 of the manifest. Tensors have no gaps.
+-- manifest.lua: what the runtime must know of a resample kernel beyond its plan. Tensors have no gaps.
 
 local rows = require "rows"
 
@@ -7,51 +6,47 @@ local STEP = 1 << 16 -- no loop over features or times steps further
 
 local function dims(s, p)
     local multiple = s.problem.d == "dynamic" and not p.scalar_path and s.vector or 1
-    return rows.dims {
+    return {
         { name = "b", value = s.problem.b }, { name = "s", value = s.problem.s, most = rows.largest(STEP) },
         { name = "t", value = s.problem.t, most = rows.largest(p.targets) },
         { name = "d", value = s.problem.d, multiple_of = multiple, most = rows.largest(STEP) } }
 end
 
-local function tensor(name, dtype, dim_names, access, alignment, stride)
-    return json.object { { "name", name }, { "dtype", dtype }, { "dims", json.array(dim_names) },
-        { "access", access }, { "alignment", alignment }, { "stride_bytes_multiple", stride } }
-end
-
 -- A kernel for any d looks at the alignment itself, and takes elements one by one where it is too small.
 local function tensors(s, p)
-    local dtype = s.problem.dtype
-    local alignment = p.scalar_path and p.bytes or p.vector_bytes
-    return json.array {
-        tensor("source", dtype, { "b", "s", "d" }, "read", alignment, p.bytes),
-        tensor("source_times", "fp32", { "b", "s" }, "read", 4, 4),
-        tensor("target_times", "fp32", { "b", "t" }, "read", 4, 4),
-        tensor("out", dtype, { "b", "t", "d" }, "write", alignment, p.bytes),
+    local dtype, alignment = s.problem.dtype, p.scalar_path and p.bytes or p.vector_bytes
+    local function times(name, dim)
+        return { name = name, dtype = "fp32", dims = { "b", dim }, access = "read", alignment = 4, stride_bytes_multiple = 4 }
+    end
+    return {
+        { name = "source", dtype = dtype, dims = { "b", "s", "d" }, access = "read", alignment = alignment,
+          stride_bytes_multiple = p.bytes },
+        times("source_times", "s"), times("target_times", "t"),
+        { name = "out", dtype = dtype, dims = { "b", "t", "d" }, access = "write", alignment = alignment,
+          stride_bytes_multiple = p.bytes },
     }
 end
 
 local function grid(s, p)
     local tiles = {}
     for i, factor in ipairs(p.grid) do
-        tiles[i] = json.object { { "dim", factor[1] }, { "by", factor[2] } }
+        tiles[i] = { dim = factor[1], by = factor[2] }
     end
-    local fields = { { "rule", p.persistent and "persistent" or "tiles" }, { "tiles", json.array(tiles) } }
-    if p.persistent then
-        fields[3] = { "blocks_per_sm", s.blocks_per_sm }
+    return rows.grid(p.persistent and "persistent" or "tiles", tiles, p.persistent and { blocks_per_sm = s.blocks_per_sm })
+end
+
+local function cost(p)
+    local function moves(unit, amount, ...)
+        return { unit = unit, per = "launch", amount = amount, times = { ... } }
     end
-    return json.object(fields)
+    return { moves("dram_bytes", p.bytes, "b", "s", "d"), moves("dram_bytes", 4, "b", "s"),
+        moves("dram_bytes", 4, "b", "t"), moves("dram_bytes", p.bytes, "b", "t", "d"),
+        moves("store_bytes", p.bytes, "b", "t", "d") }
 end
 
 return function(s, p)
-    return json.object {
-        { "tmagen_manifest", 1 }, { "name", s.name }, { "family", "resample" }, { "entry", s.name }, { "arch", s.arch },
-        { "source", s.name .. ".cu" },
-        { "block", json.array(p.launch.block) }, { "cluster", json.array(p.launch.cluster) },
-        { "shared_memory", p.smem_bytes },
-        { "dims", dims(s, p) }, { "tensors", tensors(s, p) }, { "grid", grid(s, p) }, { "params", rows.parameters(p.parameters) },
-        { "workspace", json.object { { "rule", "none" } } },
-        { "barriers", rows.barriers(p.barriers) },
-        { "roles", json.array { json.object { { "name", "all" }, { "first_warp", 0 }, { "warps", p.warps } } } },
-        { "reference", json.object { { "name", "resample" } } },
-    }
+    return rows.manifest("resample", s, p, {
+        dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(p),
+        reference = json.object { { "name", "resample" } },
+    })
 end

@@ -353,7 +353,7 @@ static char *make_source(void) {
 static char *make_manifest(void) {
     struct text text = {0};
     put(&text,
-        "{\"tmagen_manifest\": 1, \"name\": \"vectors\", \"family\": \"vectors\", \"entry\": "
+        "{\"tmagen_manifest\": 2, \"name\": \"vectors\", \"family\": \"vectors\", \"entry\": "
         "\"vectors\","
         " \"arch\": \"sm_90a\", \"source\": \"vectors.cu\", \"block\": [32,1,1], \"cluster\": "
         "[1,1,1],"
@@ -367,7 +367,7 @@ static char *make_manifest(void) {
     put(&text,
         "\"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 32}]}, \"params\": "
         "[{\"kind\": \"pointer\", \"tensor\": \"in\"},"
-        "{\"kind\": \"pointer\", \"tensor\": \"out\"}], \"workspace\": {\"rule\": \"none\"}}%s%s",
+        "{\"kind\": \"pointer\", \"tensor\": \"out\"}]}%s%s",
         "", "", 0);
     return text.at;
 }

@@ -149,7 +149,7 @@ static void make_tensor(struct run *run, const struct bug *bug, unsigned i) {
         count *= (size_t)tensor->dims[axis];
     }
     const struct tmg_dtype *dtype = &tmg_dtypes[declared->dtype];
-    run->bytes[i] = count * dtype->bytes;
+    run->bytes[i] = count * dtype->bits / 8;
     if (declared->writes) run->output_bytes += run->bytes[i];
     need(tmagen_memory_alloc(run->device, run->bytes[i], &tensor->data));
     if (!declared->reads) return;

@@ -3,7 +3,7 @@
 
 // [dtype] is that of A and B, [output] that of D and the bias; string literals.
 #define GEMM_MANIFEST(dtype, output)                                                              \
-    "{\"tmagen_manifest\": 1, \"name\": \"gemm\", \"family\": \"gemm\", \"entry\": \"gemm\","     \
+    "{\"tmagen_manifest\": 2, \"name\": \"gemm\", \"family\": \"gemm\", \"entry\": \"gemm\","     \
     " \"arch\": \"sm_90a\", \"source\": \"gemm.cu\", \"block\": [128, 1, 1],"                     \
     " \"cluster\": [1, 1, 1], \"shared_memory\": 0,"                                              \
     " \"dims\": [{\"name\": \"m\"}, {\"name\": \"n\", \"multiple_of\": 8},"                       \

@@ -14,7 +14,7 @@
 
 // Two heads of two channels, one point on each of the levels 2 x 3 and 1 x 1.
 static const char manifest_text[] =
-    "{\"tmagen_manifest\": 1, \"name\": \"d\", \"family\": \"deform_attn\", \"entry\": \"d\","
+    "{\"tmagen_manifest\": 2, \"name\": \"d\", \"family\": \"deform_attn\", \"entry\": \"d\","
     " \"arch\": \"sm_90a\", \"source\": \"d.cu\", \"block\": [256, 1, 1], \"cluster\": [1, 1, 1],"
     " \"shared_memory\": 0,"
     " \"dims\": [{\"name\": \"b\"}, {\"name\": \"s\", \"value\": %d}, {\"name\": \"q\"}],"
@@ -29,7 +29,7 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
-    " \"workspace\": {\"rule\": \"none\"}, \"reference\": {\"name\": \"deform_attn\","
+    " \"reference\": {\"name\": \"deform_attn\","
     " \"heads\": 2, \"channels\": 2, \"points\": 1, \"padded\": %s, \"packed\": false,"
     " \"paired\": %s,"
     " \"levels\": [[2, 3], [1, 1]]}}";

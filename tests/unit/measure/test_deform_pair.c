@@ -13,7 +13,7 @@
 
 // Two heads of one channel on the levels 1 x 3 and 2 x 1.
 static const char manifest_text[] =
-    "{\"tmagen_manifest\": 1, \"name\": \"p\", \"family\": \"deform_pair\", \"entry\": \"p\","
+    "{\"tmagen_manifest\": 2, \"name\": \"p\", \"family\": \"deform_pair\", \"entry\": \"p\","
     " \"arch\": \"sm_90a\", \"source\": \"p.cu\", \"block\": [256, 1, 1], \"cluster\": [1, 1, 1],"
     " \"shared_memory\": 0,"
     " \"dims\": [{\"name\": \"b\"}, {\"name\": \"s\", \"value\": %d}],"
@@ -24,7 +24,7 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
-    " \"workspace\": {\"rule\": \"none\"}, \"reference\": {\"name\": \"deform_pair\","
+    " \"reference\": {\"name\": \"deform_pair\","
     " \"heads\": 2, \"channels\": 1, \"padded\": false, \"levels\": [[1, 3], [2, %d]]}}";
 
 enum { BATCHES = 2, PIXELS = 5, ROW = 4 };

@@ -12,7 +12,7 @@
 #include "measure/reference.h"
 
 static const char manifest_text[] =
-    "{\"tmagen_manifest\": 1, \"name\": \"r\", \"family\": \"resample\", \"entry\": \"r\","
+    "{\"tmagen_manifest\": 2, \"name\": \"r\", \"family\": \"resample\", \"entry\": \"r\","
     " \"arch\": \"sm_90a\", \"source\": \"r.cu\", \"block\": [256, 1, 1], \"cluster\": [1, 1, 1],"
     " \"shared_memory\": 0,"
     " \"dims\": [{\"name\": \"b\"}, {\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"d\"}],"
@@ -27,7 +27,7 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"source\"}],"
-    " \"workspace\": {\"rule\": \"none\"}, \"reference\": {\"name\": \"resample\"}}";
+    " \"reference\": {\"name\": \"resample\"}}";
 
 struct fixture {
     struct tmg_manifest *manifest;

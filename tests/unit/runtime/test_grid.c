@@ -17,7 +17,7 @@
 #define TILES(...)      .rule = TMG_GRID_TILES, ONE_BLOCK, __VA_ARGS__
 #define PERSISTENT(...) .rule = TMG_GRID_PERSISTENT, ONE_BLOCK, __VA_ARGS__
 #define BY(dim_, by_, axis_) \
-    { .extent = {.dim = dim_, .times = 1}, .by = by_, .axis = axis_ }
+    { .extent = {.dim = dim_, .times = 1, .by = by_}, .axis = axis_ }
 
 static const struct {
     const char *what;
@@ -105,7 +105,7 @@ static void test_grids(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof grids / sizeof *grids; ++i) {
         struct tmg_manifest manifest = {.name = "k", .grid = grids[i].grid};
-        struct tmg_binding binding = {.manifest = &manifest};
+        struct tmg_binding binding = {.manifest = &manifest, .splits = 1};
         unsigned size[3] = {0, 0, 0};
         memcpy(manifest.cluster, grids[i].cluster, sizeof manifest.cluster);
         memcpy(binding.dims, grids[i].dims, sizeof grids[i].dims);
@@ -117,28 +117,68 @@ static void test_grids(void **state) {
     }
 }
 
-static void test_extents_and_workspace(void **state) {
+static void test_extents(void **state) {
+    (void)state;
+    const int64_t dims[] = {10, 30};
+    const struct {
+        struct tmg_extent extent;
+        int64_t size;
+    } rows[] = {{{0, 2, 1, 4}, 6},  {{0, 2, 0, 4}, 5},    {{0, 1, 0, 1}, 10},   {{1, 1, 0, 128}, 1},
+                {{-1, 0, 7, 2}, 4}, {{0, 1, -9, 128}, 1}, {{0, 1, -10, 128}, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        assert_int_equal(tmg_extent_value(&rows[i].extent, dims), rows[i].size);
+}
+
+// 6 x 3 tiles of one block, each in two splits: every count, each part behind the one before.
+static void test_workspace(void **state) {
     (void)state;
     struct tmg_manifest manifest = {
         .name = "k",
         .cluster = {1, 1, 1},
-        .grid = {TILES(.tile_count = 2, .tiles = {{{0, 2, 1}, 4, 0}, BY(1, 10, 2)})},
-        .workspace = {.rule = TMG_WORKSPACE_PER_TILE, .bytes = 100}};
-    struct tmg_binding binding = {.manifest = &manifest, .dims = {10, 30}};
-    int64_t bytes;
-    assert_int_equal(tmg_tile_count(&binding, 0), 6);  // 2 x 10 + 1, by 4
-    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_OK);
-    assert_int_equal(bytes, 6 * 3 * 100);
-    manifest.workspace.rule = TMG_WORKSPACE_BYTES;
-    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_OK);
-    assert_int_equal(bytes, 100);
-    manifest.workspace.rule = TMG_WORKSPACE_NONE;
-    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_OK);
-    assert_int_equal(bytes, 0);
-    manifest.workspace = (struct tmg_workspace){TMG_WORKSPACE_PER_TILE, INT64_MAX / 2, 0};
-    assert_int_equal(tmg_workspace_bytes(&binding, &bytes), TMAGEN_ERROR_ARGUMENT);
+        .grid = {TILES(.tile_count = 2, .tiles = {{{0, 2, 1, 4}, 0}, BY(1, 10, 2)})},
+        .part_count = 5,
+        .parts = {{"a", 100, TMG_PER_LAUNCH, TMG_ZERO_LAUNCH},
+                  {"b", 100, TMG_PER_TILE, TMG_ZERO_FIRST},
+                  {"c", 100, TMG_PER_ITEM, TMG_ZERO_FIRST},
+                  {"d", 100, TMG_PER_BLOCK, TMG_ZERO_NEVER},
+                  {"e", 100, TMG_PER_SM, TMG_ZERO_NEVER}}};
+    struct tmg_binding binding = {.manifest = &manifest, .dims = {10, 30}, .splits = 2};
+    const struct tmg_capacity capacity = {132, 0};
+    struct tmg_layout layout;
+    assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_OK);
+    const int64_t offsets[] = {0, 256, 256 + 2048, 2304 + 3840, 6144 + 3840};
+    assert_memory_equal(layout.offsets, offsets, sizeof offsets);
+    assert_int_equal(layout.bytes, 9984 + 13200);
+    assert_int_equal(layout.zero_launch, 100);
+    assert_int_equal(layout.zero_first, 2304 + 3600);
+    binding.sms = 7;
+    assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_OK);
+    assert_int_equal(layout.bytes, 9984 + 700);
+    manifest.parts[3].bytes = INT64_MAX / 2;
+    assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_ERROR_ARGUMENT);
+    manifest.part_count = 0;
+    assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_OK);
+    assert_int_equal(layout.bytes, 0);
     manifest.grid.tiles[0].extent.plus = -100;  // less than nothing is nothing
     assert_int_equal(tmg_tile_count(&binding, 0), 0);
+}
+
+// What gemm_64x64 costs at 100 x 72 x 200: 2 x 2 tiles of 2 k steps.
+static void test_cost(void **state) {
+    (void)state;
+    struct tmg_manifest *manifest;
+    double cost[TMG_UNITS];
+    assert_int_equal(tmg_manifest_read("out/gemm_64x64.json", &manifest), TMAGEN_OK);
+    struct tmg_binding binding = {.manifest = manifest, .dims = {100, 72, 200}, .splits = 1};
+    const struct tmg_capacity capacity = {132, 132};
+    assert_int_equal(tmg_launch_cost(&binding, &capacity, cost), TMAGEN_OK);
+    assert_true(cost[TMG_UNIT_STEPS] == 4 * 2);
+    assert_true(cost[TMG_UNIT_TENSOR_FLOPS] == 4 * 2 * 2.0 * 64 * 64 * 128);
+    assert_true(cost[TMG_UNIT_L2_BYTES] == 4 * 2 * (64 + 64) * 128 * 2);
+    assert_true(cost[TMG_UNIT_STORE_BYTES] == 4 * 64 * 64 * 2);
+    assert_true(cost[TMG_UNIT_DRAM_BYTES] == 2 * (100 * 200 + 72 * 200 + 100 * 72));
+    assert_true(cost[TMG_UNIT_FLOPS] == 0);
+    tmg_manifest_free(manifest);
 }
 
 // ---- Tensor maps
@@ -215,7 +255,9 @@ static void test_illegal_maps(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grids),
-        cmocka_unit_test(test_extents_and_workspace),
+        cmocka_unit_test(test_extents),
+        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_cost),
         cmocka_unit_test(test_driver_order_is_innermost_first),
         cmocka_unit_test(test_illegal_maps),
     };

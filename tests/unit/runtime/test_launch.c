@@ -14,7 +14,7 @@
 #include "tests/unit/fakes.h"
 
 static const char manifest[] =
-    "{\"tmagen_manifest\": 1, \"name\": \"gemm\", \"family\": \"gemm\", \"entry\": \"gemm\","
+    "{\"tmagen_manifest\": 2, \"name\": \"gemm\", \"family\": \"gemm\", \"entry\": \"gemm\","
     " \"arch\": \"sm_90a\", \"source\": \"gemm.cu\", \"block\": [384, 1, 1], \"cluster\": [2, 1, "
     "1],"
     " \"shared_memory\": 200000,"
@@ -38,8 +38,9 @@ static const char manifest[] =
     "  {\"kind\": \"dim\", \"dim\": \"m\", \"type\": \"i32\"},"
     "  {\"kind\": \"tiles\", \"index\": 1, \"type\": \"i32\"},"
     "  {\"kind\": \"scalar\", \"name\": \"alpha\", \"type\": \"f32\", \"default\": 1.5},"
-    "  {\"kind\": \"workspace\"}],"
-    " \"workspace\": {\"rule\": \"per_tile\", \"bytes\": 16, \"zeroed\": true}}";
+    "  {\"kind\": \"workspace\", \"part\": \"marks\"}],"
+    " \"workspace\": [{\"name\": \"marks\", \"bytes\": 32, \"per\": \"tile\", \"zero\": "
+    "\"launch\"}]}";
 
 static const size_t param_bytes[] = {128, 128, 8, 8, 8, 4, 4, 4, 8};
 enum { PARAMS = sizeof param_bytes / sizeof *param_bytes, M = 1000, N = 512, K = 256 };
@@ -307,6 +308,8 @@ static void unknown_scalar(struct arguments *it) {
 static void no_workspace(struct arguments *it) { it->launch.workspace = 0; }
 static void small_workspace(struct arguments *it) { it->launch.workspace_bytes = 511; }
 static void odd_workspace(struct arguments *it) { it->launch.workspace += 16; }
+static void negative_sms(struct arguments *it) { it->launch.sms = -1; }
+static void splits(struct arguments *it) { it->launch.splits = 2; }
 static void flags(struct arguments *it) { it->launch.flags = 8; }
 static void no_list_of_tensors(struct arguments *it) { it->launch.tensors = NULL; }
 static void no_list_of_dims(struct arguments *it) {
@@ -349,6 +352,8 @@ static const struct {
     {small_workspace, "the workspace has 511 bytes"},
     {odd_workspace, "at a multiple of 256"},
     {flags, "flags 0x8"},
+    {negative_sms, "sms is -1; legal: 0 and up"},
+    {splits, "splits is 2; legal: 1 to 1"},
     {no_list_of_tensors, "tensors are counted, but their list is missing"},
     {no_list_of_dims, "dims are counted, but their list is missing"},
     {no_list_of_scalars, "scalars are counted, but their list is missing"},
@@ -494,6 +499,73 @@ static void test_info(void **state) {
     assert_false(info.hit);
 }
 
+// A kernel whose tiles can be split: marks cleared before every launch, semaphores that it leaves as
+// it found them, and room for the sums of each block.
+static tmagen_kernel *load_split(void) {
+    static const char grid[] = "\"blocks_per_tile\": 2", part[] = "\"part\": \"marks\"}",
+                      parts[] = "\"zero\": \"launch\"}]}";
+    static char text[sizeof manifest + 512];
+    const char *in_grid = strstr(manifest, grid), *in_param = strstr(manifest, part),
+               *in_parts = strstr(manifest, parts);
+    assert_true(in_grid && in_param && in_parts);
+    sprintf(
+        text,
+        "%.*s%s, \"splits\": {\"most\": 4}%.*s\"part\": \"semaphores\"}%.*s\"zero\": \"launch\"},"
+        "{\"name\": \"semaphores\", \"bytes\": 4, \"per\": \"item\", \"zero\": \"first\"},"
+        "{\"name\": \"sums\", \"bytes\": 100, \"per\": \"block\"}],"
+        "\"varies_with\": [\"splits\", \"sms\"]}",
+        (int)(in_grid - manifest), manifest, grid, (int)(in_param - in_grid) - (int)strlen(grid),
+        in_grid + strlen(grid), (int)(in_parts - in_param) - (int)strlen(part),
+        in_param + strlen(part));
+    tmagen_load_options options = in_memory(text);
+    tmagen_kernel *split = NULL;
+    if (tmagen_kernel_load(device, "gemm", &options, &split)) fail_msg("%s", tmagen_error_last());
+    return split;
+}
+
+// 16 tiles, each split in three: 512 bytes of marks, 192 of semaphores, 96 blocks of 100 bytes.
+static void test_semaphores_are_cleared_once(void **state) {
+    (void)state;
+    enum { MARKS = 512, SEMAPHORES = 48 * 4, SUMS = 96 * 100, BYTES = 768 + SUMS };
+    static _Alignas(256) uint8_t room[BYTES + 256];
+    tmagen_kernel *split = load_split();
+    struct arguments *it = right();
+    size_t bytes = 0;
+    it->launch.splits = 3;
+    assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
+    assert_int_equal(bytes, BYTES);
+    it->launch.workspace = (uintptr_t)room;
+    it->launch.workspace_bytes = bytes;
+    for (int round = 0; round < 3; ++round) {
+        memset(room, 1, sizeof room);
+        assert_int_equal(tmagen_kernel_launch(split, NULL, &it->launch), TMAGEN_OK);
+        assert_int_equal(fake->config.gridDimX, 96);
+        assert_int_equal(param(8), (uintptr_t)room + MARKS);
+        assert_int_equal(room[0] | room[MARKS - 1], 0);
+        assert_int_equal(room[MARKS], round > 0);  // found again, they are the kernel's own
+        assert_int_equal(room[MARKS + SEMAPHORES - 1], round > 0);
+        assert_int_equal(room[MARKS + SEMAPHORES], 1);
+    }
+    it->launch.splits = 4;  // another launch: its semaphores are others
+    it->launch.workspace_bytes = sizeof room;
+    assert_int_equal(tmagen_kernel_launch(split, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
+    tmagen_kernel_unload(split);
+}
+
+// A launch that names its SMs gets that many blocks, on any device that has room for them.
+static void test_sms_of_a_launch(void **state) {
+    (void)state;
+    struct arguments *it = right();
+    for (int sms = 4; sms <= 20; sms += 16) {
+        it->launch.sms = sms;
+        assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
+        assert_int_equal(fake->config.gridDimX, sms);
+    }
+    it->launch.sms = 121;  // 120 blocks are resident
+    assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "sms is 121; legal: up to 120"));
+}
+
 static void test_workspace_size(void **state) {
     (void)state;
     size_t bytes = 0;
@@ -558,6 +630,8 @@ int main(void) {
         cmocka_unit_test(test_the_callers_context_is_given_back),
         cmocka_unit_test(test_load_checks_the_kernel_against_its_manifest),
         cmocka_unit_test(test_load_refuses_another_source),
+        cmocka_unit_test(test_semaphores_are_cleared_once),
+        cmocka_unit_test(test_sms_of_a_launch),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_workspace_size),
         cmocka_unit_test(test_threads_never_see_a_torn_launch),

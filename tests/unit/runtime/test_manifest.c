@@ -13,11 +13,12 @@
 #include "runtime/manifest.h"
 
 static const char good[] =
-    "{\"tmagen_manifest\": 1, \"name\": \"k\", \"family\": \"gemm\", \"entry\": \"k\","
+    "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"gemm\", \"entry\": \"k\","
     " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [384, 1, 1], \"cluster\": [2, 1, 1],"
     " \"shared_memory\": 230400, \"budget\": {\"registers\": 168, \"spill_bytes\": 0},"
     " \"dims\": [{\"name\": \"m\"}, {\"name\": \"n\", \"multiple_of\": 8},"
-    "            {\"name\": \"k\", \"value\": 4096}],"
+    "            {\"name\": \"k\", \"value\": 4096},"
+    "            {\"name\": \"blocks\", \"ceil\": {\"dim\": \"k\", \"by\": 128}}],"
     " \"tensors\": ["
     "  {\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"], \"access\": \"read\","
     "   \"alignment\": 16, \"stride_bytes_multiple\": 16},"
@@ -34,9 +35,17 @@ static const char good[] =
     "  {\"kind\": \"dim\", \"dim\": \"m\", \"type\": \"i32\"},"
     "  {\"kind\": \"tiles\", \"index\": 1, \"type\": \"u32\"},"
     "  {\"kind\": \"scalar\", \"name\": \"alpha\", \"type\": \"f32\", \"default\": 1.5},"
-    "  {\"kind\": \"workspace\"}],"
-    " \"workspace\": {\"rule\": \"bytes\", \"bytes\": 1024, \"zeroed\": true},"
-    " \"barriers\": [], \"roles\": [], \"reference\": {\"name\": \"gemm\"}}";
+    "  {\"kind\": \"workspace\", \"part\": \"marks\"}, {\"kind\": \"splits\", \"type\": \"i32\"}],"
+    " \"workspace\": [{\"name\": \"marks\", \"bytes\": 1024, \"zero\": \"launch\"},"
+    "                 {\"name\": \"sums\", \"bytes\": 16, \"per\": \"sm\"}],"
+    " \"ops\": [{\"op\": \"scale\", \"scalars\": [\"alpha\"]},"
+    "           {\"op\": \"add\", \"tensors\": [\"pad\"], \"values\": {\"row_period\": 196}}],"
+    " \"cost\": [{\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 2,"
+    "            \"times\": [{\"dim\": \"k\", \"by\": 64}, 3]}],"
+    " \"varies_with\": [\"sms\"],"
+    " \"barriers\": [{\"name\": \"full\", \"offset\": 0, \"count\": 4, \"arrivals\": 1}],"
+    " \"roles\": [{\"name\": \"all\", \"first_warp\": 0, \"warps\": 12}], \"reference\": "
+    "{\"name\": \"gemm\"}}";
 
 static void test_good(void **state) {
     (void)state;
@@ -68,7 +77,14 @@ static void test_good(void **state) {
     assert_int_equal(it->params[0].element_strides[1], 1);
     assert_int_equal(it->params[4].index, 1);
     assert_true(it->params[5].has_default && it->params[5].value == 1.5);
-    assert_true(it->workspace.zeroed);
+    assert_int_equal(it->parts[0].zero, TMG_ZERO_LAUNCH);
+    assert_int_equal(it->parts[1].per, TMG_PER_SM);
+    assert_true(it->dims[3].derived && it->dims[3].rule.by == 128);
+    assert_int_equal(it->ops[0].scalars[0], 5);
+    assert_int_equal(it->ops[1].tensors[0], 1);
+    assert_non_null(it->ops[1].values);
+    assert_int_equal(it->costs[0].factors[0].by, 64);
+    assert_true(it->varies_with_sms && !it->varies_with_splits);
     assert_non_null(it->reference);
     tmg_manifest_free(it);
     tmg_manifest_free(NULL);
@@ -79,10 +95,12 @@ static const struct {
     const char *from, *to, *words;
 } bad[] = {
     {"{\"tmagen", "[{\"tmagen", "bad:1"},
-    {"\"tmagen_manifest\": 1", "\"tmagen_manifest\": 2",
-     "tmagen_manifest is 2; this library knows version 1"},
-    {"\"tmagen_manifest\": 1,", "", "tmagen_manifest is missing"},
-    {"\"tmagen_manifest\": 1", "\"tmagen_manifest\": \"1\"", "tmagen_manifest is no integer"},
+    {"\"tmagen_manifest\": 2", "\"tmagen_manifest\": 1",
+     "tmagen_manifest is 1; this library knows version 2: 'tmagen gen' makes the kernel anew"},
+    {"\"tmagen_manifest\": 2", "\"tmagen_manifest\": 3",
+     "tmagen_manifest is 3; this library knows version 2: a newer library knows it"},
+    {"\"tmagen_manifest\": 2,", "", "tmagen_manifest is missing"},
+    {"\"tmagen_manifest\": 2", "\"tmagen_manifest\": \"1\"", "tmagen_manifest is no integer"},
     {"\"family\"", "\"famly\"", "has the unknown member 'famly'; legal: tmagen_manifest name"},
     {"\"name\": \"k\",", "\"name\": \"k\", \"name\": \"l\",", "duplicate"},
     {"\"source\": \"k.cu\"", "\"source\": \"../k.cu\"",
@@ -121,7 +139,7 @@ static const struct {
     {"\"name\": \"pad\"", "\"name\": \"a\"", "tensors[1] repeats the name 'a'"},
     {"\"rule\": \"tiles\"", "\"rule\": \"persistent\"", "grid.tiles[1] has an axis"},
     {"\"rule\": \"tiles\"", "\"rule\": \"all\"", "grid.rule is 'all'; legal: tiles, persistent"},
-    {"\"by\": 128", "\"by\": 0", "grid.tiles[0].by is 0"},
+    {"{\"dim\": \"n\", \"by\": 128}", "{\"dim\": \"n\", \"by\": 0}", "grid.tiles[0].by is 0"},
     {"\"axis\": 1", "\"axis\": 3", "grid.tiles[1].axis is 3; legal: 0 to 2"},
     {"\"box\": [128, 64]", "\"box\": [128]", "params[0].box has 1 items; legal: 2"},
     {"\"box\": [128, 64]", "\"box\": [257, 64]", "params[0].box[0] is 257; legal: 1 to 256"},
@@ -140,15 +158,36 @@ static const struct {
     {"\"dim\": \"m\", \"type\"", "\"dim\": \"z\", \"type\"", "params[3].dim names no dim"},
     {"\"index\": 1", "\"index\": 2", "params[4].index is 2; legal: 0 to 1"},
     {"1.5", "\"x\"", "params[5].default is no number"},
-    {"{\"kind\": \"workspace\"}", "{\"kind\": \"texture\"}",
+    {"{\"kind\": \"workspace\", \"part\": \"marks\"}", "{\"kind\": \"texture\"}",
      "params[6].kind is 'texture'; legal: tensor_map"},
-    {"{\"kind\": \"workspace\"}", "{\"kind\": \"workspace\", \"x\": 1}",
+    {"{\"kind\": \"workspace\",", "{\"kind\": \"workspace\", \"x\": 1,",
      "params[6] has the unknown member 'x'"},
-    {"{\"kind\": \"workspace\"}", "7", "params[6]"},
-    {"\"rule\": \"bytes\", \"bytes\": 1024, ", "\"rule\": \"none\", ",
-     "params[6] is the workspace, of which"},
-    {"\"bytes\": 1024", "\"bytes\": 0", "workspace.bytes is 0"},
-    {"\"zeroed\": true", "\"zeroed\": 1", "workspace.zeroed is neither true nor false"},
+    {"{\"kind\": \"workspace\", \"part\": \"marks\"}", "7", "params[6]"},
+    {"\"part\": \"marks\"", "\"part\": \"mark\"",
+     "params[6].part names no part of the workspace: 'mark'"},
+    {"\"bytes\": 1024", "\"bytes\": 0", "workspace[0].bytes is 0"},
+    {"\"zero\": \"launch\"", "\"zero\": true",
+     "workspace[0].zero is no text; legal: launch, first"},
+    {"\"per\": \"sm\"", "\"per\": \"core\"", "workspace[1].per is 'core'; legal: launch, tile"},
+    {"\"bytes\": 1024, \"zero\": \"launch\"",
+     "\"bytes\": 1024},{\"name\": \"x\", \"bytes\": 1, \"zero\": \"first\"",
+     "workspace[1] stands behind a part that is cleared less often"},
+    {"\"name\": \"sums\"", "\"name\": \"marks\"", "workspace[1] repeats the name 'marks'"},
+    {"\"by\": 128}}", "\"by\": 0}}", "dims[3].ceil.by is 0"},
+    {"{\"dim\": \"k\", \"by\": 128}", "{\"dim\": \"blocks\", \"by\": 128}",
+     "dims[3].ceil.dim names no dim of the manifest: 'blocks'"},
+    {"\"by\": 128}}", "\"by\": 128}, \"value\": 2}", "dims[3] has the unknown member 'value'"},
+    {"[\"alpha\"]", "[\"beta\"]", "ops[0].scalars[0] names no scalar of the manifest: 'beta'"},
+    {"[\"pad\"]", "[\"pads\"]", "ops[1].tensors[0] names no tensor of the manifest: 'pads'"},
+    {"196", "\"196\"", "ops[1].values.row_period is no number"},
+    {"\"steps\"", "\"miles\"", "cost[0].unit is 'miles'; legal: tensor_flops"},
+    {"\"amount\": 2", "\"amount\": 0", "cost[0].amount is 0"},
+    {"[\"sms\"]", "[\"clock\"]", "varies_with[0] is 'clock'; legal: sms, splits"},
+    {"\"offset\": 0", "\"offset\": -8", "barriers[0].offset is -8"},
+    {"\"warps\": 12", "\"warps\": 33", "roles[0].warps is 33; legal: 1 to 32"},
+    {"{\"dim\": \"n\", \"by\": 128}",
+     "{\"dim\": \"n\", \"by\": 1, \"times\": 2147483647, \"plus\": 9}",
+     "grid has more than 2^31 blocks for the smallest dims already"},
     {"\"rule\": \"tiles\"", "\"rule\": 5", "grid.rule is no text; legal: tiles"},
 };
 
@@ -201,7 +240,7 @@ static void test_many(void **state) {
     struct tmg_manifest *it;
     char *at =
         text + sprintf(text,
-                       "{\"tmagen_manifest\": 1, \"name\": \"k\", \"family\": \"f\", \"entry\": "
+                       "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"f\", \"entry\": "
                        "\"k\", \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"dims\": [");
     for (int i = 0; i < 33; ++i) at += sprintf(at, "%s{\"name\": \"d%d\"}", i ? "," : "", i);
     strcpy(at, "]}");

@@ -20,7 +20,7 @@ return {
             { kind = "tensor_map", tensor = "a", box = { 64, 64 }, swizzle_bytes = 128 },
             { kind = "pointer", tensor = "b", restrict = true }, { kind = "pointer", tensor = "out" },
             { kind = "stride", tensor = "out", axis = 0, type = "i64" },
-            { kind = "workspace", name = "counter", cuda = "uint32_t" },
+            { kind = "workspace", part = "counter", cuda = "uint32_t" },
             { kind = "scalar", name = "alpha", type = "f32" },
         }
         for _, row in ipairs(parameters.dims(s.problem, { "m", "n" })) do list[#list + 1] = row end
@@ -29,6 +29,6 @@ return {
     end,
     manifest = function(s, p)
         return rows.manifest("mine", s, p, { dims = { { name = "m" }, { name = "n", value = 64 } }, tensors = tensors,
-            workspace = json.object { { "rule", "bytes" }, { "bytes", 4 }, { "zeroed", true } } })
+            workspace = { { name = "counter", bytes = 4, zero = "launch" } } })
     end,
 }

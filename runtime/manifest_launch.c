@@ -1,0 +1,351 @@
+// Reads from a launch manifest how a kernel is launched: grid, workspace and parameters, and what
+// its epilogue does and its work costs.
+#include <string.h>
+
+#include "runtime/cuda_api.h"
+#include "runtime/manifest_read.h"
+
+enum {
+    MAX_BOX = 256,
+    MAX_TILES = 1 << 30,  // a kernel that steps over them in 32 bits passes the last one
+    MAX_SPLITS = 1024
+};
+#define MAX_BYTES ((int64_t)1 << 40)
+
+static const char *const pers[] = {"launch", "tile", "item", "block", "sm", NULL};
+
+int tmg_manifest_part(const struct tmg_manifest *manifest, const char *name) {
+    for (unsigned i = 0; i < manifest->part_count; ++i)
+        if (!strcmp(manifest->parts[i].name, name)) return (int)i;
+    return -1;
+}
+
+// ---- Grid and workspace
+
+static void read_tile(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                      struct tmg_tile *tile) {
+    tmg_node_keys(node, "dim times plus by axis");
+    tile->extent = tmg_read_product(node, manifest);
+    tile->axis = (int)tmg_member_integer(node, "axis", 0, 2, 0);
+}
+
+static void read_splits(const struct tmg_node *node, struct tmg_grid *grid) {
+    grid->splits = grid->max_splits = 1;
+    if (!node->value) return;
+    tmg_node_keys(node, "default most");
+    grid->max_splits = tmg_member_integer(node, "most", 1, MAX_SPLITS, TMG_REQUIRED_INTEGER);
+    grid->splits = tmg_member_integer(node, "default", 1, grid->max_splits, 1);
+}
+
+static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    static const char *const rules[] = {"tiles", "persistent", NULL};
+    struct tmg_grid *grid = &manifest->grid;
+    tmg_node_keys(node, "rule tiles blocks_per_tile blocks_per_sm max_blocks max_tiles splits");
+    grid->rule = (enum tmg_grid_rule)tmg_member_choice(node, "rule", rules, -1);
+    struct tmg_node tiles = tmg_node_array(node, "tiles", 1, TMG_MAX_TILES, &grid->tile_count);
+    for (unsigned i = 0; i < grid->tile_count; ++i) {
+        struct tmg_node item = tmg_node_item(&tiles, i);
+        read_tile(&item, manifest, &grid->tiles[i]);
+        if (grid->rule == TMG_GRID_PERSISTENT && grid->tiles[i].axis)
+            tmg_node_fail(&item, "has an axis, which a persistent grid has not");
+    }
+    grid->blocks_per_sm = tmg_member_integer(node, "blocks_per_sm", 1, 32, 1);
+    grid->max_blocks = tmg_member_integer(node, "max_blocks", 0, TMG_MAX_EXTENT, 0);
+    grid->max_tiles = tmg_member_integer(node, "max_tiles", 1, TMG_MAX_EXTENT, MAX_TILES);
+    grid->blocks_per_tile = tmg_member_integer(node, "blocks_per_tile", 1, 1024, 1);
+    struct tmg_node splits = tmg_node_member(node, "splits");
+    read_splits(&splits, grid);
+}
+
+// The smallest that a dim can be in a launch that does something.
+static int64_t least_dim(const struct tmg_manifest *manifest, const struct tmg_extent *extent) {
+    const struct tmg_dim *dim = &manifest->dims[extent->dim];
+    return dim->derived ? 1 : dim->value > 0 ? dim->value : dim->multiple_of;
+}
+
+// A grid of which not even the smallest launch is legal is nobody's.
+static void check_grid(const struct tmg_node *node, const struct tmg_manifest *manifest) {
+    const struct tmg_grid *grid = &manifest->grid;
+    int64_t blocks = grid->blocks_per_tile;
+    for (unsigned i = 0; i < grid->tile_count; ++i) {
+        const struct tmg_extent *extent = &grid->tiles[i].extent;
+        const int64_t size = extent->plus + extent->times * least_dim(manifest, extent);
+        if (size <= 0) continue;
+        if (__builtin_mul_overflow(blocks, (size - 1) / extent->by + 1, &blocks) ||
+            blocks > TMG_MAX_EXTENT) {
+            tmg_node_fail(node, "has more than 2^31 blocks for the smallest dims already");
+            return;
+        }
+    }
+}
+
+static void read_part(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    static const char *const zeros[] = {"launch", "first", "never", NULL};
+    struct tmg_part part = {0};
+    tmg_node_keys(node, "name bytes per zero");
+    tmg_member_name(node, "name", part.name);
+    part.bytes = tmg_member_integer(node, "bytes", 1, MAX_BYTES, TMG_REQUIRED_INTEGER);
+    part.per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);
+    part.zero = (enum tmg_zero)tmg_member_choice(node, "zero", zeros, TMG_ZERO_NEVER);
+    if (tmg_manifest_part(manifest, part.name) >= 0)
+        tmg_node_fail(node, "repeats the name '%s'", part.name);
+    if (manifest->part_count && part.zero < manifest->parts[manifest->part_count - 1].zero)
+        tmg_node_fail(node, "stands behind a part that is cleared less often; legal: zero at each "
+                            "launch, then first, then never");
+    manifest->parts[manifest->part_count++] = part;
+}
+
+// ---- Parameters
+
+// Fills [list], one number a dimension of the tensor, from the array [key]; [fallback] where absent
+// (0: required).
+static void read_list(const struct tmg_node *node, const char *key, int rank, uint32_t most,
+                      uint32_t fallback, uint32_t *list) {
+    unsigned count;
+    struct tmg_node array = tmg_node_array(node, key, fallback ? 0 : 1, TMAGEN_MAX_RANK, &count);
+    for (int i = 0; i < rank; ++i) list[i] = fallback ? fallback : 1;
+    if (array.value && (int)count != rank)
+        tmg_node_fail(&array, "has %u items; legal: %d, the tensor's rank", count, rank);
+    for (int i = 0; i < rank && (int)count == rank; ++i) {
+        struct tmg_node item = tmg_node_item(&array, (size_t)i);
+        list[i] = (uint32_t)tmg_node_integer(&item, 1, most, TMG_REQUIRED_INTEGER);
+    }
+}
+
+// One of the [count] integers in [legal]; its index, which is the driver's enum value.
+static int member_level(const struct tmg_node *node, const char *key, const int *legal,
+                        int fallback) {
+    struct tmg_node member = tmg_node_member(node, key);
+    int64_t value = tmg_node_integer(&member, 0, 256, fallback);
+    for (int i = 0; i < 4; ++i)
+        if (legal[i] == value) return i;
+    tmg_node_fail(&member, "is %lld; legal: %d, %d, %d, %d", (long long)value, legal[0], legal[1],
+                  legal[2], legal[3]);
+    return 0;
+}
+
+static void check_inner_box(const struct tmg_node *node, const struct tmg_tensor *tensor,
+                            const struct tmg_param *param, int span) {
+    uint32_t bytes = param->box[tensor->rank - 1] * tmg_dtypes[tensor->dtype].bits / 8;
+    if (bytes % 16)
+        tmg_node_fail(node, "has an inner box of %u bytes; legal: a multiple of 16", bytes);
+    if (param->swizzle && bytes > (uint32_t)span)
+        tmg_node_fail(node, "has an inner box of %u bytes; legal: at most the swizzle's %d", bytes,
+                      span);
+}
+
+static void read_tensor_map(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                            struct tmg_param *param) {
+    static const int spans[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
+    static const char *const fills[] = {"zero", "nan", NULL};
+    param->index = tmg_member_tensor(node, manifest);
+    const struct tmg_tensor *tensor = &manifest->tensors[param->index];
+    if (node->document->status) return;
+    read_list(node, "box", tensor->rank, MAX_BOX, 0, param->box);
+    read_list(node, "element_strides", tensor->rank, 8, 1, param->element_strides);
+    param->swizzle = member_level(node, "swizzle_bytes", spans, 0);
+    param->l2_promotion = member_level(node, "l2_promotion", promotions, 256);
+    param->interleave = (int)tmg_member_integer(node, "interleave", 0, 0, 0);
+    param->fill = tmg_member_choice(node, "fill", fills, 0);
+    check_inner_box(node, tensor, param, spans[param->swizzle]);
+    if (tensor->alignment % 16)
+        tmg_node_fail(node, "is of tensor '%s', whose alignment is %lld; legal: a multiple of 16",
+                      tensor->name, (long long)tensor->alignment);
+    if (tensor->rank > 1 && tensor->stride_bytes_multiple % 16)
+        tmg_node_fail(node,
+                      "is of tensor '%s', whose strides are multiples of %lld bytes; legal: of 16",
+                      tensor->name, (long long)tensor->stride_bytes_multiple);
+}
+
+static void read_type(const struct tmg_node *node, struct tmg_param *param) {
+    static const char *const types[] = {"i32", "u32", "i64", "u64", "f32", "f64", NULL};
+    struct tmg_node member = tmg_node_member(node, "type");
+    param->type = (enum tmg_value_type)tmg_node_choice(&member, types, -1);
+    if (param->type >= TMG_VALUE_F32 && param->kind != TMG_PARAM_SCALAR)
+        tmg_node_fail(&member, "is '%s'; legal: i32, u32, i64, u64", types[param->type]);
+}
+
+static void read_pointer(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                         struct tmg_param *param) {
+    param->index = tmg_member_tensor(node, manifest);
+}
+
+static void read_dim_param(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                           struct tmg_param *param) {
+    struct tmg_node dim = tmg_node_member(node, "dim");
+    param->index = tmg_read_dim_name(&dim, manifest);
+    read_type(node, param);
+}
+
+static void read_stride(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                        struct tmg_param *param) {
+    param->index = tmg_member_tensor(node, manifest);
+    int last = manifest->tensors[param->index].rank - 1;
+    param->axis =
+        (int)tmg_member_integer(node, "axis", 0, last < 0 ? 0 : last, TMG_REQUIRED_INTEGER);
+    read_type(node, param);
+}
+
+static void read_tiles(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                       struct tmg_param *param) {
+    param->index = (int)tmg_member_integer(node, "index", 0, (int64_t)manifest->grid.tile_count - 1,
+                                           TMG_REQUIRED_INTEGER);
+    read_type(node, param);
+}
+
+static void read_workspace_param(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                                 struct tmg_param *param) {
+    char name[TMG_MAX_NAME];
+    struct tmg_node part = tmg_node_member(node, "part");
+    tmg_node_name(&part, name, sizeof name);
+    param->index = tmg_manifest_part(manifest, name);
+    if (param->index < 0) tmg_node_fail(&part, "names no part of the workspace: '%s'", name);
+}
+
+static void read_splits_param(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                              struct tmg_param *param) {
+    (void)manifest;
+    read_type(node, param);
+}
+
+static void read_scalar(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                        struct tmg_param *param) {
+    (void)manifest;
+    struct tmg_node fallback = tmg_node_member(node, "default");
+    tmg_member_name(node, "name", param->name);
+    param->has_default = fallback.value != NULL;
+    if (fallback.value) param->value = tmg_node_number(&fallback);
+    read_type(node, param);
+}
+
+// By enum tmg_param_kind: the members that a parameter of the kind has, and who reads them.
+static const struct {
+    const char *members;
+    void (*read)(const struct tmg_node *, const struct tmg_manifest *, struct tmg_param *);
+} param_kinds[] = {
+    {"kind tensor box swizzle_bytes l2_promotion interleave element_strides fill", read_tensor_map},
+    {"kind tensor", read_pointer},
+    {"kind dim type", read_dim_param},
+    {"kind tensor axis type", read_stride},
+    {"kind index type", read_tiles},
+    {"kind part", read_workspace_param},
+    {"kind type", read_splits_param},
+    {"kind name type default", read_scalar},
+};
+
+static void read_param(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                       struct tmg_param *param) {
+    static const char *const kinds[] = {"tensor_map", "pointer", "dim",    "stride", "tiles",
+                                        "workspace",  "splits",  "scalar", NULL};
+    *param = (struct tmg_param){.index = -1};
+    param->kind = (enum tmg_param_kind)tmg_member_choice(node, "kind", kinds, -1);
+    tmg_node_keys(node, param_kinds[param->kind].members);
+    param_kinds[param->kind].read(node, manifest, param);
+}
+
+// ---- Ops and cost
+
+// The tensors or scalars that an op names under [key]; [find] knows them.
+static unsigned read_operands(const struct tmg_node *op, const char *key,
+                              const struct tmg_manifest *manifest,
+                              int (*find)(const struct tmg_manifest *, const char *), int *list) {
+    unsigned count;
+    struct tmg_node names = tmg_node_array(op, key, 0, TMG_MAX_OPERANDS, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        char name[TMG_MAX_NAME];
+        struct tmg_node item = tmg_node_item(&names, i);
+        tmg_node_name(&item, name, sizeof name);
+        list[i] = find(manifest, name);
+        if (list[i] < 0) tmg_node_fail(&item, "names no %.6s of the manifest: '%s'", key, name);
+    }
+    return count;
+}
+
+static int find_scalar(const struct tmg_manifest *manifest, const char *name) {
+    for (unsigned i = 0; i < manifest->param_count; ++i)
+        if (manifest->params[i].kind == TMG_PARAM_SCALAR && !strcmp(manifest->params[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static void read_op(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                    struct tmg_op *op) {
+    tmg_node_keys(node, "op tensors scalars values");
+    tmg_member_name(node, "op", op->name);
+    op->tensor_count = read_operands(node, "tensors", manifest, tmg_manifest_tensor, op->tensors);
+    op->scalar_count = read_operands(node, "scalars", manifest, find_scalar, op->scalars);
+    struct tmg_node values = tmg_node_member(node, "values");
+    op->values = values.value;
+    if (!values.value) return;
+    const char *name;
+    json_t *value;
+    if (!json_is_object(values.value)) tmg_node_fail(&values, "is no object");
+    json_object_foreach(values.value, name, value) {
+        (void)value;
+        struct tmg_node member = tmg_node_member(&values, name);
+        tmg_node_number(&member);
+    }
+}
+
+static void read_cost(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                      struct tmg_cost *cost) {
+    static const char *const units[] = {"tensor_flops", "flops",    "shared_bytes",
+                                        "l1_bytes",     "l2_bytes", "dram_bytes",
+                                        "store_bytes",  "steps",    NULL};
+    tmg_node_keys(node, "unit per amount times");
+    cost->unit = (enum tmg_unit)tmg_member_choice(node, "unit", units, -1);
+    cost->per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);
+    cost->amount = tmg_member_integer(node, "amount", 1, MAX_BYTES, TMG_REQUIRED_INTEGER);
+    struct tmg_node times = tmg_node_array(node, "times", 0, TMG_MAX_FACTORS, &cost->factor_count);
+    for (unsigned i = 0; i < cost->factor_count; ++i) {
+        struct tmg_node item = tmg_node_item(&times, i);
+        cost->factors[i] = tmg_read_extent(&item, manifest);
+    }
+}
+
+// What of a launch the bits of the results vary with: a list of "sms" and "splits".
+static void read_variation(const struct tmg_node *root, struct tmg_manifest *manifest) {
+    static const char *const names[] = {"sms", "splits", NULL};
+    unsigned count;
+    struct tmg_node list = tmg_node_array(root, "varies_with", 0, 2, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        struct tmg_node item = tmg_node_item(&list, i);
+        *(tmg_node_choice(&item, names, -1) ? &manifest->varies_with_splits
+                                            : &manifest->varies_with_sms) = 1;
+    }
+}
+
+// ---- The whole
+
+static void read_params(const struct tmg_node *root, struct tmg_manifest *manifest) {
+    struct tmg_node params =
+        tmg_node_array(root, "params", 0, TMG_MAX_PARAMS, &manifest->param_count);
+    for (unsigned i = 0; i < manifest->param_count && !root->document->status; ++i) {
+        struct tmg_node item = tmg_node_item(&params, i);
+        read_param(&item, manifest, &manifest->params[i]);
+    }
+}
+
+void tmg_read_launch(const struct tmg_node *root, struct tmg_manifest *manifest) {
+    unsigned count;
+    struct tmg_node grid = tmg_node_member(root, "grid");
+    read_grid(&grid, manifest);
+    if (!root->document->status) check_grid(&grid, manifest);
+    struct tmg_node parts = tmg_node_array(root, "workspace", 0, TMG_MAX_PARTS, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        struct tmg_node item = tmg_node_item(&parts, i);
+        read_part(&item, manifest);
+    }
+    if (!root->document->status) read_params(root, manifest);
+    struct tmg_node ops = tmg_node_array(root, "ops", 0, TMG_MAX_OPS, &manifest->op_count);
+    for (unsigned i = 0; i < manifest->op_count; ++i) {
+        struct tmg_node item = tmg_node_item(&ops, i);
+        read_op(&item, manifest, &manifest->ops[i]);
+    }
+    struct tmg_node costs = tmg_node_array(root, "cost", 0, TMG_MAX_COSTS, &manifest->cost_count);
+    for (unsigned i = 0; i < manifest->cost_count; ++i) {
+        struct tmg_node item = tmg_node_item(&costs, i);
+        read_cost(&item, manifest, &manifest->costs[i]);
+    }
+    read_variation(root, manifest);
+}
