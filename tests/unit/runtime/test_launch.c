@@ -1,112 +1,5 @@
-// Launches on the stand-in driver: what reaches cuLaunchKernelEx, what is refused and why, and that
-// the path of a repeated launch neither allocates nor encodes anything again.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <dlfcn.h>
-#include <pthread.h>
-
-#include "runtime/kernel.h"
-#include "tests/fixtures/fake/cuda.h"
-#include "tests/unit/fakes.h"
-
-static const char manifest[] =
-    "{\"tmagen_manifest\": 2, \"name\": \"gemm\", \"family\": \"gemm\", \"entry\": \"gemm\","
-    " \"arch\": \"sm_90a\", \"source\": \"gemm.cu\", \"block\": [384, 1, 1], \"cluster\": [2, 1, "
-    "1],"
-    " \"shared_memory\": 200000,"
-    " \"dims\": [{\"name\": \"m\"}, {\"name\": \"n\", \"multiple_of\": 8},"
-    "            {\"name\": \"k\", \"multiple_of\": 8}],"
-    " \"tensors\": ["
-    "  {\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"], \"access\": \"read\","
-    "   \"alignment\": 16, \"stride_bytes_multiple\": 16},"
-    "  {\"name\": \"b\", \"dtype\": \"bf16\", \"dims\": [\"n\", \"k\"], \"access\": \"read\","
-    "   \"alignment\": 16, \"stride_bytes_multiple\": 16},"
-    "  {\"name\": \"bias\", \"dtype\": \"bf16\", \"dims\": [\"n\"], \"access\": \"read\"},"
-    "  {\"name\": \"d\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"n\"], \"access\": \"write\","
-    "   \"alignment\": 4, \"stride_bytes_multiple\": 4}],"
-    " \"grid\": {\"rule\": \"persistent\", \"tiles\": [{\"dim\": \"m\", \"by\": 256},"
-    "           {\"dim\": \"n\", \"by\": 128}], \"blocks_per_tile\": 2},"
-    " \"params\": ["
-    "  {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [128, 64], \"swizzle_bytes\": 128},"
-    "  {\"kind\": \"tensor_map\", \"tensor\": \"b\", \"box\": [64, 32], \"swizzle_bytes\": 64},"
-    "  {\"kind\": \"pointer\", \"tensor\": \"bias\"}, {\"kind\": \"pointer\", \"tensor\": \"d\"},"
-    "  {\"kind\": \"stride\", \"tensor\": \"d\", \"axis\": 0, \"type\": \"i64\"},"
-    "  {\"kind\": \"dim\", \"dim\": \"m\", \"type\": \"i32\"},"
-    "  {\"kind\": \"tiles\", \"index\": 1, \"type\": \"i32\"},"
-    "  {\"kind\": \"scalar\", \"name\": \"alpha\", \"type\": \"f32\", \"default\": 1.5},"
-    "  {\"kind\": \"workspace\", \"part\": \"marks\"}],"
-    " \"workspace\": [{\"name\": \"marks\", \"bytes\": 32, \"per\": \"tile\", \"zero\": "
-    "\"launch\"}]}";
-
-static const size_t param_bytes[] = {128, 128, 8, 8, 8, 4, 4, 4, 8};
-enum { PARAMS = sizeof param_bytes / sizeof *param_bytes, M = 1000, N = 512, K = 256 };
-
-static struct fake_cuda *fake;
-static tmagen_device *device;
-static tmagen_kernel *kernel;
-static _Alignas(256) uint8_t workspace[4096];
-
-static tmagen_load_options in_memory(const char *text) {
-    return (tmagen_load_options){
-        .manifest_text = text, .source_text = "#pragma spill", .mode = TMAGEN_NO_CACHE};
-}
-
-static int open_all(void **state) {
-    (void)state;
-    void *library = dlopen(getenv("TMAGEN_LIBCUDA"), RTLD_NOW);
-    assert_non_null(library);
-    fake = dlsym(library, "fake_cuda");
-    assert_non_null(fake);
-    fake->param_count = PARAMS;
-    memcpy(fake->param_bytes, param_bytes, sizeof param_bytes);
-    assert_int_equal(tmagen_device_open("cuda", &device), TMAGEN_OK);
-    tmagen_load_options options = in_memory(manifest);
-    int status = tmagen_kernel_load(device, "gemm", &options, &kernel);
-    if (status) print_message("%s\n", tmagen_error_last());
-    return status;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    tmagen_kernel_unload(kernel);
-    tmagen_device_close(device);
-    return 0;
-}
-
-// The arguments of a launch that is right, to be spoilt.
-struct arguments {
-    tmagen_tensor tensors[4];
-    tmagen_dim dims[3];
-    tmagen_scalar scalars[1];
-    tmagen_launch launch;
-};
-
-static struct arguments *right(void) {
-    static _Thread_local struct arguments it;
-    it = (struct arguments){
-        .tensors =
-            {{.name = "a", .data = 0x10000, .rank = 2, .dims = {M, K}, .strides = {K + 8, 1}},
-             {.name = "b", .data = 0x20000, .rank = 2, .dims = {N, K}},
-             {.name = "bias", .data = 0x30002},
-             {.name = "d", .data = 0x40004, .rank = 2, .dims = {M, N}}},
-        .launch = {.tensors = it.tensors,
-                   .tensor_count = 4,
-                   .dims = it.dims,
-                   .scalars = it.scalars,
-                   .workspace = (uintptr_t)workspace,
-                   .workspace_bytes = sizeof workspace}};
-    return &it;
-}
-
-static uint64_t param(int index) {
-    uint64_t value = 0;
-    memcpy(&value, fake->params[index], param_bytes[index] < 8 ? param_bytes[index] : 8);
-    return value;
-}
+// Launches on the stand-in driver: what reaches cuLaunchKernelEx, what is refused and why.
+#include "tests/unit/runtime/launch_fixture.h"
 
 static void test_parameters_reach_the_driver(void **state) {
     (void)state;
@@ -192,68 +85,6 @@ static void test_dims_may_come_from_the_launch(void **state) {
     it->dims[1].value = 78;  // the same arguments but for one dim are another launch
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
     assert_int_equal(param(5), 78);
-}
-
-static void test_empty_launch_does_nothing(void **state) {
-    (void)state;
-    for (int pass = 0; pass < 2; ++pass) {  // prepared, then found
-        struct arguments *it = right();
-        int launches = fake->launches;
-        it->tensors[0].dims[0] = it->tensors[3].dims[0] = 0;
-        it->tensors[0].data = it->tensors[3].data = 0;
-        assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
-        assert_int_equal(fake->launches, launches);
-    }
-}
-
-static void test_repeated_launch_encodes_nothing(void **state) {
-    (void)state;
-    struct arguments *it = right();
-    it->tensors[0].data = 0x50000;
-    assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
-    int encodes = fake->encodes;
-    for (int i = 0; i < 10; ++i)
-        assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), 0);
-    assert_int_equal(fake->encodes, encodes);
-    it->tensors[0].data = 0x60000;
-    assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
-    assert_int_equal(fake->encodes, encodes + 2);
-    assert_int_equal(param(0), 0x60000);
-}
-
-// Allocations of this process, counted. The sanitizers have an allocator of their own: there, none
-// are.
-static _Atomic long allocations;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-extern void *__libc_malloc(size_t bytes);
-void *malloc(size_t bytes) {
-    ++allocations;
-    return __libc_malloc(bytes);
-}
-#endif
-
-static void test_launches_do_not_allocate(void **state) {
-    (void)state;
-    struct arguments *it = right();
-    long before = allocations;
-    for (uint64_t i = 0; i < 300; ++i) {  // prepared, then found
-        it->tensors[0].data = 0x900000 + i / 2 * 16;
-        int status = tmagen_kernel_launch(kernel, NULL, &it->launch);
-        if (status) fail_msg("%s", tmagen_error_last());
-    }
-    assert_int_equal(allocations - before, 0);
-}
-
-// More launches than the table has room for: all are right, whether found or prepared anew.
-static void test_beyond_the_table(void **state) {
-    (void)state;
-    for (int pass = 0; pass < 2; ++pass)
-        for (uint64_t i = 0; i < 1000; ++i) {
-            struct arguments *it = right();
-            it->tensors[0].data = 0x100000 + i * 16;
-            assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
-            assert_int_equal(param(0), 0x100000 + i * 16);
-        }
 }
 
 // ---- What is refused. A row spoils one thing and names what the message must say.
@@ -499,73 +330,6 @@ static void test_info(void **state) {
     assert_false(info.hit);
 }
 
-// A kernel whose tiles can be split: marks cleared before every launch, semaphores that it leaves as
-// it found them, and room for the sums of each block.
-static tmagen_kernel *load_split(void) {
-    static const char grid[] = "\"blocks_per_tile\": 2", part[] = "\"part\": \"marks\"}",
-                      parts[] = "\"zero\": \"launch\"}]}";
-    static char text[sizeof manifest + 512];
-    const char *in_grid = strstr(manifest, grid), *in_param = strstr(manifest, part),
-               *in_parts = strstr(manifest, parts);
-    assert_true(in_grid && in_param && in_parts);
-    sprintf(
-        text,
-        "%.*s%s, \"splits\": {\"most\": 4}%.*s\"part\": \"semaphores\"}%.*s\"zero\": \"launch\"},"
-        "{\"name\": \"semaphores\", \"bytes\": 4, \"per\": \"item\", \"zero\": \"first\"},"
-        "{\"name\": \"sums\", \"bytes\": 100, \"per\": \"block\"}],"
-        "\"varies_with\": [\"splits\", \"sms\"]}",
-        (int)(in_grid - manifest), manifest, grid, (int)(in_param - in_grid) - (int)strlen(grid),
-        in_grid + strlen(grid), (int)(in_parts - in_param) - (int)strlen(part),
-        in_param + strlen(part));
-    tmagen_load_options options = in_memory(text);
-    tmagen_kernel *split = NULL;
-    if (tmagen_kernel_load(device, "gemm", &options, &split)) fail_msg("%s", tmagen_error_last());
-    return split;
-}
-
-// 16 tiles, each split in three: 512 bytes of marks, 192 of semaphores, 96 blocks of 100 bytes.
-static void test_semaphores_are_cleared_once(void **state) {
-    (void)state;
-    enum { MARKS = 512, SEMAPHORES = 48 * 4, SUMS = 96 * 100, BYTES = 768 + SUMS };
-    static _Alignas(256) uint8_t room[BYTES + 256];
-    tmagen_kernel *split = load_split();
-    struct arguments *it = right();
-    size_t bytes = 0;
-    it->launch.splits = 3;
-    assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
-    assert_int_equal(bytes, BYTES);
-    it->launch.workspace = (uintptr_t)room;
-    it->launch.workspace_bytes = bytes;
-    for (int round = 0; round < 3; ++round) {
-        memset(room, 1, sizeof room);
-        assert_int_equal(tmagen_kernel_launch(split, NULL, &it->launch), TMAGEN_OK);
-        assert_int_equal(fake->config.gridDimX, 96);
-        assert_int_equal(param(8), (uintptr_t)room + MARKS);
-        assert_int_equal(room[0] | room[MARKS - 1], 0);
-        assert_int_equal(room[MARKS], round > 0);  // found again, they are the kernel's own
-        assert_int_equal(room[MARKS + SEMAPHORES - 1], round > 0);
-        assert_int_equal(room[MARKS + SEMAPHORES], 1);
-    }
-    it->launch.splits = 4;  // another launch: its semaphores are others
-    it->launch.workspace_bytes = sizeof room;
-    assert_int_equal(tmagen_kernel_launch(split, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
-    tmagen_kernel_unload(split);
-}
-
-// A launch that names its SMs gets that many blocks, on any device that has room for them.
-static void test_sms_of_a_launch(void **state) {
-    (void)state;
-    struct arguments *it = right();
-    for (int sms = 4; sms <= 20; sms += 16) {
-        it->launch.sms = sms;
-        assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
-        assert_int_equal(fake->config.gridDimX, sms);
-    }
-    it->launch.sms = 121;  // 120 blocks are resident
-    assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
-    assert_non_null(strstr(tmagen_error_last(), "sms is 121; legal: up to 120"));
-}
-
 static void test_workspace_size(void **state) {
     (void)state;
     size_t bytes = 0;
@@ -573,42 +337,6 @@ static void test_workspace_size(void **state) {
     it->launch.workspace = 0;
     assert_int_equal(tmagen_kernel_workspace(kernel, &it->launch, &bytes), TMAGEN_OK);
     assert_int_equal(bytes, 512);
-}
-
-// ---- Threads: a few launches that fight for the same two slots, each of which must find its own
-// words.
-
-enum { THREADS = 4, ROUNDS = 100000, LAUNCHES = 5 };
-
-static void *fight(void *argument) {
-    uint64_t words[TMG_MAX_VALUE_WORDS], key[TMG_MAX_KEY_WORDS];
-    struct tmg_prepared *table = argument;
-    size_t wrong = 0;
-    for (uint64_t round = 0; round < ROUNDS; ++round) {
-        const uint64_t id = (round * 2654435761u >> 7) % LAUNCHES, one_hash = 7;
-        for (size_t i = 0; i < table->key_words; ++i) key[i] = id;
-        if (tmg_prepared_find(table, one_hash, key, words)) {
-            for (size_t i = 0; i < table->value_words; ++i) wrong += words[i] != id * 1000 + i;
-        } else {
-            for (size_t i = 0; i < table->value_words; ++i) words[i] = id * 1000 + i;
-            tmg_prepared_put(table, one_hash, key, words);
-        }
-    }
-    return (void *)wrong;
-}
-
-static void test_threads_never_see_a_torn_launch(void **state) {
-    (void)state;
-    struct tmg_prepared table;
-    pthread_t threads[THREADS];
-    assert_int_equal(tmg_prepared_init(&table, 20, 60), 0);
-    for (int i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, fight, &table);
-    for (int i = 0; i < THREADS; ++i) {
-        void *wrong;
-        pthread_join(threads[i], &wrong);
-        assert_null(wrong);
-    }
-    tmg_prepared_free(&table);
 }
 
 int main(void) {
@@ -620,21 +348,14 @@ int main(void) {
         cmocka_unit_test(test_persistent_grid_is_what_is_resident),
         cmocka_unit_test(test_names_in_any_order),
         cmocka_unit_test(test_dims_may_come_from_the_launch),
-        cmocka_unit_test(test_empty_launch_does_nothing),
-        cmocka_unit_test(test_repeated_launch_encodes_nothing),
-        cmocka_unit_test(test_launches_do_not_allocate),
-        cmocka_unit_test(test_beyond_the_table),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_driver_failures_are_reported),
         cmocka_unit_test(test_the_callers_context_is_given_back),
         cmocka_unit_test(test_load_checks_the_kernel_against_its_manifest),
         cmocka_unit_test(test_load_refuses_another_source),
-        cmocka_unit_test(test_semaphores_are_cleared_once),
-        cmocka_unit_test(test_sms_of_a_launch),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_workspace_size),
-        cmocka_unit_test(test_threads_never_see_a_torn_launch),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -31,7 +31,7 @@ static tmagen_launch smallest(const struct tmg_manifest *manifest) {
                            .dim_count = dynamic};
 }
 
-// The tile that covers the end of [dim] must end in an int: its rows, and the blocks of its cluster.
+// The tile that covers the end of [dim] must end in an int: its rows, and its cluster's blocks.
 static void check_rounded(const struct tmg_manifest *manifest, unsigned dim) {
     for (unsigned i = 0; i < manifest->grid.tile_count; ++i) {
         const struct tmg_tile *tile = &manifest->grid.tiles[i];
@@ -109,10 +109,31 @@ static void test_more_tiles_than_a_kernel_counts(void **state) {
     tmg_manifest_free((struct tmg_manifest *)binding.manifest);
 }
 
+// The kernel is told no strides, so it would step over gaps as if there were none.
+static void test_gaps_that_a_kernel_knows_nothing_of(void **state) {
+    (void)state;
+    struct tmg_binding binding;
+    struct tmg_manifest *manifest = shipped("out/resample_phase0.json");
+    const tmagen_launch launch = smallest(manifest);
+    for (int gap = 0; gap < 2; ++gap) {
+        tensors[0].rank = 3;
+        for (int axis = 0; axis < 3; ++axis) tensors[0].dims[axis] = 4;
+        tensors[0].strides[0] = 4 * (4 + gap), tensors[0].strides[1] = 4 + gap,
+        tensors[0].strides[2] = 1;
+        for (size_t at = 0; at < launch.dim_count; ++at) dims[at].value = 4;
+        const int status = tmg_bind(manifest, &launch, &binding);
+        assert_int_equal(status, gap ? TMAGEN_ERROR_ARGUMENT : TMAGEN_OK);
+    }
+    assert_non_null(strstr(tmagen_error_last(), "stride 0 is 20 elements, but the kernel takes no "
+                                                "strides of it; legal: 16"));
+    tmg_manifest_free(manifest);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_dim_of_every_kernel),
         cmocka_unit_test(test_sizes_that_ran_over),
+        cmocka_unit_test(test_gaps_that_a_kernel_knows_nothing_of),
         cmocka_unit_test(test_more_tiles_than_a_kernel_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
