@@ -7,6 +7,7 @@
 
 #include "runtime/cache.h"
 #include "runtime/error.h"
+#include "runtime/sized.h"
 #include "runtime/nvrtc.h"
 #include "runtime/request.h"
 #include "runtime/resources.h"
@@ -251,8 +252,8 @@ static int compile_job(struct job *job) {
     return status;
 }
 
-int tmagen_compile(const char *source, size_t bytes, const tmagen_compile_options *options,
-                   tmagen_code *code) {
+static int compile_own(const char *source, size_t bytes, const tmagen_compile_options *options,
+                       tmagen_code *code) {
     double start = now_ms();
     tmagen_code result = {0};
     struct job job = {.request = &job.text.request, .code = &result};
@@ -269,10 +270,29 @@ int tmagen_compile(const char *source, size_t bytes, const tmagen_compile_option
     return TMAGEN_OK;
 }
 
-void tmagen_code_free(tmagen_code *code) {
-    if (!code) return;
+int tmagen_compile_sized(const char *source, size_t bytes, const tmagen_compile_options *options,
+                         size_t options_size, tmagen_code *code, size_t code_size) {
+    tmagen_compile_options own = {0};
+    tmagen_code result = {0};
+    int status = options ? tmg_take_struct("tmagen_compile_options", options, options_size, &own,
+                                           sizeof own, sizeof own)
+                         : TMAGEN_OK;
+    if (!status && code && code_size < sizeof result)
+        status = tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                          "tmagen_code: its size is %zu bytes; legal: at "
+                          "least %zu",
+                          code_size, sizeof result);
+    if (!status) status = compile_own(source, bytes, options ? &own : NULL, code ? &result : NULL);
+    if (!status)
+        status =
+            tmg_give_struct("tmagen_code", &result, sizeof result, code, code_size, sizeof result);
+    return status;
+}
+
+void tmagen_code_free_sized(tmagen_code *code, size_t code_size) {
+    if (!code || code_size < sizeof *code) return;
     free(code->owner);
-    *code = (tmagen_code){0};
+    memset(code, 0, code_size);
 }
 
 int tmagen_compiler_describe(char *text, size_t size) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/error.h"
+#include "runtime/sized.h"
 
 static const struct tmg_backend *const backends[] = {&tmg_cuda_backend, &tmg_emu_backend};
 
@@ -55,10 +56,11 @@ static int fail_missing(void) {
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the place for data is missing");
 }
 
-int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info) {
+int tmagen_device_get_info_sized(const tmagen_device *device, tmagen_device_info *info,
+                                 size_t info_size) {
     if (!device || !info) return fail_missing();
-    *info = device->info;
-    return TMAGEN_OK;
+    return tmg_give_struct("tmagen_device_info", &device->info, sizeof device->info, info,
+                           info_size, sizeof device->info);
 }
 
 int tmagen_device_synchronize(tmagen_device *device) {

@@ -11,6 +11,7 @@
 #include "runtime/file.h"
 #include "runtime/key.h"
 #include "runtime/prepare.h"
+#include "runtime/sized.h"
 
 enum { MAX_SOURCE = 64 << 20, MAX_PATH = 4096 };
 
@@ -176,16 +177,21 @@ static int load_kernel(const char *name, struct loading *load) {
     return TMAGEN_OK;
 }
 
-int tmagen_kernel_load(tmagen_device *device, const char *name, const tmagen_load_options *options,
-                       tmagen_kernel **kernel) {
-    static const tmagen_load_options defaults;
+int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
+                             const tmagen_load_options *options, size_t options_size,
+                             tmagen_kernel **kernel) {
+    tmagen_load_options own = {0};
     if (!device || !name || !*name || !kernel)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the kernel's name is missing");
-    struct loading load = {.device = device, .options = options ? options : &defaults};
+    int status = options ? tmg_take_struct("tmagen_load_options", options, options_size, &own,
+                                           sizeof own, sizeof own)
+                         : TMAGEN_OK;
+    if (status) return status;
+    struct loading load = {.device = device, .options = &own};
     load.kernel = calloc(1, sizeof *load.kernel);
     if (!load.kernel) return tmg_fail_memory();
     load.kernel->device = device;
-    int status = load_kernel(name, &load);
+    status = load_kernel(name, &load);
     free(load.source);
     tmagen_code_free(&load.code);
     if (status)
@@ -204,11 +210,12 @@ void tmagen_kernel_unload(tmagen_kernel *kernel) {
     free(kernel);
 }
 
-int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info) {
+int tmagen_kernel_get_info_sized(const tmagen_kernel *kernel, tmagen_kernel_info *info,
+                                 size_t info_size) {
     if (!kernel || !info)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the result is missing");
-    *info = kernel->info;
-    return TMAGEN_OK;
+    return tmg_give_struct("tmagen_kernel_info", &kernel->info, sizeof kernel->info, info,
+                           info_size, sizeof kernel->info);
 }
 
 const struct tmg_manifest *tmg_kernel_manifest(const tmagen_kernel *kernel) {

@@ -1,10 +1,12 @@
 // Launches a kernel: arguments to a key, the key to prepared parameters, those to the device.
 // The first launch with given arguments checks and encodes them (prepare.c); later ones find the
 // result by comparing words, without a lock or an allocation.
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/error.h"
 #include "runtime/prepare.h"
+#include "runtime/sized.h"
 
 static int key_tensors(const struct tmg_manifest *manifest, const tmagen_launch *launch,
                        uint64_t *key) {
@@ -115,7 +117,7 @@ static int check_lists(const tmagen_kernel *kernel, const tmagen_launch *launch)
                     kernel->manifest->name, missing);
 }
 
-int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch) {
+static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch) {
     _Alignas(128) uint64_t words[TMG_MAX_VALUE_WORDS];
     uint64_t clear = 0;
     if (!kernel || !launch)
@@ -129,7 +131,17 @@ int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream, const tmagen_launc
     return start(kernel, stream, launch, words, clear);
 }
 
-int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, size_t *bytes) {
+int tmagen_kernel_launch_sized(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch,
+                               uint64_t sizes) {
+    struct tmg_own_launch *room = NULL;
+    if (sizes == TMAGEN_LAUNCH_SIZES) return launch_own(kernel, stream, launch);
+    int status = tmg_take_launch(&launch, sizes, &room);
+    if (!status) status = launch_own(kernel, stream, launch);
+    free(room);
+    return status;
+}
+
+static int workspace_own(tmagen_kernel *kernel, const tmagen_launch *launch, size_t *bytes) {
     struct tmg_binding binding;
     struct tmg_layout layout = {0};
     if (!kernel || !launch || !bytes)
@@ -139,5 +151,14 @@ int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, 
     if (!status && !binding.empty)
         status = tmg_workspace_layout(&binding, &kernel->capacity, &layout);
     if (!status) *bytes = (size_t)layout.bytes;
+    return status;
+}
+
+int tmagen_kernel_workspace_sized(tmagen_kernel *kernel, const tmagen_launch *launch,
+                                  uint64_t sizes, size_t *bytes) {
+    struct tmg_own_launch *room = NULL;
+    int status = tmg_take_launch(&launch, sizes, &room);
+    if (!status) status = workspace_own(kernel, launch, bytes);
+    free(room);
     return status;
 }

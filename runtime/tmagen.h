@@ -24,6 +24,14 @@ enum {
     TMAGEN_KEY_CHARS = 65 /* a key in hexadecimal and its zero */
 };
 
+/* ---- Structs that grow ----
+ * Every struct that a caller fills or has filled may get members at its end, and caller and library
+ * may be of different versions. So the functions that take one are told its size by the caller:
+ * those named here pass sizeof to one that ends in _sized, which is what is exported, and what
+ * other languages call. A library newer than the caller sees zeros where the caller has nothing,
+ * and writes no further than the caller has room; an older one refuses members that it does not
+ * know unless they are zero. */
+
 /* ---- Errors ----
  * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
  * sentence in the thread's tmagen_error_last(). Out-parameters are untouched on failure. */
@@ -80,7 +88,11 @@ TMAGEN_API int tmagen_device_open(const char *name, tmagen_device **device);
 /* Closes [device], which may be NULL. Its kernels must have been unloaded. */
 TMAGEN_API void tmagen_device_close(tmagen_device *device);
 
-TMAGEN_API int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info);
+TMAGEN_API int tmagen_device_get_info_sized(const tmagen_device *device, tmagen_device_info *info,
+                                            size_t info_size);
+static inline int tmagen_device_get_info(const tmagen_device *device, tmagen_device_info *info) {
+    return tmagen_device_get_info_sized(device, info, sizeof *info);
+}
 
 /* Blocks until all work of the device's context is done; reports failures of earlier launches. */
 TMAGEN_API int tmagen_device_synchronize(tmagen_device *device);
@@ -165,9 +177,17 @@ typedef struct tmagen_code {
  * hit no NVRTC: where none is installed, or compiling is forbidden, an entry made by any NVRTC for
  * this source serves if there is none by the installed one.
  * tmagen_code_free() gives back what [code] holds, which may be NULL. */
-TMAGEN_API int tmagen_compile(const char *source, size_t bytes,
-                              const tmagen_compile_options *options, tmagen_code *code);
-TMAGEN_API void tmagen_code_free(tmagen_code *code);
+TMAGEN_API int tmagen_compile_sized(const char *source, size_t bytes,
+                                    const tmagen_compile_options *options, size_t options_size,
+                                    tmagen_code *code, size_t code_size);
+static inline int tmagen_compile(const char *source, size_t bytes,
+                                 const tmagen_compile_options *options, tmagen_code *code) {
+    return tmagen_compile_sized(source, bytes, options, sizeof *options, code, sizeof *code);
+}
+TMAGEN_API void tmagen_code_free_sized(tmagen_code *code, size_t code_size);
+static inline void tmagen_code_free(tmagen_code *code) {
+    tmagen_code_free_sized(code, sizeof *code);
+}
 
 /* Where NVRTC was found and which it is: [text] gets one line. Fails with the list of places. */
 TMAGEN_API int tmagen_compiler_describe(char *text, size_t size);
@@ -197,8 +217,13 @@ typedef struct tmagen_load_options {
 /* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as
  * DIRECTORY/NAME.json. [options] may be NULL. The kernel belongs to the caller, and [device] must
  * outlive it. */
-TMAGEN_API int tmagen_kernel_load(tmagen_device *device, const char *name,
-                                  const tmagen_load_options *options, tmagen_kernel **kernel);
+TMAGEN_API int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
+                                        const tmagen_load_options *options, size_t options_size,
+                                        tmagen_kernel **kernel);
+static inline int tmagen_kernel_load(tmagen_device *device, const char *name,
+                                     const tmagen_load_options *options, tmagen_kernel **kernel) {
+    return tmagen_kernel_load_sized(device, name, options, sizeof *options, kernel);
+}
 TMAGEN_API void tmagen_kernel_unload(tmagen_kernel *kernel);
 
 typedef struct tmagen_kernel_info {
@@ -215,7 +240,11 @@ typedef struct tmagen_kernel_info {
     double module_ms;  /* the driver's own module load */
 } tmagen_kernel_info;
 
-TMAGEN_API int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info);
+TMAGEN_API int tmagen_kernel_get_info_sized(const tmagen_kernel *kernel, tmagen_kernel_info *info,
+                                            size_t info_size);
+static inline int tmagen_kernel_get_info(const tmagen_kernel *kernel, tmagen_kernel_info *info) {
+    return tmagen_kernel_get_info_sized(kernel, info, sizeof *info);
+}
 
 /* ---- Launching ---- */
 typedef struct tmagen_tensor {
@@ -258,16 +287,29 @@ typedef struct tmagen_launch {
     int splits; /* of a tile's work, where the kernel can split it; 0: the manifest's default */
 } tmagen_launch;
 
+/* The sizes of a launch and of the items of its lists, 16 bits each, for the _sized functions. */
+#define TMAGEN_LAUNCH_SIZES                                                      \
+    ((uint64_t)sizeof(tmagen_launch) | (uint64_t)sizeof(tmagen_tensor) << 16 |   \
+     (uint64_t)sizeof(tmagen_dim) << 32 | (uint64_t)sizeof(tmagen_scalar) << 48)
+
 /* Launches [kernel] on [stream] (a CUstream or cudaStream_t; NULL: the default stream), with
  * tensors by name. Safe from any thread; capturable in a CUDA graph. The first launch with given
  * addresses and shapes checks them and encodes the tensor maps; later ones neither allocate nor
  * lock. */
-TMAGEN_API int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream,
-                                    const tmagen_launch *launch);
+TMAGEN_API int tmagen_kernel_launch_sized(tmagen_kernel *kernel, void *stream,
+                                          const tmagen_launch *launch, uint64_t sizes);
+static inline int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream,
+                                       const tmagen_launch *launch) {
+    return tmagen_kernel_launch_sized(kernel, stream, launch, TMAGEN_LAUNCH_SIZES);
+}
 
 /* The bytes of workspace that [launch] needs, whose own workspace is ignored. Mostly 0. */
-TMAGEN_API int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch,
-                                       size_t *bytes);
+TMAGEN_API int tmagen_kernel_workspace_sized(tmagen_kernel *kernel, const tmagen_launch *launch,
+                                             uint64_t sizes, size_t *bytes);
+static inline int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch,
+                                          size_t *bytes) {
+    return tmagen_kernel_workspace_sized(kernel, launch, TMAGEN_LAUNCH_SIZES, bytes);
+}
 
 /* ---- The cache's own care ----
  * [directory] is as tmagen_compile_options.cache_dir. */

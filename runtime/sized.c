@@ -1,0 +1,87 @@
+// Structs between versions, by the rule of Linux's openat2: the shorter side reads as zeros.
+#include "runtime/sized.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/manifest.h"
+
+static int fail_small(const char *what, size_t size, size_t least) {
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its size is %zu bytes; legal: at least %zu", what,
+                    size, least);
+}
+
+int tmg_take_struct(const char *what, const void *given, size_t given_size, void *own,
+                    size_t own_size, size_t least) {
+    const unsigned char *bytes = given;
+    if (given_size < least) return fail_small(what, given_size, least);
+    for (size_t i = own_size; i < given_size; ++i)
+        if (bytes[i])
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                            "%s: has %zu bytes, this library knows %zu, and what is behind them "
+                            "is not zero: it needs a newer library",
+                            what, given_size, own_size);
+    memset(own, 0, own_size);
+    memcpy(own, given, given_size < own_size ? given_size : own_size);
+    return TMAGEN_OK;
+}
+
+int tmg_give_struct(const char *what, const void *own, size_t own_size, void *given,
+                    size_t given_size, size_t least) {
+    if (given_size < least) return fail_small(what, given_size, least);
+    memset(given, 0, given_size);
+    memcpy(given, own, given_size < own_size ? given_size : own_size);
+    return TMAGEN_OK;
+}
+
+struct tmg_own_launch {
+    tmagen_launch launch;
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_dim dims[TMG_MAX_DIMS];
+    tmagen_scalar scalars[TMG_MAX_PARAMS];
+};
+
+// The [count] items of [size] bytes of a caller's list, in our layout.
+static int take_list(const char *what, const void *list, size_t count, size_t size, void *own,
+                     size_t own_size, size_t most) {
+    if (count > most)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %zu are given; legal: at most %zu", what, count,
+                        most);
+    int status = TMAGEN_OK;
+    for (size_t i = 0; i < count && list && !status; ++i)
+        status = tmg_take_struct(what, (const char *)list + i * size, size,
+                                 (char *)own + i * own_size, own_size, own_size);
+    return status;
+}
+
+static int take_all(const tmagen_launch *given, uint64_t sizes, struct tmg_own_launch *own) {
+    tmagen_launch *launch = &own->launch;
+    int status = tmg_take_struct("tmagen_launch", given, sizes & 0xffff, launch, sizeof *launch,
+                                 offsetof(tmagen_launch, sms));
+    if (!status)
+        status =
+            take_list("tmagen_tensor", launch->tensors, launch->tensor_count, sizes >> 16 & 0xffff,
+                      own->tensors, sizeof *own->tensors, TMG_MAX_TENSORS);
+    if (!status)
+        status = take_list("tmagen_dim", launch->dims, launch->dim_count, sizes >> 32 & 0xffff,
+                           own->dims, sizeof *own->dims, TMG_MAX_DIMS);
+    if (!status)
+        status = take_list("tmagen_scalar", launch->scalars, launch->scalar_count, sizes >> 48,
+                           own->scalars, sizeof *own->scalars, TMG_MAX_PARAMS);
+    if (launch->tensors) launch->tensors = own->tensors;
+    if (launch->dims) launch->dims = own->dims;
+    if (launch->scalars) launch->scalars = own->scalars;
+    return status;
+}
+
+int tmg_take_launch(const tmagen_launch **launch, uint64_t sizes, struct tmg_own_launch **room) {
+    if (!*launch || sizes == TMAGEN_LAUNCH_SIZES) return TMAGEN_OK;
+    struct tmg_own_launch *own = calloc(1, sizeof *own);
+    if (!own) return tmg_fail_memory();
+    const int status = take_all(*launch, sizes, own);
+    if (status) return free(own), status;
+    *launch = &own->launch;
+    *room = own;
+    return TMAGEN_OK;
+}

@@ -1,0 +1,22 @@
+// Structs of callers that were compiled with another version of tmagen.h: members are only ever
+// added at the end.
+#pragma once
+
+#include "runtime/tmagen.h"
+
+// Copies [given] of [given_size] bytes to [own] of [own_size]; what is missing becomes zero.
+// TMAGEN_ERROR_ARGUMENT, naming [what], where it has less than [least] bytes, the first version's,
+// or more than ours that are not zero.
+int tmg_take_struct(const char *what, const void *given, size_t given_size, void *own,
+                    size_t own_size, size_t least);
+
+// Copies as much of [own] to [given] as there is room, and zeros behind it.
+int tmg_give_struct(const char *what, const void *own, size_t own_size, void *given,
+                    size_t given_size, size_t least);
+
+// A launch in our own layout, with the lists of a caller that has another one.
+struct tmg_own_launch;
+
+// What [launch] of the sizes [sizes] (TMAGEN_LAUNCH_SIZES of the caller) is in our layout: itself,
+// or copied to *room, which is then the caller's to free().
+int tmg_take_launch(const tmagen_launch **launch, uint64_t sizes, struct tmg_own_launch **room);
