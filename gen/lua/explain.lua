@@ -104,13 +104,7 @@ end
 -- The text for the family [name].
 function explain.family(name)
     local fam = families.load(name)
-    if not fam then
-        local names = host.families()
-        local nearest = host.nearest(name, names)
-        local hint = nearest and "; did you mean " .. nearest .. "?" or ""
-        host.error(nil, "there is no family " .. name .. hint, values.list(names))
-        return ""
-    end
+    if not fam then families.refuse(nil, name) return "" end
     local out = { fam.name .. ": " .. fam.definition.doc, "", "knobs" }
     for _, knob in ipairs(fam.knobs) do describe_knob(out, knob) end
     out[#out + 1] = ""

@@ -156,4 +156,12 @@ function family.load(name)
     return loaded[name]
 end
 
+-- Reports at [node], or nowhere, that there is no family [name], and which there are.
+function family.refuse(node, name)
+    local names = host.families()
+    local nearest = host.nearest(name, names)
+    local hint = nearest and "; did you mean " .. nearest .. "?" or ""
+    host.error(node, (node and "kernel: " or "") .. "there is no family " .. name .. hint, values.list(names))
+end
+
 return family

@@ -18,18 +18,14 @@ local open
 
 local function find_family(tree)
     local node = schema.get(tree, "kernel")
-    local names = host.families()
-    local legal = values.list(names)
     if not node then
-        host.error(tree, "kernel: is missing; it names the family", legal)
+        host.error(tree, "kernel: is missing; it names the family", values.list(host.families()))
         host.stop()
     end
     local name = node.kind == "scalar" and node.text or "?"
     local fam = family.load(name)
     if fam then return fam end
-    local nearest = host.nearest(name, names)
-    local hint = nearest and "; did you mean " .. nearest .. "?" or ""
-    host.error(node, "kernel: there is no family " .. name .. hint, legal)
+    family.refuse(node, name)
     host.stop()
 end
 

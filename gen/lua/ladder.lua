@@ -1,16 +1,14 @@
 -- What `tmagen ladder` must know of a family: its rungs, in order, in words.
 -- The same table sets the knobs, so that what is recorded is what was generated.
 
-local host = require "host"
 local families = require "family"
-local values = require "values"
 
 local ladder = {}
 
 -- The rungs of the family [name]: a list of {number=, title=, doc=, predict=}; nil after an error.
 function ladder.rungs(name)
     local fam = families.load(name)
-    if not fam then host.error(nil, "there is no family " .. name, values.list(host.families())) return nil end
+    if not fam then families.refuse(nil, name) return nil end
     local numbers, rungs = {}, {}
     for number in pairs(fam.phases or {}) do numbers[#numbers + 1] = number end
     table.sort(numbers)
