@@ -141,7 +141,8 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
 constexpr int THREADS = 256;
 constexpr int PRODUCERS = 4, CONSUMERS = 4;    // warps; the first ones consume
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8;
-constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int PIXELS = 20522;    // of a batch, over all levels
 constexpr int PIXEL_BYTES = 64;    // from one to the next
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items at a time
@@ -151,6 +152,7 @@ constexpr int SLICE_POINTS = SLICE * POINTS;    // of a level: what a stage hold
 constexpr int TILE = 96;            // items of a CTA at a time
 constexpr int STAGES = 1;           // each a level of every consumer's slice
 constexpr int ROW_BYTES = 128;      // two neighbouring pixels in shared memory
+constexpr int FULL_ARRIVALS = 64;    // of each lane of a consumer's producer, and of that lane's copies
 
 // what a point needs to know of its level
 struct Level {
@@ -221,8 +223,10 @@ __device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *w
                   fp16_to_float(weights[index]));
 }
 
+constexpr int VECTOR = 8;    // channels
+
 struct Sums {
-    float sum[8] = {};
+    float sum[VECTOR] = {};
 
     __device__ __forceinline__ void add_pair(int i, uint32_t pair, float weight) {
         sum[i] += fp16_low_to_float(pair) * weight;
@@ -316,9 +320,10 @@ __device__ __forceinline__ void produce(SharedMemory &smem, Ring &ring, const fp
                     const int item = item_of(tile, first, consumer, place / POINTS);
                     const int pixel = smem.pixels[producer][place] + row * level.pitch + side * 1;
                     const uint8_t *source = batch_pixels + static_cast<int64_t>(pixel) * PIXEL_BYTES +
-                                            item % HEADS * HEAD_BYTES + i % VECTORS * 16;
-                    uint8_t *destination = smem.corners[ring.stage][consumer][place][row] + i % (2 * VECTORS) * 16;
-                    cp_async<16>(destination, source);
+                                            item % HEADS * HEAD_BYTES + i % VECTORS * VECTOR_BYTES;
+                    uint8_t *destination = smem.corners[ring.stage][consumer][place][row] +
+                                           i % (2 * VECTORS) * VECTOR_BYTES;
+                    cp_async<VECTOR_BYTES>(destination, source);
                 }
                 cp_async_mbarrier_arrive_noinc(full);       // this lane's copies
                 mbarrier_arrive(full);                          // this lane's stores
@@ -346,7 +351,7 @@ __device__ __forceinline__ void consume(SharedMemory &smem, Ring &ring, const fp
                     const uint32_t rows = smem_address(smem.corners[ring.stage][consumer][slot * POINTS + i]);
                     #pragma unroll
                     for (int v = 0; v < VECTORS / LANES; ++v) {
-                        const uint32_t top = rows + (v * LANES + sub) * 16, bottom = top + ROW_BYTES;
+                        const uint32_t top = rows + (v * LANES + sub) * VECTOR_BYTES, bottom = top + ROW_BYTES;
                         sums[pass][v].add(ld_shared_v4(top), weight.x);
                         sums[pass][v].add(ld_shared_v4(top + HEAD_BYTES), weight.y);
                         sums[pass][v].add(ld_shared_v4(bottom), weight.z);
@@ -380,7 +385,7 @@ deform_attn_cp_async(const fp16 *value, const fp16 *locations, const fp16 *weigh
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
-                mbarrier_init(&smem.full[stage][consumer], 64);
+                mbarrier_init(&smem.full[stage][consumer], FULL_ARRIVALS);
                 mbarrier_init(&smem.empty[stage][consumer], 1);
             }
         }

@@ -126,6 +126,8 @@ constexpr int THREADS = 1024, WARPS = THREADS / 32;
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 8, LEVELS = 4, POINTS = 4, PIXELS = 17821;
 constexpr int PIXEL_BYTES = 512, HEAD_BYTES = 64;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 4;          // points that a lane loads at a time
 constexpr int SHARES = 1;     // chunks of a lane
 constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
@@ -207,9 +209,12 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     return point;
 }
 
+constexpr int VECTOR = 8;    // channels
+constexpr int VECTOR_WORDS = VECTOR / 2;
+
 struct Sums {
-    float sum[8] = {};
-    uint32_t partial[4];
+    float sum[VECTOR] = {};
+    uint32_t partial[VECTOR_WORDS];
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
@@ -225,7 +230,7 @@ struct Sums {
 
     __device__ __forceinline__ void widen() {
         #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < VECTOR_WORDS; ++i) {
             sum[2 * i] += fp16_low_to_float(partial[i]);
             sum[2 * i + 1] += fp16_high_to_float(partial[i]);
         }
@@ -284,8 +289,10 @@ __device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
 }
 
+constexpr int POINT_WORDS = 3;
+
 struct Words {
-    uint32_t word[3];
+    uint32_t word[POINT_WORDS];
 };
 
 __device__ __forceinline__ Words encode(const Point &point) {
@@ -297,7 +304,7 @@ __device__ __forceinline__ Words encode(const Point &point) {
 __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     Words received;
     #pragma unroll
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < POINT_WORDS; ++i) {
         received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
     }
     return received;
@@ -342,7 +349,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
         const int head = item % HEADS;
-        const uint8_t *pixels = batch_pixels + head * HEAD_BYTES + sub * 16;
+        const uint8_t *pixels = batch_pixels + head * HEAD_BYTES + sub * VECTOR_BYTES;
         const Share share = load_share(locations, weights, item, sub);
         Sums sums;
         Words words[CHUNK];
@@ -393,7 +400,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
             }
         }
-        reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+        reinterpret_cast<uint4 *>(out)[item * VECTORS + sub] = sums.rounded();
     }
 }
 

@@ -72,6 +72,8 @@ constexpr int THREADS = 1024, WARPS = THREADS / 32;
 constexpr int LANES = 8, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 8, LEVELS = 4, POINTS = 4, PIXELS = 17821;
 constexpr int PIXEL_BYTES = 1024, HEAD_BYTES = 128;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 2;          // points that a lane loads at a time
 constexpr int SHARES = 1;     // chunks of a lane
 constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
@@ -152,8 +154,10 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     return point;
 }
 
+constexpr int VECTOR = 4;    // channels
+
 struct Sums {
-    float sum[4] = {};
+    float sum[VECTOR] = {};
 
     __device__ __forceinline__ void add(uint4 pixels, float weight) {
         sum[0] += __uint_as_float(pixels.x) * weight;
@@ -214,8 +218,10 @@ __device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
                   __uint_as_float(word(weights, k)));
 }
 
+constexpr int POINT_WORDS = 5;
+
 struct Words {
-    uint32_t word[5];
+    uint32_t word[POINT_WORDS];
 };
 
 __device__ __forceinline__ Words encode(const Point &point) {
@@ -227,7 +233,7 @@ __device__ __forceinline__ Words encode(const Point &point) {
 __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     Words received;
     #pragma unroll
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < POINT_WORDS; ++i) {
         received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
     }
     return received;
@@ -275,7 +281,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
         const int head = item % HEADS;
-        const uint8_t *pixels = batch_pixels + head * HEAD_BYTES + sub * 16;
+        const uint8_t *pixels = batch_pixels + head * HEAD_BYTES + sub * VECTOR_BYTES;
         const Share share = load_share(locations, weights, item, sub);
         Sums sums;
         Words words[CHUNK];
@@ -321,7 +327,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                 }
             }
         }
-        reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+        reinterpret_cast<uint4 *>(out)[item * VECTORS + sub] = sums.rounded();
     }
 }
 

@@ -155,11 +155,14 @@ constexpr int THREADS = 512, WARPS = THREADS / 32;
 constexpr int LANES = 1, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 3, LEVELS = 4, POINTS = 3, PIXELS = 34;
 constexpr int PIXEL_BYTES = 144, HEAD_BYTES = 48;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 1;          // points that a lane loads at a time
 constexpr int SHARES = 12;     // chunks of a lane
 constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
 constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32
 constexpr int PASSES = 3;         // vectors of a lane, one after another
+constexpr int PASS_BYTES = LANES * VECTOR_BYTES;
 // from this level and pixel on, value is in shared memory
 constexpr int RESIDENT_LEVEL = 0, RESIDENT_FIRST = 0;
 constexpr int RESIDENT_BYTES = (PIXELS - RESIDENT_FIRST) * PIXEL_BYTES;
@@ -248,9 +251,12 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     return point;
 }
 
+constexpr int VECTOR = 8;    // channels
+constexpr int VECTOR_WORDS = VECTOR / 2;
+
 struct Sums {
-    float sum[8] = {};
-    uint32_t partial[4];
+    float sum[VECTOR] = {};
+    uint32_t partial[VECTOR_WORDS];
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
@@ -266,7 +272,7 @@ struct Sums {
 
     __device__ __forceinline__ void widen() {
         #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < VECTOR_WORDS; ++i) {
             sum[2 * i] += fp16_low_to_float(partial[i]);
             sum[2 * i + 1] += fp16_high_to_float(partial[i]);
         }
@@ -334,8 +340,10 @@ __device__ __forceinline__ Point locate_in(const Level &level, uint32_t location
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
 }
 
+constexpr int POINT_WORDS = 3;
+
 struct Words {
-    uint32_t word[3];
+    uint32_t word[POINT_WORDS];
 };
 
 __device__ __forceinline__ Words encode(const Point &point) {
@@ -347,7 +355,7 @@ __device__ __forceinline__ Words encode(const Point &point) {
 __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     Words received;
     #pragma unroll
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < POINT_WORDS; ++i) {
         received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
     }
     return received;
@@ -383,8 +391,8 @@ extern __shared__ __align__(128) uint8_t shared[];
 __device__ __forceinline__ void load_resident(const fp16 *value, int batch) {
     const uint8_t *levels = reinterpret_cast<const uint8_t *>(value) +
                             (static_cast<int64_t>(batch) * PIXELS + RESIDENT_FIRST) * PIXEL_BYTES;
-    for (int i = threadIdx.x * 16; i < RESIDENT_BYTES; i += THREADS * 16) {
-        cp_async<16>(shared + i, levels + i);
+    for (int i = threadIdx.x * VECTOR_BYTES; i < RESIDENT_BYTES; i += THREADS * VECTOR_BYTES) {
+        cp_async<VECTOR_BYTES>(shared + i, levels + i);
     }
     cp_async_commit_group();
     cp_async_wait_group<0>();
@@ -405,8 +413,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
         const int head = item % HEADS;
-        const uint8_t *pixels = batch_pixels + head * HEAD_BYTES + sub * 16;
-        const uint32_t resident = smem_address(shared) + head * HEAD_BYTES + sub * 16;
+        const uint8_t *pixels = batch_pixels + head * HEAD_BYTES + sub * VECTOR_BYTES;
+        const uint32_t resident = smem_address(shared) + head * HEAD_BYTES + sub * VECTOR_BYTES;
         const Share share = load_share(locations, weights, item, sub);
         for (int pass = 0; pass < PASSES; ++pass) {
             Sums sums;
@@ -433,8 +441,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                         const int owner = lane / LANES * LANES + point / CHUNK % LANES;
                         step.columns[i] = decode(shuffle(words[point % CHUNK], owner), level.right);
                         if (begin / POINTS >= RESIDENT_LEVEL) {
-                            const uint32_t first = resident + step.columns[i].first * PIXEL_BYTES + pass * LANES * 16;
-                            const uint32_t second = resident + step.columns[i].second * PIXEL_BYTES + pass * LANES * 16;
+                            const uint32_t first = resident + step.columns[i].first * PIXEL_BYTES + pass * PASS_BYTES;
+                            const uint32_t second = resident + step.columns[i].second * PIXEL_BYTES + pass * PASS_BYTES;
                             step.corners[i][0] = ld_shared_v4(first);
                             step.corners[i][1] = ld_shared_v4(first + level.below * PIXEL_BYTES);
                             step.corners[i][2] = ld_shared_v4(second);
@@ -442,8 +450,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                             continue;
                         }
                         const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
-                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * LANES * 16;
-                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * LANES * 16;
+                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * PASS_BYTES;
+                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * PASS_BYTES;
                         step.corners[i][0] = ld_global_nc_v4(first);
                         step.corners[i][1] = ld_global_nc_v4(first + level.below * PIXEL_BYTES);
                         step.corners[i][2] = ld_global_nc_v4(second);
@@ -467,7 +475,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                     }
                 }
             }
-            reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + pass * LANES + sub] = sums.rounded();
+            reinterpret_cast<uint4 *>(out)[item * VECTORS + pass * LANES + sub] = sums.rounded();
         }
     }
 }

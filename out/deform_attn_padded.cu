@@ -159,6 +159,8 @@ constexpr int THREADS = 512, WARPS = THREADS / 32;
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 4;          // points that a lane loads at a time
 constexpr int SHARES = 2;     // chunks of a lane
 constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
@@ -229,9 +231,12 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, top, bottom};
 }
 
+constexpr int VECTOR = 8;    // channels
+constexpr int VECTOR_WORDS = VECTOR / 2;
+
 struct Sums {
-    float sum[8] = {};
-    uint32_t partial[4];
+    float sum[VECTOR] = {};
+    uint32_t partial[VECTOR_WORDS];
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
@@ -247,7 +252,7 @@ struct Sums {
 
     __device__ __forceinline__ void widen() {
         #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < VECTOR_WORDS; ++i) {
             sum[2 * i] += fp16_low_to_float(partial[i]);
             sum[2 * i + 1] += fp16_high_to_float(partial[i]);
         }
@@ -310,8 +315,10 @@ __device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
 }
 
+constexpr int POINT_WORDS = 2;
+
 struct Words {
-    uint32_t word[2];
+    uint32_t word[POINT_WORDS];
 };
 
 __device__ __forceinline__ Words encode(const Point &point) {
@@ -324,7 +331,7 @@ __device__ __forceinline__ Words encode(const Point &point) {
 __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     Words received;
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < POINT_WORDS; ++i) {
         received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
     }
     return received;
@@ -390,8 +397,8 @@ extern __shared__ __align__(128) uint8_t shared[];
 __device__ __forceinline__ void load_resident(const fp16 *value, int batch) {
     const uint8_t *levels = reinterpret_cast<const uint8_t *>(value) +
                             (static_cast<int64_t>(batch) * PIXELS + RESIDENT_FIRST) * PIXEL_BYTES;
-    for (int i = threadIdx.x * 16; i < RESIDENT_BYTES; i += THREADS * 16) {
-        cp_async<16>(shared + i, levels + i);
+    for (int i = threadIdx.x * VECTOR_BYTES; i < RESIDENT_BYTES; i += THREADS * VECTOR_BYTES) {
+        cp_async<VECTOR_BYTES>(shared + i, levels + i);
     }
     cp_async_commit_group();
     cp_async_wait_group<0>();
@@ -409,8 +416,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
-    const uint8_t *pixels = batch_pixels + sub * 16;
-    const uint32_t resident = smem_address(shared) + sub * 16;
+    const uint8_t *pixels = batch_pixels + sub * VECTOR_BYTES;
+    const uint32_t resident = smem_address(shared) + sub * VECTOR_BYTES;
     const int turn = lane / LANES & 1;
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
@@ -474,7 +481,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
             }
         }
         if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
-            reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+            reinterpret_cast<uint4 *>(out)[item * VECTORS + sub] = sums.rounded();
         }
     }
 }

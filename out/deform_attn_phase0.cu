@@ -70,8 +70,9 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
 
 constexpr int THREADS = 256, LEVELS = 4, POINTS = 8;
 constexpr int HEADS = 1, PIXELS = 20522;                // pixels of a batch, over all levels
+constexpr int VECTOR_BYTES = 16;    // that a thread moves at once
 constexpr int PIXEL_BYTES = 64;
-constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / VECTOR_BYTES;
 
 // what a point needs to know of its level
 struct Level {
@@ -142,8 +143,10 @@ __device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *w
                   fp16_to_float(weights[index]));
 }
 
+constexpr int VECTOR = 8;    // channels
+
 struct Sums {
-    float sum[8] = {};
+    float sum[VECTOR] = {};
 
     __device__ __forceinline__ void add_pair(int i, uint32_t pair, float weight) {
         sum[i] += fp16_low_to_float(pair) * weight;
@@ -178,7 +181,7 @@ deform_attn_phase0(const fp16 *value, const fp16 *locations, const fp16 *weights
     }
     const int64_t batch = item / (static_cast<int64_t>(q) * HEADS);
     const uint8_t *pixels = reinterpret_cast<const uint8_t *>(value) + batch * PIXELS * PIXEL_BYTES +
-                            item % HEADS * HEAD_BYTES + thread % VECTORS * 16;
+                            item % HEADS * HEAD_BYTES + thread % VECTORS * VECTOR_BYTES;
     Sums sums;
     #pragma unroll
     for (int l = 0; l < LEVELS; ++l) {

@@ -150,7 +150,8 @@ __device__ __forceinline__ void tma_load_3d(void *destination, const TensorMap *
 constexpr int THREADS = 256;
 constexpr int PRODUCERS = 2, CONSUMERS = 6;    // warps; the first ones consume
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8;
-constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / 16;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int HEAD_BYTES = 64, VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHANNELS = 32;    // of a head
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items at a time
 constexpr int SLICE = 4;    // items of a consumer between its stores
@@ -159,6 +160,7 @@ constexpr int SLICE_POINTS = SLICE * POINTS;    // of a level: what a stage hold
 constexpr int TILE = 96;            // items of a CTA at a time
 constexpr int STAGES = 1;           // each a level of every consumer's slice
 constexpr int ROW_BYTES = 128;      // two neighbouring pixels in shared memory
+constexpr int FULL_ARRIVALS = 32;    // of each lane of a consumer's producer
 
 // what a point needs to know of its level
 struct Level {
@@ -229,8 +231,10 @@ __device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *w
                   fp16_to_float(weights[index]));
 }
 
+constexpr int VECTOR = 8;    // channels
+
 struct Sums {
-    float sum[8] = {};
+    float sum[VECTOR] = {};
 
     __device__ __forceinline__ void add_pair(int i, uint32_t pair, float weight) {
         sum[i] += fp16_low_to_float(pair) * weight;
@@ -356,7 +360,7 @@ __device__ __forceinline__ void consume(SharedMemory &smem, Ring &ring, const fp
                     const uint32_t rows = smem_address(smem.corners[ring.stage][consumer][slot * POINTS + i]);
                     #pragma unroll
                     for (int v = 0; v < VECTORS / LANES; ++v) {
-                        const uint32_t top = rows + (v * LANES + sub) * 16, bottom = top + ROW_BYTES;
+                        const uint32_t top = rows + (v * LANES + sub) * VECTOR_BYTES, bottom = top + ROW_BYTES;
                         sums[pass][v].add(ld_shared_v4(top), weight.x);
                         sums[pass][v].add(ld_shared_v4(top + HEAD_BYTES), weight.y);
                         sums[pass][v].add(ld_shared_v4(bottom), weight.z);
@@ -390,7 +394,7 @@ deform_attn_phase3(const __grid_constant__ TensorMap value_map, const fp16 *loca
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
-                mbarrier_init(&smem.full[stage][consumer], 32);
+                mbarrier_init(&smem.full[stage][consumer], FULL_ARRIVALS);
                 mbarrier_init(&smem.empty[stage][consumer], 1);
             }
         }

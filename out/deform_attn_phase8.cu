@@ -125,6 +125,8 @@ constexpr int THREADS = 256, WARPS = THREADS / 32;
 constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 64, HEAD_BYTES = 64;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 4;          // points that a lane loads at a time
 constexpr int SHARES = 2;     // chunks of a lane
 constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
@@ -192,9 +194,12 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, top, bottom};
 }
 
+constexpr int VECTOR = 8;    // channels
+constexpr int VECTOR_WORDS = VECTOR / 2;
+
 struct Sums {
-    float sum[8] = {};
-    uint32_t partial[4];
+    float sum[VECTOR] = {};
+    uint32_t partial[VECTOR_WORDS];
 
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
@@ -210,7 +215,7 @@ struct Sums {
 
     __device__ __forceinline__ void widen() {
         #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < VECTOR_WORDS; ++i) {
             sum[2 * i] += fp16_low_to_float(partial[i]);
             sum[2 * i + 1] += fp16_high_to_float(partial[i]);
         }
@@ -273,8 +278,10 @@ __device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
 }
 
+constexpr int POINT_WORDS = 2;
+
 struct Words {
-    uint32_t word[2];
+    uint32_t word[POINT_WORDS];
 };
 
 __device__ __forceinline__ Words encode(const Point &point) {
@@ -287,7 +294,7 @@ __device__ __forceinline__ Words encode(const Point &point) {
 __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     Words received;
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < POINT_WORDS; ++i) {
         received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
     }
     return received;
@@ -335,7 +342,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
-    const uint8_t *pixels = batch_pixels + sub * 16;
+    const uint8_t *pixels = batch_pixels + sub * VECTOR_BYTES;
     const int turn = lane / LANES & 1;
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
@@ -390,7 +397,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
             }
         }
         if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
-            reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + sub] = sums.rounded();
+            reinterpret_cast<uint4 *>(out)[item * VECTORS + sub] = sums.rounded();
         }
     }
 }

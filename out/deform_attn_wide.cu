@@ -69,11 +69,14 @@ constexpr int THREADS = 256, WARPS = THREADS / 32;
 constexpr int LANES = 32, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 1, POINTS = 1, PIXELS = 99;
 constexpr int PIXEL_BYTES = 1024, HEAD_BYTES = 1024;
+constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
+constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 1;          // points that a lane loads at a time
 constexpr int CHUNKS = LEVELS * POINTS / CHUNK;
 constexpr int SHARES = 1;     // chunks of a lane
 constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
 constexpr int PASSES = 2;         // vectors of a lane, one after another
+constexpr int PASS_BYTES = LANES * VECTOR_BYTES;
 constexpr int TILE = 64;          // queries of a CTA
 
 // what a point needs to know of its level
@@ -139,8 +142,10 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     return point;
 }
 
+constexpr int VECTOR = 4;    // channels
+
 struct Sums {
-    float sum[4] = {};
+    float sum[VECTOR] = {};
 
     __device__ __forceinline__ void add(uint4 pixels, float weight) {
         sum[0] += __uint_as_float(pixels.x) * weight;
@@ -198,8 +203,10 @@ __device__ __forceinline__ Point locate_in(const Level &level, uint2 locations,
                   __uint_as_float(word(weights, k)));
 }
 
+constexpr int POINT_WORDS = 5;
+
 struct Words {
-    uint32_t word[5];
+    uint32_t word[POINT_WORDS];
 };
 
 __device__ __forceinline__ Words encode(const Point &point) {
@@ -211,7 +218,7 @@ __device__ __forceinline__ Words encode(const Point &point) {
 __device__ __forceinline__ Words shuffle(const Words &words, int from) {
     Words received;
     #pragma unroll
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < POINT_WORDS; ++i) {
         received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
     }
     return received;
@@ -256,7 +263,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
                                   static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
-    const uint8_t *pixels = batch_pixels + sub * 16;
+    const uint8_t *pixels = batch_pixels + sub * VECTOR_BYTES;
     for (; group < last; group += WARPS) {
         const int64_t item = item_of(group, q, batch);
         const Share share = load_share(locations, weights, item, sub);
@@ -285,8 +292,8 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                         const int owner = lane / LANES * LANES + point / CHUNK % LANES;
                         step.columns[i] = decode(shuffle(words[point % CHUNK], owner));
                         const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
-                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * LANES * 16;
-                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * LANES * 16;
+                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * PASS_BYTES;
+                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * PASS_BYTES;
                         step.corners[i][0] = ld_global_nc_v4(first);
                         step.corners[i][1] = ld_global_nc_v4(first + level.pitch * PIXEL_BYTES);
                         step.corners[i][2] = ld_global_nc_v4(second);
@@ -305,7 +312,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                     }
                 }
             }
-            reinterpret_cast<uint4 *>(out)[item * (HEAD_BYTES / 16) + pass * LANES + sub] = sums.rounded();
+            reinterpret_cast<uint4 *>(out)[item * VECTORS + pass * LANES + sub] = sums.rounded();
         }
     }
 }
