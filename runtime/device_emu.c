@@ -275,9 +275,10 @@ static char *join_reports(const struct emu_result *result, uint64_t seed) {
     for (size_t i = 0; i < result->report_count; ++i) {
         const struct emu_report *report = &result->reports[i];
         fputs(report->text ? report->text : "out of memory\n", out);
-        if (report->count > 1) fprintf(out, "  %u times at this line\n", report->count);
+        if (report->count > 1) fprintf(out, "  %u times there\n", report->count);
         fprintf(out, "  in the order of seed %llu\n\n", (unsigned long long)seed);
     }
+    fprintf(out, "%s\n\n", result->end);
     if (!fclose(out)) return text;
     free(text);
     return NULL;

@@ -180,7 +180,7 @@ static void print_reports(const struct emu_result *result, uint64_t seed) {
     for (size_t i = 0; i < result->report_count; i++) {
         const struct emu_report *report = &result->reports[i];
         fputs(report->text ? report->text : "out of memory\n", stdout);
-        if (report->count > 1) printf("  %u times at this line\n", report->count);
+        if (report->count > 1) printf("  %u times there\n", report->count);
         printf("  in the order of seed %" PRIu64 "\n\n", seed);
     }
 }
@@ -225,8 +225,29 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
     s->instructions += result.thread_instructions;
     s->core_seconds += result.core_seconds;
     print_reports(&result, seed);
+    if (result.report_count) printf("%s: %s\n", file->entry, result.end);
     const int code = result.report_count ? EXIT_USER : EXIT_FINE;
     emu_result_free(&result);
+    return code;
+}
+
+// Reports elements of the outputs that nobody has written, after a launch that went to its end.
+// Returns an exit code.
+static int check_written(const struct session *s) {
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < s->file->buffer_count && !s->stopped; i++) {
+        const struct emulate_buffer *buffer = &s->file->buffers[i];
+        const size_t size = num_types[buffer->dtype].bytes;
+        size_t first = 0;
+        if (!buffer->out) continue;
+        const size_t count =
+            emu_memory_unwritten(s->memory, buffer->address, buffer->bytes, size, &first);
+        if (!count) continue;
+        printf("unwritten output: %zu of the %zu elements of %s were never written, the first is "
+               "number %zu\n",
+               count, buffer->bytes / size, buffer->name, first);
+        code = EXIT_USER;
+    }
     return code;
 }
 
@@ -263,6 +284,7 @@ static int run_once(struct session *s, uint64_t seed, bool last) {
         void **params = encode_arguments(s->file);
         s->ran = false;
         code = run_launch(s, seed, (const void *const *)params);
+        if (s->ran) code |= check_written(s);
         if (s->ran && (last || code)) code |= write_buffers(s);
         for (size_t i = 0; i < s->file->argument_count; i++) free(params[i]);
         free(params);

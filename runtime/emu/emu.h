@@ -53,6 +53,10 @@ int emu_memory_free(struct emu_memory *memory, uint64_t address);
 int emu_memory_write(struct emu_memory *memory, uint64_t to, const void *from, size_t bytes);
 int emu_memory_read(const struct emu_memory *memory, void *to, uint64_t from, size_t bytes);
 int emu_memory_fill(struct emu_memory *memory, uint64_t to, int byte, size_t bytes);
+// How many elements of [size] bytes, of which [bytes] are made, have a byte that was never written;
+// *first is the number of the first of these.
+size_t emu_memory_unwritten(const struct emu_memory *memory, uint64_t from, size_t bytes,
+                            size_t size, size_t *first);
 // Marks a range as never written, so that a kernel's read of it is reported.
 int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes);
 
@@ -85,18 +89,22 @@ struct emu_report {
     unsigned ptx_line;     // of the instruction at fault; 0 where none is
     unsigned source_line;  // by .loc, 0 if the PTX has none
     const char *source;    // file of .loc; owned by the module
-    unsigned count;        // how often the same thing happened at the same line
-    char *text;            // the whole report, several lines
+    uint64_t place,
+        other;       // what tells places apart: two source lines; other: 0 where there is one
+    unsigned count;  // how often the same thing happened there
+    char *text;      // the whole report, several lines
 };
 
 struct emu_result {
-    struct emu_report *reports;
+    struct emu_report *reports;  // hangs first, then misuse, bounds, races, uninitialised reads
     size_t report_count;
     uint64_t thread_instructions;
     uint64_t warp_instructions;
     uint64_t multiply_adds;  // of matrix instructions, one of which does thousands
     double core_seconds;     // that all CPUs together took for it
     bool stopped;            // by a report that makes going on senseless
+    uint64_t left_out;       // reports that there was no room for
+    char end[160];           // how the launch ended, a sentence
 };
 
 void emu_result_free(struct emu_result *result);

@@ -149,15 +149,16 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
     unsigned x = machine->grid[0] / size[0], y = machine->grid[1] / size[1];
     char where[400];
 
-    emu_report(by->warp, by->insn, EMU_RACE,
-               "%s %s offset %llu of %s, which CTA (%u,%u,%u)%s %s\n  without order between the "
-               "two; the other is at %s",
-               by->what ? by->what : "it", by->use == EMU_READ ? "reads" : "writes",
-               (unsigned long long)by->offset, by->allocation->name, before->cluster % x * size[0],
-               before->cluster / x % y * size[1], before->cluster / x / y * size[2],
-               by->warp->cta->cluster->cta_count > 1 ? " or its cluster" : "",
-               wrote ? "writes" : "reads",
-               emu_place_text(machine, before->insn, where, sizeof where));
+    if (emu_report_again(emu_machine(by->warp), by->insn, before->insn, EMU_RACE)) return;
+    emu_report_pair(
+        by->warp, by->insn, before->insn, EMU_RACE,
+        "%s %s offset %llu of %s, which CTA (%u,%u,%u)%s %s\n  without order between the "
+        "two; the other is at %s",
+        by->what ? by->what : "it", by->use == EMU_READ ? "reads" : "writes",
+        (unsigned long long)by->offset, by->allocation->name, before->cluster % x * size[0],
+        before->cluster / x % y * size[1], before->cluster / x / y * size[2],
+        by->warp->cta->cluster->cta_count > 1 ? " or its cluster" : "", wrote ? "writes" : "reads",
+        emu_place_text(machine, before->insn, where, sizeof where));
 }
 
 // Is [before] known to have happened, or is it no concern of [now]'s?

@@ -192,20 +192,21 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
     enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
 
-    if (emu_report_again(cta->cluster->machine, toucher->insn, class_)) return;
+    if (emu_report_again(cta->cluster->machine, toucher->insn, before->insn, class_)) return;
     toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
     emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
     if (fence_missing)
-        emu_report(toucher->warp, toucher->insn, class_,
-                   "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
-                   "  written at %s\n  no fence.proxy.async lies between the two",
-                   who, verb, offset, other, where);
+        emu_report_pair(toucher->warp, toucher->insn, before->insn, class_,
+                        "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
+                        "  written at %s\n  no fence.proxy.async lies between the two",
+                        who, verb, offset, other, where);
     else
-        emu_report(toucher->warp, toucher->insn, class_,
-                   "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s",
-                   who, verb, offset, other, before_wrote ? "writes" : "reads",
-                   before->async ? " asynchronously" : "", where);
+        emu_report_pair(
+            toucher->warp, toucher->insn, before->insn, class_,
+            "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s", who,
+            verb, offset, other, before_wrote ? "writes" : "reads",
+            before->async ? " asynchronously" : "", where);
 }
 
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {

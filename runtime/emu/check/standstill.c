@@ -155,10 +155,11 @@ static void put_cta(struct emu_text *text, const struct emu_cta *cta, enum emu_c
 
 void emu_report_standstill(struct emu_machine *machine, enum emu_class class_, const char *why) {
     enum { SHOWN = 32 };  // CTAs
-    struct emu_report *report = emu_report_new(machine, class_, somewhere(machine->clusters));
+    struct emu_report *report = emu_report_new(machine, class_, somewhere(machine->clusters), NULL);
     struct emu_text text = {0};
     unsigned ctas = 0;
 
+    machine->ended_by = class_;
     if (report == NULL) return;
     if (machine->clusters == NULL)
         emu_put(&text, "%s in %s: %s\n", emu_class_name(class_), machine->entry->name, why);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { THREADS_MAX = 16, REPORTS_MAX = 100, APART_MAX = 1 << 20 };
+enum { THREADS_MAX = 16, APART_MAX = 1 << 20 };
 
 // ---- may the clusters of [entry] hear of each other? ----
 
@@ -49,6 +49,8 @@ struct part {
     size_t report_count;
     uint64_t steps, thread_steps, multiply_adds;
     double seconds;
+    uint64_t left_out;
+    enum emu_class ended_by;
     bool ran, ended;
 };
 
@@ -93,9 +95,10 @@ static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **sp
     alone.last = &grid->last;
     run(&alone);
     if (alone.stop) end_at(grid, index);
-    grid->parts[index] =
-        (struct part){alone.reports,       alone.report_count, alone.steps, alone.thread_steps,
-                      alone.multiply_adds, alone.seconds,      true,        alone.ended};
+    grid->parts[index] = (struct part){alone.reports,      alone.report_count,  alone.steps,
+                                       alone.thread_steps, alone.multiply_adds, alone.seconds,
+                                       alone.left_out,     alone.ended_by,      true,
+                                       alone.ended};
     atomic_fetch_add(&grid->steps, alone.steps);
 }
 
@@ -115,22 +118,11 @@ static void *work(void *argument) {
 
 // ---- all of them ----
 
-// Adds a cluster's reports to the grid's: one a class and line.
+// Adds a cluster's reports to the grid's.
 static void merge(struct emu_machine *machine, struct part *part) {
-    if (machine->reports == NULL && part->report_count)
-        machine->reports = calloc(REPORTS_MAX, sizeof *machine->reports);
-    for (size_t i = 0; i < part->report_count; i++) {
-        struct emu_report *report = &part->reports[i], *same = NULL;
-        for (size_t k = 0; k < machine->report_count && report->ptx_line; k++)
-            if (machine->reports[k].class_ == report->class_ &&
-                machine->reports[k].ptx_line == report->ptx_line)
-                same = &machine->reports[k];
-        if (same != NULL) same->count += report->count;
-        if (same != NULL || machine->reports == NULL || machine->report_count == REPORTS_MAX)
-            free(report->text);
-        else
-            machine->reports[machine->report_count++] = *report;
-    }
+    for (size_t i = 0; i < part->report_count; i++) emu_report_add(machine, &part->reports[i]);
+    machine->left_out += part->left_out;
+    machine->ended_by = part->ended_by;
     machine->steps += part->steps;
     machine->thread_steps += part->thread_steps;
     machine->multiply_adds += part->multiply_adds;

@@ -219,6 +219,19 @@ static void free_workspace(struct emu_machine *machine) {
     if (machine->workspace) emu_memory_free(machine->memory, machine->workspace);
 }
 
+static void say_end(const struct emu_machine *machine, struct emu_result *result) {
+    if (machine->stop)
+        snprintf(result->end, sizeof result->end,
+                 "the launch stopped here: %s; %llu of %llu clusters had run to their end",
+                 emu_class_name(machine->ended_by), (unsigned long long)machine->ended,
+                 (unsigned long long)machine->cluster_total);
+    else
+        snprintf(result->end, sizeof result->end, "the launch went on to its end");
+    if (result->left_out)
+        snprintf(result->end + strlen(result->end), sizeof result->end - strlen(result->end),
+                 "; %llu reports more", (unsigned long long)result->left_out);
+}
+
 int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
                    struct emu_result *result, struct emu_error *error) {
     struct emu_module *module = (struct emu_module *)(uintptr_t)launch->module;
@@ -251,6 +264,9 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     free(machine.params);
     result->reports = machine.reports;
     result->report_count = machine.report_count;
+    result->left_out = machine.left_out;
+    emu_reports_sort(result->reports, result->report_count);
+    say_end(&machine, result);
     result->stopped = machine.stop;
     result->warp_instructions = machine.steps;
     result->thread_instructions = machine.thread_steps;

@@ -198,7 +198,9 @@ struct emu_machine {
     struct emu_cluster **spare;    // ended ones of the same launch, to be used again
     uint64_t next_cluster, cluster_total;
     struct emu_report *reports;
-    size_t report_count, report_capacity;
+    size_t report_count;
+    uint64_t left_out;        // reports that there was no room for
+    enum emu_class ended_by;  // where it has stopped
     bool stop;
     bool check;
     struct emu_order *order;  // NULL: the clusters cannot hear of each other
@@ -342,10 +344,14 @@ const struct emu_role *emu_role_of(const struct emu_warp *warp);
 // Counts a report of [insn] that there is already; false if there is none. emu_report does so too,
 // but where millions are alike their texts would take longer than the run.
 bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
-                      enum emu_class class_);
+                      const struct emu_insn *other, enum emu_class class_);
 // Notes a report against [insn] of [warp]; the text is completed with where and who.
 void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+// The same of two instructions that do not bear each other.
+void emu_report_pair(struct emu_warp *warp, const struct emu_insn *insn,
+                     const struct emu_insn *other, enum emu_class class_, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 // The same, and the launch ends.
 void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -354,6 +360,10 @@ void emu_report_machine(struct emu_machine *machine, enum emu_class class_, cons
 // Where a report of the machine, or of all that is in it, gets its text: NULL when there is one of
 // [class_] at [insn] already, or no room.
 struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class class_,
-                                  const struct emu_insn *insn);
+                                  const struct emu_insn *insn, const struct emu_insn *other);
+// Puts [report], whose text it takes over, to the machine's: one a class and place.
+void emu_report_add(struct emu_machine *machine, struct emu_report *report);
+// By their rank, those that explain others first.
+void emu_reports_sort(struct emu_report *reports, size_t count);
 
 #endif

@@ -144,6 +144,18 @@ int emu_memory_fill(struct emu_memory *memory, uint64_t to, int byte, size_t byt
     return 0;
 }
 
+size_t emu_memory_unwritten(const struct emu_memory *memory, uint64_t from, size_t bytes,
+                            size_t size, size_t *first) {
+    const struct emu_allocation *found = range(memory, from, bytes);
+    size_t count = 0;
+
+    if (found == NULL || found->written == NULL) return 0;
+    const uint8_t *written = found->written + (from - found->base);
+    for (size_t at = 0; at + size <= bytes; at += size)
+        if (memchr(written + at, 0, size) != NULL && count++ == 0) *first = at / size;
+    return count;
+}
+
 int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes) {
     struct emu_allocation *found = range(memory, to, bytes);
 

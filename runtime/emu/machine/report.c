@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORTS_MAX = 100 };
+enum { REPORTS_MAX = 100, REPORTS_KEPT = 50 };  // kept: for what explains others
 
 static const char *const names[EMU_CLASSES] = {
     [EMU_DEADLOCK] = "deadlock",
@@ -77,15 +77,17 @@ static const struct ptx_loc *outermost(const struct ptx_loc *loc) {
     return loc;
 }
 
-// ", in 258, in 151": the lines of inlined functions below the kernel's own, outermost first.
-static void put_chain(const struct ptx_loc *loc, const struct ptx_loc *outer, char *text,
-                      size_t size) {
-    size_t used;
-
-    if (loc == outer || loc == NULL) return;
-    put_chain(loc->parent, outer, text, size);
-    used = strlen(text);
-    snprintf(text + used, size - used, ", in %u", loc->line);
+// ", in 258, in cute.hpp:151": the lines of inlined functions below the kernel's own, outermost
+// first, with their file where that is another one than the caller's.
+static void put_chain(const struct emu_machine *machine, const struct ptx_loc *loc,
+                      const struct ptx_loc *outer, char *text, size_t size) {
+    if (loc == outer || loc == NULL || loc->parent == NULL) return;
+    put_chain(machine, loc->parent, outer, text, size);
+    size_t used = strlen(text);
+    if (loc->file == loc->parent->file)
+        snprintf(text + used, size - used, ", in %u", loc->line);
+    else
+        snprintf(text + used, size - used, ", in %s:%u", file_name(machine, loc->file), loc->line);
 }
 
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
@@ -98,7 +100,7 @@ const char *emu_place_text(const struct emu_machine *machine, const struct emu_i
         return text;
     }
     const struct ptx_loc *loc = outermost(insn->loc);
-    put_chain(insn->loc, loc, chain, sizeof chain);
+    put_chain(machine, insn->loc, loc, chain, sizeof chain);
     const char *file = file_name(machine, loc->file);
     if (loc->line <= launch->line_count && loc->line && launch->lines[loc->line - 1].file != NULL)
         snprintf(text, size, "%s:%u (%s:%u%s; PTX line %u)", launch->lines[loc->line - 1].file,
@@ -144,31 +146,65 @@ const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size) 
 
 // ---- one report ----
 
+// A line of the kernel with what it calls that was inlined; of PTX where nothing better is known.
+static uint64_t place_of(const struct emu_insn *insn) {
+    if (insn == NULL) return 0;
+    if (insn->loc == NULL) return insn->line;
+    return (uint64_t)outermost(insn->loc)->line << 32 | insn->loc->line;
+}
+
+static struct emu_report *find(struct emu_machine *machine, enum emu_class class_, uint64_t place,
+                               uint64_t other) {
+    for (size_t i = 0; i < machine->report_count && place; i++) {
+        struct emu_report *report = &machine->reports[i];
+        if (report->class_ == class_ && report->place == place && report->other == other)
+            return report;
+    }
+    return NULL;
+}
+
 bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
-                      enum emu_class class_) {
-    for (size_t i = 0; i < machine->report_count && insn != NULL; i++)
-        if (machine->reports[i].class_ == class_ && machine->reports[i].ptx_line == insn->line) {
-            machine->reports[i].count++;
-            return true;
-        }
-    return false;
+                      const struct emu_insn *other, enum emu_class class_) {
+    struct emu_report *report = find(machine, class_, place_of(insn), place_of(other));
+
+    if (report != NULL) report->count++;
+    return report != NULL;
+}
+
+// What explains others comes first, and has room however many the others are.
+static int rank(enum emu_class class_) {
+    switch (class_) {
+    case EMU_DEADLOCK:
+    case EMU_BUDGET: return 0;
+    case EMU_OUT_OF_BOUNDS: return 2;
+    case EMU_RACE:
+    case EMU_MISSING_PROXY_FENCE:
+    case EMU_REGISTER_HAZARD: return 3;
+    case EMU_UNINITIALISED: return 4;
+    default: return 1;  // misuse
+    }
+}
+
+// Room for one more; NULL where there is none.
+static struct emu_report *new_row(struct emu_machine *machine, enum emu_class class_) {
+    size_t most = rank(class_) <= 2 ? REPORTS_MAX + REPORTS_KEPT : REPORTS_MAX;
+
+    if (machine->reports == NULL)
+        machine->reports = calloc(REPORTS_MAX + REPORTS_KEPT, sizeof *machine->reports);
+    if (machine->reports == NULL) machine->stop = true;
+    if (machine->reports != NULL && machine->report_count < most)
+        return &machine->reports[machine->report_count++];
+    machine->left_out++;
+    return NULL;
 }
 
 struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class class_,
-                                  const struct emu_insn *insn) {
-    if (emu_report_again(machine, insn, class_)) return NULL;
-    if (machine->report_count == REPORTS_MAX) {
-        machine->stop = true;
-        return NULL;
-    }
-    if (machine->reports == NULL) machine->reports = calloc(REPORTS_MAX, sizeof *machine->reports);
-    if (machine->reports == NULL) {
-        machine->stop = true;
-        return NULL;
-    }
-    struct emu_report *report = &machine->reports[machine->report_count++];
-    report->class_ = class_;
-    report->count = 1;
+                                  const struct emu_insn *insn, const struct emu_insn *other) {
+    if (emu_report_again(machine, insn, other, class_)) return NULL;
+    struct emu_report *report = new_row(machine, class_);
+    if (report == NULL) return NULL;
+    *report = (struct emu_report){
+        .class_ = class_, .count = 1, .place = place_of(insn), .other = place_of(other)};
     if (insn != NULL) {
         report->ptx_line = insn->line;
         report->source_line = insn->loc ? outermost(insn->loc)->line : 0;
@@ -177,10 +213,31 @@ struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class cl
     return report;
 }
 
-static void report_list(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
-                        const char *format, va_list arguments) {
+void emu_report_add(struct emu_machine *machine, struct emu_report *report) {
+    struct emu_report *same = find(machine, report->class_, report->place, report->other);
+    struct emu_report *row = same ? NULL : new_row(machine, report->class_);
+
+    if (same != NULL) same->count += report->count;
+    if (row != NULL)
+        *row = *report;
+    else
+        free(report->text);
+}
+
+void emu_reports_sort(struct emu_report *reports, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && rank(reports[k].class_) < rank(reports[k - 1].class_); k--) {
+            struct emu_report swap = reports[k];
+            reports[k] = reports[k - 1];
+            reports[k - 1] = swap;
+        }
+}
+
+static void report_list(struct emu_warp *warp, const struct emu_insn *insn,
+                        const struct emu_insn *other, enum emu_class class_, const char *format,
+                        va_list arguments) {
     struct emu_machine *machine = emu_machine(warp);
-    struct emu_report *report = emu_report_new(machine, class_, insn);
+    struct emu_report *report = emu_report_new(machine, class_, insn, other);
     const struct emu_cta *cta = warp->cta;
     struct emu_text text = {0};
     char place[400], who[100];
@@ -199,7 +256,16 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_cla
     va_list arguments;
 
     va_start(arguments, format);
-    report_list(warp, insn, class_, format, arguments);
+    report_list(warp, insn, NULL, class_, format, arguments);
+    va_end(arguments);
+}
+
+void emu_report_pair(struct emu_warp *warp, const struct emu_insn *insn,
+                     const struct emu_insn *other, enum emu_class class_, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    report_list(warp, insn, other, class_, format, arguments);
     va_end(arguments);
 }
 
@@ -209,14 +275,16 @@ void emu_fatal(struct emu_warp *warp, const struct emu_insn *insn, enum emu_clas
 
     if (emu_machine(warp)->stop) return;
     va_start(arguments, format);
-    report_list(warp, insn, class_, format, arguments);
+    report_list(warp, insn, NULL, class_, format, arguments);
     va_end(arguments);
     emu_machine(warp)->stop = true;
+    emu_machine(warp)->ended_by = class_;
 }
 
 void emu_report_machine(struct emu_machine *machine, enum emu_class class_, const char *message) {
-    struct emu_report *report = emu_report_new(machine, class_, NULL);
+    struct emu_report *report = emu_report_new(machine, class_, NULL, NULL);
 
     machine->stop = true;
+    machine->ended_by = class_;
     if (report != NULL) report->text = strdup(message);
 }

@@ -24,7 +24,7 @@ static void run(const char *body, unsigned threads, const struct emu_launch *lik
         ".reg .b16 %%h<8>;\n.shared .align 1024 .b8 smem[4096];\n"
         "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\nmad.wide.u32 %%rd1, %%r1, 4, %%rd1;\n"
         "%s\nret;\n}\n";
-    char text[8000];
+    static char text[40000];
     struct emu_launch launch = like ? *like : (struct emu_launch){.seed = 1};
     snprintf(text, sizeof text, frame, body);
     launch.block[0] = threads;
@@ -275,6 +275,37 @@ static void wrong_accesses(void **state) {
     }
 }
 
+// Four warps race at 300 places of 150 source lines, then three wait for one that has exited: the
+// hang has room, comes first, and says how the launch ended. Places of one pair of lines are one
+// report, and an inlined line of another file has its name.
+static void a_hang_is_named_before_what_else_there_is(void **state) {
+    enum { RACES = 300 };
+    static char body[64 * RACES + 2000];
+    size_t used = 0;
+    (void)state;
+    for (int i = 0; i < RACES; ++i)
+        used += (size_t)snprintf(body + used, sizeof body - used,
+                                 ".loc 1 %d 1\nst.shared.u32 [smem+%d], %%r1;\n", i / 2 + 1, 4 * i);
+    snprintf(
+        body + used, sizeof body - used,
+        "setp.ge.u32 %%p1, %%r1, 96; @%%p1 bra $end;\n.loc 2 7 1, function_name $f, inlined_at "
+        "1 500 3\nbar.sync 1, 128;\n$end:\n");
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        struct emu_launch launch = {.seed = seed};
+        run(body, 128, &launch);
+        assert_int_equal(result.reports[0].class_, EMU_DEADLOCK);
+        assert_non_null(
+            strstr(result.reports[0].text, "warps 0..2              waits at barrier 1"));
+        assert_non_null(strstr(result.reports[0].text, "source:500, in source:7 (PTX line"));
+        assert_non_null(strstr(result.reports[0].text, "missing: warp 3 (exited)"));
+        assert_int_equal(result.reports[1].class_, EMU_RACE);
+        assert_true(result.reports[1].count >= 2);
+        assert_int_equal(result.report_count, 101);
+        assert_true(result.left_out > 0);
+        assert_non_null(strstr(result.end, "the launch stopped here: deadlock; 0 of 1 clusters"));
+    }
+}
+
 static void an_endless_kernel_stops_at_the_limit(void **state) {
     struct emu_launch launch = {.seed = 1, .budget = {.steps = 50000}};
     (void)state;
@@ -381,6 +412,7 @@ int main(void) {
         cmocka_unit_test(a_race_is_one_without_a_barrier_only),
         cmocka_unit_test(an_mbarrier_orders_and_deadlocks),
         cmocka_unit_test(wrong_accesses),
+        cmocka_unit_test(a_hang_is_named_before_what_else_there_is),
         cmocka_unit_test(an_endless_kernel_stops_at_the_limit),
         cmocka_unit_test(errors_in_the_text_have_a_place),
         cmocka_unit_test(launches_are_refused_with_the_limit),
