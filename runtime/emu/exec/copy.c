@@ -161,26 +161,42 @@ static void run_arrive(struct emu_async *op, int stage) {
     emu_mbarrier_arrive_async(op, barrier);
 }
 
+// The arrivals of [lanes], all at one mbarrier: they come together, when the last copy has ended.
+static bool start_arrivals(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                           struct emu_cta *cta, uint32_t offset) {
+    struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
+
+    if (barrier == NULL) {
+        emu_fatal(warp, insn, EMU_BARRIER_MISUSE, "there is no mbarrier at 0x%x", offset);
+        return false;
+    }
+    struct emu_async *op = emu_async_new(warp, insn, "cp.async.mbarrier.arrive");
+    if (op == NULL) return false;
+    op->run = run_arrive;
+    op->lanes = lanes;
+    op->through_proxy = false;
+    op->cta = cta;
+    op->shared = offset;
+    emu_async_start(op);
+    if (!(insn->flags & F_NOINC)) barrier->pending += (uint32_t)__builtin_popcount(lanes);
+    return true;
+}
+
 EMU_HANDLER(arrive) {
-    EMU_EACH_LANE(lane, mask) {
-        struct emu_async *op = emu_async_new(warp, insn, "cp.async.mbarrier.arrive");
-        struct emu_cta *cta;
-        uint32_t offset;
-        if (op == NULL) return EMU_NEXT;
-        op->run = run_arrive;
-        op->lanes = 1u << lane;
-        op->through_proxy = false;
-        emu_async_start(op);
-        if (!emu_shared_address(warp, insn, emu_address(warp, insn, 0, lane), &cta, &offset))
-            return EMU_NEXT;
-        op->cta = cta;
-        op->shared = offset;
-        struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
-        if (barrier == NULL) {
-            emu_fatal(warp, insn, EMU_BARRIER_MISUSE, "there is no mbarrier at 0x%x", offset);
-            return EMU_NEXT;
-        }
-        if (!(insn->flags & F_NOINC)) barrier->pending++;
+    struct emu_cta *ctas[EMU_LANES];
+    uint32_t offsets[EMU_LANES];
+
+    EMU_EACH_LANE(lane, mask)
+    if (!emu_shared_address(warp, insn, emu_address(warp, insn, 0, lane), &ctas[lane],
+                            &offsets[lane]))
+        return EMU_NEXT;
+    while (mask != 0) {
+        unsigned first = (unsigned)__builtin_ctz(mask);
+        uint32_t same = 0;
+        EMU_EACH_LANE(lane, mask)
+        same |= (uint32_t)(ctas[lane] == ctas[first] && offsets[lane] == offsets[first]) << lane;
+        if (!start_arrivals(warp, insn, same, ctas[first], offsets[first])) return EMU_NEXT;
+        mask &= ~same;
     }
     emu_tick(warp);
     return EMU_NEXT;

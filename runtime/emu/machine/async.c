@@ -90,6 +90,22 @@ static void free_op(struct emu_async *op) {
     free(op);
 }
 
+// A copy that has ended stands for the earlier ones of the same lanes and groups: whoever asks for
+// one of them asks for all. Copies that only an mbarrier announces would else pile up.
+static void absorb_earlier(struct emu_async *op) {
+    for (struct emu_async **link = &op->next, *other; (other = *link) != NULL;) {
+        if (other->warp != op->warp || !other->in_copy_group || other->stage != DONE ||
+            other->lanes != op->lanes || other->waited != op->waited ||
+            memcmp(other->group, op->group, sizeof op->group) != 0) {
+            link = &other->next;
+            continue;
+        }
+        emu_async_join(other, &op->clock);
+        *link = other->next;
+        free_op(other);
+    }
+}
+
 // Runs the due stage of *link; frees the operation when nobody can ask for it any more.
 static void advance(struct emu_cluster *cluster, struct emu_async **link) {
     struct emu_async *op = *link;
@@ -104,6 +120,8 @@ static void advance(struct emu_cluster *cluster, struct emu_async **link) {
     if (op->stage == DONE && !op->in_bulk_group && !op->in_copy_group) {
         *link = op->next;
         free_op(op);
+    } else if (op->stage == DONE && op->in_copy_group) {
+        absorb_earlier(op);
     }
 }
 

@@ -164,7 +164,8 @@ void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint
 }
 
 void emu_mbarrier_arrive_async(struct emu_async *op, struct emu_mbarrier *barrier) {
-    if (emu_mbarrier_arrive(barrier, op->warp, op->insn, &op->clock, 1, op->what))
+    if (emu_mbarrier_arrive(barrier, op->warp, op->insn, &op->clock,
+                            (uint32_t)__builtin_popcount(op->lanes), op->what))
         emu_mbarrier_end_phase(barrier);
 }
 

@@ -49,7 +49,7 @@ void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint
                                  uint32_t bytes);
 // fence.mbarrier_init of [warp], for all whose init it knows.
 void emu_mbarriers_fence(struct emu_warp *warp);
-// One arrival by an asynchronous operation (cp.async.mbarrier.arrive).
+// An arrival for each lane of an asynchronous operation (cp.async.mbarrier.arrive).
 void emu_mbarrier_arrive_async(struct emu_async *op, struct emu_mbarrier *barrier);
 // All threads of the CTA have exited: no bytes may be due.
 void emu_mbarriers_check_end(struct emu_warp *warp);

@@ -66,6 +66,37 @@ static void reading_takes_time_in_proportion(void **state) {
 
 // ---- Running
 
+static void run(const char *text, struct emu_launch launch);
+
+// Seconds for [turns] of a ring whose copies are announced by cp.async.mbarrier.arrive of each
+// thread, and by nothing else.
+static double copy_seconds(unsigned turns) {
+    static const char text[] = HEAD
+        ".visible .entry k(.param .u64 out) { .reg .b32 %%r<8>; .reg .pred %%p<4>; .reg .b64 "
+        "%%d<4>;\n.shared .align 16 .b8 buf[4096]; .shared .b64 bar;\nld.param.u64 %%d1, [out]; "
+        "mov.u32 %%r1, %%tid.x; shl.b32 %%r4, %%r1, 4; mov.u32 %%r5, buf; add.u32 %%r5, %%r5, "
+        "%%r4; setp.eq.u32 %%p1, %%r1, 0;\n@%%p1 mbarrier.init.shared.b64 [bar], 256; bar.sync "
+        "0; mov.u32 %%r6, 0; mov.u32 %%r7, 0;\n"
+        "L: cp.async.cg.shared.global [%%r5], [%%d1], 16;\n"
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n"
+        "W: mbarrier.try_wait.parity.shared.b64 %%p2, [bar], %%r7; @!%%p2 bra W; bar.sync 0;\n"
+        "xor.b32 %%r7, %%r7, 1; add.u32 %%r6, %%r6, 1; setp.lt.u32 %%p3, %%r6, %u; @%%p3 bra L;\n"
+        "ret; }\n";
+    char program[2000];
+    snprintf(program, sizeof program, text, turns);
+    const double start = cpu_seconds();
+    run(program, (struct emu_launch){.block = {256}, .threads = 1});
+    const double seconds = cpu_seconds() - start;
+    emu_kernel_is_clean(&result);
+    return seconds;
+}
+
+static void copies_do_not_pile_up(void **state) {
+    (void)state;
+    const double once = copy_seconds(100), more = copy_seconds(1600);
+    if (more > 64 * once + 0.1) fail_msg("%f s, then %f s", once, more);
+}
+
 #define LOOP                                                                               \
     HEAD ENTRY "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 200000;\n" \
                "@%p1 bra L;\nret; }\n"
@@ -177,6 +208,7 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_takes_time_in_proportion),
+        cmocka_unit_test(copies_do_not_pile_up),
         cmocka_unit_test(a_long_loop_is_no_error),
         cmocka_unit_test(each_part_of_the_budget_ends_a_launch),
         cmocka_unit_test(what_a_kernel_prints_is_limited),
