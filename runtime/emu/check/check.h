@@ -113,8 +113,6 @@ void emu_pending_mark(struct emu_warp *warp, uint32_t slot, uint32_t group, bool
 void emu_pending_end(struct emu_warp *warp, uint32_t groups);
 // Reports an instruction that touches marked registers.
 void emu_pending_check(struct emu_warp *warp, const struct emu_insn *insn);
-// A copy that the compiler makes between accumulators, which is no use of them.
-bool emu_plain_move(const struct emu_insn *insn);
 
 // ---- standstill.c ----
 

@@ -85,10 +85,6 @@ static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
     warp->pending->marks[slot & ~EMU_WIDE] = 1;  // once is enough; the next wait clears it
 }
 
-bool emu_plain_move(const struct emu_insn *insn) {
-    return insn->row->form[0] == 'm' && strncmp(insn->row->form, "mov.B32", 7) == 0;
-}
-
 // Copies that the compiler makes between accumulators are no uses; the copy is pending too.
 static void follow_move(struct emu_warp *warp, const struct emu_insn *insn) {
     uint32_t *marks = warp->pending->marks, from = marks[insn->op[1]];
@@ -101,50 +97,27 @@ static void follow_move(struct emu_warp *warp, const struct emu_insn *insn) {
 }
 
 void emu_pending_check(struct emu_warp *warp, const struct emu_insn *insn) {
-    unsigned at = 0;
+    const uint32_t *entry = insn->op;
 
-    if (insn->row->form[0] == 'w') return;
-    if (emu_plain_move(insn)) {
+    if (emu_is(insn, FACT_OWN_REGISTERS)) return;
+    if (emu_is(insn, FACT_COPIES)) {
         follow_move(warp, insn);
         return;
     }
-    for (const char *letter = insn->row->operands; *letter != '\0'; letter++) {
-        uint32_t entry = *letter == '?' ? EMU_NO_PC : insn->op[at];
-        switch (*letter) {
-        case '?': continue;
-        case 'd':
-        case 'e':
-        case 'w':
-        case 'I':
-        case 'J':
-        case 'r': hazard(warp, insn, entry, true); break;
-        case 'a':
-        case 'f':
-        case 'x':
-        case 'i':
-        case 'j':
-        case 's':
-            if (entry != EMU_NO_PC) hazard(warp, insn, entry, false);
+    for (const char *at = insn->row->operands; *at != '\0'; at++) {
+        const struct emu_letter *letter = emu_letter(*at);
+        switch (letter->kind) {
+        case LETTER_VALUE:
+        case LETTER_ADDRESS:
+        case LETTER_WITH_PREDICATE:
+            if (*entry != EMU_NO_PC) hazard(warp, insn, *entry, letter->written);
             break;
-        case 'V':
-        case 'v':
-        case 'U':
-        case 'u':
-            for (uint32_t i = 0; i < insn->op[entry]; i++)
-                hazard(warp, insn, insn->op[entry + 1 + i], *letter == 'V' || *letter == 'U');
+        case LETTER_LIST:
+            for (uint32_t i = 0; *entry != EMU_NO_PC && i < insn->op[*entry]; i++)
+                hazard(warp, insn, insn->op[*entry + 1 + i], letter->written);
             break;
-        case 'Q': at++; break;
-        case 'm':
-            hazard(warp, insn, entry, false);
-            at++;
-            break;
-        case 'X':
-            hazard(warp, insn, entry, true);
-            at++;
-            break;
-        case 'T': at++; break;
         default: break;
         }
-        at++;
+        entry += emu_entries(letter->kind);
     }
 }

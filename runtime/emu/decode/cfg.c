@@ -17,15 +17,6 @@ struct graph {
     uint32_t *idom;
 };
 
-static bool ends(const struct emu_insn *insn, const char *form) {
-    size_t length = strlen(form);
-
-    return strncmp(insn->row->form, form, length) == 0 &&
-           (insn->row->form[length] == '\0' || strchr(".{", insn->row->form[length]) != NULL);
-}
-
-static bool leaves(const struct emu_insn *insn) { return ends(insn, "ret") || ends(insn, "exit"); }
-
 // Successors of [pc], at most [MOST] except for branch tables; returns their number.
 static uint32_t successors(const struct emu_program *program, const struct graph *graph,
                            uint32_t node, uint32_t *out) {
@@ -33,16 +24,16 @@ static uint32_t successors(const struct emu_program *program, const struct graph
     uint32_t count = 0;
     bool always = insn->guard == 0 && !insn->guard_negated;
 
-    if (ends(insn, "brx")) {
+    if (emu_is(insn, FACT_SELECTS)) {
         uint32_t list = insn->op[1];
         for (uint32_t i = 0; i < insn->op[list]; i++)
             out[count++] = insn->op[list + 1 + i] - graph->first;
-    } else if (ends(insn, "bra")) {
-        if (always || !graph->no_early_exits || !leaves(&program->code[insn->target]))
+    } else if (emu_is(insn, FACT_BRANCHES)) {
+        if (always || !graph->no_early_exits || !emu_is(&program->code[insn->target], FACT_LEAVES))
             out[count++] = insn->target - graph->first;
         if (!always) out[count++] = node + 1;
-    } else if (leaves(insn)) {
-        bool trapped = node > 0 && ends(&program->code[graph->first + node - 1], "trap");
+    } else if (emu_is(insn, FACT_LEAVES)) {
+        bool trapped = node > 0 && emu_is(&program->code[graph->first + node - 1], FACT_TRAPS);
         if (!trapped) out[count++] = graph->count;
         if (!always) out[count++] = node + 1;
     } else {  // a trap too, as if one could go on: it must not keep others from meeting
@@ -52,7 +43,7 @@ static uint32_t successors(const struct emu_program *program, const struct graph
 }
 
 static uint32_t out_degree(const struct emu_insn *insn) {
-    return ends(insn, "brx") ? insn->op[insn->op[1]] + 1 : 2;
+    return emu_is(insn, FACT_SELECTS) ? insn->op[insn->op[1]] + 1 : 2;
 }
 
 static void build(struct emu_arena *arena, const struct emu_program *program, struct graph *graph) {
@@ -162,7 +153,7 @@ void emu_find_joins(struct emu_decoder *decoder) {
         const struct graph *graph = cut.number[i] != UINT32_MAX ? &cut : &whole;
         uint32_t join = graph->idom[i];
         if (whole.start[i + 1] - whole.start[i] < 2 || graph->number[i] == UINT32_MAX ||
-            join == graph->count || leaves(&program->code[whole.first + join]))
+            join == graph->count || emu_is(&program->code[whole.first + join], FACT_LEAVES))
             continue;
         program->code[whole.first + i].join = whole.first + join;
     }

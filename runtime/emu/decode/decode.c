@@ -70,7 +70,7 @@ static const struct emu_op *match_row(const struct emu_table *tables,
             insn->table = table;
             if (!emu_match_form(row, statement, insn)) continue;
             *form_matched = true;
-            if (emu_match_operands(row, statement, insn)) return row;
+            if (emu_match_operands(row, statement)) return row;
         }
     *insn = blank;
     return NULL;
@@ -94,14 +94,12 @@ static const struct emu_op *find_row(struct emu_decoder *decoder, struct emu_ins
                  "instruction %s is not implemented", name);
 }
 
-// A warp's share of a matrix instruction; wgmma has four.
+// A warp's share of a matrix instruction.
 static uint32_t multiply_adds(const struct emu_insn *insn) {
     uint32_t all = (uint32_t)insn->shape[0] * insn->shape[1] * insn->shape[2];
 
-    if (strncmp(insn->row->form, "wgmma.mma", 9) == 0) return all / 4;
-    return strncmp(insn->row->form, "mma", 3) == 0 || strncmp(insn->row->form, "wmma.mma", 8) == 0
-               ? all
-               : 0;
+    if (!emu_is(insn, FACT_MULTIPLIES)) return 0;
+    return emu_is(insn, FACT_WARPGROUP) ? all / 4 : all;
 }
 
 static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn) {

@@ -122,14 +122,37 @@ struct emu_insn {
     uint32_t join;  // where lanes that part here meet again, EMU_NO_PC if nowhere
 };
 
-// A row of an instruction table: one form of an instruction.
-// [form]: its words; {.x} is optional, capitals are classes of words (decode.c), {.X*} repeats.
-// [operands]: a letter each, see decode/operands.c. [aux]: for handlers that serve several rows.
+// What an instruction is to those who do not execute it; most are nothing of this.
+enum emu_fact {
+    FACT_BRANCHES = 1u << 0,       // lanes go to its label, or on
+    FACT_SELECTS = 1u << 1,        // lanes go to one label of its table each
+    FACT_LEAVES = 1u << 2,         // lanes end, or go back to their caller
+    FACT_TRAPS = 1u << 3,          // nobody goes on behind it
+    FACT_CALLS = 1u << 4,          // lanes go through a function, and on
+    FACT_TELLS = 1u << 5,          // other clusters may learn from it, whatever its modifiers
+    FACT_UPDATES = 1u << 6,        // reads, changes and writes a word, in the space that it names
+    FACT_ACCESSES = 1u << 7,       // loads or stores, in the space and as strongly as it says
+    FACT_FENCES = 1u << 8,         // as far as its scope goes
+    FACT_OWN_REGISTERS = 1u << 9,  // may touch registers that a wgmma in flight uses
+    FACT_COPIES = 1u << 10,        // copies a register: between accumulators that is no use of them
+    FACT_FENCES_REGISTERS = 1u << 11,  // registers written before it may be a wgmma's
+    FACT_MULTIPLIES = 1u << 12,        // costs the m x n x k multiply-adds of its shape,
+    FACT_WARPGROUP = 1u << 13          // of which each of four warps that meet does a part
+};
+
+// A row of an instruction table: one form of an instruction, and all that is known of it.
+// [form]: its words; {.x} is optional, capitals are classes of words (form.c), {.X*} repeats.
+// [operands]: a letter each, see letters.c. [aux]: for handlers that serve several rows.
 struct emu_op {
     const char *form, *operands;
     emu_exec *exec;
     int aux;
+    uint32_t facts;  // of enum emu_fact
 };
+
+static inline bool emu_is(const struct emu_insn *insn, uint32_t facts) {
+    return insn->row->facts & facts;
+}
 
 // Rows that one file handles. [ordinary]: they compute, and their number alone is of interest.
 struct emu_table {
@@ -237,6 +260,50 @@ struct emu_decoder {
     uint32_t *constants, constant_size;  // by what they are, see constant_slot()
 };
 
+// ---- letters.c: operands ----
+
+enum emu_letter_kind {
+    LETTER_NOTHING,
+    LETTER_VALUE,           // a register, or what a slot may hold: an entry
+    LETTER_NUMBER,          // an immediate; the entry is its value
+    LETTER_PREDICATE,       // the entry carries EMU_NEGATED
+    LETTER_PREDICATES,      // p or p|q: two entries
+    LETTER_WITH_PREDICATE,  // a register or register|p: two entries
+    LETTER_LIST,            // index of a count and as many entries in the same array
+    LETTER_ADDRESS,         // [base + offset]: two entries
+    LETTER_TENSOR,          // [tensor map, {coordinates}]: the map's slot and a list
+    LETTER_LABEL,           // insn->target, no entry
+    LETTER_LABELS,          // the name of a table: list of pcs
+    LETTER_PROTOTYPE,       // of a call, unused
+    LETTER_FUNCTION,        // insn->callee
+    LETTER_PARAMS           // (.param variables): list of offsets, then as many sizes
+};
+
+// WIDTH_ANY: the entry carries EMU_WIDE.
+enum emu_width { WIDTH_ANY, WIDTH_FIRST, WIDTH_SECOND, WIDTH_DOUBLE, WIDTH_32, WIDTH_64 };
+
+struct emu_letter {
+    enum emu_letter_kind kind;
+    enum emu_width width;
+    uint32_t takes;  // kinds of operands, a bit each
+    bool written;
+};
+
+// The letter's row. '?' has none: what follows it may be missing, and its entry is EMU_NO_PC.
+const struct emu_letter *emu_letter(char letter);
+// How many entries one operand of [kind] has before the lists.
+static inline unsigned emu_entries(enum emu_letter_kind kind) {
+    switch (kind) {
+    case LETTER_NOTHING:
+    case LETTER_LABEL: return 0;
+    case LETTER_PREDICATES:
+    case LETTER_WITH_PREDICATE:
+    case LETTER_ADDRESS:
+    case LETTER_TENSOR: return 2;
+    default: return 1;
+    }
+}
+
 // ---- form.c ----
 
 // Matches the statement's words against row->form and fills [insn]'s modifiers.
@@ -246,8 +313,7 @@ bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statem
 // ---- operands.c ----
 
 // Whether the operands' kinds suit row->operands.
-bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
-                        const struct emu_insn *insn);
+bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement);
 // Fills insn->op; fails with a message where a type doesn't fit.
 void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
                          struct emu_insn *insn);

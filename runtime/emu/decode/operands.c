@@ -1,21 +1,5 @@
 // Operands to slots: each letter of a row's operand string says what stands there and how wide.
 // What isn't a register gets a slot of its own that is filled before the warp starts.
-//
-//   d a   destination, source: as wide as the first type
-//   e f   the same, second type            w x   the same, twice the first type
-//   I i   32 bits    J j   64 bits         r s   any width; the entry carries EMU_WIDE
-//   n     an immediate, the entry is its value
-//   P p   predicate written, read (EMU_NEGATED)
-//   Q     predicate or pair p|q: two entries
-//   X     register, or pair register|predicate: two entries
-//   V v   a list or a single register, any width: index of count and entries in the same array
-//   U u   the same, but only a list
-//   m     [address + offset]: two entries
-//   l     a label: insn->target            L     a table of labels: list of pcs
-//   N     a call's prototype, unused
-//   F     a function: insn->callee         A     (.param variables): offsets, then sizes
-//   T     [tensor map, {coordinates}]: slot and list
-//   ?     what follows may be missing: EMU_NO_PC
 #include "runtime/emu/decode/decode.h"
 
 #include <stdarg.h>
@@ -354,130 +338,117 @@ static void put_address(struct emu_decoder *decoder, const struct ptx_operand *o
 
 // ---- letters ----
 
-static bool kind_fits(char letter, const struct ptx_operand *operand) {
-    bool scalar = operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SPECIAL ||
-                  operand->kind == OPERAND_INT || operand->kind == OPERAND_F32 ||
-                  operand->kind == OPERAND_F64 || operand->kind == OPERAND_SYMBOL ||
-                  operand->kind == OPERAND_NAME;
-
-    switch (letter) {
-    case 'F':
-        return operand->kind == OPERAND_SYMBOL && operand->symbol->kind == SYM_FUNCTION &&
-               !operand->symbol->function->entry;
-    case 'N':
-    case 'L': return operand->kind == OPERAND_NAME;
-    case 'A':
-    case 'U':
-    case 'u': return operand->kind == OPERAND_VECTOR;
-    case 'V':
-    case 'v': return operand->kind == OPERAND_VECTOR || scalar || operand->kind == OPERAND_SINK;
-    case 'P': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_SINK;
-    case 'p': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_INT;
-    case 'X':
-        return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK ||
-               operand->kind == OPERAND_PAIR;
-    case 'Q': return operand->kind == OPERAND_PRED || operand->kind == OPERAND_PAIR;
-    case 'm': return operand->kind == OPERAND_ADDRESS && operand->count == 1;
-    case 'T': return operand->kind == OPERAND_ADDRESS && operand->count == 2;
-    case 'n': return operand->kind == OPERAND_INT;
-    case 'l': return operand->kind == OPERAND_NAME;
-    case 'd':
-    case 'e':
-    case 'w':
-    case 'I':
-    case 'J':
-    case 'r': return operand->kind == OPERAND_SLOT || operand->kind == OPERAND_SINK;
-    default: return scalar;
+static bool fits(const struct emu_letter *letter, const struct ptx_operand *operand) {
+    if (!(letter->takes >> operand->kind & 1)) return false;
+    switch (letter->kind) {
+    case LETTER_FUNCTION:
+        return operand->symbol->kind == SYM_FUNCTION && !operand->symbol->function->entry;
+    case LETTER_ADDRESS: return operand->count == 1;
+    case LETTER_TENSOR: return operand->count == 2;
+    default: return true;
     }
 }
 
-bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement,
-                        const struct emu_insn *insn) {
+bool emu_match_operands(const struct emu_op *row, const struct ptx_statement *statement) {
     uint32_t index = 0;
     bool optional = false;
 
-    (void)insn;
     for (const char *letter = row->operands; *letter != '\0'; letter++) {
         if (*letter == '?') {
             optional = true;
         } else if (index == statement->operand_count) {
             if (!optional) return false;
-        } else if (!kind_fits(*letter, &statement->operands[index++])) {
+        } else if (!fits(emu_letter(*letter), &statement->operands[index++])) {
             return false;
         }
     }
     return index == statement->operand_count;
 }
 
-static uint32_t rows_for(char letter, const struct emu_insn *insn) {
-    switch (letter) {
-    case 'd':
-    case 'a': return register_rows((enum ptx_type)insn->type[0]);
-    case 'e':
-    case 'f': return register_rows((enum ptx_type)insn->type[1]);
-    case 'w':
-    case 'x': return ptx_type_bytes((enum ptx_type)insn->type[0]) >= 4 ? 2 : 1;
-    case 'I':
-    case 'i': return 1;
-    case 'J':
-    case 'j': return 2;
+static uint32_t rows_for(enum emu_width width, const struct emu_insn *insn) {
+    switch (width) {
+    case WIDTH_FIRST: return register_rows((enum ptx_type)insn->type[0]);
+    case WIDTH_SECOND: return register_rows((enum ptx_type)insn->type[1]);
+    case WIDTH_DOUBLE: return ptx_type_bytes((enum ptx_type)insn->type[0]) >= 4 ? 2 : 1;
+    case WIDTH_32: return 1;
+    case WIDTH_64: return 2;
     default: return 0;
     }
 }
 
-static enum ptx_type number_type(char letter, const struct emu_insn *insn) {
-    switch (letter) {
-    case 'f': return (enum ptx_type)insn->type[1];
-    case 'i': return T_B32;
-    case 'j': return T_B64;
-    case 'x': return ptx_type_bytes((enum ptx_type)insn->type[0]) == 2 ? T_B32 : T_B64;
+static enum ptx_type number_type(enum emu_width width, const struct emu_insn *insn) {
+    switch (width) {
+    case WIDTH_SECOND: return (enum ptx_type)insn->type[1];
+    case WIDTH_32: return T_B32;
+    case WIDTH_64: return T_B64;
+    case WIDTH_DOUBLE: return ptx_type_bytes((enum ptx_type)insn->type[0]) == 2 ? T_B32 : T_B64;
     default: return (enum ptx_type)insn->type[0] ? (enum ptx_type)insn->type[0] : T_B32;
     }
 }
 
-static void put_operand(struct emu_decoder *decoder, char letter, const struct ptx_operand *operand,
+static void find_target(struct emu_decoder *decoder, const struct ptx_operand *operand,
                         struct emu_insn *insn) {
-    uint32_t rows = rows_for(letter, insn);
+    insn->target = find_label(decoder, operand->name, NULL);
+    if (insn->target == EMU_NO_PC) fail(decoder, operand, "there is no label %s", operand->name);
+}
 
-    switch (letter) {
-    case 'd':
-    case 'e':
-    case 'w':
-    case 'I':
-    case 'J':
-    case 'r': put(decoder, destination(decoder, operand, rows)); break;
-    case 'P':
-    case 'p': put(decoder, predicate(decoder, operand)); break;
-    case 'Q':
-        put(decoder,
-            predicate(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand));
-        put(decoder,
-            operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+// The entries of one operand; a list's entry is filled by put_lists().
+static void put_operand(struct emu_decoder *decoder, const struct emu_letter *letter,
+                        const struct ptx_operand *operand, struct emu_insn *insn) {
+    uint32_t rows = rows_for(letter->width, insn);
+    bool pair = operand->kind == OPERAND_PAIR;
+    const struct ptx_operand *first = pair ? &operand->list[0] : operand;
+
+    switch (letter->kind) {
+    case LETTER_VALUE:
+        put(decoder, letter->written
+                         ? destination(decoder, operand, rows)
+                         : source(decoder, operand, rows, number_type(letter->width, insn)));
         break;
-    case 'X':
-        put(decoder,
-            destination(decoder, operand->kind == OPERAND_PAIR ? &operand->list[0] : operand, 1));
-        put(decoder,
-            operand->kind == OPERAND_PAIR ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
+    case LETTER_PREDICATE: put(decoder, predicate(decoder, operand)); break;
+    case LETTER_PREDICATES:
+    case LETTER_WITH_PREDICATE:
+        put(decoder, letter->kind == LETTER_PREDICATES ? predicate(decoder, first)
+                                                       : destination(decoder, first, rows));
+        put(decoder, pair ? predicate(decoder, &operand->list[1]) : EMU_NO_PC);
         break;
-    case 'm': put_address(decoder, operand); break;
-    case 'n': put(decoder, (uint32_t)operand->value); break;
-    case 'l':
-        insn->target = find_label(decoder, operand->name, NULL);
-        if (insn->target == EMU_NO_PC)
-            fail(decoder, operand, "there is no label %s", operand->name);
-        break;
-    case 'T': put(decoder, source(decoder, &operand->list[0], 2, T_B64)); break;
-    case 'N': put(decoder, 0); break;
-    case 'F':
+    case LETTER_ADDRESS: put_address(decoder, operand); break;
+    case LETTER_NUMBER: put(decoder, (uint32_t)operand->value); break;
+    case LETTER_LABEL: find_target(decoder, operand, insn); break;
+    case LETTER_FUNCTION:
         insn->callee = &decoder->program->functions[operand->symbol->function->index];
         put(decoder, 0);
         break;
-    default: put(decoder, source(decoder, operand, rows, number_type(letter, insn))); break;
+    case LETTER_TENSOR:
+        put(decoder, source(decoder, &operand->list[0], 2, T_B64));
+        put(decoder, 0);
+        break;
+    default: put(decoder, 0); break;
     }
 }
 
-static bool is_list(char letter) { return strchr("VvUuTAL", letter) != NULL; }
+// Lists go behind the entries of all operands, [places] says where each is named.
+static void put_lists(struct emu_decoder *decoder, const struct emu_op *row,
+                      const struct emu_insn *insn, const uint32_t *places) {
+    const struct ptx_statement *statement = decoder->statement;
+    uint32_t index = 0;
+
+    for (const char *at = row->operands; *at != '\0' && index < statement->operand_count; at++) {
+        if (*at == '?') continue;
+        const struct emu_letter *letter = emu_letter(*at);
+        const struct ptx_operand *operand = &statement->operands[index];
+        uint32_t place = places[index++];
+        switch (letter->kind) {
+        case LETTER_TENSOR: put_list(decoder, &operand->list[1], false, T_S32, place + 1); break;
+        case LETTER_PARAMS: put_params(decoder, operand, place); break;
+        case LETTER_LABELS: put_targets(decoder, operand, place); break;
+        case LETTER_LIST:
+            put_list(decoder, operand, letter->written, (enum ptx_type)insn->type[0], place);
+            break;
+        default: break;
+        }
+    }
+}
 
 void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
                          struct emu_insn *insn) {
@@ -485,36 +456,16 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
     uint32_t places[16], index = 0;
 
     decoder->entry_count = 0;
-    for (const char *letter = row->operands; *letter != '\0'; letter++) {
-        if (*letter == '?') continue;
+    for (const char *at = row->operands; *at != '\0'; at++) {
+        if (*at == '?') continue;
         if (index >= statement->operand_count) {
             put(decoder, EMU_NO_PC);
             continue;
         }
-        if (!is_list(*letter) || *letter == 'T')
-            put_operand(decoder, *letter, &statement->operands[index], insn);
-        if (is_list(*letter)) {
-            places[index] = decoder->entry_count;
-            put(decoder, 0);
-        }
-        index++;
+        places[index] = decoder->entry_count;
+        put_operand(decoder, emu_letter(*at), &statement->operands[index++], insn);
     }
-    index = 0;
-    for (const char *letter = row->operands; *letter != '\0' && index < statement->operand_count;
-         letter++) {
-        if (*letter == '?') continue;
-        const struct ptx_operand *operand = &statement->operands[index];
-        if (*letter == 'T')
-            put_list(decoder, &operand->list[1], false, T_S32, places[index]);
-        else if (*letter == 'A')
-            put_params(decoder, operand, places[index]);
-        else if (*letter == 'L')
-            put_targets(decoder, operand, places[index]);
-        else if (is_list(*letter))
-            put_list(decoder, operand, *letter == 'V' || *letter == 'U',
-                     (enum ptx_type)insn->type[0], places[index]);
-        index++;
-    }
+    put_lists(decoder, row, insn, places);
     uint32_t *entries =
         emu_arena_alloc(&decoder->program->arena, decoder->entry_count * sizeof *entries);
     memcpy(entries, decoder->entries, decoder->entry_count * sizeof *entries);

@@ -176,12 +176,11 @@ EMU_HANDLER(atom_vector) {
 // ---- fences ----
 
 // What was observed by relaxed reads becomes known; what is known is what relaxed writes publish.
-// aux: it reaches other clusters whatever its scope.
 EMU_HANDLER(fence) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
     (void)mask;
-    if (insn->row->aux || insn->scope >= SCOPE_GPU) emu_order_fence(cluster);
+    if (emu_is(insn, FACT_TELLS) || insn->scope >= SCOPE_GPU) emu_order_fence(cluster);
     if (warp->has_observed) emu_clock_join(cluster, &warp->clock, &warp->observed);
     emu_clock_copy(cluster, &warp->fenced, &warp->clock);
     emu_tick(warp);
@@ -215,12 +214,16 @@ EMU_HANDLER(no_fence) {
 }
 
 const struct emu_op emu_ops_atomic[] = {
-    {"atom{.SEM}{.SCOPE}{.SPACE}.cas.TYPE", "dmaa?j", cas, 0},
-    {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.TYPE", "dma?j", atom, 0},
-    {"atom{.SPACE}.cas{.SEM}{.SCOPE}{.SPACE}.TYPE", "dmaa", cas, 0},  // libcu++ writes them so
-    {"atom{.SPACE}.ATOM{.SEM}{.SCOPE}{.SPACE}.TYPE", "dma", atom, 0},
-    {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.VEC.TYPE", "Vmv?j", atom_vector, 0},
-    {"red{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", red, 0},
+    {"atom{.SEM}{.SCOPE}{.SPACE}.cas.TYPE", "dmaa?j", cas, 0, FACT_UPDATES},
+    {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.TYPE", "dma?j", atom, 0,
+     FACT_UPDATES},
+    {"atom{.SPACE}.cas{.SEM}{.SCOPE}{.SPACE}.TYPE", "dmaa", cas, 0,
+     FACT_UPDATES},  // libcu++ writes them so
+    {"atom{.SPACE}.ATOM{.SEM}{.SCOPE}{.SPACE}.TYPE", "dma", atom, 0, FACT_UPDATES},
+    {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.VEC.TYPE", "Vmv?j", atom_vector, 0,
+     FACT_UPDATES},
+    {"red{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", red, 0,
+     FACT_UPDATES},
     {NULL, NULL, NULL, 0},
 };
 
@@ -228,12 +231,12 @@ const struct emu_op emu_ops_fence[] = {
     {"griddepcontrol.launch_dependents", "", no_fence, 0},
     {"griddepcontrol.wait", "", no_fence, 0},
     {"membar.cta", "", fence, 0},
-    {"membar.gl", "", fence, 1},
-    {"membar.sys", "", fence, 1},
-    {"fence.SEM.SCOPE", "", fence, 0},
-    {"fence.SCOPE", "", fence, 0},
-    {"fence.SEM.sync_restrict::shared::cta.SCOPE", "", fence, 0},
-    {"fence.SEM.sync_restrict::shared::cluster.SCOPE", "", fence, 0},
+    {"membar.gl", "", fence, 0, FACT_TELLS},
+    {"membar.sys", "", fence, 0, FACT_TELLS},
+    {"fence.SEM.SCOPE", "", fence, 0, FACT_FENCES},
+    {"fence.SCOPE", "", fence, 0, FACT_FENCES},
+    {"fence.SEM.sync_restrict::shared::cta.SCOPE", "", fence, 0, FACT_FENCES},
+    {"fence.SEM.sync_restrict::shared::cluster.SCOPE", "", fence, 0, FACT_FENCES},
     {"fence.proxy.async", "", fence_async, 0},
     {"fence.proxy.async.global", "", fence_async, GLOBAL_ONLY},
     {"fence.proxy.async.SHARED", "", fence_async, 0},

@@ -441,7 +441,7 @@ const struct emu_op emu_ops_bits[] = {
     {"prmt.b32.ecr", "daaa", prmt_mode, 4},
     {"prmt.b32.rc16", "daaa", prmt_mode, 5},
     {"mov.B16", "da", mov_32, 0},
-    {"mov.B32", "da", mov_32, 0},
+    {"mov.B32", "da", mov_32, 0, FACT_COPIES},
     {"mov.B64", "da", mov_64, 0},
     {"mov.b128", "da", mov_128, 0},
     {"mov.b16", "du", pack, 0},

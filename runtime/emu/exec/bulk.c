@@ -236,7 +236,7 @@ const struct emu_op emu_ops_bulk[] = {
     {"cp.async.bulk.global.shared::cta.bulk_group", "mmi", bulk, BULK_STORE},
     {"cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint", "mmij", bulk, BULK_STORE},
     {"cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.ATOM{.noftz}.TYPE",
-     "mmi?j", bulk, BULK_STORE | REDUCE},
+     "mmi?j", bulk, BULK_STORE | REDUCE, FACT_TELLS},
     {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.ATOM.TYPE",
      "mmim", bulk, BULK_PEER | REDUCE},
     {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}", "mi?j", nothing, 0},

@@ -180,9 +180,10 @@ EMU_HANDLER(create_policy) {
 
 const struct emu_op emu_ops_memory[] = {
     {"ld{.mmio}{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.CACHE*}{.VEC}.TYPE", "Vm?j", load,
-     0},
+     0, FACT_ACCESSES},
     {"ldu{.SPACE}{.VEC}.TYPE", "Vm", load, 0},
-    {"st{.mmio}{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", store, 0},
+    {"st{.mmio}{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", store, 0,
+     FACT_ACCESSES},
     {"prefetch{.SPACE}.L1", "m", nothing, 0},
     {"prefetch{.SPACE}.L2", "m", nothing, 0},
     {"prefetch{.SPACE}{.CACHE*}", "m", nothing, 0},

@@ -17,10 +17,10 @@ static bool in_list(const uint32_t *list, uint32_t slot) {
 
 // Does [insn] write, other than by a copy that the compiler makes, a register of [wgmma]'s?
 static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *wgmma) {
-    const char letter = insn->row->operands[0];
+    const struct emu_letter *first = emu_letter(insn->row->operands[0]);
     bool a = wgmma->row->aux & 1;  // A_REGISTERS
 
-    if (letter == '\0' || strchr("dewIJr", letter) == NULL || emu_plain_move(insn)) return false;
+    if (first->kind != LETTER_VALUE || !first->written || emu_is(insn, FACT_COPIES)) return false;
     return in_list(wgmma->op + wgmma->op[0], insn->op[0]) ||
            (a && in_list(wgmma->op + wgmma->op[1], insn->op[0]));
 }
@@ -38,10 +38,7 @@ static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
         return;
     }
     for (const struct emu_insn *insn = wgmma; insn-- > first;) {
-        const char *form = insn->row->form;
-        if (strncmp(form, "wgmma.fence", 11) == 0 || strncmp(form, "bra", 3) == 0 ||
-            strncmp(form, "brx", 3) == 0 || strncmp(form, "call", 4) == 0)
-            return;
+        if (emu_is(insn, FACT_FENCES_REGISTERS | FACT_BRANCHES | FACT_SELECTS | FACT_CALLS)) return;
         if (!writes_operand(insn, wgmma)) continue;
         emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
                    "no wgmma.fence lies between this and the write of one of its registers\n"
@@ -280,27 +277,31 @@ EMU_HANDLER(fence) {
     return EMU_NEXT;
 }
 
+enum { MULTIPLIES = FACT_MULTIPLIES | FACT_WARPGROUP | FACT_OWN_REGISTERS };
+
 const struct emu_op emu_ops_wgmma[] = {
 #define FORM "wgmma.mma_async.sync.aligned.SHAPE.TYPE.TYPE.TYPE"
-    {FORM, "Ujjpnnnn", wgmma, HAS_SCALES | HAS_TRANSPOSES},
-    {FORM, "Uujpnnn", wgmma, A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES},
-    {FORM, "Ujjpnn", wgmma, HAS_SCALES},
-    {FORM, "Uujpnn", wgmma, A_REGISTERS | HAS_SCALES},
-    {FORM "{.satfinite}", "Ujjp", wgmma, 0},
-    {FORM "{.satfinite}", "Uujp", wgmma, A_REGISTERS},
-    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Ujjp", wgmma, 0},
-    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Uujp", wgmma, A_REGISTERS},
-    {FORM ".and.popc", "Ujjp", wgmma, 0},
-    {FORM ".and.popc", "Uujp", wgmma, A_REGISTERS},
+    {FORM, "Ujjpnnnn", wgmma, HAS_SCALES | HAS_TRANSPOSES, MULTIPLIES},
+    {FORM, "Uujpnnn", wgmma, A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES, MULTIPLIES},
+    {FORM, "Ujjpnn", wgmma, HAS_SCALES, MULTIPLIES},
+    {FORM, "Uujpnn", wgmma, A_REGISTERS | HAS_SCALES, MULTIPLIES},
+    {FORM "{.satfinite}", "Ujjp", wgmma, 0, MULTIPLIES},
+    {FORM "{.satfinite}", "Uujp", wgmma, A_REGISTERS, MULTIPLIES},
+    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Ujjp", wgmma, 0, MULTIPLIES},
+    {"wgmma.mma_async.sync.aligned.SHAPE.satfinite.TYPE.TYPE.TYPE", "Uujp", wgmma, A_REGISTERS,
+     MULTIPLIES},
+    {FORM ".and.popc", "Ujjp", wgmma, 0, MULTIPLIES},
+    {FORM ".and.popc", "Uujp", wgmma, A_REGISTERS, MULTIPLIES},
 #define SPARSE_FORM "wgmma.mma_async.sp.sync.aligned.SHAPE.TYPE.TYPE.TYPE"
-    {SPARSE_FORM, "Ujjinpnnnn", wgmma, SPARSE | HAS_SCALES | HAS_TRANSPOSES},
-    {SPARSE_FORM, "Uujinpnnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES},
-    {SPARSE_FORM, "Ujjinpnn", wgmma, SPARSE | HAS_SCALES},
-    {SPARSE_FORM, "Uujinpnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES},
-    {SPARSE_FORM "{.satfinite}", "Ujjinp", wgmma, SPARSE},
-    {SPARSE_FORM "{.satfinite}", "Uujinp", wgmma, SPARSE | A_REGISTERS},
-    {"wgmma.fence.sync.aligned", "", fence, 0},
-    {"wgmma.commit_group.sync.aligned", "", commit, 0},
-    {"wgmma.wait_group.sync.aligned", "n", wait, 0},
+    {SPARSE_FORM, "Ujjinpnnnn", wgmma, SPARSE | HAS_SCALES | HAS_TRANSPOSES, MULTIPLIES},
+    {SPARSE_FORM, "Uujinpnnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES | HAS_TRANSPOSES,
+     MULTIPLIES},
+    {SPARSE_FORM, "Ujjinpnn", wgmma, SPARSE | HAS_SCALES, MULTIPLIES},
+    {SPARSE_FORM, "Uujinpnn", wgmma, SPARSE | A_REGISTERS | HAS_SCALES, MULTIPLIES},
+    {SPARSE_FORM "{.satfinite}", "Ujjinp", wgmma, SPARSE, MULTIPLIES},
+    {SPARSE_FORM "{.satfinite}", "Uujinp", wgmma, SPARSE | A_REGISTERS, MULTIPLIES},
+    {"wgmma.fence.sync.aligned", "", fence, 0, FACT_OWN_REGISTERS | FACT_FENCES_REGISTERS},
+    {"wgmma.commit_group.sync.aligned", "", commit, 0, FACT_OWN_REGISTERS},
+    {"wgmma.wait_group.sync.aligned", "n", wait, 0, FACT_OWN_REGISTERS},
     {NULL, NULL, NULL, 0},
 };

@@ -14,22 +14,16 @@ enum { THREADS_MAX = 16, APART_MAX = 1 << 20 };
 
 // ---- may the clusters of [entry] hear of each other? ----
 
-static bool begins(const struct emu_insn *insn, const char *text) {
-    return strncmp(insn->row->form, text, strlen(text)) == 0;
-}
-
 // What one cluster can tell another with: strong accesses and fences beyond a cluster (PTX ISA
 // 8.7), and read-modify-writes, whose results depend on who came first. Generic addresses count.
 static bool communicates(const struct emu_insn *insn) {
     bool global = insn->space == SPACE_GLOBAL || insn->space == SPACE_GENERIC;
 
-    if (begins(insn, "cp.reduce.async.bulk")) return strstr(insn->row->form, ".global") != NULL;
-    if (begins(insn, "atom") || begins(insn, "red.")) return global;
-    if (begins(insn, "membar") || begins(insn, "fence.S"))
-        return insn->row->aux || insn->scope >= SCOPE_GPU;
-    if (begins(insn, "ld") || begins(insn, "st."))
-        return global && (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE));
-    return false;
+    if (emu_is(insn, FACT_TELLS)) return true;
+    if (emu_is(insn, FACT_UPDATES)) return global;
+    if (emu_is(insn, FACT_FENCES)) return insn->scope >= SCOPE_GPU;
+    return emu_is(insn, FACT_ACCESSES) && global &&
+           (insn->sem != SEM_WEAK || (insn->flags & F_VOLATILE));
 }
 
 static bool any(const struct emu_machine *machine, bool (*test)(const struct emu_insn *insn)) {

@@ -151,6 +151,37 @@ static void global_race(void **state) {
     global_races = false;
 }
 
+// What a row says of an instruction: a reduction in global memory is heard of by other clusters, so
+// that no two of them run at once and none is lost.
+static void reductions_are_not_lost(void **state) {
+    static const char text[] =
+        FRAME("mov.u32 %r3, 0;\nL: red.global.add.u32 [%rd1], 1;\nadd.u32 %r3, %r3, 1;\n"
+              "setp.lt.u32 %p1, %r3, 300;\n@%p1 bra L;");
+    struct emu_result result;
+
+    (void)state;
+    free(run(text, 8, 1, &result));
+    assert_int_equal(words[0], CTAS * 64 * 300);
+}
+
+// The cost of a matrix instruction is its shape's; of a wgmma each of the four warps has a part.
+static void matrix_costs(void **state) {
+    static const char mma[] =
+        FRAME("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r3, %r4, %r5, %r6}, "
+              "{%r7, %r8, %r9, %r10}, {%r11, %r12}, {%r3, %r4, %r5, %r6};");
+    static const char other[] = FRAME("movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r4;");
+    const struct emu_launch launch = {.grid = {CTAS}, .block = {64}};
+    struct emu_result result;
+
+    (void)state;
+    emu_kernel_words(mma, launch, words, sizeof words, &result);
+    assert_int_equal(result.multiply_adds, CTAS * 2 * 16 * 8 * 16);
+    emu_result_free(&result);
+    emu_kernel_words(other, launch, words, sizeof words, &result);
+    assert_int_equal(result.multiply_adds, 0);
+    emu_result_free(&result);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports),
@@ -158,6 +189,8 @@ int main(void) {
         cmocka_unit_test(waiting_for_each_other),
         cmocka_unit_test(order_between_clusters),
         cmocka_unit_test(global_race),
+        cmocka_unit_test(reductions_are_not_lost),
+        cmocka_unit_test(matrix_costs),
     };
     return cmocka_run_group_tests_name("emu grid", tests, NULL, NULL);
 }
