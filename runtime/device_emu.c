@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/arch.h"
 #include "runtime/device.h"
 #include "runtime/emu/emu.h"
 #include "runtime/error.h"
 
-// Few SMs, so that small problems already give each CTA of a persistent grid several tiles.
-enum { SMS = 4, THREADS_PER_SM = 2048, SHARED_PER_BLOCK = 227 << 10, SHARED_PER_SM = 228 << 10 };
-enum { BLOCK_RESERVE = 1 << 10, MESSAGE = 6000, MAX_BARRIERS = 4096, MAX_WARPS = 32 };
+enum { MESSAGE = 6000, MAX_BARRIERS = 4096, MAX_WARPS = 32 };
 
 struct emu_state {
     pthread_mutex_t lock;  // of all below; the emulator's memory is for one thread at a time
@@ -38,6 +37,8 @@ struct emu_kernel {
 
 // ---- Opening
 
+static const struct tmg_arch *emulated(void) { return tmg_arch_find(TMG_EMULATED_ARCH); }
+
 static int emu_open(int ordinal, void **state, tmagen_device_info *info) {
     static _Atomic unsigned opened;  // so that an address says which device it is of
     struct emu_state *emu = calloc(1, sizeof *emu);
@@ -49,11 +50,12 @@ static int emu_open(int ordinal, void **state, tmagen_device_info *info) {
     pthread_mutex_init(&emu->lock, NULL);
     emu->memory = memory;
     emu->seed = (uint64_t)ordinal;
-    *info = (tmagen_device_info){.name = "emulator of sm_90a",
+    const struct tmg_arch *arch = emulated();
+    *info = (tmagen_device_info){.name = "emulator of " TMG_EMULATED_ARCH,
                                  .arch = "sm_90",
-                                 .sms = SMS,
-                                 .shared_memory_per_block = SHARED_PER_BLOCK,
-                                 .shared_memory_per_sm = SHARED_PER_SM};
+                                 .sms = TMG_EMULATED_SMS,
+                                 .shared_memory_per_block = (int)arch->shared_per_block,
+                                 .shared_memory_per_sm = (int)arch->shared_per_sm};
     *state = emu;
     return TMAGEN_OK;
 }
@@ -170,7 +172,7 @@ static int read_names(struct emu_kernel *kernel) {
     json_array_foreach(barriers, i, row) {
         const char *name = json_string_value(json_object_get(row, "name"));
         const uint32_t offset = number(row, "offset"), count = number(row, "count");
-        if (!name || offset > SHARED_PER_BLOCK || count > MAX_BARRIERS) continue;
+        if (!name || offset > emulated()->shared_per_block || count > MAX_BARRIERS) continue;
         kernel->barriers[kernel->barrier_count++] =
             (struct emu_barrier_name){.name = name, .offset = offset, .count = count};
     }
@@ -245,8 +247,9 @@ static int load(struct emu_kernel *kernel, const struct tmg_module_source *sourc
 // By threads and shared memory alone: nothing here knows a kernel's registers.
 static int blocks_per_sm(const struct tmg_module_source *source) {
     const unsigned threads = source->block[0] * source->block[1] * source->block[2];
-    const unsigned by_threads = threads ? THREADS_PER_SM / threads : 0;
-    const unsigned by_shared = SHARED_PER_SM / (source->dynamic_shared_bytes + BLOCK_RESERVE);
+    const unsigned by_threads = threads ? 32 * emulated()->warps_per_sm / threads : 0;
+    const unsigned by_shared =
+        emulated()->shared_per_sm / (source->dynamic_shared_bytes + TMG_BLOCK_RESERVE);
     return (int)(by_threads < by_shared ? by_threads : by_shared);
 }
 
@@ -350,7 +353,7 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .dynamic_smem = config->dynamic_shared_bytes,
                               .params = (const void *const *)params,
                               .param_count = kernel->param_count,
-                              .sms = SMS,
+                              .sms = TMG_EMULATED_SMS,
                               .barriers = kernel->barriers,
                               .barrier_count = kernel->barrier_count,
                               .roles = kernel->roles,

@@ -102,6 +102,28 @@ static uint32_t multiply_adds(const struct emu_insn *insn) {
     return emu_is(insn, FACT_WARPGROUP) ? all / 4 : all;
 }
 
+// What the instruction wants of the module's target: by its row, its modifiers and its types.
+static uint32_t needs_of(const struct emu_insn *insn) {
+    uint32_t needs = insn->table->needs | insn->row->needs;
+
+    if (insn->scope == SCOPE_CLUSTER || (insn->flags & F_SHARED_CLUSTER)) needs |= TMG_HAS_CLUSTERS;
+    for (int i = 0; i < 4; i++)
+        if (insn->type[i] >= T_E4M3 && insn->type[i] <= T_E5M2X4) needs |= TMG_HAS_FP8;
+    return needs;
+}
+
+static void check_target(struct emu_decoder *decoder, const struct emu_insn *insn) {
+    const struct tmg_arch *arch = decoder->program->module->tree.arch;
+    uint32_t needs = needs_of(insn);
+    char name[300];
+
+    if ((needs & ~arch->features) == 0) return;
+    whole_name(decoder->statement, name, sizeof name);
+    ptx_lex_fail(decoder->lexer, decoder->statement->line, decoder->statement->column,
+                 "instruction %s needs %s, and the module's target is %s", name,
+                 tmg_arch_with(needs)->name, arch->name);
+}
+
 static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn) {
     const struct ptx_statement *statement = decoder->statement;
 
@@ -117,6 +139,7 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
     const struct emu_op *row = find_row(decoder, insn);
     insn->row = row;
     insn->exec = row->exec;
+    check_target(decoder, insn);
     insn->multiply_adds = multiply_adds(insn);
     emu_decode_operands(decoder, row, insn);
     for (uint32_t i = 0; i < statement->operand_count; i++) {

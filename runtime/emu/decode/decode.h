@@ -148,6 +148,7 @@ struct emu_op {
     emu_exec *exec;
     int aux;
     uint32_t facts;  // of enum emu_fact
+    uint32_t needs;  // of the target, see runtime/arch.h
 };
 
 static inline bool emu_is(const struct emu_insn *insn, uint32_t facts) {
@@ -159,6 +160,7 @@ struct emu_table {
     const char *name;
     const struct emu_op *rows;  // the last has no form
     bool ordinary;
+    uint32_t needs;  // of the target, by all its rows
 };
 
 // ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
@@ -168,7 +170,7 @@ enum { EMU_SMEM_BLANK = 0xff };
 // Of the bytes before a CTA's shared memory an H200 calls 288 used, and the words of cooperative
 // groups, 32 bytes and 8 a warp, are as many. Each offset is 0 where a kernel asks for it alone.
 enum { EMU_SMEM_RESERVED_0 = 0, EMU_SMEM_RESERVED_1 = 0, EMU_SMEM_RESERVED_END = 32 + 32 * 8 };
-enum { EMU_SMEM_RESERVED = 1024, EMU_SMEM_MAX = 227 * 1024 + 1024, EMU_RANK_SHIFT = 24 };
+enum { EMU_SMEM_RESERVED = TMG_BLOCK_RESERVE, EMU_RANK_SHIFT = 24 };
 #define EMU_WINDOW_MASK   (UINT64_C(0xff) << 40)
 #define EMU_SHARED_WINDOW (UINT64_C(1) << 40)
 #define EMU_LOCAL_WINDOW  (UINT64_C(2) << 40)

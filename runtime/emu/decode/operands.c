@@ -309,13 +309,11 @@ static void put_targets(struct emu_decoder *decoder, const struct ptx_operand *o
     struct ptx_symbol *table = NULL;
 
     decoder->entries[place] = decoder->entry_count;
-    if (find_label(decoder, operand->name, &table) == EMU_NO_PC ||
-        table->table == NULL)
+    if (find_label(decoder, operand->name, &table) == EMU_NO_PC || table->table == NULL)
         fail(decoder, operand, "%s is not a .branchtargets table", operand->name);
     put(decoder, table->table_count);
     for (uint32_t i = 0; i < table->table_count; i++) {
-        uint32_t pc =
-            find_label(decoder, table->table[i]->name, NULL);
+        uint32_t pc = find_label(decoder, table->table[i]->name, NULL);
         if (pc == EMU_NO_PC) fail(decoder, operand, "there is no label %s", table->table[i]->name);
         put(decoder, pc);
     }

@@ -87,7 +87,9 @@ static void lay_out_registers(struct ptx_lexer *lexer, struct emu_program *progr
 // Static variables in the file's order, then dynamic memory as its strictest array wants it; beyond
 // 1024 bytes no alignment is promised to that.
 static void lay_out_shared(struct ptx_lexer *lexer, struct emu_program *program) {
+    const struct tmg_arch *arch = program->module->tree.arch;
     uint64_t end = EMU_SMEM_RESERVED, align = 16;
+    char what[64];
     struct ptx_symbol *first = program->module->tree.shared;
 
     for (struct ptx_symbol *s = first; s != NULL; s = s->next_shared) {
@@ -96,8 +98,11 @@ static void lay_out_shared(struct ptx_lexer *lexer, struct emu_program *program)
         if (s->external) continue;
         s->offset = align_up(end, s->align);
         end = s->offset + s->bytes;
-        if (end > EMU_SMEM_MAX)
-            refuse(lexer, program->functions->source, "more than 227 KB of static shared memory");
+        if (end - EMU_SMEM_RESERVED > arch->shared_per_block) {
+            snprintf(what, sizeof what, "more than %u KB of static shared memory",
+                     arch->shared_per_block >> 10);
+            refuse(lexer, program->functions->source, what);
+        }
     }
     program->static_end = (uint32_t)end;
     program->dynamic_offset = (uint32_t)align_up(end, align);

@@ -139,8 +139,8 @@ const struct emu_op emu_ops_barrier[] = {
     BARRIER("bar.cta", ""),
     BARRIER("barrier", "{.aligned}"),
     BARRIER("barrier.cta", "{.aligned}"),
-    {"barrier.cluster.arrive.relaxed{.aligned}", "", cluster_arrive, 1},
-    {"barrier.cluster.arrive{.release}{.aligned}", "", cluster_arrive, 0},
-    {"barrier.cluster.wait{.acquire}{.aligned}", "", cluster_wait, 0},
+    {"barrier.cluster.arrive.relaxed{.aligned}", "", cluster_arrive, 1, 0, TMG_HAS_CLUSTERS},
+    {"barrier.cluster.arrive{.release}{.aligned}", "", cluster_arrive, 0, 0, TMG_HAS_CLUSTERS},
+    {"barrier.cluster.wait{.acquire}{.aligned}", "", cluster_wait, 0, 0, TMG_HAS_CLUSTERS},
     {NULL, NULL, NULL, 0},
 };

@@ -208,7 +208,6 @@ EMU_HANDLER(sleep) {
 // The registers that all warps of the CTA have asked for must be there at once: else an inc waits
 // for ever. What a warp starts with is not in PTX, so those that never asked count nothing.
 EMU_HANDLER(set_registers) {
-    enum { SM_REGISTERS = 65536 };
     const struct emu_cta *cta = warp->cta;
     uint32_t asked = insn->op[0], sum = 0;
 
@@ -221,10 +220,10 @@ EMU_HANDLER(set_registers) {
     }
     warp->registers = asked;
     for (unsigned i = 0; i < cta->warp_count; i++) sum += cta->warps[i].registers * EMU_LANES;
-    if (sum > SM_REGISTERS)
+    if (sum > TMG_SM_REGISTERS)
         emu_fatal(warp, insn, EMU_DEADLOCK,
                   "setmaxnreg waits for ever: the CTA's warps ask for %u registers, an SM has %u",
-                  sum, SM_REGISTERS);
+                  sum, TMG_SM_REGISTERS);
     return EMU_NEXT;
 }
 
@@ -253,7 +252,7 @@ const struct emu_op emu_ops_control[] = {
     {"nanosleep.u32", "i", sleep, 0},
     {"pmevent", "n", nothing, 0},
     {"pmevent.mask", "n", nothing, 0},
-    {"setmaxnreg.inc.sync.aligned.u32", "n", set_registers, 0},
-    {"setmaxnreg.dec.sync.aligned.u32", "n", set_registers, 0},
+    {"setmaxnreg.inc.sync.aligned.u32", "n", set_registers, 0, 0, TMG_HAS_REGISTER_MOVES},
+    {"setmaxnreg.dec.sync.aligned.u32", "n", set_registers, 0, 0, TMG_HAS_REGISTER_MOVES},
     {NULL, NULL, NULL, 0},
 };

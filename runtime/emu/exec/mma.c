@@ -150,7 +150,8 @@ const struct emu_op emu_ops_mma[] = {
     {"mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col{.satfinite}.TYPE.TYPE.TYPE.TYPE",
      "Vvvvin", mma, SPARSE, FACT_MULTIPLIES},
     {"ldmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "Vm", load_matrix, 0},
-    {"stmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "mv", store_matrix, 0},
+    {"stmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "mv", store_matrix, 0, 0,
+     TMG_HAS_CLUSTERS},
     {"movmatrix.sync.aligned.m8n8.trans.b16", "Ii", move_matrix, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -64,8 +64,11 @@ EMU_HANDLER(copy_map) {
 }
 
 const struct emu_op emu_ops_tensormap[] = {
-#define REPLACE(name, type, operands, aux) \
-    { "tensormap.replace.tile." name "{.SPACE}.b1024." type, operands, replace, aux }
+#define REPLACE(name, type, operands, aux)                                                \
+    {                                                                                     \
+        "tensormap.replace.tile." name "{.SPACE}.b1024." type, operands, replace, aux, 0, \
+            TMG_HAS_MAP_CHANGES                                                           \
+    }
     REPLACE("global_address", "b64", "mj", TMG_FIELD_GLOBAL_ADDRESS),
     REPLACE("rank", "b32", "mi", TMG_FIELD_RANK),
     REPLACE("box_dim", "b32", "mii", TMG_FIELD_BOX_DIM | HAS_ORDINAL),

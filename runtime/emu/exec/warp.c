@@ -204,7 +204,7 @@ const struct emu_op emu_ops_warp[] = {
     {"redux.sync.ATOM.s32", "dai", redux, 0},
     {"redux.sync.ATOM.b32", "dai", redux, 0},
     {"activemask.b32", "I", activemask, 0},
-    {"elect.sync", "Xi", elect, 0},
+    {"elect.sync", "Xi", elect, 0, 0, TMG_HAS_CLUSTERS},
     {"bar.warp.sync", "i", bar_warp, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASYNC_AGENTS = 512, DEFAULT_SMS = 4, SMEM_TAIL = 256, LOCAL_TAIL = 16 };
+enum { ASYNC_AGENTS = 512, SMEM_TAIL = 256, LOCAL_TAIL = 16 };
 
 // ---- constants and special registers ----
 
@@ -35,14 +35,14 @@ static uint64_t special_value(const struct emu_warp *warp, unsigned lane, enum e
         default: return size[axis];
         }
     }
-    unsigned sms = machine->launch->sms ? machine->launch->sms : DEFAULT_SMS;
+    unsigned sms = machine->launch->sms ? machine->launch->sms : TMG_EMULATED_SMS;
     switch (number) {
     case SPECIAL_CLUSTER_CTARANK: return cta->rank;
     case SPECIAL_CLUSTER_NCTARANK: return cluster->cta_count;
     case SPECIAL_IS_EXPLICIT_CLUSTER: return cluster->cta_count > 1;
     case SPECIAL_LANEID: return lane;
     case SPECIAL_WARPID: return warp->index;
-    case SPECIAL_NWARPID: return 64; /* of an SM: 2048 threads */
+    case SPECIAL_NWARPID: return machine->module->tree.arch->warps_per_sm;
     case SPECIAL_SMID: return (cta->id[0] + cta->id[1] * machine->grid[0]) % sms;
     case SPECIAL_NSMID: return sms;
     case SPECIAL_GRIDID: return 1;

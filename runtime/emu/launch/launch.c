@@ -33,6 +33,7 @@ int emu_module_parse(const char *name, const char *text, size_t length, struct e
         return -1;
     }
     ptx_lex_open(&lexer, name, text, length);
+    module->tree.arch = tmg_arch_find(TMG_EMULATED_ARCH);
     module->tree.name = emu_arena_text(&module->tree.arena, name, strlen(name));
     ptx_parse(&lexer, &module->tree);
     module->tree.arena.fail = NULL;
@@ -122,6 +123,7 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
     static const unsigned grid_max[] = {INT32_MAX, 65535, 65535}, block_max[] = {1024, 1024, 64};
     const struct emu_launch *launch = machine->launch;
     const struct ptx_function *entry = machine->entry;
+    const struct tmg_arch *arch = machine->module->tree.arch;
     uint64_t threads = 1, cluster = 1;
 
     for (int i = 0; i < 3; i++) {
@@ -133,11 +135,16 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
                                                        : 1;
         threads *= machine->block[i];
         cluster *= machine->cluster_size[i];
-        if (threads > 1024) return refuse(error, "a block has more than 1024 threads");
+        if (threads > TMG_BLOCK_THREADS)
+            return refuse(error, "a block has more than %d threads", TMG_BLOCK_THREADS);
         if (machine->block[i] > block_max[i] || machine->grid[i] > grid_max[i])
             return refuse(error, "grid.%c is %u and block.%c %u; the limits are %u and %u", axis[i],
                           machine->grid[i], axis[i], machine->block[i], grid_max[i], block_max[i]);
-        if (cluster > 16) return refuse(error, "a cluster has more than 16 CTAs");
+        if (cluster > TMG_CLUSTER_BLOCKS)
+            return refuse(error, "a cluster has more than %d CTAs", TMG_CLUSTER_BLOCKS);
+        if (cluster > 1 && !(arch->features & TMG_HAS_CLUSTERS))
+            return refuse(error, "a cluster needs %s, and the module's target is %s",
+                          tmg_arch_with(TMG_HAS_CLUSTERS)->name, arch->name);
         if (entry->reqntid[i] && entry->reqntid[i] != machine->block[i])
             return refuse(error, "block.%c is %u, but %s requires %u", axis[i], machine->block[i],
                           entry->name, entry->reqntid[i]);
@@ -156,20 +163,21 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
     return 0;
 }
 
-// A cooperative grid is started whole or not at all (CUDA Programming Guide, compute capability
-// 9.0). [smem] is a CTA's, with what is reserved.
+// A cooperative grid is started whole or not at all (CUDA Programming Guide, compute capabilities).
+// [smem] is a CTA's, with what is reserved.
 static int check_cooperative(const struct emu_machine *machine, uint64_t smem,
                              struct emu_error *error) {
-    enum { SMS = 132, SM_WARPS = 64, SM_CTAS = 32, SM_SHARED = 228 << 10 };
-    uint64_t warps = (volume(machine->block) + EMU_LANES - 1) / EMU_LANES, each = SM_WARPS / warps;
+    const struct tmg_arch *arch = machine->module->tree.arch;
+    uint64_t warps = (volume(machine->block) + EMU_LANES - 1) / EMU_LANES;
+    uint64_t each = arch->warps_per_sm / warps;
 
-    if (each > SM_CTAS) each = SM_CTAS;
-    if (each > SM_SHARED / smem) each = SM_SHARED / smem;
-    if (machine->launch->cooperative && volume(machine->grid) > each * SMS)
+    if (each > arch->blocks_per_sm) each = arch->blocks_per_sm;
+    if (each > arch->shared_per_sm / smem) each = arch->shared_per_sm / smem;
+    if (machine->launch->cooperative && volume(machine->grid) > each * arch->sms)
         return refuse(error,
-                      "a cooperative grid of %llu CTAs; the limit is %llu, %llu on each of %d SMs",
-                      (unsigned long long)volume(machine->grid), (unsigned long long)each * SMS,
-                      (unsigned long long)each, SMS);
+                      "a cooperative grid of %llu CTAs; the limit is %llu, %llu on each of %u SMs",
+                      (unsigned long long)volume(machine->grid),
+                      (unsigned long long)each * arch->sms, (unsigned long long)each, arch->sms);
     return 0;
 }
 
@@ -249,10 +257,10 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     machine.program = emu_program_of(module, emu_ops, entry, error);
     if (machine.program == NULL) return -1;
     uint64_t smem = machine.program->dynamic_offset + (uint64_t)launch->dynamic_smem;
-    if (smem > EMU_SMEM_MAX)
+    if (smem > module->tree.arch->shared_per_block + EMU_SMEM_RESERVED)
         return refuse(error, "%llu bytes of shared memory (%u dynamic); the limit is %u",
                       (unsigned long long)smem - EMU_SMEM_RESERVED, launch->dynamic_smem,
-                      EMU_SMEM_MAX - EMU_SMEM_RESERVED);
+                      module->tree.arch->shared_per_block);
     if (launch->cooperative && set_workspace(&machine)) return refuse(error, "out of memory");
     if (set_dimensions(&machine, error) || check_room(&machine, smem, error) ||
         bind_globals(&machine, error) || set_params(&machine, error)) {

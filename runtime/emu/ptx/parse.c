@@ -155,7 +155,13 @@ static void parse_version(struct ptx_parser *parser) {
 }
 
 static void parse_target(struct ptx_parser *parser) {
-    parser->tree->target = ptx_expect_name(parser, "an architecture, like sm_90a");
+    struct ptx_token token = parser->lexer->token;
+    const char *name = ptx_expect_name(parser, "an architecture, like sm_90a");
+
+    parser->tree->arch = tmg_arch_find(name);
+    if (parser->tree->arch == NULL)
+        ptx_lex_fail(parser->lexer, token.line, token.column,
+                     "target %s is not one that the emulator knows", name);
     while (ptx_accept(parser, ',')) ptx_expect_name(parser, "a target option");
 }
 

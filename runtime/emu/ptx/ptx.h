@@ -3,6 +3,7 @@
 #ifndef TMG_EMU_PTX_H
 #define TMG_EMU_PTX_H
 
+#include "runtime/arch.h"
 #include "runtime/emu/emu.h"
 
 #include <setjmp.h>
@@ -272,7 +273,7 @@ struct ptx_tree {
     struct emu_arena arena;
     char *name;
     unsigned version_major, version_minor;
-    char *target;
+    const struct tmg_arch *arch;  // of .target; of the emulated device where the file names none
     struct ptx_function *functions;
     struct ptx_names names;
     uint32_t scope_count;  // opened so far; the module's is 0

@@ -10,10 +10,13 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <lauxlib.h>
+#include <lualib.h>
 
 #include "gen/file.h"
 #include "gen/memory.h"
 #include "measure/occupancy.h"
+#include "runtime/arch.h"
 #include "gen/suggest.h"
 #include "gen/text.h"
 
@@ -101,6 +104,40 @@ static void test_occupancy(void **state) {
     }
 }
 
+static int64_t field(lua_State *lua, const char *name) {
+    lua_getfield(lua, -1, name);
+    int64_t value = lua_tointeger(lua, -1);
+    lua_pop(lua, 1);
+    return value;
+}
+
+// The table of architectures in C and the one that plans compute with agree on those in both.
+static void test_archs(void **state) {
+    (void)state;
+    lua_State *lua = luaL_newstate();
+    int rows = 0;
+    luaL_openlibs(lua);
+    assert_int_equal(luaL_dofile(lua, "templates/lib/archs.lua"), LUA_OK);
+    for (unsigned i = 0; tmg_arch_at(i); i++) {
+        const struct tmg_arch *arch = tmg_arch_at(i);
+        lua_pushstring(lua, arch->name);
+        if (lua_rawget(lua, -2) == LUA_TTABLE) {
+            rows++;
+            assert_int_equal(field(lua, "sms"), arch->sms);
+            assert_int_equal(field(lua, "shared_memory"), arch->shared_per_block);
+            assert_int_equal(field(lua, "sm_shared_memory"), arch->shared_per_sm);
+            assert_int_equal(field(lua, "sm_threads"), 32 * arch->warps_per_sm);
+            assert_int_equal(field(lua, "sm_ctas"), arch->blocks_per_sm);
+            assert_int_equal(field(lua, "registers"), TMG_SM_REGISTERS);
+            assert_int_equal(field(lua, "threads"), TMG_BLOCK_THREADS);
+            assert_int_equal(field(lua, "reserved_shared_memory"), TMG_BLOCK_RESERVE);
+        }
+        lua_pop(lua, 1);
+    }
+    assert_true(rows >= 4);
+    lua_close(lua);
+}
+
 static char folder[] = "/tmp/tmagen-parts-XXXXXX";
 
 static int make_folder(void **state) {
@@ -181,9 +218,13 @@ static void test_read_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blank_lines_collapse), cmocka_unit_test(test_append_keeps_origins),
-        cmocka_unit_test(test_near_words),           cmocka_unit_test(test_occupancy),
-        cmocka_unit_test(test_files_appear_whole),   cmocka_unit_test(test_files_that_cannot_be),
+        cmocka_unit_test(test_blank_lines_collapse),
+        cmocka_unit_test(test_append_keeps_origins),
+        cmocka_unit_test(test_near_words),
+        cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_archs),
+        cmocka_unit_test(test_files_appear_whole),
+        cmocka_unit_test(test_files_that_cannot_be),
         cmocka_unit_test(test_read_limit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

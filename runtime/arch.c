@@ -1,0 +1,42 @@
+// Figures: CUDA programming guide, technical specifications per compute capability, and the data
+// sheets for the number of SMs (A100, A40, Orin, L40, H200, B200, RTX PRO 6000).
+#include "runtime/arch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { KB = 1024, AMPERE = 0, ADA = TMG_HAS_FP8, HOPPER = ADA | TMG_HAS_CLUSTERS };
+enum { SPECIAL = TMG_HAS_REGISTER_MOVES | TMG_HAS_MAP_CHANGES };
+
+static const struct tmg_arch archs[] = {
+    // name, features, SMs, shared memory of a CTA and of an SM, warps and CTAs of an SM
+    {"sm_80", AMPERE, 108, 163 * KB, 164 * KB, 64, 32},
+    {"sm_86", AMPERE, 84, 99 * KB, 100 * KB, 48, 16},
+    {"sm_87", AMPERE, 16, 163 * KB, 164 * KB, 48, 16},
+    {"sm_89", ADA, 142, 99 * KB, 100 * KB, 48, 24},
+    {"sm_90", HOPPER, 132, 227 * KB, 228 * KB, 64, 32},
+    {"sm_90a", HOPPER | SPECIAL | TMG_HAS_WGMMA, 132, 227 * KB, 228 * KB, 64, 32},
+    {"sm_100", HOPPER, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_100a", HOPPER | SPECIAL | TMG_HAS_TENSOR_MEMORY, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_120", HOPPER, 188, 99 * KB, 100 * KB, 48, 24},
+    {"sm_120a", HOPPER | SPECIAL, 188, 99 * KB, 100 * KB, 48, 24},
+};
+enum { ARCHS = sizeof archs / sizeof *archs };
+
+const struct tmg_arch *tmg_arch_at(unsigned index) { return index < ARCHS ? &archs[index] : NULL; }
+
+const struct tmg_arch *tmg_arch_find(const char *name) {
+    size_t length = strlen(name);
+
+    if (length > 0 && name[length - 1] == 'f') length--;
+    for (size_t i = 0; i < ARCHS; i++)
+        if (strlen(archs[i].name) == length && memcmp(archs[i].name, name, length) == 0)
+            return &archs[i];
+    return NULL;
+}
+
+const struct tmg_arch *tmg_arch_with(uint32_t features) {
+    for (size_t i = 0; i < ARCHS; i++)
+        if ((archs[i].features & features) == features) return &archs[i];
+    return NULL;
+}
