@@ -15,7 +15,8 @@ COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 lib_src  := $(wildcard runtime/*.c runtime/emu/*.c runtime/emu/*/*.c)
-tool_src := $(wildcard gen/*.c gen/cli/*.c measure/*.c measure/families/*.c)
+tool_src := $(wildcard gen/*.c gen/cli/*.c measure/*.c)
+reference_src := $(wildcard templates/*/reference.c)
 unit_src := $(wildcard tests/unit/*/*.c)
 user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
@@ -25,13 +26,15 @@ embedded := $(sort $(shell \
     find gen/lua templates -type f ! -name '.*' ! -name '*~' ! -name '*.md' 2>/dev/null))
 
 lib_obj  := $(lib_src:%.c=$(BUILD)/%.o)
-tool_obj := $(tool_src:%.c=$(BUILD)/%.o) $(BUILD)/embed.o
+tool_obj := $(tool_src:%.c=$(BUILD)/%.o) $(BUILD)/embed.o \
+            $(reference_src:%.c=$(BUILD)/%.o) $(BUILD)/references.o
 internal := $(filter-out $(BUILD)/gen/cli/main.o,$(lib_obj) $(tool_obj))
 unit_bin := $(unit_src:%.c=$(BUILD)/%)
 user_bin := $(user_src:%.c=$(BUILD)/%)
 fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
 fake_lib := $(fake_src:%.c=$(BUILD)/%.so)
-c_files   = $(lib_src) $(tool_src) $(unit_src) $(user_src) $(fuzz_src) $(fake_src) $(vector_src)
+c_files   = $(lib_src) $(tool_src) $(reference_src) $(unit_src) $(user_src) \
+            $(fuzz_src) $(fake_src) $(vector_src)
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
@@ -119,6 +122,21 @@ $(BUILD)/setup.mk: scripts/setup.sh
 $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 	mkdir -p $(@D)
 	echo "cc     $<"
+	$(COMPILE) -MMD -MP -c -o $@ $<
+
+# The references of the families inside: each a table of functions, named after its family.
+$(BUILD)/templates/%.o: CPPFLAGS += -Itemplates/lib -DREFERENCE_EXPORT=reference_$(notdir $(@D))
+
+$(BUILD)/references.c: $(BUILD)/embed.list
+	echo '#include "measure/reference_code.h"' >$@
+	for f in $(reference_src:templates/%/reference.c=%); do \
+	    echo "extern const struct reference_code reference_$$f;"; done >>$@
+	echo 'const struct reference_row references_built[] = {' >>$@
+	for f in $(reference_src:templates/%/reference.c=%); do \
+	    echo "    {\"$$f\", &reference_$$f},"; done >>$@
+	echo '    {0}};' >>$@
+
+$(BUILD)/references.o: $(BUILD)/references.c
 	$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tmagen: $(lib_obj) $(tool_obj)

@@ -25,6 +25,12 @@ struct gen_resource {
     char *name, *value;
 };
 
+// The family's reference.c and the header that it includes; both live as long as the process.
+struct gen_reference {
+    const char *path, *source, *header;  // source NULL: the family has none
+    bool embedded;                       // both are what this program was built with
+};
+
 // One kernel. Strings are owned by the result and end in NUL.
 struct gen_output {
     char *name;    // the stem of the files and the entry's name
@@ -39,6 +45,7 @@ struct gen_output {
     tmagen_source_line *lines;  // lines[i] is where line i + 1 of the source comes from; the header
                                 // comment has no file, and names live as long as the process
     size_t line_count;
+    struct gen_reference reference;
     struct gen_resource *resources;
     size_t resource_count;
     int block_threads;       // threads of a CTA

@@ -6,15 +6,25 @@
 
 #include "gen/memory.h"
 
+// The code that was built in is that of the embedded texts alone.
+static struct reference_text reference_text_of(const struct gen_output *output) {
+    const struct gen_reference *from = &output->reference;
+    return (struct reference_text){output->family, from->path, from->source, from->header,
+                                   from->embedded ? reference_built(output->family) : NULL};
+}
+
+struct kernel_text kernel_of(const struct gen_output *output) {
+    return (struct kernel_text){output->name,  output->source,     output->manifest,
+                                output->lines, output->line_count, reference_text_of(output)};
+}
+
 struct kernel_text *kernels_of(const struct gen_result *results, size_t count, size_t *kernels) {
     struct kernel_text *texts = NULL;
     size_t capacity = 0;
     *kernels = 0;
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < results[i].output_count; ++j) {
-            const struct gen_output *output = &results[i].outputs[j];
-            const struct kernel_text text = {output->name, output->source, output->manifest,
-                                             output->lines, output->line_count};
+            const struct kernel_text text = kernel_of(&results[i].outputs[j]);
             MEM_PUSH(texts, *kernels, capacity, text);
         }
     }

@@ -14,5 +14,8 @@ double argument_number(struct argp_state *, const char *text, double least, doub
 void argument_shape(struct argp_state *, const char *text, struct shape_list *shapes);
 void argument_shapes(struct argp_state *, const char *path, struct shape_list *shapes);
 
+// A generated kernel, borrowed.
+struct kernel_text kernel_of(const struct gen_output *output);
+
 // The kernels of [count] results, in order; their texts stay the results'. Free the array.
 struct kernel_text *kernels_of(const struct gen_result *results, size_t count, size_t *kernels);

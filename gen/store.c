@@ -135,6 +135,11 @@ static bool embedded_entry(const char *path, struct entry *e) {
     return true;
 }
 
+bool store_embedded(const char *path, const char *text, size_t len) {
+    struct entry e;
+    return embedded_entry(path, &e) && e.len == len && !memcmp(e.text, text, len);
+}
+
 struct store_file store_find_at(struct store *s, size_t place, const char *path, const char **why) {
     struct entry e;
     *why = NULL;

@@ -36,6 +36,9 @@ struct store_file store_find_at(struct store *, size_t place, const char *path, 
 struct store_file store_known(const struct store *, size_t number);
 bool store_number(const struct store *, const char *name, size_t *number);
 
+// Whether the program holds [path] with this very text.
+bool store_embedded(const char *path, const char *text, size_t len);
+
 // What Lua compiled a file to, kept so that only the first of many specs compiles it. NULL: nothing
 // yet. store_keep takes over [code].
 const char *store_compiled(const struct store *, size_t number, size_t *len);

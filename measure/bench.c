@@ -168,8 +168,7 @@ static int lay_out(struct bench_session *session, size_t i, const struct shape *
     tmagen_kernel *kernel = session->kernels[i];
     if (!kernel) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "not loaded");
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
-    const struct reference *reference = ref_find(manifest);
-    if (!reference) return TMAGEN_ERROR_MANIFEST;
+    const struct reference *reference = &session->references[i];
     if (!shape_is_for(given, manifest)) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "is for %s", shape_dtype(manifest));
     }
@@ -209,10 +208,10 @@ static void describe_shape(const struct ref_problem *problem, struct bench_shape
     shape_format(problem->reference, problem->manifest, problem->dims, problem->inputs, shape->text,
                  sizeof shape->text);
     shape->dtype = shape_dtype(problem->manifest);
-    shape->reference = problem->reference;
+    shape->matrix = problem->reference->matrix;
     shape->flops = ref_flops(problem);
     shape->bytes = ref_bytes(problem);
-    shape->l1_bytes = problem->reference->l1_bytes ? problem->reference->l1_bytes(problem) : 0;
+    shape->l1_bytes = fmax(reference_sum(problem, "l1_bytes"), 0);
 }
 
 // Prepares all entries, ours and the peers', and runs the contest. A library error code after which
@@ -305,13 +304,29 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
 
 // ---- The whole run
 
+// Loads kernel [i] and its reference. A library error code, after which it is not loaded.
+static int load(struct bench_session *session, size_t i) {
+    const struct kernel_text *text = &session->plan->kernels[i];
+    tmagen_kernel **kernel = &session->kernels[i];
+    int status = kernel_load(session->gpu.device, text, kernel);
+    if (status != TMAGEN_OK) return status;
+    status = reference_open(tmg_kernel_manifest(*kernel), &text->reference, session->gpu.device,
+                            &session->references[i]);
+    if (status == TMAGEN_OK) return TMAGEN_OK;
+    tmagen_kernel_unload(*kernel);
+    *kernel = NULL;
+    return status;
+}
+
 static int load_all(struct bench_session *session) {
     int failed = 0;
     session->kernels = calloc(session->plan->kernel_count, sizeof(tmagen_kernel *));
-    for (size_t i = 0; session->kernels && i < session->plan->kernel_count; ++i) {
+    session->references = calloc(session->plan->kernel_count, sizeof(struct reference));
+    if (!session->kernels || !session->references) return 1;
+    for (size_t i = 0; i < session->plan->kernel_count; ++i) {
         progress("loading %s", session->plan->kernels[i].name);
         watchdog_step("%s: load", session->plan->kernels[i].name);
-        if (kernel_load(session->gpu.device, &session->plan->kernels[i], &session->kernels[i])) {
+        if (load(session, i)) {
             progress("%s", "");
             kernel_complain(session->plan->kernels[i].name);
             failed = 1;
@@ -363,11 +378,11 @@ static void run_list(struct bench_session *session, const struct shape_list *lis
 static const struct shape_list *shapes_of(const struct bench_session *session,
                                           const struct tmg_manifest *manifest,
                                           struct shape_list *typical) {
-    const struct reference *reference = ref_find(manifest);
+    struct reference reference;
     char error[200];
     if (session->plan->shapes->count) return session->plan->shapes;
-    if (reference && reference->typical) {
-        shapes_parse(typical, reference->typical, error, sizeof error);
+    if (reference_read(manifest, &reference) == TMAGEN_OK && *reference.typical) {
+        shapes_parse(typical, reference.typical, error, sizeof error);
     }
     return typical;
 }
@@ -414,9 +429,11 @@ int bench_all(const struct bench_plan *plan) {
     } else {
         kernel_complain("");
     }
-    for (size_t i = 0; session.kernels && i < plan->kernel_count; ++i) {
+    for (size_t i = 0; session.kernels && session.references && i < plan->kernel_count; ++i) {
+        reference_close(&session.references[i]);
         tmagen_kernel_unload(session.kernels[i]);
     }
+    free(session.references);
     free(session.kernels);
     if (session.gpu.device) {
         rotation_source_free(&session.gpu, &session.source);

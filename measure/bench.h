@@ -44,7 +44,7 @@ enum { BENCH_ENTRIES_MAX = 66 };
 struct bench_shape {
     char text[120];
     const char *dtype;
-    const struct reference *reference;
+    bool matrix;  // matrix units can do its operations
     double flops, bytes, l1_bytes;
     int sets;
     struct contest contest;
@@ -62,7 +62,8 @@ struct bench_roofs {
 struct bench_session {
     const struct bench_plan *plan;
     struct gpu gpu;
-    tmagen_kernel **kernels;  // NULL where loading failed
+    tmagen_kernel **kernels;       // NULL where loading failed
+    struct reference *references;  // of those that were loaded
     struct cublaslt *cublaslt;
     struct rotation_source source;
     struct bench_roofs roofs;

@@ -123,10 +123,7 @@ struct cublaslt_plan *bench_add_cublaslt(struct bench_session *session,
     static struct peer first, best;  // of the one shape that is being measured
     struct cublaslt_plan *plan = NULL;
     double ms;
-    if (strcmp(rotation->problem.reference->peer ? rotation->problem.reference->peer : "",
-               "cublaslt")) {
-        return NULL;
-    }
+    if (strcmp(rotation->problem.reference->peer, "cublaslt")) return NULL;
     const int status = cublaslt_plan_make(session->cublaslt, &rotation->problem, &plan);
     const int algo = status ? -1 : find_best(&session->gpu, plan, rotation, &ms);
     if (algo < 0) {
@@ -194,10 +191,12 @@ static int measure_matrix(struct bench_session *session, const struct tmg_manife
     struct ref_problem problem;
     struct rotation rotation;
     struct cublaslt_plan *plan = NULL;
-    const struct reference *reference = ref_find(manifest);
-    if (!reference || !reference->matrix || !reference->peer) return TMAGEN_OK;
+    struct reference reference;
+    if (reference_read(manifest, &reference) || !reference.matrix || !*reference.peer) {
+        return TMAGEN_OK;
+    }
     for (unsigned i = 0; i < manifest->dim_count; ++i) dims[i] = 8192;
-    if (ref_problem_make(manifest, reference, dims, 0, &problem)) return TMAGEN_OK;
+    if (ref_problem_make(manifest, &reference, dims, 0, &problem)) return TMAGEN_OK;
     int status = rotation_make(&session->gpu, &session->source, &problem, &rotation);
     if (status != TMAGEN_OK) return status;
     double ms;

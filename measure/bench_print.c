@@ -42,9 +42,7 @@ struct bench_floor bench_floor_of(const struct bench_session *session,
     const double l1_rate = 128.0 * info->sms * info->clock_khz * 1e3;  // bytes a second
     const struct bench_floor floors[] = {
         {roofs->copy_bytes > 0 ? shape->bytes / roofs->copy_bytes * 1e3 : 0, "copy"},
-        {shape->reference->matrix && roofs->matrix_flops > 0
-             ? shape->flops / roofs->matrix_flops * 1e3
-             : 0,
+        {shape->matrix && roofs->matrix_flops > 0 ? shape->flops / roofs->matrix_flops * 1e3 : 0,
          "matrix"},
         {l1_rate > 0 ? shape->l1_bytes / l1_rate * 1e3 : 0, "L1"},
     };

@@ -10,8 +10,10 @@
 #include "measure/numbers.h"
 #include "measure/parallel.h"
 #include "measure/random.h"
+#include "runtime/error.h"
 
 enum { SAMPLES = 4096, NOTED_A_PIECE = 4096, SCAN_PIECE = 4096 };
+enum { ODD_MAX = 1 << 16, VALUES_AT_ONCE = 1 << 20 };
 static const double exhaustive_budget = 4e9;  // operations of the reference, about a second
 static const double suspects_budget = 2e10;
 
@@ -19,8 +21,10 @@ struct job {
     const struct ref_problem *problem;
     struct comparison *comparison;
     uint8_t poison;
-    const int64_t *list;  // elements to compute, or NULL: those from [first] on
-    int64_t first;
+    const int64_t *list;             // elements to compare
+    const struct ref_value *values;  // what they should be
+    int64_t *odd;                    // elements that are no finite numbers, the first ODD_MAX found
+    int64_t odd_count;
     pthread_mutex_t lock;
 };
 
@@ -64,6 +68,14 @@ static enum finding_kind judge(const struct ref_tensor *output, const int64_t *i
     return isfinite(*value) ? FINDING_KINDS : FINDING_NOT_FINITE;
 }
 
+// Lists an element that is infinite or NaN, which it may have to be: the reference tells.
+static void note_odd(struct job *job, int64_t linear) {
+    pthread_mutex_lock(&job->lock);
+    if (job->odd_count < ODD_MAX) job->odd[job->odd_count] = linear;
+    ++job->odd_count;
+    pthread_mutex_unlock(&job->lock);
+}
+
 static void judge_range(struct job *job, int64_t first, int64_t last, int64_t *found) {
     const struct ref_tensor *output = job->comparison->output;
     int64_t index[TMAGEN_MAX_RANK], noted = 0;
@@ -72,6 +84,10 @@ static void judge_range(struct job *job, int64_t first, int64_t last, int64_t *f
         ref_index(output, i, index);
         finding.kind = judge(output, index, job->poison, &finding.got);
         if (finding.kind == FINDING_KINDS) continue;
+        if (finding.kind == FINDING_NOT_FINITE) {
+            note_odd(job, i);
+            continue;
+        }
         ++found[finding.kind];
         if (noted++ < NOTED_A_PIECE) note(job, &finding);
     }
@@ -112,36 +128,88 @@ static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
     pthread_mutex_unlock(&job->lock);
 }
 
-// Computes elements by the reference and compares. What the scan found already is left out.
+// Compares elements with what the reference says. What was never written is left out.
 static void compute_range(void *context, int64_t begin, int64_t end, int thread) {
     (void)thread;
     struct job *job = context;
     const struct ref_tensor *output = job->comparison->output;
-    int64_t index[TMAGEN_MAX_RANK], wrong = 0;
+    int64_t index[TMAGEN_MAX_RANK], wrong[FINDING_KINDS] = {0}, noted = 0;
     double worst = 0;
     for (int64_t i = begin; i < end; ++i) {
-        struct finding finding = {FINDING_WRONG, job->list ? job->list[i] : job->first + i, 0, 0,
-                                  0};
+        struct finding finding = {FINDING_WRONG, job->list[i], 0, 0, 0};
         ref_index(output, finding.linear, index);
-        if (judge(output, index, job->poison, &finding.got) != FINDING_KINDS) continue;
-        const struct ref_value want = job->problem->reference->element(job->problem, output, index);
+        const enum finding_kind kind = judge(output, index, job->poison, &finding.got);
+        if (kind == FINDING_UNWRITTEN) continue;
+        const struct ref_value want = job->values[i];
+        finding.kind = kind == FINDING_KINDS ? FINDING_WRONG : kind;
         finding.want = want.value, finding.tolerance = want.tolerance;
-        const double error = fabs(finding.got - want.value) / want.tolerance;
+        const double error = reference_error(output->dtype, want, finding.got);
         if (error > worst) worst = error;
         if (error <= 1) continue;  // NaN is no pass
-        if (wrong++ < NOTED_A_PIECE) note(job, &finding);
+        ++wrong[finding.kind];
+        if (noted++ < NOTED_A_PIECE) note(job, &finding);
     }
     pthread_mutex_lock(&job->lock);
     job->comparison->checked += end - begin;
-    job->comparison->found[FINDING_WRONG] += wrong;
+    for (int i = 0; i < FINDING_KINDS; ++i) job->comparison->found[i] += wrong[i];
     if (worst > job->comparison->worst) job->comparison->worst = worst;
     pthread_mutex_unlock(&job->lock);
 }
 
-static void compute(struct job *job, const int64_t *list, int64_t first, int64_t count) {
+static int ascending(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_unwritten(const struct job *job, int64_t linear) {
+    const struct ref_tensor *output = job->comparison->output;
+    int64_t index[TMAGEN_MAX_RANK];
+    double value;
+    ref_index(output, linear, index);
+    return judge(output, index, job->poison, &value) == FINDING_UNWRITTEN;
+}
+
+// Asks the reference for [count] elements, and compares them. 0, or -1 with tmagen_error_last()
+// set.
+static int compute_list(struct job *job, const int64_t *list, int64_t count) {
+    struct ref_value *values = malloc((size_t)(count + 1) * sizeof *values);
+    int status = values ? TMAGEN_OK : tmg_fail_memory();
+    if (status == TMAGEN_OK && count) {
+        status = reference_values(job->problem, job->comparison->output, list, 0, count, values);
+    }
     job->list = list;
-    job->first = first;
-    parallel_for(count, 16, compute_range, job);
+    job->values = values;
+    if (status == TMAGEN_OK) parallel_for(count, 16, compute_range, job);
+    free(values);
+    return status == TMAGEN_OK ? 0 : -1;
+}
+
+// The same for elements [list], or those from [first] on where it is NULL, a piece at a time. What
+// was never written is wrong whatever it should be, and asked for nothing.
+static int compute(struct job *job, const int64_t *list, int64_t first, int64_t count) {
+    const int64_t most = count < VALUES_AT_ONCE ? count : VALUES_AT_ONCE;
+    int64_t *piece = malloc((size_t)(most + 1) * sizeof *piece);
+    int status = piece ? 0 : (tmg_fail_memory(), -1);
+    for (int64_t done = 0; status == 0 && done < count; done += most) {
+        const int64_t end = count - done < most ? count : done + most;
+        int64_t picked = 0;
+        for (int64_t i = done; i < end; ++i) {
+            const int64_t linear = list ? list[i] : first + i;
+            if (!is_unwritten(job, linear)) piece[picked++] = linear;
+        }
+        status = compute_list(job, piece, picked);
+    }
+    free(piece);
+    return status;
+}
+
+// Computes what is infinite or NaN, where not all is computed anyway; of too many, the first.
+static int compute_odd(struct job *job) {
+    const int64_t listed = job->odd_count < ODD_MAX ? job->odd_count : ODD_MAX;
+    qsort(job->odd, (size_t)listed, sizeof *job->odd, ascending);
+    if (compute(job, job->odd, 0, listed)) return -1;
+    job->comparison->found[FINDING_NOT_FINITE] += job->odd_count - listed;
+    return 0;
 }
 
 // A coordinate that is likely to show an error: at an end of the axis or of a tile.
@@ -174,14 +242,17 @@ static int64_t sample(const struct ref_problem *problem, const struct ref_tensor
     return linear;
 }
 
-static int ascending(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+static bool is_odd(const struct job *job, int64_t linear) {
+    const struct ref_tensor *output = job->comparison->output;
+    int64_t index[TMAGEN_MAX_RANK];
+    double value;
+    ref_index(output, linear, index);
+    return judge(output, index, job->poison, &value) == FINDING_NOT_FINITE;
 }
 
 static int compute_samples(struct job *job, uint64_t seed) {
     int64_t *list = malloc(SAMPLES * sizeof *list);
-    if (!list) return -1;
+    if (!list) return tmg_fail_memory(), -1;
     for (int64_t i = 0; i < SAMPLES; ++i) {
         list[i] = sample(job->problem, job->comparison->output, seed, i);
     }
@@ -190,51 +261,100 @@ static int compute_samples(struct job *job, uint64_t seed) {
     for (int64_t i = 0; i < SAMPLES; ++i) {
         if (!unique || list[unique - 1] != list[i]) list[unique++] = list[i];
     }
-    compute(job, list, 0, unique);
+    for (int64_t i = 0; i < unique; ++i) {
+        if (is_odd(job, list[i])) list[i--] = list[--unique];  // that was computed already
+    }
+    const int status = compute(job, list, 0, unique);
     free(list);
-    return 0;
+    return status;
 }
 
 // Computes what the check of the whole doubts, evenly chosen where that is too much.
 static int compute_suspects(struct job *job, uint64_t seed, double cost) {
     struct ref_spans spans = {0};
-    if (job->problem->reference->suspects(job->problem, job->comparison->output, seed, &spans)) {
-        ref_spans_free(&spans);
-        return -1;
-    }
+    int status = reference_suspects(job->problem, job->comparison->output, seed, &spans,
+                                    &job->comparison->whole);
     job->comparison->suspects = spans.total;
-    job->comparison->whole = true;
-    double total = 0;
-    for (size_t i = 0; i < spans.count; ++i) total += cost * (double)spans.spans[i].count;
-    const size_t step = total > suspects_budget ? (size_t)(total / suspects_budget) + 1 : 1;
-    for (size_t i = 0; i < spans.count; i += step) {
-        compute(job, NULL, spans.spans[i].first, spans.spans[i].count);
+    int64_t total = 0, picked = 0;
+    for (size_t i = 0; i < spans.count; ++i) total += spans.spans[i].count;
+    const double most = suspects_budget / cost;
+    const size_t step = (double)total > most ? (size_t)((double)total / most) + 1 : 1;
+    int64_t *list = malloc((size_t)(total + 1) * sizeof *list);
+    if (status == TMAGEN_OK && !list) status = tmg_fail_memory();
+    for (size_t i = 0; list && i < spans.count; i += step) {
+        for (int64_t k = 0; k < spans.spans[i].count; ++k)
+            list[picked++] = spans.spans[i].first + k;
     }
+    if (status == TMAGEN_OK) status = compute(job, list, 0, picked);
+    free(list);
     ref_spans_free(&spans);
+    return status ? -1 : 0;
+}
+
+// Begins a comparison and looks at every element once. 0, or -1.
+static int begin(struct job *job, const struct ref_problem *problem,
+                 const struct ref_tensor *output, uint8_t poison, struct comparison *comparison) {
+    *comparison = (struct comparison){.output = output};
+    comparison->pattern = pattern_new(problem->manifest, output);
+    *job = (struct job){.problem = problem, .comparison = comparison, .poison = poison};
+    job->odd = malloc(ODD_MAX * sizeof *job->odd);
+    pthread_mutex_init(&job->lock, NULL);
+    if (!comparison->pattern || !job->odd) return tmg_fail_memory(), -1;
+    parallel_for((output->count + SCAN_PIECE - 1) / SCAN_PIECE, 16, scan_range, job);
     return 0;
+}
+
+static int end(struct job *job, int status) {
+    free(job->odd);
+    pthread_mutex_destroy(&job->lock);
+    return status;
+}
+
+int compare_written(const struct ref_problem *problem, const struct ref_tensor *output,
+                    uint8_t poison, struct comparison *comparison) {
+    struct job job;
+    return end(&job, begin(&job, problem, output, poison, comparison));
+}
+
+int compare_equal(const struct ref_problem *problem, const struct ref_tensor *output,
+                  const void *other, double ulps, uint8_t poison, struct comparison *comparison) {
+    struct job job;
+    const size_t bytes = num_types[output->dtype].bytes;
+    int status = begin(&job, problem, output, poison, comparison);
+    for (int64_t i = 0; status == 0 && i < output->count; ++i) {
+        int64_t index[TMAGEN_MAX_RANK];
+        uint64_t got = 0, want = 0;
+        ref_index(output, i, index);
+        const size_t at = (size_t)ref_offset(output, index) * bytes;
+        memcpy(&got, (const char *)output->data + at, bytes);
+        memcpy(&want, (const char *)other + at, bytes);
+        if (is_poison((const unsigned char *)&got, bytes, poison)) continue;
+        if (num_distance(output->dtype, got, want) <= ulps) continue;
+        ++comparison->found[FINDING_WRONG];
+        const struct finding finding = {FINDING_WRONG, i, num_value(output->dtype, &got),
+                                        num_value(output->dtype, &want), 0};
+        note(&job, &finding);
+    }
+    comparison->checked = output->count;
+    comparison->whole = true;
+    return end(&job, status);
 }
 
 int compare(const struct ref_problem *problem, const struct ref_tensor *output, uint8_t poison,
             uint64_t seed, struct comparison *comparison) {
-    *comparison = (struct comparison){.output = output};
-    comparison->pattern = pattern_new(problem->manifest, output);
-    if (!comparison->pattern) return -1;
-    struct job job = {.problem = problem, .comparison = comparison, .poison = poison};
-    pthread_mutex_init(&job.lock, NULL);
-    parallel_for((output->count + SCAN_PIECE - 1) / SCAN_PIECE, 16, scan_range, &job);
-    const double cost = problem->reference->element_cost(problem);
-    int status = 0;
+    struct job job;
+    int status = begin(&job, problem, output, poison, comparison);
+    if (status) return end(&job, status);
+    const double cost = reference_cost(problem);
     if (cost * (double)output->count <= exhaustive_budget) {
-        compute(&job, NULL, 0, output->count);
+        status = compute(&job, NULL, 0, output->count);
         comparison->whole = true;
     } else {
-        status = compute_samples(&job, random_seed(seed, 1));
-        if (status == 0 && problem->reference->suspects) {
-            status = compute_suspects(&job, random_seed(seed, 2), cost);
-        }
+        status = compute_odd(&job);
+        if (status == 0) status = compute_samples(&job, random_seed(seed, 1));
+        if (status == 0) status = compute_suspects(&job, random_seed(seed, 2), cost);
     }
-    pthread_mutex_destroy(&job.lock);
-    return status;
+    return end(&job, status);
 }
 
 bool compare_passed(const struct comparison *comparison) {

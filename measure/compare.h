@@ -31,10 +31,20 @@ struct comparison {
 };
 
 // Compares the data of [output] of [problem]. [poison] is the byte that filled it before the kernel
-// ran. [seed] chooses samples. Returns 0, or -1 without memory. Free in either case.
+// ran. [seed] chooses samples. Returns 0, or -1 with tmagen_error_last() set. Free in either case.
 int compare(const struct ref_problem *problem, const struct ref_tensor *output, uint8_t poison,
             uint64_t seed, struct comparison *comparison);
 void compare_free(struct comparison *);
+
+// The same, without any idea of what elements should be: only those that were never written are
+// found.
+int compare_written(const struct ref_problem *problem, const struct ref_tensor *output,
+                    uint8_t poison, struct comparison *comparison);
+
+// The same, with what another kernel gave, laid out as the output: elements more than [ulps]
+// representable values apart are wrong.
+int compare_equal(const struct ref_problem *problem, const struct ref_tensor *output,
+                  const void *other, double ulps, uint8_t poison, struct comparison *comparison);
 
 // True where nothing wrong was found.
 bool compare_passed(const struct comparison *);

@@ -8,6 +8,7 @@ struct kernel_text {
     const char *name, *source, *manifest;
     const tmagen_source_line *lines;  // where lines of the source come from
     size_t line_count;
+    struct reference_text reference;
 };
 
 // Loads [text] on [device], compiling on a miss. A library error code; warnings go to stderr.

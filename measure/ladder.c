@@ -137,8 +137,8 @@ int ladder_check(const struct ladder *ladder, const struct shape_list *shapes) {
         kernel_complain(kernel->name);
         return 1;
     }
-    const struct reference *reference = ref_find(manifest);
-    if (!reference) {
+    struct reference reference;
+    if (reference_read(manifest, &reference)) {
         kernel_complain(kernel->name);
         code = 1;
     }
@@ -147,7 +147,7 @@ int ladder_check(const struct ladder *ladder, const struct shape_list *shapes) {
         char error[200];
         if (!shape_is_for(&shapes->shapes[i], manifest)) continue;
         wanted = 1;
-        code = shape_dims(&shapes->shapes[i], reference, manifest, dims, error, sizeof error) != 0;
+        code = shape_dims(&shapes->shapes[i], &reference, manifest, dims, error, sizeof error) != 0;
         if (code) fprintf(stderr, "tmagen: error: %s\n", error);
     }
     if (code == 0 && !wanted) {

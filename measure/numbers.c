@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 const struct num_row num_types[NUM_TYPES] = {
@@ -183,4 +184,23 @@ double num_rounding(enum num_type dtype, double value) {
     if (dtype == NUM_FP32) return ldexp(0.5, last_place(8, 23, value));
     if (dtype == NUM_FP64) return ldexp(0.5, last_place(11, 52, value));
     return 0;
+}
+
+// Bits as a number that counts representable values from zero: two's complement, or a float's sign
+// and magnitude.
+static double place(enum num_type dtype, uint64_t bits) {
+    const unsigned width = 8 * num_types[dtype].bytes;
+    const uint64_t sign = UINT64_C(1) << (width - 1);
+    if (dtype >= NUM_I8) {
+        const bool is_signed =
+            dtype == NUM_I8 || dtype == NUM_I16 || dtype == NUM_I32 || dtype == NUM_I64;
+        return (double)bits - (is_signed && bits & sign ? 2 * (double)sign : 0);
+    }
+    return bits & sign ? -(double)(bits - sign) : (double)bits;
+}
+
+double num_distance(enum num_type dtype, uint64_t a, uint64_t b) {
+    const bool a_nan = isnan(num_value(dtype, &a)), b_nan = isnan(num_value(dtype, &b));
+    if (a_nan || b_nan) return a_nan && b_nan ? 0 : INFINITY;
+    return fabs(place(dtype, a) - place(dtype, b));
 }

@@ -44,3 +44,7 @@ void num_encode(enum num_type dtype, double value, void *element);
 
 // The most that rounding to [dtype] moves [value]: half a unit in its last place. 0 for integers.
 double num_rounding(enum num_type dtype, double value);
+
+// How many representable values lie between two elements of [dtype]; NaN counts as far from all
+// but NaN. Zeros are equal.
+double num_distance(enum num_type dtype, uint64_t a, uint64_t b);

@@ -131,13 +131,12 @@ static int time_loads(struct gpu *gpu, const struct kernel_text *text, struct fi
 
 // Lays out the smallest shape that the kernel's reference knows, in device memory.
 static int make_arguments(struct gpu *gpu, struct rotation_source *source, tmagen_kernel *kernel,
-                          struct rotation *rotation, tmagen_tensor *tensors) {
+                          const struct reference *reference, struct rotation *rotation,
+                          tmagen_tensor *tensors) {
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
-    const struct reference *reference = ref_find(manifest);
     struct ref_problem problem;
     struct ref_shapes shapes = {0};
-    if (!reference) return TMAGEN_ERROR_MANIFEST;
-    reference->shapes(manifest, true, &shapes);
+    reference_shapes(reference, manifest, "small", &shapes);
     int status = shapes.count ? ref_problem_make(manifest, reference, shapes.shapes[0], 0, &problem)
                               : tmg_fail(TMAGEN_ERROR_ARGUMENT, "no shape");
     ref_shapes_free(&shapes);
@@ -160,7 +159,12 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
     int status = kernel_load(gpu->device, text, &launching.kernel);
     if (status != TMAGEN_OK) return status;
     launching.launch.tensor_count = tmg_kernel_manifest(launching.kernel)->tensor_count;
-    status = make_arguments(gpu, source, launching.kernel, &rotation, tensors);
+    struct reference reference;
+    status = reference_open(tmg_kernel_manifest(launching.kernel), &text->reference, gpu->device,
+                            &reference);
+    if (status == TMAGEN_OK) {
+        status = make_arguments(gpu, source, launching.kernel, &reference, &rotation, tensors);
+    }
     if (status == TMAGEN_OK) {
         status = tmagen_kernel_workspace(launching.kernel, &launching.launch,
                                          &launching.launch.workspace_bytes);
@@ -173,6 +177,7 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
     if (status == TMAGEN_OK) status = time_launches(gpu, &launching, figures);
     tmagen_memory_free(gpu->device, launching.launch.workspace);
     rotation_free(gpu, &rotation);
+    reference_close(&reference);
     tmagen_kernel_unload(launching.kernel);
     watchdog_step("%s: loads", text->name);
     return status == TMAGEN_OK ? time_loads(gpu, text, figures) : status;

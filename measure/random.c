@@ -3,6 +3,7 @@
 #include "measure/random.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -59,22 +60,32 @@ static void fill_range(void *context, int64_t begin, int64_t end, int thread) {
 }
 
 // The distribution is symmetric, and so is the table: its mean is exactly 0.
-static void quantiles_make(enum num_type dtype, double scale, char *quantiles) {
+static void quantiles_make(enum num_type dtype, char *quantiles) {
     const size_t bytes = num_types[dtype].bytes;
     for (size_t i = 0; i < QUANTILES / 2; ++i) {
-        const double value = scale * normal_quantile(((double)i + 0.5) / QUANTILES);
+        const double value = normal_quantile(((double)i + 0.5) / QUANTILES);
         num_encode(dtype, value, quantiles + i * bytes);
         num_encode(dtype, -value, quantiles + (QUANTILES - 1 - i) * bytes);
     }
 }
 
-int random_normal(enum num_type dtype, void *to, size_t count, double scale, uint64_t seed) {
-    void *quantiles = malloc((size_t)QUANTILES * num_types[dtype].bytes);
+const void *random_quantiles(enum num_type dtype) {
+    static void *tables[NUM_TYPES];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!tables[dtype]) {
+        tables[dtype] = malloc((size_t)QUANTILES * num_types[dtype].bytes);
+        if (tables[dtype]) quantiles_make(dtype, tables[dtype]);
+    }
+    pthread_mutex_unlock(&lock);
+    return tables[dtype];
+}
+
+int random_normal(enum num_type dtype, void *to, size_t count, uint64_t seed) {
+    const void *quantiles = random_quantiles(dtype);
     if (!quantiles) return -1;
-    quantiles_make(dtype, scale, quantiles);
     struct filling filling = {to, quantiles, count, num_types[dtype].bytes, seed};
     parallel_for((int64_t)((count + 3) / 4), GRAIN, fill_range, &filling);
-    free(quantiles);
     return 0;
 }
 

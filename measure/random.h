@@ -29,10 +29,13 @@ static inline int64_t random_below(uint64_t seed, uint64_t position, int64_t bou
     return (int64_t)(random_bits(seed, position) % (uint64_t)bound);
 }
 
-// Fills [count] elements of [dtype] with [scale] times standard normal values: the 65536 quantiles
-// of the distribution, in random order. Uses all cores; a billion elements take about a second.
-// Integer types get the rounded values. Returns 0, or -1 without memory.
-int random_normal(enum num_type dtype, void *to, size_t count, double scale, uint64_t seed);
+// The 65536 quantiles of the normal distribution as elements of [dtype], made once a process;
+// integer types get the rounded values. NULL without memory.
+const void *random_quantiles(enum num_type dtype);
+
+// Fills [count] elements of [dtype] with standard normal values: those quantiles, in random order.
+// Uses all cores; a billion elements take about a second. Returns 0, or -1 without memory.
+int random_normal(enum num_type dtype, void *to, size_t count, uint64_t seed);
 
 // A seed that differs from run to run.
 uint64_t random_fresh_seed(void);

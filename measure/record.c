@@ -235,25 +235,6 @@ int64_t record_padding(const json_t *line) {
 
 // ---- Comparing
 
-// Bits as a number that counts representable values from zero: two's complement, or a float's sign
-// and magnitude.
-static double place(enum num_type dtype, uint64_t bits) {
-    const unsigned width = 8 * num_types[dtype].bytes;
-    const uint64_t sign = UINT64_C(1) << (width - 1);
-    if (dtype >= NUM_I8) {
-        const bool is_signed =
-            dtype == NUM_I8 || dtype == NUM_I16 || dtype == NUM_I32 || dtype == NUM_I64;
-        return (double)bits - (is_signed && bits & sign ? 2 * (double)sign : 0);
-    }
-    return bits & sign ? -(double)(bits - sign) : (double)bits;
-}
-
-double record_distance(enum num_type dtype, uint64_t a, uint64_t b) {
-    const bool a_nan = isnan(num_value(dtype, &a)), b_nan = isnan(num_value(dtype, &b));
-    if (a_nan || b_nan) return a_nan && b_nan ? 0 : INFINITY;
-    return fabs(place(dtype, a) - place(dtype, b));
-}
-
 struct writer {
     char *text;
     size_t size;
@@ -310,7 +291,7 @@ static void explain_elements(const struct pair *pair, struct writer *out) {
         const uint64_t b = hex_word(now + i * digits, digits);
         ++i;
         if (a == b) continue;
-        farthest = fmax(farthest, record_distance(dtype, a, b));
+        farthest = fmax(farthest, num_distance(dtype, a, b));
         if (differ++ >= SHOWN) continue;
         char where[160];
         pattern_locate(pattern, linear, where, sizeof where);

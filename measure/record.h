@@ -38,7 +38,3 @@ int record_add(FILE *, const json_t *line);
 // say which tensor, in which parts, and how far apart its elements are.
 bool record_equal(const struct record *record, const json_t *then, const json_t *now,
                   const struct ref_problem *problem, char *report, size_t size);
-
-// How many representable values lie between two elements of [dtype]; NaN counts as far from all
-// but NaN. Zeros are equal.
-double record_distance(enum num_type dtype, uint64_t a, uint64_t b);

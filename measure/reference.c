@@ -1,47 +1,89 @@
-// The table of references, and how a problem is laid out from a manifest and the values of its
-// dims. Everything here is the same for all families; what differs is behind the rows.
+// The rows of a reference, and how a problem is laid out from a manifest and the values of its
+// dims. Everything here is the same for all families; what differs is in their rows and
+// reference.c.
 #include "measure/reference.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/reference_code.h"
 #include "runtime/error.h"
-#include "measure/numbers.h"
-#include "measure/random.h"
 
-extern const struct reference reference_deform_attn, reference_deform_pair, reference_gemm,
-    reference_resample;
-
-const struct reference *const references[] = {&reference_deform_attn, &reference_deform_pair,
-                                              &reference_gemm, &reference_resample, NULL};
-
-static const struct reference *find_name(const char *name) {
-    for (size_t i = 0; references[i]; ++i) {
-        if (!strcmp(references[i]->name, name)) return references[i];
-    }
-    return NULL;
+static const char *word(const json_t *rows, const char *name) {
+    const char *text = json_string_value(json_object_get(rows, name));
+    return text ? text : "";
 }
 
-const struct reference *ref_find(const struct tmg_manifest *manifest) {
-    const char *name = json_string_value(json_object_get(manifest->reference, "name"));
-    if (!name) {
-        tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: the manifest names no reference to compare with",
-                 manifest->name);
-        return NULL;
+int reference_read(const struct tmg_manifest *manifest, struct reference *reference) {
+    const json_t *rows = manifest->reference;
+    *reference = (struct reference){.name = manifest->family, .rows = rows};
+    if (!*word(rows, "dims") || !json_is_array(json_object_get(rows, "small"))) {
+        return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                        "%s: its manifest has no reference: family.lua says none", manifest->name);
     }
-    const struct reference *reference = find_name(name);
-    if (!reference) {
-        char known[256] = "";
-        for (size_t i = 0; references[i]; ++i) {
-            strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
-            strncat(known, references[i]->name, sizeof known - strlen(known) - 1);
+    reference->dims = word(rows, "dims");
+    reference->typical = word(rows, "typical");
+    reference->inputs = word(rows, "inputs");
+    reference->peer = word(rows, "peer");
+    reference->matrix = json_is_true(json_object_get(rows, "matrix"));
+    return TMAGEN_OK;
+}
+
+bool reference_lists(const char *words, const char *wanted) {
+    const size_t len = strlen(wanted);
+    while (*words) {
+        const size_t size = strcspn(words, " ");
+        if (size == len && !strncmp(words, wanted, len)) return true;
+        words += size + (words[size] == ' ');
+    }
+    return false;
+}
+
+void reference_shapes(const struct reference *reference, const struct tmg_manifest *manifest,
+                      const char *name, struct ref_shapes *shapes) {
+    const json_t *list = json_object_get(reference->rows, name);
+    for (size_t i = 0; i < json_array_size(list); ++i) {
+        const json_t *row = json_array_get(list, i);
+        int64_t values[TMG_MAX_DIMS];
+        for (size_t j = 0; j < TMG_MAX_DIMS; ++j) {
+            const int64_t value = json_integer_value(json_array_get(row, j));
+            values[j] = value < 1 ? 1 : value;
         }
-        tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: there is no reference \"%s\"; there are: %s",
-                 manifest->name, name, known);
-        return NULL;
+        ref_shapes_add(shapes, manifest, reference->dims, values);
     }
-    const bool accepted = !reference->accepts || reference->accepts(manifest) == TMAGEN_OK;
-    return accepted ? reference : NULL;
+}
+
+bool reference_draws(const struct reference *reference, const char *tensor) {
+    return reference_lists(word(reference->rows, "draws"), tensor);
+}
+
+double reference_sum(const struct ref_problem *problem, const char *name) {
+    const json_t *products = json_object_get(problem->reference->rows, name);
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(products); ++i) {
+        const json_t *factors = json_array_get(products, i);
+        double product = 1;
+        for (size_t j = 0; j < json_array_size(factors); ++j) {
+            const json_t *factor = json_array_get(factors, j);
+            const char *dim = json_string_value(factor);
+            product *= dim ? (double)ref_dim(problem, dim, 1) : json_number_value(factor);
+        }
+        sum += product;
+    }
+    return products ? sum : -1;
+}
+
+// An element of the output takes its share of the flops, at several times the cost of a kernel's,
+// and as much again to be found.
+double reference_cost(const struct ref_problem *problem) {
+    double elements = 1;
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        const struct ref_tensor *tensor = &problem->tensors[i];
+        if (tensor->declared->writes) elements = (double)tensor->count;
+    }
+    const double given = reference_sum(problem, "cost");
+    return given > 0 ? given : 60 + 2 * fmax(ref_flops(problem), 0) / elements;
 }
 
 static int check_dims(const struct tmg_manifest *manifest, const int64_t *dims) {
@@ -106,13 +148,6 @@ int ref_problem_make(const struct tmg_manifest *manifest, const struct reference
     return status;
 }
 
-static int fill_tensor(const struct ref_problem *problem, struct ref_tensor *tensor,
-                       uint64_t seed) {
-    if (problem->reference->fill) return problem->reference->fill(problem, tensor, seed);
-    const size_t count = tensor->bytes / num_types[tensor->dtype].bytes;
-    return random_normal(tensor->dtype, tensor->data, count, 1, seed);
-}
-
 static void poison_gaps(struct ref_tensor *tensor) {
     const size_t bytes = num_types[tensor->dtype].bytes;
     const size_t used = (size_t)tensor->dims[tensor->rank - 1] * bytes;
@@ -124,14 +159,16 @@ static void poison_gaps(struct ref_tensor *tensor) {
 
 int ref_problem_fill(struct ref_problem *problem, uint64_t seed) {
     for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
-        struct ref_tensor *tensor = &problem->tensors[i];
-        tensor->data = malloc(tensor->bytes);
-        if (!tensor->data) return tmg_fail_memory();
-        if (!tensor->declared->reads) continue;
-        if (fill_tensor(problem, tensor, random_seed(seed, i))) return tmg_fail_memory();
-        poison_gaps(tensor);
+        problem->tensors[i].data = malloc(problem->tensors[i].bytes);
+        if (!problem->tensors[i].data) return tmg_fail_memory();
     }
-    return TMAGEN_OK;
+    int status = reference_describe(problem, seed);
+    for (unsigned i = 0; status == TMAGEN_OK && i < problem->manifest->tensor_count; ++i) {
+        if (!problem->tensors[i].declared->reads) continue;
+        status = reference_fill(problem, i);
+        poison_gaps(&problem->tensors[i]);
+    }
+    return status;
 }
 
 void ref_problem_free(struct ref_problem *problem) {
@@ -139,6 +176,8 @@ void ref_problem_free(struct ref_problem *problem) {
         free(problem->tensors[i].data);
         problem->tensors[i].data = NULL;
     }
+    free(problem->described);
+    problem->described = NULL;
 }
 
 const struct ref_tensor *ref_tensor_find(const struct ref_problem *problem, const char *name) {
@@ -171,11 +210,12 @@ double ref_read(const struct ref_tensor *tensor, const int64_t *index) {
 }
 
 double ref_flops(const struct ref_problem *problem) {
-    return problem->reference->flops ? problem->reference->flops(problem) : 0;
+    return fmax(reference_sum(problem, "flops"), 0);
 }
 
 double ref_bytes(const struct ref_problem *problem) {
-    if (problem->reference->bytes) return problem->reference->bytes(problem);
+    const double given = reference_sum(problem, "bytes");
+    if (given >= 0) return given;
     double bytes = 0;
     for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
         const struct ref_tensor *tensor = &problem->tensors[i];

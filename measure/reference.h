@@ -1,12 +1,41 @@
-// The plain versions that results are held against, one row and one file a kernel family.
-// A family's manifest names its row ("reference": {"name": "gemm"}); verify and bench know no more.
+// What results are held against: a family's own reference.c, and the rows beside it in its
+// manifest. A problem is one shape of one kernel on the host, laid out from the manifest; nothing
+// here knows a family.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/manifest.h"
 #include "measure/numbers.h"
+#include "runtime/manifest.h"
+
+struct reference_code;  // templates/lib/reference.h
+struct ref_kernel;      // reference_kernel.c
+
+// The text that a family's reference is.
+struct reference_text {
+    const char *family, *path;           // the path is for messages
+    const char *source, *header;         // NULL: the family has none
+    const struct reference_code *built;  // where this program was built with that text; else NULL
+};
+
+// The code that was built in for [family], or NULL.
+const struct reference_code *reference_built(const char *family);
+
+// A family's reference: the rows of its manifest, and the code where it was opened.
+struct reference {
+    const char *name;     // of the family
+    const char *dims;     // names in the order in which people write shapes: "m n k"
+    const char *typical;  // the shape that bench takes where none is given; "": there is none
+    const char *inputs;   // what else can be drawn: "local uniform special"
+    const char *peer;     // of bench: "cublaslt", or ""
+    bool matrix;          // whether matrix units can do its operations
+    const json_t *rows;   // the manifest's "reference", borrowed
+    const struct reference_code *code;
+    void *library;              // that holds it; NULL: it is built in
+    char *own_dims;             // of reference_lack()
+    struct ref_kernel *kernel;  // the same on a device; NULL: there is none
+};
 
 // A tensor of one problem, on the host.
 struct ref_tensor {
@@ -25,7 +54,8 @@ struct ref_problem {
     const struct tmg_manifest *manifest;
     const struct reference *reference;
     int64_t dims[TMG_MAX_DIMS];
-    const char *inputs;  // the reference's word for what fill() draws; "": what verify wants
+    const char *inputs;         // what is drawn: "", or a word of the reference's inputs
+    struct problem *described;  // as reference.c sees it; NULL until ref_problem_fill()
     struct ref_tensor tensors[TMG_MAX_TENSORS];
 };
 
@@ -53,55 +83,55 @@ struct ref_shapes {
     size_t count, capacity;
 };
 
-struct reference {
-    const char *name;     // in the manifest
-    const char *doc;      // what is computed, in one line
-    const char *dims;     // names in the order in which people write shapes: "m n k"
-    const char *typical;  // the shape that bench takes where none is given; NULL: there is none
-    const char *inputs;   // what else fill() can draw, for bench: "local uniform"; NULL: nothing
-    const char *peer;     // of bench: "cublaslt", or NULL
+// Reads the rows of [manifest], which must outlive them. TMAGEN_ERROR_MANIFEST where there are
+// none, or they are not those of a reference.
+int reference_read(const struct tmg_manifest *manifest, struct reference *reference);
 
-    // Whether the row covers what the manifest says, such as its epilogue; NULL: it does. Returns
-    // TMAGEN_OK, or an error with tmagen_error_last() set.
-    int (*accepts)(const struct tmg_manifest *);
+// The same, with the code: built in, or compiled by $TMAGEN_CC (cc) and kept in the cache; where
+// there is no C compiler, by NVRTC, to run on the emulator. On a GPU [device] it is compiled for
+// that too, if the family names no product. NULL: no GPU. To be closed in either case.
+int reference_open(const struct tmg_manifest *manifest, const struct reference_text *text,
+                   tmagen_device *device, struct reference *reference);
+void reference_close(struct reference *reference);
 
-    // Adds the shapes that verify uses by default; [small] on the emulator. Values are rounded up
-    // to what the manifest allows afterwards.
-    void (*shapes)(const struct tmg_manifest *, bool small, struct ref_shapes *);
+// What is known of a kernel whose family brings no reference: the names of its dims, in the
+// manifest's order. TMAGEN_OK. Inputs are normal values then, and nothing can be compared.
+int reference_lack(const struct tmg_manifest *manifest, struct reference *reference);
 
-    // Fills an input tensor's data. NULL: standard normal values. Returns 0, or -1 without memory.
-    int (*fill)(const struct ref_problem *, struct ref_tensor *, uint64_t seed);
+// ---- What the rows say
 
-    // The element of [output] at [index].
-    struct ref_value (*element)(const struct ref_problem *, const struct ref_tensor *output,
-                                const int64_t *index);
+// Whether [word] is one of [words], which spaces separate.
+bool reference_lists(const char *words, const char *word);
 
-    // Operations that one element() takes, roughly; decides how many are computed.
-    double (*element_cost)(const struct ref_problem *);
+// The shapes of row [name]: "small", which verify uses by default on the emulator, "waves", several
+// of them there, or "full".
+void reference_shapes(const struct reference *, const struct tmg_manifest *, const char *name,
+                      struct ref_shapes *);
 
-    // Finds where the whole of [output] cannot be right, in far less time than computing it. A span
-    // that is listed may still be right; a wrong element outside all spans is improbable. NULL:
-    // there is no such check. Returns 0, or -1 without memory.
-    int (*suspects)(const struct ref_problem *, const struct ref_tensor *output, uint64_t seed,
-                    struct ref_spans *);
+// The sum of the products in row [name]: numbers and dims; -1 where the row is not there.
+double reference_sum(const struct ref_problem *, const char *name);
 
-    // Floating-point operations of the problem; [matrix] says whether matrix units can do them.
-    double (*flops)(const struct ref_problem *);
-    bool matrix;
+// Whether reference.c draws the tensor of that name itself.
+bool reference_draws(const struct reference *, const char *tensor);
 
-    // Bytes that must move through device memory. NULL: every tensor once.
-    double (*bytes)(const struct ref_problem *);
+// Operations that one element takes, roughly; decides how many are computed.
+double reference_cost(const struct ref_problem *);
 
-    // Bytes that must pass the L1 of the SMs, which move 128 a clock each: what may bind a gather.
-    // NULL: not counted.
-    double (*l1_bytes)(const struct ref_problem *);
-};
+// ---- What the code says
 
-// All rows, ended by NULL.
-extern const struct reference *const references[];
+// The elements [list], or those from [first] on where it is NULL, of [output]. TMAGEN_OK, or an
+// error of the device where there is no compiled code.
+int reference_values(const struct ref_problem *, const struct ref_tensor *output,
+                     const int64_t *list, int64_t first, int64_t count, struct ref_value *values);
 
-// The row that [manifest] names; NULL, with tmagen_error_last() set, where there is none.
-const struct reference *ref_find(const struct tmg_manifest *manifest);
+// The error of [got] as a share of what it may be; a right element has at most 1.
+double reference_error(enum num_type dtype, struct ref_value want, double got);
+
+// Finds where the whole of [output] is not right, or cannot be, in far less time than computing it
+// on the CPU: by Freivalds' check of the product that the family names, else by a GPU. *whole: it
+// looked. A span that is listed may still be right. TMAGEN_OK or an error.
+int reference_suspects(const struct ref_problem *, const struct ref_tensor *output, uint64_t seed,
+                       struct ref_spans *, bool *whole);
 
 // Lays out the problem of [manifest] with [dims], in the manifest's order. [row_padding] elements
 // are added to the stride of the last but one dimension of every tensor. Returns TMAGEN_OK, or
@@ -110,7 +140,7 @@ int ref_problem_make(const struct tmg_manifest *manifest, const struct reference
                      const int64_t *dims, int64_t row_padding, struct ref_problem *problem);
 
 // Gives the tensors host memory and the inputs fresh values. Gaps between rows are filled with ones
-// bits, which is NaN in every floating-point type. TMAGEN_OK or TMAGEN_ERROR_MEMORY.
+// bits, which is NaN in every floating-point type. TMAGEN_OK or an error. Set inputs before.
 int ref_problem_fill(struct ref_problem *, uint64_t seed);
 void ref_problem_free(struct ref_problem *);
 
@@ -129,7 +159,7 @@ void ref_index(const struct ref_tensor *, int64_t linear, int64_t *index);
 // One element as a number.
 double ref_read(const struct ref_tensor *, const int64_t *index);
 
-// Flops and bytes of the problem, by its reference's row.
+// Flops and bytes of the problem; bytes are those of every tensor once, where no row says more.
 double ref_flops(const struct ref_problem *);
 double ref_bytes(const struct ref_problem *);
 

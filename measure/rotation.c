@@ -16,7 +16,7 @@ static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMEN
 static int make_block(struct gpu *gpu, struct rotation_source *source, enum num_type dtype) {
     if (source->blocks[dtype]) return TMAGEN_OK;
     void *host = malloc(BLOCK);
-    if (!host || random_normal(dtype, host, BLOCK / num_types[dtype].bytes, 1, source->seed)) {
+    if (!host || random_normal(dtype, host, BLOCK / num_types[dtype].bytes, source->seed)) {
         free(host);
         return tmg_fail_memory();
     }
@@ -74,6 +74,15 @@ static int fill_by_reference(struct gpu *gpu, uint64_t seed, struct rotation *ro
     return status;
 }
 
+// Whether the reference draws any input itself.
+static bool draws_any(const struct ref_problem *problem) {
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        const struct tmg_tensor *tensor = problem->tensors[i].declared;
+        if (tensor->reads && reference_draws(problem->reference, tensor->name)) return true;
+    }
+    return false;
+}
+
 int rotation_make(struct gpu *gpu, struct rotation_source *source,
                   const struct ref_problem *problem, struct rotation *rotation) {
     *rotation = (struct rotation){.problem = *problem};
@@ -89,8 +98,9 @@ int rotation_make(struct gpu *gpu, struct rotation_source *source,
                                      &rotation->memory);
     if (status == TMAGEN_OK) status = rotation_poison(gpu, rotation);
     if (status == TMAGEN_OK) {
-        status = problem->reference->fill ? fill_by_reference(gpu, source->seed, rotation)
-                                          : fill_random(gpu, source, rotation);
+        status = *problem->inputs || draws_any(problem)
+                     ? fill_by_reference(gpu, source->seed, rotation)
+                     : fill_random(gpu, source, rotation);
     }
     // an upload may end before its data has arrived, and the measuring stream does not wait for
     // others

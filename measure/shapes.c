@@ -139,8 +139,8 @@ int shape_dims(const struct shape *shape, const struct reference *reference,
                  word_count(reference->dims), reference->dims);
         return -1;
     }
-    const char *known = reference->inputs ? reference->inputs : "";
-    if (*shape->inputs && word_index(known, shape->inputs) < 0) {
+    const char *known = reference->inputs;
+    if (*shape->inputs && !reference_lists(known, shape->inputs)) {
         snprintf(error, error_size, "%s has no inputs %s; it has: %s", reference->name,
                  shape->inputs, *known ? known : "only its usual ones");
         return -1;

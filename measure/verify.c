@@ -21,6 +21,7 @@ struct buffer {
     size_t bytes;    // guards included
     uint8_t *host;   // outputs: what came back, guards included
     uint8_t *first;  // outputs: what came back from the first run
+    uint8_t *peer;   // outputs: what came back from the peer; NULL without one
 };
 
 struct run {
@@ -107,12 +108,12 @@ static int download_outputs(struct run *run) {
     return TMAGEN_OK;
 }
 
-static int launch_once(struct run *run, uint8_t poison) {
+static int launch_once(struct run *run, tmagen_kernel *kernel, uint8_t poison) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
     describe(run, tensors, &launch);
     int status = poison_outputs(run, poison);
-    if (status == TMAGEN_OK) status = tmagen_kernel_launch(run->kernel, NULL, &launch);
+    if (status == TMAGEN_OK) status = tmagen_kernel_launch(kernel, NULL, &launch);
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(run->device);
     if (status == TMAGEN_OK) status = download_outputs(run);
     return status;
@@ -163,7 +164,7 @@ static void explain(struct run *run, const struct comparison *comparison) {
         const struct finding *finding = &comparison->first[i];
         char place[160];
         pattern_locate(comparison->pattern, finding->linear, place, sizeof place);
-        if (finding->kind == FINDING_WRONG) {
+        if (finding->kind != FINDING_UNWRITTEN) {
             say(run, "  %s is %.7g, should be %.7g +- %.2g\n", place, finding->got, finding->want,
                 finding->tolerance);
         } else {
@@ -175,15 +176,30 @@ static void explain(struct run *run, const struct comparison *comparison) {
     say(run, "%s", pattern);
 }
 
+// Holds output [i] to what the case says. 0, or -1.
+static int compare_output(struct run *run, unsigned i, uint8_t poison,
+                          struct comparison *comparison) {
+    const struct ref_tensor *tensor = &run->problem.tensors[i];
+    if (run->what->check_only) {
+        return compare_written(&run->problem, tensor, poison, comparison);
+    }
+    if (run->what->peer) {
+        return compare_equal(&run->problem, tensor, run->buffers[i].peer + run->guard,
+                             run->what->ulps, poison, comparison);
+    }
+    run->result->compared = true;
+    return compare(&run->problem, tensor, poison, run->what->seed, comparison);
+}
+
 static int check_first(struct run *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         if (!is_output(run, i)) continue;
         struct ref_tensor *tensor = &run->problem.tensors[i];
         memcpy(tensor->data, run->buffers[i].host + run->guard, tensor->bytes);
         struct comparison comparison;
-        if (compare(&run->problem, tensor, poison, run->what->seed, &comparison)) {
+        if (compare_output(run, i, poison, &comparison)) {
             compare_free(&comparison);
-            return tmg_fail_memory();
+            return TMAGEN_ERROR_MEMORY;
         }
         run->result->elements += tensor->count;
         run->result->checked += comparison.checked;
@@ -256,14 +272,31 @@ static int check_inputs(struct run *run) {
     return TMAGEN_OK;
 }
 
-static int make_workspace(struct run *run) {
+static int make_workspace(struct run *run, tmagen_kernel *kernel) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
     describe(run, tensors, &launch);
-    int status = tmagen_kernel_workspace(run->kernel, &launch, &run->workspace.bytes);
+    int status = tmagen_kernel_workspace(kernel, &launch, &run->workspace.bytes);
     if (status == TMAGEN_OK && run->workspace.bytes) {
         status = tmagen_memory_alloc(run->device, run->workspace.bytes, &run->workspace.address);
     }
+    return status;
+}
+
+// Runs the peer on the same inputs and keeps what it gave.
+static int run_peer(struct run *run) {
+    watchdog_step("%s: the other kernel", run->what->name);
+    int status = make_workspace(run, run->what->peer);
+    if (status == TMAGEN_OK) status = launch_once(run, run->what->peer, input_poison);
+    for (unsigned i = 0; status == TMAGEN_OK && i < tensor_count(run); ++i) {
+        struct buffer *buffer = &run->buffers[i];
+        if (!is_output(run, i)) continue;
+        buffer->peer = malloc(buffer->bytes);
+        if (!buffer->peer) return tmg_fail_memory();
+        memcpy(buffer->peer, buffer->host, buffer->bytes);
+    }
+    tmagen_memory_free(run->device, run->workspace.address);
+    run->workspace = (struct buffer){0};
     return status;
 }
 
@@ -271,11 +304,12 @@ static int run_all(struct run *run) {
     const uint8_t poisons[] = {input_poison, 0xa5};
     int status = ref_problem_fill(&run->problem, run->what->seed);
     if (status == TMAGEN_OK) status = upload_inputs(run);
-    if (status == TMAGEN_OK) status = make_workspace(run);
+    if (status == TMAGEN_OK && run->what->peer) status = run_peer(run);
+    if (status == TMAGEN_OK) status = make_workspace(run, run->kernel);
     for (int number = 1; status == TMAGEN_OK && number <= run->what->runs; ++number) {
         const uint8_t poison = poisons[(number - 1) % 2];
         watchdog_step("%s: launch %d", run->what->name, number);
-        status = launch_once(run, poison);
+        status = launch_once(run, run->kernel, poison);
         watchdog_step("%s: comparison", run->what->name);
         if (status != TMAGEN_OK) break;
         if (number == 1) status = check_first(run, poison);
@@ -290,23 +324,24 @@ static void release(struct run *run) {
         tmagen_memory_free(run->device, run->buffers[i].address);
         free(run->buffers[i].host);
         free(run->buffers[i].first);
+        free(run->buffers[i].peer);
     }
     tmagen_memory_free(run->device, run->workspace.address);
     ref_problem_free(&run->problem);
 }
 
-void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct verify_case *what,
-                struct verify_result *result) {
+void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct reference *reference,
+                const struct verify_case *what, struct verify_result *result) {
     *result = (struct verify_result){.verdict = VERIFY_OK, .whole = true};
     struct run run = {.device = device, .kernel = kernel, .what = what, .result = result};
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
-    const struct reference *reference = ref_find(manifest);
     tmagen_device_info info;
-    int status = reference ? tmagen_device_get_info(device, &info) : TMAGEN_ERROR_MANIFEST;
+    int status = tmagen_device_get_info(device, &info);
     if (status == TMAGEN_OK) {
         // the emulator knows the bounds of every allocation itself, and guards would hide them
         run.guard = what->unguarded || !strcmp(info.backend, "emu") ? 0 : GUARD;
         status = ref_problem_make(manifest, reference, what->dims, what->row_padding, &run.problem);
+        run.problem.inputs = what->inputs;
     }
     if (status == TMAGEN_OK) status = run_all(&run);
     if (status != TMAGEN_OK) {

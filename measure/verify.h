@@ -8,15 +8,21 @@
 #include "runtime/tmagen.h"
 
 // DIFFERS: right, but not what a record says; verify_run() itself knows no records.
+#define VERIFY_INPUTS "special exact"  // that verify draws besides the usual, where a family can
+
 enum verify_verdict { VERIFY_OK, VERIFY_WRONG, VERIFY_REFUSED, VERIFY_BROKEN, VERIFY_DIFFERS };
 
 struct verify_case {
     const char *name;     // of the kernel and shape, for messages
     const int64_t *dims;  // in the manifest's order
     int64_t row_padding;  // elements between rows of every tensor
+    const char *inputs;   // what is drawn, of the reference's inputs; "": the usual
     uint64_t seed;
-    int runs;        // where more than one, every other result is compared with the first
-    bool unguarded;  // nothing lies around the tensors: for tools that know every allocation's end
+    int runs;         // where more than one, every other result is compared with the first
+    bool unguarded;   // nothing lies around the tensors: for tools that know every allocation's end
+    bool check_only;  // no element is compared: only that all are written, and the same in all runs
+    tmagen_kernel *peer;  // the kernel that results are compared with, not the reference; or NULL
+    double ulps;          // with a peer: the representable values that may lie between two elements
     // Shown the inputs and the first run's outputs; NULL: nobody wants to see them.
     void (*seen)(void *context, const struct ref_problem *);
     void *context;
@@ -26,6 +32,7 @@ struct verify_result {
     enum verify_verdict verdict;
     int64_t elements;   // of all outputs
     int64_t checked;    // by the reference
+    bool compared;      // with the reference
     bool whole;         // nothing of the outputs was left out
     double worst;       // largest error as a share of its tolerance
     char report[4096];  // lines about what is wrong; "" when nothing is
@@ -34,5 +41,5 @@ struct verify_result {
 // Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the
 // device or memory failed, and after such a failure a CUDA device does no more work in this
 // process.
-void verify_run(tmagen_device *, tmagen_kernel *, const struct verify_case *,
-                struct verify_result *);
+void verify_run(tmagen_device *, tmagen_kernel *, const struct reference *,
+                const struct verify_case *, struct verify_result *);

@@ -40,6 +40,22 @@ struct session {
     struct record against;   // of no device: none is compared with
 };
 
+// The kernel that is being verified, and what it is held against.
+struct subject {
+    tmagen_kernel *kernel, *peer;  // NULL: no peer
+    const struct tmg_manifest *manifest;
+    const char *name;
+    struct reference reference;
+};
+
+// What is drawn and laid out for a case.
+struct trial {
+    const int64_t *dims;
+    int64_t padding;
+    const char *inputs;  // "": the usual
+    const json_t *then;  // its case in the record, or NULL
+};
+
 // One row of the table: a shape of a kernel.
 struct row {
     const char *kernel;
@@ -47,6 +63,7 @@ struct row {
     uint64_t seed;
     const struct verify_result *result;
     const char *reports;  // of the emulator; "" for none
+    const char *held;     // to what, where it is not to the reference
 };
 
 static const char *const verdicts[] = {"ok", "WRONG", "refused", "BROKEN", "DIFFERS"};
@@ -68,10 +85,12 @@ static void print_text(const struct row *row, int width) {
     const struct verify_result *result = row->result;
     const char *how = !result->whole                        ? "samples"
                       : result->checked == result->elements ? "all"
-                                                            : "samples, whole by Freivalds";
+                                                            : "samples, and the whole checked";
     printf("%-*s  %-22s  %-7s", width, row->kernel, row->shape, verdicts[result->verdict]);
     const bool wrong = result->verdict == VERIFY_WRONG || result->verdict == VERIFY_DIFFERS;
-    if (result->verdict == VERIFY_OK || wrong) {
+    if ((result->verdict == VERIFY_OK || wrong) && !result->compared) {
+        printf("  %11lld elements, %s", (long long)result->elements, row->held);
+    } else if (result->verdict == VERIFY_OK || wrong) {
         printf("  %11lld elements, %s; worst error %.2f of the tolerance",
                (long long)result->elements, how, result->worst);
     } else {
@@ -131,40 +150,62 @@ static void finish_keeping(struct keeping *keeping, struct verify_result *result
     json_decref(keeping->now);
 }
 
-// Runs one shape and prints its row. [then]: its case in the record, or NULL. Returns false after a
-// failure of the device.
-static bool run_shape(struct session *session, tmagen_kernel *kernel,
-                      const struct kernel_text *text, const int64_t *dims, int64_t padding,
-                      const json_t *then) {
-    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+static void print_row(const struct session *session, const struct row *row) {
+    if (session->plan->json) print_json(row);
+    if (!session->plan->json) print_text(row, name_width(session->plan));
+    fflush(stdout);
+}
+
+// Writes the shape with what is not usual about it.
+static void name_shape(const struct subject *subject, const struct trial *trial, char *text,
+                       size_t size) {
+    shape_format(&subject->reference, subject->manifest, trial->dims, trial->inputs, text, size);
+    if (trial->padding) strncat(text, " padded", size - strlen(text) - 1);
+}
+
+// Runs one shape and prints its row. Returns false after a failure of the device.
+static bool run_shape(struct session *session, const struct subject *subject,
+                      const struct trial *trial) {
     const struct verify_plan *plan = session->plan;
     static struct verify_result result;
-    struct row row = {.kernel = text->name, .seed = session->seed, .result = &result};
-    shape_format(ref_find(manifest), manifest, dims, "", row.shape, sizeof row.shape);
-    if (padding) strncat(row.shape, " padded", sizeof row.shape - strlen(row.shape) - 1);
+    struct row row = {.kernel = subject->name, .seed = session->seed, .result = &result};
+    row.held = plan->check_only ? "checked, not compared" : "as those of the other kernel";
+    name_shape(subject, trial, row.shape, sizeof row.shape);
     char name[300];
-    snprintf(name, sizeof name, "%s %s", text->name, row.shape);
+    snprintf(name, sizeof name, "%s %s", subject->name, row.shape);
     progress("%s", name);
-    struct keeping keeping = {session, &row, padding, then, NULL, false, ""};
-    const bool wanted = then || session->record;
-    const struct verify_case what = {
-        name,    dims, padding, session->seed, plan->runs, plan->unguarded, wanted ? keep : NULL,
-        &keeping};
-    verify_run(session->device, kernel, &what, &result);
+    struct keeping keeping = {session, &row, trial->padding, trial->then, NULL, false, ""};
+    const bool wanted = trial->then || session->record;
+    const struct verify_case what = {.name = name,
+                                     .dims = trial->dims,
+                                     .row_padding = trial->padding,
+                                     .inputs = trial->inputs,
+                                     .seed = session->seed,
+                                     .runs = plan->runs,
+                                     .unguarded = plan->unguarded,
+                                     .check_only = plan->check_only,
+                                     .peer = subject->peer,
+                                     .ulps = plan->ulps,
+                                     .seen = wanted ? keep : NULL,
+                                     .context = &keeping};
+    verify_run(session->device, subject->kernel, &subject->reference, &what, &result);
     finish_keeping(&keeping, &result);
     row.reports = result.verdict == VERIFY_BROKEN ? tmagen_device_reports(session->device) : "";
     progress("%s", "");
-    if (plan->json) print_json(&row);
-    if (!plan->json) print_text(&row, name_width(plan));
-    fflush(stdout);
+    print_row(session, &row);
     ++session->ledger->cases;
     session->ledger->refused += result.verdict == VERIFY_REFUSED;
     session->ledger->wrong += result.verdict != VERIFY_OK && result.verdict != VERIFY_REFUSED;
     return result.verdict != VERIFY_BROKEN || session->emulated;
 }
 
+// The inputs that verify draws for a shape: bench's words are nothing to it.
+static const char *inputs_of(const struct shape *shape) {
+    return reference_lists(VERIFY_INPUTS, shape->inputs) ? shape->inputs : "";
+}
+
 static bool same_shape(const struct shape *a, const struct shape *b) {
-    return a->count == b->count &&
+    return a->count == b->count && !strcmp(inputs_of(a), inputs_of(b)) &&
            !memcmp(a->numbers, b->numbers, (size_t)a->count * sizeof *a->numbers);
 }
 
@@ -180,21 +221,22 @@ static bool asked_before(const struct shape_list *list, size_t index,
 }
 
 // The shapes that were asked for and are meant for this kernel's type.
-static bool run_given_shapes(struct session *session, tmagen_kernel *kernel,
-                             const struct kernel_text *text, const struct reference *reference) {
-    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+static bool run_given_shapes(struct session *session, const struct subject *subject) {
     const struct shape_list *list = session->plan->shapes;
     for (size_t i = 0; i < list->count; ++i) {
         const struct shape *shape = &list->shapes[i];
         int64_t dims[TMG_MAX_DIMS];
         char error[160];
-        if (!shape_is_for(shape, manifest) || asked_before(list, i, manifest)) continue;
-        if (shape_dims(shape, reference, manifest, dims, error, sizeof error)) {
-            fprintf(stderr, "tmagen: error: %s: %s\n", text->name, error);
+        if (!shape_is_for(shape, subject->manifest) || asked_before(list, i, subject->manifest)) {
+            continue;
+        }
+        if (shape_dims(shape, &subject->reference, subject->manifest, dims, error, sizeof error)) {
+            fprintf(stderr, "tmagen: error: %s: %s\n", subject->name, error);
             ++session->ledger->wrong;
             return true;
         }
-        if (!run_shape(session, kernel, text, dims, 0, NULL)) return false;
+        const struct trial trial = {dims, 0, inputs_of(shape), NULL};
+        if (!run_shape(session, subject, &trial)) return false;
     }
     return true;
 }
@@ -210,36 +252,57 @@ static bool takes_gaps(const struct tmg_manifest *manifest) {
 
 // True, with a note, for a shape that would keep the emulator busy for a minute or more: one that
 // the spec fixed.
-static bool too_large(const struct session *session, const struct tmg_manifest *manifest,
-                      const struct reference *reference, const int64_t *dims) {
+static bool too_large(const struct session *session, const struct subject *subject,
+                      const int64_t *dims) {
     static const double operations_most = 4e9;
     struct ref_problem problem;
     if (!session->emulated) return false;
-    if (ref_problem_make(manifest, reference, dims, 0, &problem)) return false;
+    if (ref_problem_make(subject->manifest, &subject->reference, dims, 0, &problem)) return false;
     if (ref_flops(&problem) <= operations_most) return false;
     fprintf(stderr,
             "tmagen: note: %s: its fixed shape is too large to emulate; "
             "give --shape to do it all the same\n",
-            manifest->name);
+            subject->name);
     ++session->ledger->skipped;
     return true;
 }
 
-// The reference's choice; where the kernel takes gaps, one of them once more with gaps between the
-// rows of every tensor.
-static bool run_own_shapes(struct session *session, tmagen_kernel *kernel,
-                           const struct kernel_text *text, const struct reference *reference) {
+// What else there is to try with a shape: gaps between the rows of every tensor, and the inputs
+// that are verify's own.
+static bool run_odd_shape(struct session *session, const struct subject *subject,
+                          const int64_t *dims) {
+    bool alive = true;
+    if (takes_gaps(subject->manifest)) {
+        alive = run_shape(session, subject, &(struct trial){dims, PADDING, "", NULL});
+    }
+    static const char *const inputs[] = {"special", "exact"};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs && alive; ++k) {
+        if (session->record || !reference_lists(subject->reference.inputs, inputs[k])) continue;
+        alive = run_shape(session, subject, &(struct trial){dims, 0, inputs[k], NULL});
+    }
+    return alive;
+}
+
+// The reference's choice.
+static bool run_own_shapes(struct session *session, const struct subject *subject) {
     struct ref_shapes shapes = {0};
-    reference->shapes(tmg_kernel_manifest(kernel), session->emulated || session->plan->small,
-                      &shapes);
+    const bool small = session->emulated || session->plan->small;
+    reference_shapes(&subject->reference, subject->manifest, small ? "small" : "full", &shapes);
+    const size_t odd = shapes.count / 3;
+    if (small && !session->record) {
+        reference_shapes(&subject->reference, subject->manifest, "waves", &shapes);
+    }
+    if (!shapes.count) {
+        fprintf(stderr, "tmagen: error: %s: its family names no shapes; give --shape\n",
+                subject->name);
+        ++session->ledger->wrong;
+    }
     bool alive = true;
     for (size_t i = 0; alive && i < shapes.count; ++i) {
+        if (too_large(session, subject, shapes.shapes[i])) continue;
         const int64_t *dims = shapes.shapes[i];
-        if (too_large(session, tmg_kernel_manifest(kernel), reference, dims)) continue;
-        alive = run_shape(session, kernel, text, dims, 0, NULL);
-        if (alive && i == shapes.count / 3 && takes_gaps(tmg_kernel_manifest(kernel))) {
-            alive = run_shape(session, kernel, text, dims, PADDING, NULL);
-        }
+        alive = run_shape(session, subject, &(struct trial){dims, 0, "", NULL});
+        if (alive && i == odd) alive = run_odd_shape(session, subject, dims);
     }
     ref_shapes_free(&shapes);
     return alive;
@@ -258,64 +321,84 @@ static bool not_asked_for(const struct shape_list *list, const struct shape *sha
 }
 
 // Runs a case of the record, if it is asked for. Returns false after a failure of the device.
-static bool run_recorded_case(struct session *session, tmagen_kernel *kernel,
-                              const struct kernel_text *text, const struct reference *reference,
+static bool run_recorded_case(struct session *session, const struct subject *subject,
                               const json_t *then) {
-    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct tmg_manifest *manifest = subject->manifest;
     const struct shape_list *asked = session->plan->shapes;
     struct shape_list list = {0};
     int64_t dims[TMG_MAX_DIMS];
     char error[200];
     bool alive = true;
     if (shapes_parse(&list, record_shape(then), error, sizeof error) ||
-        shape_dims(list.shapes, reference, manifest, dims, error, sizeof error)) {
-        fprintf(stderr, "tmagen: error: %s: %s: %s\n", session->plan->against, text->name, error);
+        shape_dims(list.shapes, &subject->reference, manifest, dims, error, sizeof error)) {
+        fprintf(stderr, "tmagen: error: %s: %s: %s\n", session->plan->against, subject->name,
+                error);
         ++session->ledger->wrong;
     } else if (!not_asked_for(asked, list.shapes, record_padding(then), manifest) &&
-               (asked->count || !too_large(session, manifest, reference, dims))) {
-        alive = run_shape(session, kernel, text, dims, record_padding(then), then);
+               (asked->count || !too_large(session, subject, dims))) {
+        const struct trial trial = {dims, record_padding(then), list.shapes->inputs, then};
+        alive = run_shape(session, subject, &trial);
     }
     shapes_free(&list);
     return alive;
 }
 
-static bool run_recorded_shapes(struct session *session, tmagen_kernel *kernel,
-                                const struct kernel_text *text, const struct reference *reference) {
+static bool run_recorded_shapes(struct session *session, const struct subject *subject) {
     const struct record *record = &session->against;
     bool alive = true, known = false;
     for (size_t i = 0; alive && i < record->count; ++i) {
-        if (strcmp(record_kernel(record->cases[i]), text->name)) continue;
+        if (strcmp(record_kernel(record->cases[i]), subject->name)) continue;
         known = true;
-        alive = run_recorded_case(session, kernel, text, reference, record->cases[i]);
+        alive = run_recorded_case(session, subject, record->cases[i]);
     }
     if (!known) {
-        fprintf(stderr, "tmagen: error: %s: no case is recorded in %s\n", text->name,
+        fprintf(stderr, "tmagen: error: %s: no case is recorded in %s\n", subject->name,
                 session->plan->against);
         ++session->ledger->wrong;
     }
     return alive;
 }
 
+// Loads the kernel, its peer and its reference; of a family without one what a check needs. A
+// library error code.
+static int open_subject(struct session *session, const struct kernel_text *text,
+                        struct subject *subject) {
+    const struct verify_plan *plan = session->plan;
+    *subject = (struct subject){.name = text->name};
+    int status = kernel_load(session->device, text, &subject->kernel);
+    if (status != TMAGEN_OK) return status;
+    subject->manifest = tmg_kernel_manifest(subject->kernel);
+    if (plan->peer) status = kernel_load(session->device, plan->peer, &subject->peer);
+    if (status != TMAGEN_OK) return status;
+    const bool compares = !plan->check_only && !plan->peer;
+    if (!compares && !text->reference.source) {
+        return reference_lack(subject->manifest, &subject->reference);
+    }
+    return reference_open(subject->manifest, &text->reference, session->device,
+                          &subject->reference);
+}
+
+static void close_subject(struct subject *subject) {
+    reference_close(&subject->reference);
+    tmagen_kernel_unload(subject->peer);
+    tmagen_kernel_unload(subject->kernel);
+}
+
 // Verifies one kernel. Returns false after a failure of the device.
 static bool run_kernel(struct session *session, const struct kernel_text *text) {
-    tmagen_kernel *kernel;
+    struct subject subject;
     watchdog_step("%s: load", text->name);
-    const struct reference *reference = NULL;
-    int status = kernel_load(session->device, text, &kernel);
-    if (status == TMAGEN_OK) {
-        reference = ref_find(tmg_kernel_manifest(kernel));
-        if (!reference) tmagen_kernel_unload(kernel);
-    }
-    if (!reference) {
+    const int status = open_subject(session, text, &subject);
+    bool alive = status != TMAGEN_ERROR_DEVICE;
+    if (status != TMAGEN_OK) {
         kernel_complain(text->name);
         ++session->ledger->wrong;
-        return status != TMAGEN_ERROR_DEVICE;
+    } else {
+        alive = session->against.device        ? run_recorded_shapes(session, &subject)
+                : session->plan->shapes->count ? run_given_shapes(session, &subject)
+                                               : run_own_shapes(session, &subject);
     }
-    const bool alive =
-        session->against.device        ? run_recorded_shapes(session, kernel, text, reference)
-        : session->plan->shapes->count ? run_given_shapes(session, kernel, text, reference)
-                                       : run_own_shapes(session, kernel, text, reference);
-    if (alive) tmagen_kernel_unload(kernel);
+    if (alive) close_subject(&subject);
     return alive;
 }
 

@@ -9,7 +9,9 @@ struct verify_plan {
     size_t kernel_count;
     const struct shape_list *shapes;  // empty: the reference's own choice
     bool small;                       // of that, the emulator's part on any device
-    bool unguarded;                   // see verify_case
+    bool unguarded, check_only;       // see verify_case
+    const struct kernel_text *peer;   // what results must equal instead of the reference's; or NULL
+    double ulps;                      // up to so many representable values
     // At most one of them: the file to write results to, or the one that they must equal, whose
     // cases are run, of [shapes] where there are any, with its seed.
     const char *record, *against;

@@ -199,12 +199,11 @@ static int generate_rung(const struct arguments *a, const struct gen_rung *text,
     struct gen_result *result = &climb->kernels[climb->count];
     if (gen_rung_kernel(a->family, text->number, &a->options, result)) return EXIT_USER;
     const struct gen_output *out = result->outputs;
-    climb->rungs[climb->count++] = (struct ladder_rung){
-        .number = text->number,
-        .title = text->title,
-        .doc = text->doc,
-        .predict = text->predict,
-        .kernel = {out->name, out->source, out->manifest, out->lines, out->line_count}};
+    climb->rungs[climb->count++] = (struct ladder_rung){.number = text->number,
+                                                        .title = text->title,
+                                                        .doc = text->doc,
+                                                        .predict = text->predict,
+                                                        .kernel = kernel_of(out)};
     return EXIT_FINE;
 }
 

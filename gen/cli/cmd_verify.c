@@ -20,6 +20,9 @@ enum {
     KEY_UNGUARDED,
     KEY_RECORD,
     KEY_AGAINST,
+    KEY_CHECK_ONLY,
+    KEY_EQUAL_TO,
+    KEY_ULPS,
     KEY_SCHEDULES,
     KEY_TIMEOUT,
     KEY_MAX_STEPS,
@@ -37,6 +40,13 @@ static const struct argp_option options[] = {
     {"record", KEY_RECORD, "FILE", 0, "write what was computed: digests, and some elements", 0},
     {"against", KEY_AGAINST, "FILE", 0,
      "run the cases of such a file, or those of --shape, whose every bit must come again", 0},
+    {"check-only", KEY_CHECK_ONLY, NULL, 0,
+     "compare with no reference: only races, hangs, what is never written, and that runs agree", 0},
+    {"equal-to", KEY_EQUAL_TO, "SPEC", 0,
+     "compare with what the kernel of SPEC gives on the same inputs, bit by bit, not with the "
+     "reference",
+     0},
+    {"ulps", KEY_ULPS, "N", 0, "with --equal-to: up to N units in the last place apart", 0},
     {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: another one every time)", 0},
     {"runs", KEY_RUNS, "N", 0, "launches a shape, whose results must be equal (default: 4)", 0},
     {"schedules", KEY_SCHEDULES, "N", 0,
@@ -54,6 +64,7 @@ struct arguments {
     struct verify_plan plan;
     struct shape_list shapes;
     bool seed_given;
+    char *peer;  // of --equal-to
 };
 
 static long long number(struct argp_state *state, const char *text, long long least,
@@ -81,10 +92,18 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_UNGUARDED: a->plan.unguarded = true; return 0;
     case KEY_RECORD: a->plan.record = argument; return 0;
     case KEY_AGAINST: a->plan.against = argument; return 0;
+    case KEY_CHECK_ONLY: a->plan.check_only = true; return 0;
+    case KEY_EQUAL_TO: a->peer = argument; return 0;
+    case KEY_ULPS: a->plan.ulps = (double)number(state, argument, 0, 1LL << 52); return 0;
     case ARGP_KEY_END:
         if (a->plan.against && (a->plan.record || a->plan.small || a->seed_given)) {
             argp_error(state, "--against takes data and seed from its file, and writes no record");
         }
+        if ((a->peer || a->plan.check_only) && (a->plan.record || a->plan.against)) {
+            argp_error(state, "a record holds what was compared with the reference");
+        }
+        if (a->peer && a->plan.check_only) argp_error(state, "--check-only compares with nothing");
+        if (a->plan.ulps > 0 && !a->peer) argp_error(state, "--ulps needs --equal-to");
         return 0;
     case KEY_RUNS: a->plan.runs = (int)number(state, argument, 2, 1000); return 0;
     case KEY_SCHEDULES: a->plan.runs = (int)number(state, argument, 1, 1000000); return 0;
@@ -100,11 +119,27 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "SPEC...",
-    .doc = "Runs the kernels of each SPEC on random inputs, ragged and round shapes, and compares "
-           "the results with a float64 reference: samples and edges element by element, the whole "
-           "by Freivalds' check, repeated runs bit by bit. Exit code 1 where anything is wrong.",
+    .doc =
+        "Runs the kernels of each SPEC on random inputs, ragged and round shapes, and compares "
+        "the results with a float64 reference: samples and edges element by element, the whole "
+        "by Freivalds' check or on a GPU, repeated runs bit by bit. Exit code 1 where anything is "
+        "wrong.",
     .children = children,
 };
+
+// Verifies the kernels of [results] against their references or the first kernel of [peers].
+static int run(struct arguments *a, const struct gen_result *results,
+               const struct gen_result *peers) {
+    size_t peer_count = 0;
+    struct kernel_text *others = peers ? kernels_of(peers, 1, &peer_count) : NULL;
+    a->plan.kernels = kernels_of(results, a->specs.spec_count, &a->plan.kernel_count);
+    a->plan.shapes = &a->shapes;
+    a->plan.peer = others;
+    const int code = verify_all(&a->plan);
+    free((void *)a->plan.kernels);
+    free(others);
+    return code;
+}
 
 int cmd_verify(int argc, char **argv) {
     struct arguments a = {.plan = {.seed = random_fresh_seed(), .runs = 4}};
@@ -112,14 +147,12 @@ int cmd_verify(int argc, char **argv) {
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     struct gen_result *results =
         output_generate(a.specs.specs, a.specs.spec_count, &a.specs.options);
+    struct gen_result *peers =
+        results && a.peer ? output_generate(&a.peer, 1, &a.specs.options) : NULL;
     int code = EXIT_USER;
-    if (results) {
-        a.plan.kernels = kernels_of(results, a.specs.spec_count, &a.plan.kernel_count);
-        a.plan.shapes = &a.shapes;
-        code = verify_all(&a.plan);
-        free((void *)a.plan.kernels);
-        output_free(results, a.specs.spec_count);
-    }
+    if (results && (peers || !a.peer)) code = run(&a, results, peers);
+    if (peers) output_free(peers, 1);
+    if (results) output_free(results, a.specs.spec_count);
     shapes_free(&a.shapes);
     spec_arguments_free(&a.specs);
     return code;

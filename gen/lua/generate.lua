@@ -8,6 +8,7 @@ local sweep = require "sweep"
 local values = require "values"
 local header = require "header"
 local json = require "json"
+local reference = require "reference"
 local resources = host.library "resources"
 
 local generate = {}
@@ -127,8 +128,12 @@ local function template_of(fam, settings)
     return template
 end
 
--- The family's manifest, with the budget of the spec and the [digest] of the source that it is for, behind its name.
-local function complete(document, settings, digest)
+-- The family's manifest, with the rows of its reference, the budget of the spec and the [digest] of the source that it
+-- is for, behind its name.
+local function complete(document, v, digest)
+    local given, settings = open.fam.definition.reference, v.settings
+    if type(given) == "function" then given = given(settings, v.plan) end
+    if given ~= nil then document[#document + 1] = { "reference", reference.rows(given, open.fam.path) } end
     for i, member in ipairs(document) do
         if member[1] == "source" then table.insert(document, i + 1, { "source_sha256", digest }) break end
     end
@@ -162,7 +167,7 @@ function generate.manifest(v, digest)
     local document = open.fam.definition.manifest(v.settings, v.plan)
     if type(document) == "table" then
         check_parameters(v, document)
-        complete(document, v.settings, digest)
+        complete(document, v, digest)
     end
     return json.encode(document, open.fam.path)
 end

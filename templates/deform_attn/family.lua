@@ -131,6 +131,37 @@ local phases = {
             sets = { ["level_prefetch"] = 1 } },
 }
 
+-- The queries that a CTA takes at a time.
+local function tile_of(p)
+    for _, factor in ipairs(p.grid) do
+        if factor[1] == "q" and not factor[3] then return factor[2] end
+    end
+    return 64
+end
+
+-- What verify and bench must know beside reference.c. Shapes are one query, a few less and more than a warp's and a
+-- CTA's, queries that are the pixels, and more.
+local function reference(s, p)
+    local pixels, q = p.pixels, tile_of(p)
+    local row, samples = s.problem.heads * s.problem.channels, #s.problem.levels * s.problem.points
+    return {
+        dims = { "b", "s", "q" }, typical = "48x20522x20522/local", inputs = { "local", "uniform", "special" },
+        draws = { "value", "locations", "weights" },
+        flops = { { 8 * samples * row, "b", "q" } }, cost = { { 60 * samples } },
+        -- the four pixels of every point, each read once by the lanes that share a query's head; corners outside of
+        -- their level count, though a kernel may leave them out: few are, where bench draws
+        l1_bytes = { { 4 * samples * row * p.bytes, "b", "q" } },
+        values = { heads = s.problem.heads, channels = s.problem.channels, points = s.problem.points,
+                   padded = s.problem.padded, levels = s.problem.levels, packed = s.math == "packed",
+                   paired = p.paired and true or false },
+        small = { { 1, pixels, 1 }, { 2, pixels, 9 } },
+        waves = p.persistent and { { 1, pixels, 12 * q + 5 } } or {},
+        full = { { 1, pixels, 1 }, { 1, pixels, 7 }, { 3, pixels, math.max(q - 1, 1) }, { 2, pixels, q + 1 },
+                 { 5, pixels, 33 }, { 1, pixels, pixels }, { 3, pixels, 4097 }, { 2, pixels, 3 * q + 5 },
+                 { 17, pixels, 300 }, { 4, pixels, 17821 } },
+    }
+end
+
 return {
     name = "deform_attn",
     doc = "out[b,q,head] = sum over levels and points of weight * value sampled bilinearly at the location",
@@ -142,4 +173,5 @@ return {
     checks = checks,
     plan = plan.plan,
     manifest = manifest,
+    reference = reference,
 }

@@ -1,7 +1,6 @@
 -- manifest.lua: what the runtime must know of a deform_attn kernel beyond its plan.
 -- The rows of value are fixed by the levels, so a launch with another number of them is refused.
 
-local levels = require "levels"
 local rows = require "rows"
 
 local STEP = 1 << 16 -- no loop over the items of a batch steps further, but from one CTA's to the next's
@@ -50,8 +49,5 @@ return function(s, p)
     return rows.manifest("deform_attn", s, p, {
         dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(s, p),
         workspace = s.schedule == "dynamic" and { { name = "counter", bytes = 4, per = "launch", zero = "launch" } } or nil,
-        reference = json.object { { "name", "deform_attn" }, { "heads", s.problem.heads },
-            { "channels", s.problem.channels }, { "points", s.problem.points }, { "padded", s.problem.padded },
-            { "levels", levels.row(s) }, { "packed", s.math == "packed" }, { "paired", p.paired or nil } },
     })
 end

@@ -22,6 +22,16 @@ local knobs = {
       doc = "streaming: the pairs leave the caches first" },
 }
 
+-- What verify and bench must know beside reference.c: one batch, and a few, which begin inside a CTA's tile or not.
+local function reference(s, p)
+    return {
+        dims = { "b", "s" }, typical = "48x20522", inputs = { "special" }, cost = { { 60 } },
+        values = { channels = s.problem.channels, padded = s.problem.padded, levels = s.problem.levels },
+        small = { { 1, p.pixels }, { 2, p.pixels } },
+        full = { { 1, p.pixels }, { 2, p.pixels }, { 5, p.pixels }, { 17, p.pixels }, { 48, p.pixels } },
+    }
+end
+
 return {
     name = "deform_pair",
     doc = "pairs[b,s,head] = value[b,s,head], then value[b,s+1,head], or zeros behind the end of a row",
@@ -33,4 +43,5 @@ return {
     checks = checks,
     plan = plan.plan,
     manifest = manifest,
+    reference = reference,
 }

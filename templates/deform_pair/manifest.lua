@@ -1,7 +1,6 @@
 -- manifest.lua: what the runtime must know of a deform_pair kernel beyond its plan.
 -- The pixels of a batch are fixed by the levels, so a launch with another number of them is refused.
 
-local levels = require "levels"
 local rows = require "rows"
 
 -- rows of [bytes], 16-byte aligned
@@ -17,7 +16,5 @@ return function(s, p)
         grid = rows.grid("tiles", { { dim = "b", by = 1 }, { dim = "s", times = p.record_vectors, by = p.tile } }),
         cost = { { unit = "dram_bytes", per = "launch", amount = p.record_bytes * 3 // 2, times = { "b", "s" } },
             { unit = "store_bytes", per = "launch", amount = p.record_bytes, times = { "b", "s" } } },
-        reference = json.object { { "name", "deform_pair" }, { "heads", s.problem.heads },
-            { "channels", s.problem.channels }, { "padded", s.problem.padded }, { "levels", levels.row(s) } },
     })
 end

@@ -151,6 +151,54 @@ local phases = {
             sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6 } },
 }
 
+-- The product that Freivalds' check knows: with a bias, and no other op.
+local function product_of(p)
+    local first = p.ops[1] and p.ops[1].row.name
+    if #p.ops > 1 or first and first ~= "bias" then
+        return nil
+    end
+    return { a = "a", b = "b", bias = first }
+end
+
+-- What reference.c must know of an op: its exact value, what approximate instructions may cost, and y's tensor.
+local function ops_of(p)
+    local list = {}
+    for i, op in ipairs(p.ops) do
+        local operand = op.operand
+        list[i] = { name = op.row.name, value = op.row.reference, error = op.row.error or "0",
+                    operand = operand and operand.name or "",
+                    period = operand and (operand.period or operand.rows == "one" and 1) or 0 }
+    end
+    return list
+end
+
+-- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
+-- waves of an H200, long and short k; n and k are rounded up to the multiples that the manifest wants.
+local function reference(s, p)
+    local shared = s.grid == "persistent"
+    local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
+    local waves = shared and { { 640, 768, 136 }, s.schedule == "pingpong" and { 640, 768, 520 } or nil } or {}
+    return {
+        dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
+        flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
+        product = product_of(p), values = { ops = #p.ops > 0 and ops_of(p) or nil },
+        small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } },
+        waves = waves,
+        full = {
+            { 1, 1, 1 },                                           -- the smallest that the manifest allows
+            { m, n, 64 },                                          -- one tile, one step
+            { m - 1, n - 1, 63 },                                  -- just less
+            { m + 8, n + 8, 72 },                                  -- just more
+            { 3 * m + 17, 5 * n - 8, 1000 },                       -- odd numbers of tiles: half-empty clusters
+            { m * 150 + 1, n, 136 },                               -- a column of tiles, more than one wave
+            { 3, n * 150 + 8, 264 },                               -- a row of tiles of which three rows exist
+            { m * 21 + m // 2, n * 19 + 24, 520 },                 -- about three waves and a ragged rest
+            { 2 * m, 2 * n, 8192 },                                -- long k
+            { 2048, 2048, 2048 },                                  -- round
+        },
+    }
+end
+
 return {
     name = "gemm",
     doc = "D[M,N] = A[M,K] B[N,K]^T (+ bias[N]), A and B K-major, fp32 sums, on sm_90a",
@@ -162,5 +210,6 @@ return {
     checks = checks,
     plan = plan.plan,
     manifest = manifest,
+    reference = reference,
     explain = plan.explain,
 }

@@ -48,18 +48,8 @@ local function ops(p)
     return list
 end
 
--- what the reference must know of the ops: their names
-local function op_names(p)
-    local list = {}
-    for i, op in ipairs(p.ops) do
-        list[i] = op.row.name
-    end
-    return json.array(list)
-end
-
 return function(s, p)
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
-        reference = json.object { { "name", "gemm" }, { "ops", op_names(p) } },
     })
 end

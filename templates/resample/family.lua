@@ -77,6 +77,38 @@ local phases = {
                      ["unroll"] = 1, ["blocks_per_sm"] = 1 } },
 }
 
+-- The targets that a CTA takes at a time.
+local function tile_of(p)
+    for _, factor in ipairs(p.grid) do
+        if factor[1] == "t" then return factor[2] end
+    end
+    return 128
+end
+
+-- What verify and bench must know beside reference.c. Shapes lie around the tile of targets, have one source row and
+-- one more, features that no vector divides, more rows than shared memory holds, and several waves.
+local function reference(s, p)
+    local t = tile_of(p)
+    return {
+        dims = { "b", "s", "t", "d" }, typical = "256x100x2048x256", inputs = { "special" },
+        draws = { "source_times", "target_times" }, flops = { { 4, "b", "t", "d" } }, cost = { { 200 } },
+        small = { { 1, 1, 1, 1 }, { 2, 3, 9, 8 }, { 2, 40, t + 3, 24 }, { 3, 7, 5, 33 } },
+        waves = p.persistent and { { 9 * s.blocks_per_sm, 40, t + 3, 24 } } or {},
+        full = {
+            { 1, 1, 1, 1 },                                        -- the smallest
+            { 3, 1, 7, 40 },                                       -- one source row: nothing to interpolate
+            { 2, 2, t, 64 },                                       -- one interval, a whole tile
+            { 5, 33, t + 1, 136 },                                 -- just more than a tile
+            { 4, 100, math.max(t - 1, 1), 31 },                    -- just less; elements one by one
+            { 7, 77, 321, 250 },                                   -- rows of 4 bytes' alignment
+            { 2, 5000, 700, 512 },                                 -- rows and times that exceed shared memory
+            { 300, 20, 70, 16 },                                   -- many small batches
+            { 33, 500, 2 * t, 128 },                               -- several waves
+            { 1, 40000, 3000, 8 },                                 -- one long batch
+        },
+    }
+end
+
 return {
     name = "resample",
     doc = "out[B,T,D] = source[B,S,D] interpolated linearly at target times, clamped at both ends",
@@ -90,4 +122,5 @@ return {
     checks = checks,
     plan = plan.plan,
     manifest = manifest,
+    reference = reference,
 }

@@ -47,6 +47,5 @@ end
 return function(s, p)
     return rows.manifest("resample", s, p, {
         dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(p),
-        reference = json.object { { "name", "resample" } },
     })
 end

@@ -96,7 +96,7 @@ refuses 'there is no family ../steps' ../steps
 refuses 'must be one kernel, and is a sweep' steps --set 'trick=[none, first]'
 refuses 'phase is not what its name says' steps --set phase=2
 refuses 'at least two must be asked for' steps --from 2 --to 2
-refuses 'gemm is written with 3 numbers: m n k' steps --shape 64x64
+refuses 'steps is written with 3 numbers: m n k' steps --shape 64x64
 printf 'fp16 64 64 64\n' >"$work/shapes"
 refuses 'no shape is for these kernels' steps --shapes shapes
 

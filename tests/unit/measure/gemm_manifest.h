@@ -28,4 +28,11 @@
     "  {\"kind\": \"stride\", \"tensor\": \"a\", \"axis\": 0, \"type\": \"i64\"},"                \
     "  {\"kind\": \"stride\", \"tensor\": \"b\", \"axis\": 0, \"type\": \"i64\"},"                \
     "  {\"kind\": \"stride\", \"tensor\": \"d\", \"axis\": 0, \"type\": \"i64\"}],"               \
-    " \"reference\": {\"name\": \"gemm\", \"ops\": [\"bias\"]}}"
+    " \"reference\": {\"dims\": \"m n k\", \"small\": [[1, 1, 1], [136, 72, 72], [127, 127, "     \
+    "130]],"                                                                                      \
+    "  \"full\": [[1, 1, 1], [127, 63, 63], [401, 312, 1000], [2048, 2048, 2048]],"               \
+    "  \"inputs\": \"special exact\", \"flops\": [[2, \"m\", \"n\", \"k\"]], \"cost\": [[2, "     \
+    "\"k\"]],"                                                                                    \
+    "  \"matrix\": true, \"product\": {\"a\": \"a\", \"b\": \"b\", \"bias\": \"bias\"},"          \
+    "  \"values\": {\"ops\": [{\"name\": \"bias\", \"value\": \"x + y\", \"error\": \"0\","       \
+    "   \"operand\": \"bias\", \"period\": 1}]}}}"

@@ -16,9 +16,11 @@
 #include "measure/parallel.h"
 #include "measure/random.h"
 #include "tests/unit/measure/gemm_manifest.h"
+#include "tests/unit/measure/reference_fixture.h"
 
 struct fixture {
     struct tmg_manifest *manifest;
+    struct reference reference;
     struct ref_problem problem;
     struct ref_tensor *d;
 };
@@ -29,12 +31,14 @@ static void compute_rows(void *context, int64_t begin, int64_t end, int thread) 
     for (int64_t i = begin; i < end; ++i) {
         int64_t index[TMAGEN_MAX_RANK];
         ref_index(f->d, i, index);
-        const double value = f->problem.reference->element(&f->problem, f->d, index).value;
+        const double value = element_at(&f->problem, f->d, i).value;
         num_encode(f->d->dtype, value,
                    (char *)f->d->data +
                        (size_t)ref_offset(f->d, index) * num_types[f->d->dtype].bytes);
     }
 }
+
+static const char *inputs = "";  // of make()
 
 // A problem with random inputs and, where [right], the right result.
 static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, int64_t k,
@@ -42,10 +46,10 @@ static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, 
     const int64_t dims[] = {m, n, k};
     assert_int_equal(tmg_manifest_parse(manifest, strlen(manifest), "test", &f->manifest),
                      TMAGEN_OK);
-    const struct reference *reference = ref_find(f->manifest);
-    assert_non_null(reference);
+    const struct reference *reference = open_built(f->manifest, &f->reference);
     assert_int_equal(ref_problem_make(f->manifest, reference, dims, padding, &f->problem),
                      TMAGEN_OK);
+    f->problem.inputs = inputs;
     assert_int_equal(ref_problem_fill(&f->problem, 7), TMAGEN_OK);
     f->d = (struct ref_tensor *)ref_tensor_find(&f->problem, "d");
     memset(f->d->data, 0xff, f->d->bytes);
@@ -279,29 +283,112 @@ static void test_whole_check_finds_swapped_tiles(void **state) {
     drop(&large.f);
 }
 
-static void test_unknown_references_are_refused(void **state) {
+static void test_manifests_without_a_reference(void **state) {
     (void)state;
-    static const struct {
-        const char *from, *to, *message;
-    } rows[] = {
-        {"\"reference\": {\"name\": \"gemm\"", "\"reference\": {\"name\": \"gemn\"",
-         "gemm: there is no reference \"gemn\"; there are: "},
-        {"\"ops\": [\"bias\"]", "\"ops\": [\"gelu\"]", "gemm: reference gemm knows no op \"gelu\""},
-        {"\"reference\": {\"name\": \"gemm\"", "\"reference\": {\"name_\": \"a\"",
-         "gemm: the manifest names no reference to compare with"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        char text[sizeof bf16 + 40];
+    static const char *const cut[] = {"\"dims\": \"m", "\"small\""};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
+        char text[sizeof bf16];
         struct tmg_manifest *manifest;
-        const char *place = strstr(bf16, rows[i].from);
+        struct reference reference;
+        memcpy(text, bf16, sizeof text);
+        char *place = strstr(text, cut[i]);
         assert_non_null(place);
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(place - bf16), bf16, rows[i].to,
-                 place + strlen(rows[i].from));
+        place[1] = '_';
         assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
-        assert_null(ref_find(manifest));
-        assert_non_null(strstr(tmagen_error_last(), rows[i].message));
+        assert_int_equal(reference_read(manifest, &reference), TMAGEN_ERROR_MANIFEST);
+        assert_non_null(strstr(tmagen_error_last(), "gemm: its manifest has no reference"));
         tmg_manifest_free(manifest);
     }
+}
+
+// A NaN in the reference makes nothing right but NaN; an infinity nothing but itself; and what is
+// too large for the type is infinite.
+static void test_special_values(void **state) {
+    (void)state;
+    static const struct {
+        double want, tolerance, got;
+        enum num_type dtype;
+        bool right;
+    } rows[] = {
+        {NAN, NAN, NAN, NUM_FP32, true},
+        {NAN, NAN, 0, NUM_FP32, false},
+        {NAN, 0, INFINITY, NUM_FP32, false},
+        {1, 0.1, NAN, NUM_FP32, false},
+        {INFINITY, INFINITY, INFINITY, NUM_FP16, true},
+        {INFINITY, INFINITY, -INFINITY, NUM_FP16, false},
+        {INFINITY, INFINITY, 65504, NUM_FP16, false},
+        {INFINITY, INFINITY, NAN, NUM_FP16, false},
+        {1, 0.1, INFINITY, NUM_FP16, false},
+        {70000, 20, INFINITY, NUM_FP16, true},
+        {70000, 20, -INFINITY, NUM_FP16, false},
+        {65000, 20, INFINITY, NUM_FP16, false},
+        {500, 1, NAN, NUM_E4M3, true},
+        {1, 0, 1, NUM_BF16, true},
+        {1, 0, 1.0078125, NUM_BF16, false},
+        {0, 0, -0.0, NUM_BF16, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const struct ref_value want = {rows[i].want, rows[i].tolerance};
+        const double error = reference_error(rows[i].dtype, want, rows[i].got);
+        assert_true(rows[i].right ? error <= 1 : !(error <= 1));
+    }
+}
+
+// Inputs that hold all of them: a right result passes, NaN included, and a number or an infinity in
+// the place of a NaN is found.
+static void test_special_inputs(void **state) {
+    (void)state;
+    struct fixture f;
+    struct comparison comparison;
+    int64_t nans = 0, first = -1;
+    inputs = "special";
+    make(&f, bf16, 139, 104, 72, 0, true);
+    inputs = "";
+    for (int64_t i = 0; i < f.d->count; ++i) {
+        if (!isnan(element_at(&f.problem, f.d, i).value)) continue;
+        if (!nans++) first = i;
+    }
+    assert_in_range(nans, 100, f.d->count / 2);
+    assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
+    assert_true(compare_passed(&comparison));
+    compare_free(&comparison);
+    num_encode(NUM_BF16, 1, at(&f, first / 104, first % 104));
+    assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
+    assert_int_equal(comparison.found[FINDING_WRONG], 1);
+    compare_free(&comparison);
+    num_encode(NUM_BF16, INFINITY, at(&f, first / 104, first % 104));
+    assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
+    assert_int_equal(comparison.found[FINDING_NOT_FINITE], 1);
+    compare_free(&comparison);
+    drop(&f);
+}
+
+// Inputs whose sums are exact: ties come up, and only the even neighbour is right.
+static void test_ties(void **state) {
+    (void)state;
+    struct fixture f;
+    int64_t ties = 0;
+    inputs = "exact";
+    make(&f, bf16, 64, 64, 72, 0, true);
+    inputs = "";
+    const struct ref_tensor *a = ref_tensor_find(&f.problem, "a"),
+                            *b = ref_tensor_find(&f.problem, "b"),
+                            *bias = ref_tensor_find(&f.problem, "bias");
+    for (int64_t i = 0; i < f.d->count; ++i) {
+        const int64_t row = i / 64, column = i % 64;
+        double sum = ref_read(bias, &column);
+        for (int64_t k = 0; k < 72; ++k) {
+            sum += ref_read(a, (int64_t[]){row, k}) * ref_read(b, (int64_t[]){column, k});
+        }
+        const struct ref_value value = element_at(&f.problem, f.d, i);
+        const double half = num_rounding(NUM_BF16, sum), away = sum - value.value;
+        assert_true(value.tolerance == 0 && fabs(away) <= half);
+        if (fabs(away) < half) continue;
+        ++ties;
+        assert_true(reference_error(NUM_BF16, value, sum + away) > 1);
+    }
+    assert_true(ties > 20);
+    drop(&f);
 }
 
 int main(void) {
@@ -313,7 +400,10 @@ int main(void) {
         cmocka_unit_test(test_whole_check_finds_one_element),
         cmocka_unit_test(test_one_wrong_element_of_millions),
         cmocka_unit_test(test_whole_check_finds_swapped_tiles),
-        cmocka_unit_test(test_unknown_references_are_refused),
+        cmocka_unit_test(test_manifests_without_a_reference),
+        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_special_inputs),
+        cmocka_unit_test(test_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

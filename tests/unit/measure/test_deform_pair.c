@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "measure/reference.h"
+#include "measure/compare.h"
+#include "tests/unit/measure/reference_fixture.h"
 
 // Two heads of one channel on the levels 1 x 3 and 2 x 1.
 static const char manifest_text[] =
@@ -24,30 +25,31 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
-    " \"reference\": {\"name\": \"deform_pair\","
-    " \"heads\": 2, \"channels\": 1, \"padded\": false, \"levels\": [[1, 3], [2, %d]]}}";
+    " \"reference\": {\"dims\": \"b s\","
+    " \"small\": [], \"values\": {\"channels\": 1, \"padded\": false,"
+    " \"levels\": [[1, 3], [2, 1]]}}}";
 
 enum { BATCHES = 2, PIXELS = 5, ROW = 4 };
 
 struct fixture {
     struct tmg_manifest *manifest;
+    struct reference reference;
     struct ref_problem problem;
     const struct ref_tensor *pairs;
 };
 
-static struct tmg_manifest *parse(int pixels, int row, int width) {
+static struct tmg_manifest *parse(int pixels, int row) {
     char text[sizeof manifest_text + 32];
     struct tmg_manifest *manifest = NULL;
-    snprintf(text, sizeof text, manifest_text, pixels, row, width);
+    snprintf(text, sizeof text, manifest_text, pixels, row);
     assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
     return manifest;
 }
 
 static void make(struct fixture *f) {
     const int64_t dims[] = {BATCHES, PIXELS};
-    f->manifest = parse(PIXELS, ROW, 1);
-    const struct reference *reference = ref_find(f->manifest);
-    assert_non_null(reference);
+    f->manifest = parse(PIXELS, ROW);
+    const struct reference *reference = open_built(f->manifest, &f->reference);
     assert_int_equal(ref_problem_make(f->manifest, reference, dims, 0, &f->problem), TMAGEN_OK);
     assert_int_equal(ref_problem_fill(&f->problem, 3), TMAGEN_OK);
     f->pairs = ref_tensor_find(&f->problem, "pairs");
@@ -71,9 +73,9 @@ static void test_definition(void **state) {
         int64_t index[TMAGEN_MAX_RANK];
         ref_index(f.pairs, i, index);
         const float pixel = want[index[1]][index[2]];
-        const struct ref_value got = f.problem.reference->element(&f.problem, f.pairs, index);
+        const struct ref_value got = element_at(&f.problem, f.pairs, i);
         assert_true(got.value == (double)(pixel > 0 ? pixel + 100 * (float)index[0] : 0));
-        assert_true(got.tolerance > 0 && got.tolerance < 0x1p-149);
+        assert_true(got.tolerance == 0);
     }
     drop(&f);
 }
@@ -81,47 +83,32 @@ static void test_definition(void **state) {
 static void test_check_of_the_whole(void **state) {
     (void)state;
     struct fixture f;
+    struct comparison comparison;
     make(&f);
     float *pairs = f.pairs->data;
     for (int64_t i = 0; i < f.pairs->count; ++i) {
-        int64_t index[TMAGEN_MAX_RANK];
-        ref_index(f.pairs, i, index);
-        pairs[i] = (float)f.problem.reference->element(&f.problem, f.pairs, index).value;
+        pairs[i] = (float)element_at(&f.problem, f.pairs, i).value;
     }
-    struct ref_spans spans = {0};
-    assert_int_equal(f.problem.reference->suspects(&f.problem, f.pairs, 5, &spans), 0);
-    assert_int_equal(spans.count, 0);
     static const int wrong[] = {9, 39, 24};  // zeros, the last one, and another batch's first row
     for (int i = 0; i < 3; ++i) {
         const float right = pairs[wrong[i]];
         pairs[wrong[i]] += 0x1p-20f;
-        assert_int_equal(f.problem.reference->suspects(&f.problem, f.pairs, 5, &spans), 0);
-        assert_int_equal(spans.total, i + 1);
-        assert_int_equal(spans.spans[i].first, wrong[i]);
-        assert_int_equal(spans.spans[i].count, 1);
+        assert_int_equal(compare(&f.problem, f.pairs, 0xff, 5, &comparison), 0);
+        assert_int_equal(comparison.found[FINDING_WRONG], 1);
+        assert_int_equal(comparison.first[0].linear, wrong[i]);
+        compare_free(&comparison);
         pairs[wrong[i]] = right;
     }
-    ref_spans_free(&spans);
+    assert_int_equal(compare(&f.problem, f.pairs, 0xff, 5, &comparison), 0);
+    assert_true(compare_passed(&comparison));
+    compare_free(&comparison);
     drop(&f);
-}
-
-// Levels that don't add up to the rows of value, rows that don't hold the pairs, and no levels.
-static void test_accepts(void **state) {
-    (void)state;
-    static const int wrong[][3] = {{PIXELS + 1, ROW, 1}, {PIXELS, ROW - 1, 1}, {PIXELS, ROW, -1}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
-        struct tmg_manifest *manifest = parse(wrong[i][0], wrong[i][1], wrong[i][2]);
-        const struct reference *reference = ref_find(manifest);
-        assert_true(!reference || reference->accepts(manifest) == TMAGEN_ERROR_MANIFEST);
-        tmg_manifest_free(manifest);
-    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_definition),
         cmocka_unit_test(test_check_of_the_whole),
-        cmocka_unit_test(test_accepts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

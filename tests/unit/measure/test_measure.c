@@ -19,6 +19,7 @@
 #include "measure/watchdog.h"
 #include "tests/unit/fakes.h"
 #include "tests/unit/measure/gemm_manifest.h"
+#include "tests/unit/measure/reference_fixture.h"
 
 static void test_quartiles(void **state) {
     (void)state;
@@ -120,7 +121,8 @@ static void test_dims_of_a_manifest(void **state) {
     static const char text[] = GEMM_MANIFEST("bf16", "fp32");
     struct tmg_manifest *manifest;
     assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
-    const struct reference *reference = ref_find(manifest);
+    struct reference opened;
+    const struct reference *reference = open_built(manifest, &opened);
     struct shape_list list = {0};
     char error[200];
     int64_t dims[TMG_MAX_DIMS];
@@ -143,7 +145,7 @@ static void test_dims_of_a_manifest(void **state) {
     assert_string_equal(list.shapes[2].inputs, "local");
     assert_int_equal(shape_dims(&list.shapes[2], reference, manifest, dims, error, sizeof error),
                      -1);
-    assert_string_equal(error, "gemm has no inputs local; it has: only its usual ones");
+    assert_string_equal(error, "gemm has no inputs local; it has: special exact");
     assert_string_equal(shape_dtype(manifest), "bf16");
     shapes_free(&list);
     tmg_manifest_free(manifest);
@@ -155,11 +157,12 @@ static void test_default_shapes_obey_the_manifest(void **state) {
     static const char text[] = GEMM_MANIFEST("fp16", "fp16");
     struct tmg_manifest *manifest;
     assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
-    const struct reference *reference = ref_find(manifest);
+    struct reference opened;
+    const struct reference *reference = open_built(manifest, &opened);
     for (int small = 0; small < 2; ++small) {
         struct ref_shapes shapes = {0};
         int ragged = 0;
-        reference->shapes(manifest, small, &shapes);
+        reference_shapes(reference, manifest, small ? "small" : "full", &shapes);
         assert_true(shapes.count >= 3);
         for (size_t i = 0; i < shapes.count; ++i) {
             struct ref_problem problem;

@@ -15,12 +15,14 @@
 #include "measure/record.h"
 #include "measure/random.h"
 #include "tests/unit/measure/gemm_manifest.h"
+#include "tests/unit/measure/reference_fixture.h"
 
 static const char bf16[] = GEMM_MANIFEST("bf16", "bf16");
 static const char fp32[] = GEMM_MANIFEST("bf16", "fp32");
 
 struct fixture {
     struct tmg_manifest *manifest;
+    struct reference reference;
     struct ref_problem problem;
     struct ref_tensor *d;
 };
@@ -30,8 +32,9 @@ static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, 
                  int gaps) {
     const int64_t dims[] = {m, n, 16};
     assert_int_equal(tmg_manifest_parse(manifest, strlen(manifest), "test", &f->manifest), 0);
-    assert_int_equal(
-        ref_problem_make(f->manifest, ref_find(f->manifest), dims, padding, &f->problem), 0);
+    assert_int_equal(ref_problem_make(f->manifest, open_built(f->manifest, &f->reference), dims,
+                                      padding, &f->problem),
+                     0);
     assert_int_equal(ref_problem_fill(&f->problem, 7), 0);
     f->d = (struct ref_tensor *)ref_tensor_find(&f->problem, "d");
     memset(f->d->data, gaps, f->d->bytes);
@@ -190,15 +193,15 @@ static void test_another_shape_or_type_is_told(void **state) {
 
 static void test_distances(void **state) {
     (void)state;
-    assert_true(record_distance(NUM_BF16, 0x3f80, 0x3f81) == 1);
-    assert_true(record_distance(NUM_BF16, 0x0001, 0x8001) == 2);
-    assert_true(record_distance(NUM_BF16, 0x8000, 0) == 0);
-    assert_true(record_distance(NUM_FP32, 0x3f800000, 0x3f7ffffe) == 2);
-    assert_true(record_distance(NUM_FP16, 0x7e00, 0xfe01) == 0);
-    assert_true(isinf(record_distance(NUM_FP16, 0x7e00, 0)));
-    assert_true(record_distance(NUM_I8, 0xff, 1) == 2);
-    assert_true(record_distance(NUM_U8, 0xff, 1) == 254);
-    assert_true(record_distance(NUM_I16, 0xffff, 1) == 2);
+    assert_true(num_distance(NUM_BF16, 0x3f80, 0x3f81) == 1);
+    assert_true(num_distance(NUM_BF16, 0x0001, 0x8001) == 2);
+    assert_true(num_distance(NUM_BF16, 0x8000, 0) == 0);
+    assert_true(num_distance(NUM_FP32, 0x3f800000, 0x3f7ffffe) == 2);
+    assert_true(num_distance(NUM_FP16, 0x7e00, 0xfe01) == 0);
+    assert_true(isinf(num_distance(NUM_FP16, 0x7e00, 0)));
+    assert_true(num_distance(NUM_I8, 0xff, 1) == 2);
+    assert_true(num_distance(NUM_U8, 0xff, 1) == 254);
+    assert_true(num_distance(NUM_I16, 0xffff, 1) == 2);
 }
 
 static void test_wrong_files_are_refused(void **state) {

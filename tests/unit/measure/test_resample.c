@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/reference.h"
+#include "measure/compare.h"
+#include "tests/unit/measure/reference_fixture.h"
 
 static const char manifest_text[] =
     "{\"tmagen_manifest\": 2, \"name\": \"r\", \"family\": \"resample\", \"entry\": \"r\","
@@ -27,21 +28,25 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"source\"}],"
-    " \"reference\": {\"name\": \"resample\"}}";
+    " \"reference\": {\"dims\": \"b s t d\", \"small\": [],"
+    " \"draws\": \"source_times target_times\"}}";
 
 struct fixture {
     struct tmg_manifest *manifest;
+    struct reference reference;
     struct ref_problem problem;
     const struct ref_tensor *out;
 };
+
+static const char *inputs = "";  // of make()
 
 static void make(struct fixture *f, int64_t b, int64_t s, int64_t t, int64_t d) {
     const int64_t dims[] = {b, s, t, d};
     assert_int_equal(tmg_manifest_parse(manifest_text, strlen(manifest_text), "test", &f->manifest),
                      TMAGEN_OK);
-    const struct reference *reference = ref_find(f->manifest);
-    assert_non_null(reference);
+    const struct reference *reference = open_built(f->manifest, &f->reference);
     assert_int_equal(ref_problem_make(f->manifest, reference, dims, 0, &f->problem), TMAGEN_OK);
+    f->problem.inputs = inputs;
     assert_int_equal(ref_problem_fill(&f->problem, 3), TMAGEN_OK);
     f->out = ref_tensor_find(&f->problem, "out");
 }
@@ -72,13 +77,11 @@ static void test_definition(void **state) {
     for (int i = 0; i < ROWS; ++i) data(&f, "target_times")[i] = rows[i].time;
     data(&f, "target_times")[ROWS] = NAN;
     for (int64_t i = 0; i < ROWS; ++i) {
-        const struct ref_value value =
-            f.problem.reference->element(&f.problem, f.out, (const int64_t[]){0, i, 0});
+        const struct ref_value value = element_at(&f.problem, f.out, i);
         assert_true(fabs(value.value - rows[i].value) < 1e-12);
         assert_true(value.tolerance > 0 && value.tolerance < 1e-4);
     }
-    const int64_t last[] = {0, ROWS, 0};
-    assert_true(isnan(f.problem.reference->element(&f.problem, f.out, last).value));
+    assert_true(isnan(element_at(&f.problem, f.out, ROWS).value));
     drop(&f);
 }
 
@@ -87,8 +90,7 @@ static void test_one_row(void **state) {
     struct fixture f;
     make(&f, 2, 1, 3, 2);
     for (int64_t t = 0; t < 3; ++t) {
-        const int64_t index[] = {1, t, 1};
-        const double value = f.problem.reference->element(&f.problem, f.out, index).value;
+        const double value = element_at(&f.problem, f.out, (3 + t) * 2 + 1).value;
         assert_true(value == (double)data(&f, "source")[3]);
     }
     drop(&f);
@@ -97,9 +99,7 @@ static void test_one_row(void **state) {
 static void write_right(struct fixture *f) {
     float *out = data(f, "out");
     for (int64_t i = 0; i < f->out->count; ++i) {
-        int64_t index[TMAGEN_MAX_RANK];
-        ref_index(f->out, i, index);
-        out[i] = (float)f->problem.reference->element(&f->problem, f->out, index).value;
+        out[i] = (float)element_at(&f->problem, f->out, i).value;
     }
 }
 
@@ -129,31 +129,50 @@ static void test_whole(void **state) {
     struct fixture f;
     make(&f, 9, 33, 71, 300);
     write_right(&f);
-    struct ref_spans spans = {0};
-    assert_int_equal(f.problem.reference->suspects(&f.problem, f.out, 1, &spans), 0);
-    assert_int_equal(spans.count, 0);
+    struct comparison comparison;
+    assert_int_equal(compare(&f.problem, f.out, 0xff, 1, &comparison), 0);
+    assert_true(compare_passed(&comparison) && comparison.whole);
+    compare_free(&comparison);
     const int64_t wrong = (5 * 71 + 70) * 300 + 299;
     data(&f, "out")[wrong] += 1e-3f;
     data(&f, "out")[0] = NAN;
-    assert_int_equal(f.problem.reference->suspects(&f.problem, f.out, 1, &spans), 0);
-    assert_int_equal(spans.count, 2);
-    int64_t found = 0;
-    for (size_t i = 0; i < spans.count; ++i) {
-        const struct ref_span span = spans.spans[i];
-        found += span.first == 0;
-        found += span.first <= wrong && wrong < span.first + span.count;
+    assert_int_equal(compare(&f.problem, f.out, 0xff, 1, &comparison), 0);
+    assert_int_equal(comparison.found[FINDING_NOT_FINITE], 1);
+    assert_int_equal(comparison.found[FINDING_WRONG], 1);
+    assert_int_equal(comparison.first[1].linear, wrong);
+    compare_free(&comparison);
+    drop(&f);
+}
+
+// Some targets are NaN; a row of the source in the place of their rows of NaN is found.
+static void test_special_targets(void **state) {
+    (void)state;
+    struct fixture f;
+    struct comparison comparison;
+    int64_t nan_target = -1;
+    inputs = "special";
+    make(&f, 2, 40, 64, 8);
+    inputs = "";
+    write_right(&f);
+    assert_int_equal(compare(&f.problem, f.out, 0xa5, 1, &comparison), 0);
+    assert_true(compare_passed(&comparison));
+    compare_free(&comparison);
+    for (int64_t i = 0; i < 2 * 64; ++i) {
+        if (isnan(data(&f, "target_times")[i])) nan_target = i;
     }
-    assert_int_equal(found, 2);
-    ref_spans_free(&spans);
+    assert_true(nan_target >= 0);
+    memcpy(data(&f, "out") + nan_target * 8, data(&f, "source") + nan_target / 64 * 40 * 8, 32);
+    assert_int_equal(compare(&f.problem, f.out, 0xa5, 1, &comparison), 0);
+    assert_true(comparison.found[FINDING_WRONG] >= 6);
+    compare_free(&comparison);
     drop(&f);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_one_row),
-        cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_definition),      cmocka_unit_test(test_one_row),
+        cmocka_unit_test(test_inputs),          cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_special_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "measure/numbers.h"
 #include "tests/unit/fakes.h"
 #include "tests/unit/measure/gemm_manifest.h"
+#include "tests/unit/measure/reference_fixture.h"
 
 static const char manifest[] = GEMM_MANIFEST("bf16", "bf16");
 
@@ -154,19 +155,29 @@ static const struct tmg_backend backend = {
 static tmagen_device device = {.backend = &backend,
                                .info = {.backend = "host", .arch = "sm_90", .sms = 4}};
 
+static bool check_only;  // of verify()
+
 static struct verify_result *verify(enum fault planted, int64_t padding) {
     static struct verify_result result;
     const tmagen_load_options options = {
         .manifest_text = manifest, .source_text = "kernel", .mode = TMAGEN_NO_CACHE};
     const int64_t dims[] = {139, 104, 72};
-    const struct verify_case what = {"gemm", dims, padding, 11, 4, false, NULL, NULL};
+    const struct verify_case what = {.name = "gemm",
+                                     .dims = dims,
+                                     .row_padding = padding,
+                                     .inputs = "",
+                                     .seed = 11,
+                                     .runs = 4,
+                                     .check_only = check_only};
     tmagen_kernel *kernel;
     fault = planted;
     launches = 0;
     if (tmagen_kernel_load(&device, "gemm", &options, &kernel)) {
         fail_msg("%s", tmagen_error_last());
     }
-    verify_run(&device, kernel, &what, &result);
+    struct reference reference;
+    open_built(tmg_kernel_manifest(kernel), &reference);
+    verify_run(&device, kernel, &reference, &what, &result);
     tmagen_kernel_unload(kernel);
     assert_int_equal(allocated, 0);
     return &result;

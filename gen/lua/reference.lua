@@ -1,0 +1,88 @@
+-- What a family says of its reference, as the manifest's "reference": rows that verify and bench read.
+-- Held to their form here, so that a family's author learns of a mistake at gen.
+
+local host = require "host"
+local json = require "json"
+
+local reference = {}
+
+local function is_list(value, of)
+    if type(value) ~= "table" then return false end
+    for _, item in ipairs(value) do
+        if not of(item) then return false end
+    end
+    return true
+end
+
+local function is_text(value) return type(value) == "string" end
+local function is_whole(value) return math.type(value) == "integer" and value > 0 end
+local function is_factor(value) return type(value) == "number" or is_text(value) end
+local function is_shapes(value)
+    return is_list(value, function(shape) return is_list(shape, is_whole) end)
+end
+local function is_products(value)
+    return is_list(value, function(factors) return is_list(factors, is_factor) end)
+end
+
+local function words(value) return table.concat(value, " ") end
+local function rows(value)
+    local list = {}
+    for i, row in ipairs(value) do list[i] = json.array(row) end
+    return json.array(list)
+end
+
+-- The members of a table by name, those of its tables too; without names they are a list.
+local function tree(value)
+    if type(value) ~= "table" then return value end
+    local names, members = {}, {}
+    for i, item in ipairs(value) do members[i] = tree(item) end
+    for name in pairs(value) do names[#names + 1] = type(name) == "string" and name or nil end
+    if #names == 0 then return json.array(members) end
+    table.sort(names)
+    for i, name in ipairs(names) do members[i] = { name, tree(value[name]) } end
+    return json.object(members)
+end
+
+-- A field: its name, what it must be, how that reads, and how the manifest writes it.
+local FIELDS = {
+    { "dims", function(v) return is_list(v, is_text) and #v > 0 end, "a list of names of dims", words, needed = true },
+    { "typical", is_text, "a shape, as \"4096x4096x4096\"" },
+    { "small", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
+    { "full", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
+    { "waves", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows },
+    { "inputs", function(v) return is_list(v, is_text) end, "a list of words", words },
+    { "draws", function(v) return is_list(v, is_text) end, "a list of names of tensors", words },
+    { "flops", is_products, "a list of products, each a list of numbers and dims", rows },
+    { "bytes", is_products, "a list of products, each a list of numbers and dims", rows },
+    { "l1_bytes", is_products, "a list of products, each a list of numbers and dims", rows },
+    { "cost", is_products, "a list of products, each a list of numbers and dims", rows },
+    { "matrix", function(v) return type(v) == "boolean" end, "true or false" },
+    { "product", function(v) return type(v) == "table" and is_text(v.a) and is_text(v.b) end,
+      "a table of names of tensors: a, b, and maybe bias", tree },
+    { "peer", is_text, "the name of a peer: \"cublaslt\"" },
+    { "values", function(v) return type(v) == "table" end, "a table of numbers, words and lists of them", tree },
+}
+
+-- The rows of [given], what the family says; its mistakes are those of the file [path].
+function reference.rows(given, path)
+    local function fault(message)
+        host.error(path, "reference: " .. message)
+        host.stop()
+    end
+    local members, known = {}, {}
+    if type(given) ~= "table" then fault("must be a table, or a function that returns one") end
+    for _, field in ipairs(FIELDS) do
+        local name, check, wanted, write = table.unpack(field)
+        local value = given[name]
+        known[name] = true
+        if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
+        if value ~= nil and not check(value) then fault(name .. ": must be " .. wanted) end
+        if value ~= nil then members[#members + 1] = { name, write and write(value) or value } end
+    end
+    for name in pairs(given) do
+        if not known[name] then fault(tostring(name) .. ": is no field of a reference") end
+    end
+    return json.object(members)
+end
+
+return reference

@@ -1,0 +1,308 @@
+// A reference's code at work: opened in one of three ways, and asked for inputs and elements.
+// The functions of the families' own header are used here too, so that they mean the same.
+#include "measure/reference_code.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dlfcn.h>
+
+#include "measure/freivalds.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
+#include "runtime/device.h"
+#include "runtime/error.h"
+
+#define REFERENCE_FUNCTIONS_ONLY
+#include "templates/lib/reference.h"
+
+_Static_assert((int)BF16 == NUM_BF16 && (int)FP16 == NUM_FP16 && (int)FP32 == NUM_FP32 &&
+                   (int)FP64 == NUM_FP64 && (int)E4M3 == NUM_E4M3 && (int)E5M2 == NUM_E5M2 &&
+                   (int)I8 == NUM_I8 && (int)U64 == NUM_U64,
+               "reference.h and numbers.h number the types alike");
+_Static_assert(sizeof(struct value) == sizeof(struct ref_value), "they are copied");
+
+// ---- Opening
+
+char *reference_assemble(const struct reference_text *text) {
+    static const char include[] = "#include \"reference.h\"\n";
+    const char *at = strstr(text->source, include);
+    const size_t before = at ? (size_t)(at - text->source) : 0,
+                 skipped = at ? sizeof include - 1 : 0;
+    int line = 1;
+    for (size_t i = 0; i < before + skipped; ++i) line += text->source[i] == '\n';
+    char *all = NULL;
+    if (asprintf(&all, "%.*s#line 1 \"reference.h\"\n%s\n#line %d \"%s\"\n%s", (int)before,
+                 text->source, text->header, line, text->path, text->source + before + skipped) < 0)
+        return NULL;
+    return all;
+}
+
+const struct reference_code *reference_built(const char *family) {
+    for (size_t i = 0; references_built[i].family; ++i) {
+        if (!strcmp(references_built[i].family, family)) return references_built[i].code;
+    }
+    return NULL;
+}
+
+static bool is_gpu(const tmagen_device *device) {
+    return device && device->backend->kind != TMAGEN_PTX;
+}
+
+// The code as a function of this process; else on the GPU, or on an emulator.
+static int open_code(const struct reference_text *text, tmagen_device *gpu,
+                     struct reference *reference) {
+    reference->code = text->built;
+    if (reference->code) return TMAGEN_OK;
+    int status = reference_compile(text, reference);
+    if (status != TMAGEN_ERROR_NO_COMPILER) return status;
+    fprintf(stderr, "tmagen: note: %s; so %s runs %s\n", tmagen_error_last(),
+            gpu ? "the GPU" : "the emulator", text->path);
+    return ref_kernel_open(text, gpu, &reference->kernel);
+}
+
+int reference_open(const struct tmg_manifest *manifest, const struct reference_text *text,
+                   tmagen_device *device, struct reference *reference) {
+    int status = reference_read(manifest, reference);
+    if (status != TMAGEN_OK) return status;
+    if (!text->source || !text->header) {
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: family %s has no reference.c to compare with",
+                        manifest->name, manifest->family);
+    }
+    tmagen_device *gpu = is_gpu(device) ? device : NULL;
+    status = open_code(text, gpu, reference);
+    const bool by_product = json_is_object(json_object_get(reference->rows, "product"));
+    if (status != TMAGEN_OK || !gpu || by_product || reference->kernel) return status;
+    if (ref_kernel_open(text, gpu, &reference->kernel)) {
+        fprintf(stderr, "tmagen: note: large results of %s are only sampled: %s\n", reference->name,
+                tmagen_error_last());
+    }
+    return TMAGEN_OK;
+}
+
+int reference_lack(const struct tmg_manifest *manifest, struct reference *reference) {
+    *reference =
+        (struct reference){.name = manifest->family, .typical = "", .inputs = "", .peer = ""};
+    reference->own_dims = calloc(manifest->dim_count + 1, TMG_MAX_NAME + 1);
+    if (!reference->own_dims) return tmg_fail_memory();
+    for (unsigned i = 0; i < manifest->dim_count; ++i) {
+        if (i) strcat(reference->own_dims, " ");
+        strcat(reference->own_dims, manifest->dims[i].name);
+    }
+    reference->dims = reference->own_dims;
+    return TMAGEN_OK;
+}
+
+void reference_close(struct reference *reference) {
+    ref_kernel_close(reference->kernel);
+    if (reference->library) dlclose(reference->library);
+    free(reference->own_dims);
+    *reference = (struct reference){0};
+}
+
+// ---- Describing
+
+// Copies a text; false where it is too long.
+static bool copy_text(char *to, const char *from, size_t size) {
+    const size_t len = strlen(from);
+    if (len < size) memcpy(to, from, len + 1);
+    return len < size;
+}
+
+static bool copy_name(char to[REFERENCE_NAME], const char *from) {
+    return copy_text(to, from, REFERENCE_NAME);
+}
+
+// Adds [value] under [name]: a number, a truth or a word, and of an array or object its members.
+static bool add_setting(struct problem *to, const char *name, json_t *value) {
+    size_t i;
+    json_t *item;
+    const char *key;
+    if (json_is_array(value)) {
+        json_array_foreach(value, i, item) {
+            if (!add_setting(to, name, item)) return false;
+        }
+        return true;
+    }
+    if (json_is_object(value)) {
+        json_object_foreach(value, key, item) {
+            char path[2 * REFERENCE_NAME];
+            const int len = snprintf(path, sizeof path, "%s%s%s", name, *name ? "." : "", key);
+            if (len >= (int)sizeof path || !add_setting(to, path, item)) return false;
+        }
+        return true;
+    }
+    if (to->setting_count == REFERENCE_VALUES) return false;
+    struct setting *setting = &to->settings[to->setting_count++];
+    setting->number = json_is_true(value) ? 1 : json_number_value(value);
+    return copy_name(setting->name, name) &&
+           (!json_is_string(value) ||
+            copy_text(setting->text, json_string_value(value), REFERENCE_TEXT));
+}
+
+static bool describe_tensor(const struct ref_tensor *from, uint64_t seed, struct tensor *to) {
+    *to = (struct tensor){.type = (int)from->dtype, .rank = from->rank, .data = from->data};
+    to->seed = seed;
+    to->quantiles = random_quantiles(from->dtype);
+    memcpy(to->dims, from->dims, sizeof to->dims);
+    memcpy(to->strides, from->strides, sizeof to->strides);
+    return to->quantiles && copy_name(to->name, from->declared->name);
+}
+
+int reference_describe(struct ref_problem *problem, uint64_t seed) {
+    const struct tmg_manifest *manifest = problem->manifest;
+    struct problem *to = problem->described = calloc(1, sizeof *to);
+    if (!to) return tmg_fail_memory();
+    bool fits = manifest->tensor_count <= REFERENCE_TENSORS &&
+                manifest->dim_count <= REFERENCE_DIMS &&
+                strlen(problem->inputs) < sizeof to->inputs;
+    for (unsigned i = 0; fits && i < manifest->tensor_count; ++i) {
+        fits = describe_tensor(&problem->tensors[i], random_seed(seed, i), &to->tensors[i]);
+        ++to->tensor_count;
+    }
+    for (unsigned i = 0; fits && i < manifest->dim_count; ++i) {
+        fits = copy_name(to->dims[i].name, manifest->dims[i].name);
+        to->dims[i].value = problem->dims[i];
+        ++to->dim_count;
+    }
+    json_t *values = json_object_get(problem->reference->rows, "values");
+    if (fits && values) fits = add_setting(to, "", values);
+    if (!fits)
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: too much for a reference", manifest->name);
+    memcpy(to->inputs, problem->inputs, strlen(problem->inputs) + 1);
+    return TMAGEN_OK;
+}
+
+// ---- Drawing
+
+struct drawing {
+    const struct ref_problem *problem;
+    const struct tensor *tensor;
+    void (*draw)(const struct problem *, const struct tensor *, const int64_t *row);
+};
+
+static void draw_rows(void *context, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const struct drawing *drawing = context;
+    const struct tensor *t = drawing->tensor;
+    for (int64_t i = begin; i < end; ++i) {
+        int64_t row[TMAGEN_MAX_RANK], rest = i;
+        for (int axis = t->rank - 2; axis >= 0; --axis) {
+            row[axis] = rest % t->dims[axis];
+            rest /= t->dims[axis];
+        }
+        drawing->draw(drawing->problem->described, t, row);
+    }
+}
+
+// What is drawn of a tensor of which reference.c says nothing, where the inputs are not usual ones.
+static void draw_plain(const struct problem *p, const struct tensor *t, const int64_t *row) {
+    const int64_t first = row_of(t, row);
+    for (int64_t i = 0; i < t->dims[t->rank - 1]; ++i) put_drawn(p, t, first + i, first + i, 0);
+}
+
+int reference_fill(struct ref_problem *problem, unsigned number) {
+    const struct reference *reference = problem->reference;
+    struct ref_tensor *tensor = &problem->tensors[number];
+    const struct tensor *t = &problem->described->tensors[number];
+    const bool own = reference_draws(reference, tensor->declared->name);
+    const bool odd = !strcmp(problem->inputs, "special") || !strcmp(problem->inputs, "exact");
+    if (!own && !odd) {
+        const size_t count = tensor->bytes / num_types[tensor->dtype].bytes;
+        const int failed = random_normal(tensor->dtype, tensor->data, count, t->seed);
+        return failed ? tmg_fail_memory() : TMAGEN_OK;
+    }
+    if (own && !reference->code) return ref_kernel_fill(reference->kernel, problem, number);
+    if (own && !reference->code->draw) {
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: its reference.c draws nothing, as %s is to be",
+                        problem->manifest->name, tensor->declared->name);
+    }
+    struct drawing drawing = {problem, t, own ? reference->code->draw : draw_plain};
+    parallel_for(tensor->count / tensor->dims[tensor->rank - 1], 16, draw_rows, &drawing);
+    return TMAGEN_OK;
+}
+
+// ---- Elements
+
+struct asking {
+    const struct ref_problem *problem;
+    const struct ref_tensor *output;
+    const int64_t *list;
+    int64_t first;
+    struct ref_value *values;
+};
+
+static unsigned number_of_tensor(const struct ref_problem *problem,
+                                 const struct ref_tensor *tensor) {
+    return (unsigned)(tensor - problem->tensors);
+}
+
+static void ask_range(void *context, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const struct asking *asking = context;
+    const struct problem *p = asking->problem->described;
+    const struct tensor *out = &p->tensors[number_of_tensor(asking->problem, asking->output)];
+    for (int64_t i = begin; i < end; ++i) {
+        int64_t index[TMAGEN_MAX_RANK];
+        ref_index(asking->output, asking->list ? asking->list[i] : asking->first + i, index);
+        const struct value value = asking->problem->reference->code->element(p, out, index);
+        asking->values[i] = (struct ref_value){value.value, value.bound};
+    }
+}
+
+int reference_values(const struct ref_problem *problem, const struct ref_tensor *output,
+                     const int64_t *list, int64_t first, int64_t count, struct ref_value *values) {
+    const struct reference *reference = problem->reference;
+    if (!reference->code) {
+        return ref_kernel_values(reference->kernel, problem, number_of_tensor(problem, output),
+                                 list, first, count, values);
+    }
+    struct asking asking = {problem, output, list, first, values};
+    parallel_for(count, 16, ask_range, &asking);
+    return TMAGEN_OK;
+}
+
+double reference_error(enum num_type dtype, struct ref_value want, double got) {
+    const struct tensor out = {.type = (int)dtype};
+    return error_of(&out, (struct value){want.value, want.tolerance}, got);
+}
+
+// ---- The whole
+
+static const struct ref_tensor *factor(const struct ref_problem *problem, const json_t *product,
+                                       const char *name) {
+    const char *tensor = json_string_value(json_object_get(product, name));
+    return tensor ? ref_tensor_find(problem, tensor) : NULL;
+}
+
+// Each step of 16 along k adds 2^-21 as the deviation of an fp32 sum of 16-bit products.
+static int check_product(const struct ref_problem *problem, const json_t *product,
+                         const struct ref_tensor *output, uint64_t seed, struct ref_spans *spans) {
+    const struct freivalds check = {
+        .a = factor(problem, product, "a"),
+        .b = factor(problem, product, "b"),
+        .bias = factor(problem, product, "bias"),
+        .d = output,
+        .accumulation =
+            0x1p-21 * (double)(factor(problem, product, "a")
+                                   ? (double)factor(problem, product, "a")->dims[1] / 16 + 8
+                                   : 0),
+    };
+    if (!check.a || !check.b || check.a->rank != 2 || check.b->rank != 2 || output->rank != 2 ||
+        check.a->dims[1] != check.b->dims[1] || check.a->dims[0] != output->dims[0] ||
+        check.b->dims[0] != output->dims[1]) {
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: reference: product: not matrices that fit %s",
+                        problem->manifest->name, output->declared->name);
+    }
+    return freivalds_check(&check, seed, spans) ? tmg_fail_memory() : TMAGEN_OK;
+}
+
+int reference_suspects(const struct ref_problem *problem, const struct ref_tensor *output,
+                       uint64_t seed, struct ref_spans *spans, bool *whole) {
+    const json_t *product = json_object_get(problem->reference->rows, "product");
+    struct ref_kernel *kernel = problem->reference->kernel;
+    *whole = product || kernel;
+    if (product) return check_product(problem, product, output, seed, spans);
+    if (!kernel) return TMAGEN_OK;
+    return ref_kernel_suspects(kernel, problem, number_of_tensor(problem, output), spans);
+}

@@ -1,0 +1,51 @@
+// The reference of gemm: D[m,n] = A[m,k] B[n,k]^T, then the epilogue's ops, in float64. What an op
+// computes, and what approximate instructions may cost it, stands in its row of epilogue/ops.lua.
+#include "reference.h"
+
+// What summing in the kernel costs: products of 16-bit inputs are exact in fp32, but each step of
+// 16 along k truncates the running sum, whose deviation is at most that of the whole. A truncation
+// is up to 2^-23 of the sum; alignment inside a step costs as much again. Hence 2^-21 a step as the
+// deviation, and 2^-19 for the worst element of millions.
+static double summing(const struct problem *p, double squares) {
+    if (inputs_are(p, "exact")) return 0;
+    return 0x1p-19 * ((double)dim_of(p, "k") / 16 + 8) * sqrt(squares);
+}
+
+// A value on its way through the epilogue: what it should be, and how far off it may be.
+struct passing {
+    double x, off;
+};
+
+// Op [i] on a value of row [index][0]: what it was off by goes through the op, and fp32 rounds.
+static void apply(const struct problem *p, int i, const int64_t *index, struct passing *value) {
+    const char *exact = word_of(p, "ops.value", i);
+    const int64_t period = (int64_t)number_of(p, "ops.period", i);
+    const struct tensor *operand = tensor_of(p, word_of(p, "ops.operand", i));
+    const double y = !operand ? 0
+                     : operand->rank < 2
+                         ? at(operand, &index[1])
+                         : at2(operand, period ? index[0] % period : index[0], index[1]);
+    const double x = value->x, now = evaluate(exact, x, y);
+    const double below = fabs(evaluate(exact, x - value->off, y) - now);
+    const double above = fabs(evaluate(exact, x + value->off, y) - now);
+    const double error = evaluate(word_of(p, "ops.error", i), x, y);
+    const int rounds = value->off > 0 || error > 0;
+    value->x = now;
+    value->off =
+        (below > above ? below : above) + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) : 0);
+}
+
+static struct value element(const struct problem *p, const struct tensor *out,
+                            const int64_t *index) {
+    const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
+    const int64_t a_row = row_of(a, &index[0]), b_row = row_of(b, &index[1]);
+    double sum = 0, squares = 0;
+    for (int64_t k = 0; k < a->dims[1]; ++k) {
+        const double product = read(a, a_row + k) * read(b, b_row + k);
+        sum += product;
+        squares += product * product;
+    }
+    struct passing value = {sum, summing(p, squares)};
+    for (int i = 0; *word_of(p, "ops.name", i); ++i) apply(p, i, index, &value);
+    return within(out, value.x, value.off);
+}

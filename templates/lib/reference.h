@@ -1,0 +1,606 @@
+// reference.h: what a family's reference.c is written in. It includes this, and gives an element of
+// the output and, where inputs are not simply normal, draws them. The same text is C99 for a CPU
+// and CUDA for a GPU or the emulator.
+//
+//     #include "reference.h"
+//     static struct value element(const struct problem *p, const struct tensor *out,
+//                                 const int64_t *index) {
+//         const double x = at(tensor_of(p, "x"), index);
+//         return within(out, 2 * x, 0);
+//     }
+//
+// With #define DRAWS before the #include, also a row of each tensor that family.lua lists in
+// `draws`:
+//     static void draw(const struct problem *p, const struct tensor *t, const int64_t *row);
+// So that both languages take it: functions static, data not; no recursion, no compound literals,
+// no library but the functions of math.h, fabs to erf.
+#ifndef REFERENCE_DATA_H
+#define REFERENCE_DATA_H
+
+// ---- The data, laid out alike wherever the reference runs
+
+#ifdef __CUDACC__
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+enum {
+    REFERENCE_NAME = 64,
+    REFERENCE_TEXT = 160,
+    REFERENCE_RANK = 5,
+    REFERENCE_TENSORS = 32,
+    REFERENCE_DIMS = 32,
+    REFERENCE_VALUES = 256,
+    REFERENCE_QUANTILES = 1 << 16
+};
+
+enum element_type { BF16, FP16, FP32, FP64, E4M3, E5M2, I8, U8, I16, U16, I32, U32, I64, U64 };
+
+struct tensor {
+    char name[REFERENCE_NAME];
+    int type;  // enum element_type
+    int rank;
+    int64_t dims[REFERENCE_RANK];     // outermost first
+    int64_t strides[REFERENCE_RANK];  // in elements; the last is 1
+    unsigned char *data;
+    const unsigned char *quantiles;  // 65536 standard normal values, as elements
+    uint64_t seed;
+};
+
+struct named {
+    char name[REFERENCE_NAME];
+    int64_t value;
+};
+
+// What family.lua's `values` say: a number or a word; an array is rows of one name.
+struct setting {
+    char name[REFERENCE_NAME], text[REFERENCE_TEXT];
+    double number;
+};
+
+struct problem {
+    int tensor_count, dim_count, setting_count;
+    char inputs[16];  // what to draw: "", "special", "exact", or a word of family.lua's `inputs`
+    struct tensor tensors[REFERENCE_TENSORS];
+    struct named dims[REFERENCE_DIMS];
+    struct setting settings[REFERENCE_VALUES];
+};
+
+// What an element should be, and how far from it a right kernel may be.
+struct value {
+    double value, bound;
+};
+
+// What a compiled reference.c offers.
+struct reference_code {
+    struct value (*element)(const struct problem *, const struct tensor *out, const int64_t *index);
+    void (*draw)(const struct problem *, const struct tensor *,
+                 const int64_t *row);  // NULL: draws nothing itself
+};
+
+#endif
+
+#if !defined REFERENCE_DATA_ONLY && !defined REFERENCE_H
+#define REFERENCE_H
+
+#ifdef __CUDACC__
+#define REFERENCE __device__ inline
+#define NAN       __longlong_as_double(0x7ff8000000000000)
+#define INFINITY  __longlong_as_double(0x7ff0000000000000)
+#else
+#include <math.h>
+#include <string.h>
+#define REFERENCE static inline __attribute__((unused))
+#endif
+
+// ---- What the problem is
+
+REFERENCE int same(const char *a, const char *b) {
+    while (*a && *a == *b) ++a, ++b;
+    return *a == *b;
+}
+
+// Whether these inputs are to be drawn: inputs_are(p, "special").
+REFERENCE int inputs_are(const struct problem *p, const char *word) {
+    return same(p->inputs, word);
+}
+
+// The tensor of that name; null where the kernel has none. Reading null gives NaN.
+REFERENCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
+    for (int i = 0; i < p->tensor_count; ++i) {
+        if (same(p->tensors[i].name, name)) return &p->tensors[i];
+    }
+    return 0;
+}
+
+// The dim of that name; 1 where there is none.
+REFERENCE int64_t dim_of(const struct problem *p, const char *name) {
+    for (int i = 0; i < p->dim_count; ++i) {
+        if (same(p->dims[i].name, name)) return p->dims[i].value;
+    }
+    return 1;
+}
+
+// Row [i] of the setting of that name; null where there is none.
+REFERENCE const struct setting *setting_of(const struct problem *p, const char *name, int i) {
+    for (int at = 0; at < p->setting_count; ++at) {
+        if (same(p->settings[at].name, name) && i-- == 0) return &p->settings[at];
+    }
+    return 0;
+}
+
+// Its number, true being 1; 0 where there is none. Its word; "" where there is none.
+REFERENCE double number_of(const struct problem *p, const char *name, int i) {
+    const struct setting *found = setting_of(p, name, i);
+    return found ? found->number : 0;
+}
+REFERENCE const char *word_of(const struct problem *p, const char *name, int i) {
+    const struct setting *found = setting_of(p, name, i);
+    return found ? found->text : "";
+}
+
+// ---- Element types
+
+REFERENCE int bytes_of(int type) {
+    return type == E4M3 || type == E5M2 || type == I8 || type == U8     ? 1
+           : type == BF16 || type == FP16 || type == I16 || type == U16 ? 2
+           : type == FP32 || type == I32 || type == U32                 ? 4
+                                                                        : 8;
+}
+
+// Bits of mantissa behind the point, and the least exponent of a normal number; of floating-point
+// types.
+REFERENCE int mantissa_of(int type) {
+    return type == BF16   ? 7
+           : type == FP16 ? 10
+           : type == FP32 ? 23
+           : type == E4M3 ? 3
+           : type == E5M2 ? 2
+                          : 52;
+}
+REFERENCE int least_exponent_of(int type) {
+    return type == BF16 || type == FP32   ? -126
+           : type == FP16 || type == E5M2 ? -14
+           : type == E4M3                 ? -6
+                                          : -1022;
+}
+REFERENCE int is_float(int type) { return type <= E5M2; }
+
+// The largest finite number of a floating-point type.
+REFERENCE double largest_of(int type) {
+    const double one_short = 2 - ldexp(1.0, -mantissa_of(type));
+    return type == E4M3 ? 448 : ldexp(one_short, 1 - least_exponent_of(type));
+}
+
+// The distance of [value]'s neighbours in [type]: a unit in its last place. 1 for integers.
+REFERENCE double unit_of(int type, double value) {
+    int exponent = 0;
+    if (!is_float(type)) return 1;
+    frexp(value, &exponent);
+    if (value == 0 || exponent - 1 < least_exponent_of(type))
+        exponent = least_exponent_of(type) + 1;
+    return ldexp(1.0, exponent - 1 - mantissa_of(type));
+}
+
+// [value] rounded to nearest even: infinite, or NaN for E4M3, where it is too large; integers stop
+// at their ends.
+REFERENCE double rounded(int type, double value) {
+    if (isnan(value)) return is_float(type) ? value : 0;
+    if (!is_float(type)) {
+        const int bits = 8 * bytes_of(type),
+                  is_signed = type == I8 || type == I16 || type == I32 || type == I64;
+        const double least = is_signed ? -ldexp(1.0, bits - 1) : 0,
+                     end = ldexp(1.0, bits - is_signed);
+        return value <= least ? least : value >= end - 1 ? end - 1 : rint(value);
+    }
+    if (isinf(value)) return type == E4M3 ? NAN : value;
+    if (type == FP64) return value;
+    const double unit = unit_of(type, value), near = rint(value / unit) * unit;
+    if (fabs(near) <= largest_of(type)) return near;
+    return type == E4M3 ? NAN : value > 0 ? INFINITY : -INFINITY;
+}
+
+// The number that an element's [bits] of [type] are.
+REFERENCE double decoded(int type, uint64_t bits) {
+    if (type == FP64) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    if (type == BF16 || type == FP32) {
+        const uint32_t word = (uint32_t)(type == BF16 ? bits << 16 : bits);
+        float value;
+        memcpy(&value, &word, sizeof value);
+        return value;
+    }
+    if (!is_float(type)) {
+        const int is_signed = type == I8 || type == I16 || type == I32 || type == I64,
+                  spare = 64 - 8 * bytes_of(type);
+        return is_signed ? (double)((int64_t)(bits << spare) >> spare) : (double)bits;
+    }
+    const int mantissa = mantissa_of(type), width = 8 * bytes_of(type);
+    const int exponent = (int)(bits >> mantissa) & ((1 << (width - 1 - mantissa)) - 1);
+    const int fraction = (int)bits & ((1 << mantissa) - 1), top = (1 << (width - 1 - mantissa)) - 1;
+    const double sign = bits >> (width - 1) & 1 ? -1 : 1;
+    if (exponent == top && type != E4M3) return fraction ? NAN : sign * INFINITY;
+    if (exponent == top && fraction == 7) return NAN;
+    if (exponent == 0) return sign * fraction * ldexp(1.0, least_exponent_of(type) - mantissa);
+    // a double's bits: no power is computed
+    const uint64_t wide = (uint64_t)(exponent - 1 + least_exponent_of(type) + 1023) << 52 |
+                          (uint64_t)fraction << (52 - mantissa);
+    double value;
+    memcpy(&value, &wide, sizeof value);
+    return sign * value;
+}
+
+// The bits of [value], rounded, as an element of [type].
+REFERENCE uint64_t encoded(int type, double value) {
+    uint64_t bits = 0;
+    const double near = rounded(type, value);
+    if (type == FP64) {
+        memcpy(&bits, &near, sizeof near);
+    } else if (type == FP32) {
+        const float single = (float)near;
+        memcpy(&bits, &single, sizeof single);
+    } else if (!is_float(type)) {
+        bits = near < 0 ? (uint64_t)(int64_t)near : (uint64_t)near;
+    } else {
+        const int mantissa = mantissa_of(type), width = 8 * bytes_of(type),
+                  least = least_exponent_of(type);
+        const uint64_t sign = (uint64_t)(copysign(1.0, near) < 0) << (width - 1),
+                       one = (uint64_t)1 << mantissa;
+        const uint64_t top = (((uint64_t)1 << (width - 1 - mantissa)) - 1) << mantissa;
+        int exponent = 0;
+        frexp(near, &exponent);
+        --exponent;
+        if (isnan(near)) {
+            bits = top | (one - 1);
+        } else if (isinf(near)) {
+            bits = top;
+        } else if (near == 0 || exponent < least) {
+            bits = (uint64_t)(fabs(near) / ldexp(1.0, least - mantissa));
+        } else {
+            bits = (uint64_t)(exponent - least + 1) << mantissa |
+                   ((uint64_t)(fabs(near) * ldexp(1.0, mantissa - exponent)) - one);
+        }
+        bits |= sign;
+    }
+    return bits;
+}
+
+// ---- Elements
+
+// The bits of the element that lies [offset] elements behind [data].
+REFERENCE uint64_t bits_of(int type, const unsigned char *data, int64_t offset) {
+    switch (bytes_of(type)) {
+    case 1: return data[offset];
+    case 2: return ((const uint16_t *)(const void *)data)[offset];
+    case 4: return ((const uint32_t *)(const void *)data)[offset];
+    default: return ((const uint64_t *)(const void *)data)[offset];
+    }
+}
+
+// The number that lies [offset] elements behind the tensor's first.
+REFERENCE double read(const struct tensor *t, int64_t offset) {
+    return decoded(t->type, bits_of(t->type, t->data, offset));
+}
+
+// Where the element at [index] lies; -1 where there is none.
+REFERENCE int64_t place_of(const struct tensor *t, const int64_t *index) {
+    int64_t offset = 0;
+    if (!t) return -1;
+    for (int axis = 0; axis < t->rank; ++axis) {
+        if (index[axis] < 0 || index[axis] >= t->dims[axis]) return -1;
+        offset += index[axis] * t->strides[axis];
+    }
+    return offset;
+}
+
+// The element at [index]; NaN where there is none. at2 of matrices, at3 of tensors of rank 3.
+REFERENCE double at(const struct tensor *t, const int64_t *index) {
+    const int64_t offset = place_of(t, index);
+    return offset < 0 ? NAN : read(t, offset);
+}
+REFERENCE double at2(const struct tensor *t, int64_t i, int64_t j) {
+    const int64_t index[REFERENCE_RANK] = {i, j};
+    return at(t, index);
+}
+REFERENCE double at3(const struct tensor *t, int64_t i, int64_t j, int64_t k) {
+    const int64_t index[REFERENCE_RANK] = {i, j, k};
+    return at(t, index);
+}
+
+// ---- Drawing
+
+// The place of the first element of [row]: an index of all dimensions but the last.
+REFERENCE int64_t row_of(const struct tensor *t, const int64_t *row) {
+    int64_t offset = 0;
+    for (int axis = 0; axis + 1 < t->rank; ++axis) offset += row[axis] * t->strides[axis];
+    return offset;
+}
+
+// 64 random bits for a position, and a number of 0..1 from 53 of them: the same wherever it runs.
+REFERENCE uint64_t bits_at(const struct tensor *t, uint64_t position) {
+    uint64_t z =
+        t->seed + (position + 1) * 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+REFERENCE double share_of(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
+
+// Writes the bits of an element that lies [offset] elements behind the first.
+REFERENCE void put_bits(const struct tensor *t, int64_t offset, uint64_t bits) {
+    switch (bytes_of(t->type)) {
+    case 1: t->data[offset] = (uint8_t)bits; break;
+    case 2: ((uint16_t *)(void *)t->data)[offset] = (uint16_t)bits; break;
+    case 4: ((uint32_t *)(void *)t->data)[offset] = (uint32_t)bits; break;
+    default: ((uint64_t *)(void *)t->data)[offset] = bits;
+    }
+}
+
+// Writes [value], rounded, there.
+REFERENCE void put(const struct tensor *t, int64_t offset, double value) {
+    put_bits(t, offset, encoded(t->type, value));
+}
+
+// Writes at [to] the element that was drawn for place [from] of the tensor: a standard normal
+// value. With the inputs "special" every eighth is a zero of either sign, subnormal or the least
+// normal number, and, unless [finite], every 512th NaN or infinite; with "exact" all are sixteenths
+// of -3..3, so that sums of products are exact, ties included.
+REFERENCE void put_drawn(const struct problem *p, const struct tensor *t, int64_t to, int64_t from,
+                         int finite) {
+    const uint64_t odd = bits_at(t, (uint64_t)from + ((uint64_t)1 << 40)), kind = odd >> 32 & 0xff;
+    if (inputs_are(p, "exact")) {
+        put(t, to, ((double)((odd >> 8) % 97) - 48) / 16);
+    } else if (inputs_are(p, "special") && odd % 8 == 0) {
+        const double normal = is_float(t->type) ? ldexp(1.0, least_exponent_of(t->type)) : 1;
+        const double least = is_float(t->type) ? unit_of(t->type, 0) : 1;
+        put(t, to,
+            kind % 5 == 0   ? 0.0
+            : kind % 5 == 1 ? -0.0
+            : kind % 5 == 2 ? least
+            : kind % 5 == 3 ? least - normal
+                            : normal);
+    } else if (inputs_are(p, "special") && odd % 512 == 1 && !finite) {
+        put(t, to, kind % 3 == 0 ? NAN : kind % 3 == 1 ? INFINITY : -INFINITY);
+    } else {
+        const uint64_t which = bits_at(t, (uint64_t)from / 4) >> 16 * (from % 4) & 0xffff;
+        put_bits(t, to, bits_of(t->type, t->quantiles, (int64_t)which));
+    }
+}
+
+// ---- Expressions
+
+// What evaluate() reads: [at] moves on through the text.
+struct expression {
+    const char *at;
+    double x, y;
+};
+
+REFERENCE int is_digit(char c) { return c >= '0' && c <= '9'; }
+REFERENCE int digit_of(char c) {
+    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+}
+
+// Takes [word] and the spaces behind it, if it is next.
+REFERENCE int take(struct expression *e, const char *word) {
+    const char *at = e->at;
+    while (*word && *at == *word) ++at, ++word;
+    if (*word) return 0;
+    while (*at == ' ') ++at;
+    e->at = at;
+    return 1;
+}
+
+// A number: 12.5, or 0x1p-11.
+REFERENCE double take_number(struct expression *e) {
+    const int base = e->at[0] == '0' && e->at[1] == 'x' ? 16 : 10;
+    double value = 0, unit = 1;
+    int exponent = 0, sign = 1;
+    if (base == 16) e->at += 2;
+    for (; digit_of(*e->at) < base; ++e->at) value = value * base + digit_of(*e->at);
+    if (*e->at == '.') {
+        for (++e->at; digit_of(*e->at) < base; ++e->at) {
+            value = value * base + digit_of(*e->at);
+            unit *= base;
+        }
+    }
+    if (base == 16 && *e->at == 'p') {
+        if (*++e->at == '-') sign = -1, ++e->at;
+        for (; is_digit(*e->at); ++e->at) exponent = exponent * 10 + digit_of(*e->at);
+    }
+    take(e, "");
+    return ldexp(value / unit, sign * exponent);
+}
+
+REFERENCE double take_choice(struct expression *e);
+
+REFERENCE double take_factor(struct expression *e) {
+    if (take(e, "-")) return -take_factor(e);
+    if (is_digit(*e->at)) return take_number(e);
+    const char *const names[] = {"fabs(", "sqrt(", "exp(", "tanh(", "erf(", "("};
+    for (int i = 0; i < 6; ++i) {
+        if (!take(e, names[i])) continue;
+        const double v = take_choice(e);
+        if (!take(e, ")")) return NAN;
+        return i == 0   ? fabs(v)
+               : i == 1 ? sqrt(v)
+               : i == 2 ? exp(v)
+               : i == 3 ? tanh(v)
+               : i == 4 ? erf(v)
+                        : v;
+    }
+    return take(e, "x") ? e->x : take(e, "y") ? e->y : NAN;
+}
+
+REFERENCE double take_product(struct expression *e) {
+    double value = take_factor(e);
+    for (;;) {
+        if (take(e, "*"))
+            value *= take_factor(e);
+        else if (take(e, "/"))
+            value /= take_factor(e);
+        else
+            return value;
+    }
+}
+
+REFERENCE double take_sum(struct expression *e) {
+    double value = take_product(e);
+    for (;;) {
+        if (take(e, "+"))
+            value += take_product(e);
+        else if (take(e, "-"))
+            value -= take_product(e);
+        else
+            return value;
+    }
+}
+
+REFERENCE double take_choice(struct expression *e) {
+    const double left = take_sum(e);
+    const int kind = take(e, "<=")   ? 1
+                     : take(e, ">=") ? 2
+                     : take(e, "<")  ? 3
+                     : take(e, ">")  ? 4
+                                     : 0;
+    if (!kind) return left;
+    const double right = take_sum(e);
+    const int holds = kind == 1   ? left <= right
+                      : kind == 2 ? left >= right
+                      : kind == 3 ? left < right
+                                  : left > right;
+    if (!take(e, "?")) return NAN;
+    const double yes = take_choice(e);
+    if (!take(e, ":")) return NAN;
+    const double no = take_choice(e);
+    return holds ? yes : no;
+}
+
+// The value of [text], C of numbers, x, y, + - * /, comparisons with ?:, and fabs, sqrt, exp, tanh
+// and erf; NaN where it is something else. So that a row of a table can say what an op computes.
+REFERENCE double evaluate(const char *text, double x, double y) {
+    struct expression e = {text, x, y};
+    const double value = take_choice(&e);
+    return *e.at ? NAN : value;
+}
+
+// ---- What a kernel may differ by
+
+// [value] in the type of [out], up to rounding and [computing], the most that the kernel's own
+// arithmetic is off by. With [computing] 0 the kernel must give the nearest even: of sums that fp32
+// holds exactly, and of copies.
+REFERENCE struct value within(const struct tensor *out, double value, double computing) {
+    struct value result = {value, 0};
+    if (computing == 0) {
+        result.value = rounded(out->type, value);
+    } else {
+        const double unit = is_float(out->type) ? unit_of(out->type, fabs(value) + computing) : 1;
+        result.bound = 1.01 * unit / 2 + computing;
+    }
+    return result;
+}
+
+// The error of [got] as a share of what it may be: right up to 1. NaN is right where the reference
+// has NaN, an infinity where it has that or is too large for the type.
+REFERENCE double error_of(const struct tensor *out, struct value want, double got) {
+    if (isnan(want.value)) return isnan(got) ? 0 : INFINITY;
+    if (isnan(got)) return out->type == E4M3 && fabs(want.value) + want.bound >= 448 ? 0 : INFINITY;
+    if (got == want.value) return 0;
+    if (isinf(want.value)) return INFINITY;
+    if (isinf(got)) {
+        const double most = fabs(want.value) + want.bound;
+        return got * want.value > 0 && isinf(rounded(out->type, most)) ? 0 : INFINITY;
+    }
+    return want.bound > 0 ? fabs(got - want.value) / want.bound : INFINITY;
+}
+
+// ---- What is made of the file
+
+#ifndef REFERENCE_FUNCTIONS_ONLY
+
+#ifdef __CUDACC__
+#define static static __device__
+#endif
+static struct value element(const struct problem *p, const struct tensor *out,
+                            const int64_t *index);
+#ifdef DRAWS
+static void draw(const struct problem *p, const struct tensor *t, const int64_t *row);
+#endif
+
+#ifdef __CUDACC__
+#undef static
+// The index of the [linear]-th element, or of the [linear]-th row where [rank] is one less.
+static __device__ void reference_index(const struct tensor *t, int rank, int64_t linear,
+                                       int64_t *index) {
+    for (int axis = rank - 1; axis >= 0; --axis) {
+        index[axis] = linear % t->dims[axis];
+        linear /= t->dims[axis];
+    }
+}
+
+static __device__ int64_t reference_thread() {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+// Elements [list], or from [first] on, of tensor [output].
+extern "C" __global__ void reference_elements(const struct problem *p, int output,
+                                              const int64_t *list, int64_t first, int64_t count,
+                                              struct value *values) {
+    const struct tensor *out = &p->tensors[output];
+    const int64_t i = reference_thread();
+    int64_t index[REFERENCE_RANK];
+    if (i >= count) return;
+    reference_index(out, out->rank, list ? list[i] : first + i, index);
+    values[i] = element(p, out, index);
+}
+
+// The errors of elements from [first] on of tensor [output], whose data is what a kernel gave.
+extern "C" __global__ void reference_errors(const struct problem *p, int output, int64_t first,
+                                            int64_t count, float *errors) {
+    const struct tensor *out = &p->tensors[output];
+    const int64_t i = reference_thread();
+    int64_t index[REFERENCE_RANK];
+    if (i >= count) return;
+    reference_index(out, out->rank, first + i, index);
+    errors[i] = (float)error_of(out, element(p, out, index), at(out, index));
+}
+
+// All rows of tensor [number].
+extern "C" __global__ void reference_draws(const struct problem *p, int number, int64_t rows) {
+    const int64_t i = reference_thread();
+    if (i >= rows) return;
+#ifdef DRAWS
+    const struct tensor *t = &p->tensors[number];
+    int64_t row[REFERENCE_RANK];
+    reference_index(t, t->rank - 1, i, row);
+    draw(p, t, row);
+#endif
+}
+#define static static __device__
+#else
+#ifndef REFERENCE_EXPORT
+#define REFERENCE_EXPORT tmagen_reference
+#endif
+__attribute__((visibility("default"))) extern const struct reference_code REFERENCE_EXPORT;
+const struct reference_code REFERENCE_EXPORT = {
+    element,
+#ifdef DRAWS
+    draw,
+#else
+    0,
+#endif
+};
+#endif
+
+#endif
+#endif
