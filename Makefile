@@ -58,8 +58,9 @@ test: all programs
 nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
 	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
-test-emu: all programs              # every shipped spec in 20 orders, without a GPU
-	SCHEDULES=20 ONLY=emu $(MAKE) --no-print-directory test
+test-emu: all programs              # every shipped spec in 20 orders, and fresh ones, without a GPU
+	SCHEDULES=20 PAIRWISE_SEED=$$RANDOM PAIRWISE_DRAWN=400 PAIRWISE_KEPT=60 \
+	    ONLY='emu\|pairwise' $(MAKE) --no-print-directory test
 
 test-gpu: all programs              # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tests/example cuda

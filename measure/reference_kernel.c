@@ -44,9 +44,19 @@ static int load(struct ref_kernel *kernel, const tmagen_code *code) {
     return status;
 }
 
+// CUDA needs none of C's headers, and what the cache's key is made of must not ask for other files.
+static void drop_includes(char *source) {
+    static const char include[] = "#include";
+    for (char *line = source; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, include, sizeof include - 1)) memcpy(line, "//", 2);
+    }
+}
+
 static int compile(struct ref_kernel *kernel, const struct reference_text *text) {
     char *source = reference_assemble(text);
     if (!source) return tmg_fail_memory();
+    drop_includes(source);
     tmagen_compile_options options = {.kind = kernel->device->backend->kind,
                                       .arch = kernel->device->info.arch,
                                       .name = "reference.cu"};

@@ -29,6 +29,34 @@ has "$TMPDIR/out" 'copy 4\.00 TB/s' 'gemm_256x128 +0\.02 ms' \
 bench gemm_256x128 --shape 2048x2048x2048 --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '11 input sets'
 
+# 2 M N K in 20 us
+bench gemm_256x128 --shape 4096x4096x4096 --rounds 5 || fail "exit code $?"
+has "$TMPDIR/out" 'gemm_256x128 +0\.02 ms .* 6871\.9 TFLOP/s'
+
+# what a cold chip does slowly is warm-up, and does not count
+FAKE_SLOW=24 bench gemm_256x128 --shape 4096x4096x4096 --rounds 40 --json || fail "exit code $?"
+has "$TMPDIR/out" '"ms":\{"median":0\.02,"lower":0\.02,.*"least":0\.02,"greatest":0\.02\}'
+
+# the order turns around every round: each of two kernels follows itself as often as the other
+FAKE_TRACE=$TMPDIR/trace bench gemm_256x128 --vs gemm_phase6 --rounds 8 || fail "exit code $?"
+tail -n 32 "$TMPDIR/trace" | uniq -c | awk '{ print $1, $2 }' >"$TMPDIR/turns"
+[ "$(cut -d " " -f 2 "$TMPDIR/turns" | sort -u | wc -l)" = 2 ] || fail "not two kernels in turn"
+[ "$(sed '1d;$d' "$TMPDIR/turns" | cut -d " " -f 1 | sort -u)" = 8 ] || {
+    fail "turns of another length than two times four replays"
+    cat "$TMPDIR/turns"
+}
+
+# a result that is 5% off is no figure, one that rounds otherwise is
+export FAKE_GEMM=1 TMAGEN_TEMPLATES=tests/fixtures/rungs FAKE_WRONG=one
+for spec in one two; do printf 'kernel: steps\nphase: 1\n' >"$TMPDIR/$spec.yaml"; done
+FAKE_FACTOR=1.05 bench "$TMPDIR/one.yaml" --vs "$TMPDIR/two.yaml" --shape 64x64x64 --rounds 5
+[ $? = 1 ] || fail "5% off passed"
+has "$TMPDIR/out" 'WRONG: result differs from two by 0\.05.*: one$'
+FAKE_FACTOR=1.004 bench "$TMPDIR/one.yaml" --vs "$TMPDIR/two.yaml" --shape 64x64x64 --rounds 5 ||
+    fail "exit code $?"
+has "$TMPDIR/out" '1\.000 \[1\.000, 1\.000\]'
+unset FAKE_GEMM TMAGEN_TEMPLATES FAKE_WRONG
+
 # another spec as the peer; a faster kernel does not exist here, so the ratio is 1
 bench gemm_256x128 --vs gemm_phase6 --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" 'x gemm_phase6' '1\.000 \[1\.000, 1\.000\]'

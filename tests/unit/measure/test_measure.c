@@ -27,6 +27,8 @@ static void test_quartiles(void **state) {
     const struct stats stats = stats_of(values, 5);
     assert_true(stats.median == 3 && stats.lower == 2 && stats.upper == 4);
     assert_true(stats.least == 1 && stats.greatest == 5);
+    const double skewed[] = {1, 2, 3, 4, 100};  // the mean is 22
+    assert_true(stats_of(skewed, 5).median == 3);
     const double pair[] = {1, 2};
     assert_true(stats_of(pair, 2).median == 1.5);
     assert_true(stats_of(pair, 1).upper == 1);
