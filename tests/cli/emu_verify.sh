@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Every shipped spec on the emulator, on small ragged shapes: right results, nothing that the
-# checker reports, and on the record's data every bit as an H200 gave it. SCHEDULES=20 for as many
-# orders of warps and copies a shape: make test-emu.
+# Every shipped spec on the emulator, on the record's data: every bit as an H200 gave it; and what no
+# shipped spec has. Fresh data: emu_shapes.sh.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 record=tests/emu/results.jsonl
@@ -22,8 +21,6 @@ for spec in specs/*.yaml; do
     *) specs+=("$spec") ;;
     esac
 done
-[ -z "${SANITIZED:-}" ] || SCHEDULES=1
-verify --device emu --schedules "${SCHEDULES:-1}" "${specs[@]}"
 verify --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
 [ -n "${SANITIZED:-}" ] ||
     verify --device emu --schedules 1 --against "$record" --shape 4096x4096x4096 gemm_4096

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Every shipped spec on the emulator, on the small shapes of its family, several waves and special
+# values among them: right results, and nothing that the checker reports. SCHEDULES=20 for as many
+# orders of warps and copies a shape: make test-emu.
+set -u
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+[ -z "${SANITIZED:-}" ] || SCHEDULES=1
+specs=()
+for spec in specs/*.yaml; do
+    [ "$spec" = specs/gemm_4096.yaml ] || specs+=("$spec")   # fixed at a size that takes a minute
+done
+"$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" "${specs[@]}" >"$TMPDIR/table" || {
+    grep -v ' ok ' "$TMPDIR/table"
+    exit 1
+}
+tail -n 1 "$TMPDIR/table"
