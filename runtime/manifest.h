@@ -121,8 +121,8 @@ enum tmg_per {
     TMG_PER_COUNT
 };
 
-// When a part of the workspace is cleared, on the stream, before the kernel. In this order the parts
-// stand, so that what is cleared is one piece.
+// When a part of the workspace is cleared, on the stream, before the kernel. The parts stand in
+// this order, so that what is cleared is one piece.
 enum tmg_zero {
     TMG_ZERO_LAUNCH,  // before every launch
     TMG_ZERO_FIRST,   // before the first with its arguments: the kernel leaves zeros behind

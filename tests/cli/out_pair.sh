@@ -6,8 +6,14 @@ rounds=60 kills=120
 [ -z "${SANITIZED:-}" ] || rounds=15 kills=20
 RANDOM=1
 out=$TMPDIR/out
-printf 'kernel: gemm\nname: pair\nphase: 6\ntile: {m: 64, n: 64}\nwarps: {consumer: {count: 4}}\nepilogue: {buffers: 1}\n' \
-    >"$TMPDIR/pair.yaml"
+cat >"$TMPDIR/pair.yaml" <<'EOF'
+kernel: gemm
+name: pair
+phase: 6
+tile: {m: 64, n: 64}
+warps: {consumer: {count: 4}}
+epilogue: {buffers: 1}
+EOF
 
 fail() {
     echo "$*"
@@ -19,7 +25,8 @@ write() { exec "$TMAGEN" gen -o "$out" --set stages="$1" "$TMPDIR/pair.yaml" >/d
 # is_pair - does the manifest name the digest of the source?
 is_pair() {
     local digest
-    digest=$(sha256sum "$out/pair.cu") && grep -q "\"source_sha256\": \"${digest%% *}\"" "$out/pair.json"
+    digest=$(sha256sum "$out/pair.cu") || return 1
+    grep -q "\"source_sha256\": \"${digest%% *}\"" "$out/pair.json"
 }
 
 # load - what the library says to the pair; the stand-in for the driver has no such kernel.

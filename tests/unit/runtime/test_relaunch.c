@@ -167,8 +167,8 @@ static void test_each_field_alone_makes_another_launch(void **state) {
 
 // ---- What a launch chooses, and what it clears
 
-// A kernel whose tiles can be split: marks cleared before every launch, semaphores that it leaves as
-// it found them, and room for the sums of each block.
+// A kernel whose tiles can be split: marks cleared before every launch, semaphores that it leaves
+// as it found them, and room for the sums of each block.
 static tmagen_kernel *load_split(void) {
     static const char grid[] = "\"blocks_per_tile\": 2", part[] = "\"part\": \"marks\"}",
                       parts[] = "\"zero\": \"launch\"}]}";

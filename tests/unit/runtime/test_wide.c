@@ -150,8 +150,8 @@ static const struct {
     int first, width, height;
 } levels[LEVELS] = {{0, 134, 100}, {13400, 67, 50}, {16750, 34, 25}, {17600, 17, 13}};
 
-// 237 batches of 17821 pixels of 512 bytes: the last begins behind 2^31 bytes. One query each, whose
-// points all lie between the first pixels of their levels; fp16.
+// 237 batches of 17821 pixels of 512 bytes: the last begins behind 2^31 bytes. One query each,
+// whose points all lie between the first pixels of their levels; fp16.
 static void test_deform_attn(void **state) {
     (void)state;
     enum {
