@@ -8,7 +8,7 @@ RANDOM=1
 out=$TMPDIR/out
 cat >"$TMPDIR/pair.yaml" <<'EOF'
 kernel: gemm
-name: pair
+name: two_writers
 phase: 6
 tile: {m: 64, n: 64}
 warps: {consumer: {count: 4}}
@@ -25,12 +25,12 @@ write() { exec "$TMAGEN" gen -o "$out" --set stages="$1" "$TMPDIR/pair.yaml" >/d
 # is_pair - does the manifest name the digest of the source?
 is_pair() {
     local digest
-    digest=$(sha256sum "$out/pair.cu") || return 1
-    grep -q "\"source_sha256\": \"${digest%% *}\"" "$out/pair.json"
+    digest=$(sha256sum "$out/two_writers.cu") || return 1
+    grep -q "\"source_sha256\": \"${digest%% *}\"" "$out/two_writers.json"
 }
 
 # load - what the library says to the pair; the stand-in for the driver has no such kernel.
-load() { "$BUILD/tests/example" cuda "$out/pair.json" 64 64 64 2>&1; }
+load() { "$BUILD/tests/example" cuda "$out/two_writers.json" 64 64 64 2>&1; }
 
 refusal='they are of different runs, or edited'
 export TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so
@@ -44,9 +44,9 @@ done
 
 (write 3)
 load | grep -q "$refusal" && fail "a pair is refused"
-cp "$out/pair.cu" "$TMPDIR/kept"
+cp "$out/two_writers.cu" "$TMPDIR/kept"
 (write 4)
-cp "$TMPDIR/kept" "$out/pair.cu"
+cp "$TMPDIR/kept" "$out/two_writers.cu"
 load | grep -q "$refusal" || fail "a mix is loaded: $(load)"
 "$TMAGEN" check --out -o "$out" --set stages=4 "$TMPDIR/pair.yaml" >/dev/null 2>&1 &&
     fail "check --out takes a mix for fresh"
