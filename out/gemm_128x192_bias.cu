@@ -441,9 +441,9 @@ struct Operands {
     int m, n;
 };
 
-// two neighbouring elements
-__device__ __forceinline__ float2 load_pair(const bf16 *pair) {
-    return make_float2(bf16_to_float(pair[0]), bf16_to_float(pair[1]));
+// two neighbouring elements of what all rows share, wherever it begins
+__device__ __forceinline__ float2 load_two(const bf16 *elements) {
+    return make_float2(bf16_to_float(elements[0]), bf16_to_float(elements[1]));
 }
 
 // the ops on COLUMNS columns of one block of the accumulator; n is even, so that a pair lies inside or outside
@@ -454,7 +454,7 @@ __device__ __forceinline__ void apply_ops(float *x, const Operands &operands, in
         const int column = first_column + pair_column(pair);
         float2 bias = {0, 0};
         if (column < operands.n) {
-            bias = load_pair(operands.bias + column);
+            bias = load_two(operands.bias + column);
         }
         #pragma unroll
         for (int half = 0; half < 2; ++half, x += 2) {

@@ -4,11 +4,12 @@
 local plan = require "plan"
 local manifest = require "manifest"
 local checks = require "checks"
+local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local schedules = require "work/schedules"
 
-local input_types = { "bf16", "fp16" }
-local output_types = { "bf16", "fp16", "fp32" }
+-- what wgmma multiplies, and what pairs of accumulators can be packed into
+local input_types, output_types = dtypes.with("wgmma"), dtypes.with("pack_pair")
 
 -- the names of [rows], which are the values of a knob, and what they mean
 local function names_of(rows)
@@ -201,7 +202,7 @@ end
 
 return {
     name = "gemm",
-    doc = "D[M,N] = A[M,K] B[N,K]^T (+ bias[N]), A and B K-major, fp32 sums, on sm_90a",
+    doc = "D[M,N] = A[M,K] B[N,K]^T, then the ops of the epilogue, A and B K-major, fp32 accumulators, on sm_90a",
     template = plan.template,
     arch = { "sm_90a" },
     knobs = knobs,

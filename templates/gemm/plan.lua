@@ -30,15 +30,15 @@ end
 
 local function plan_ops(s, p)
     p.ops = epilogue.resolve(s.epilogue.ops, s.problem.d)
-    p.op_operands, p.op_types = epilogue.operands(p.ops), {}
+    p.op_operands = epilogue.operands(p.ops)
+    p.op_rows, p.op_matrices = {}, {}                           -- the types of operands of each kind
     for _, operand in ipairs(p.op_operands) do
-        p.op_matrices = p.op_matrices or operand.rows ~= "one"
-        if not p.op_types[operand.dtype] then
-            p.op_types[operand.dtype] = true
-            p.op_types[#p.op_types + 1] = operand.dtype
+        local types = operand.rows == "one" and p.op_rows or p.op_matrices
+        if not types[operand.dtype] then
+            types[operand.dtype] = true
+            types[#types + 1] = operand.dtype
         end
     end
-    p.op_matrices = p.op_matrices or false
 end
 
 -- the tensors as the manifest has them: alignment of the pointer and stride between rows, in bytes
@@ -53,7 +53,8 @@ local function tensor_plan(s, p)
     for _, operand in ipairs(p.op_operands) do
         local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
         local dims = operand.rows == "one" and { "n" } or { rows, "n" }
-        add(operand.name, operand.dtype.name, dims, "read", dtypes.bytes(operand.dtype.name))
+        local pairs_of = p.mma and operand.rows ~= "one"
+        add(operand.name, operand.dtype.name, dims, "read", dtypes.bytes(operand.dtype.name, pairs_of and 2 or 1))
     end
     add("d", s.problem.d, { "m", "n" }, "write", p.alignment.d)
     return list

@@ -30,6 +30,12 @@ verify --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
 "$TMAGEN" verify --device emu --shape 256x256x72 --set swizzle_bits.a=0 --set swizzle_bits.b=0 \
     -o "$TMPDIR/out" gemm_phase5
 
+# What else no shipped gemm has: clusters in both directions, the 32-byte swizzle of D.
+verify --device emu --schedules 1 -o "$TMPDIR/out" --shape 600x392x136 gemm_phase5 \
+    --set cluster.n=2 --set epilogue.store=tma --set swizzle_bits.d=5
+verify --device emu --schedules 1 -o "$TMPDIR/out" --shape 600x392x136 gemm_128x128_pingpong \
+    --set cluster.n=2
+
 # Vectors narrower than 16 bytes, which no shipped spec has either: rows that they cut in all ways.
 verify --device emu --schedules 1 -o "$TMPDIR/out" deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \
