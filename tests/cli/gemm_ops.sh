@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Every op of gemm's epilogue against the reference, on the emulator: alone, in chains, and through
+# every way that D is stored. A new op of templates/gemm/epilogue/ops.lua has its place in `single`.
+set -eu
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+
+# verify SPEC CHAINS SETTING... - each of CHAINS, a list of lists, as epilogue.ops of SPEC.
+verify() {
+    local spec=$1 chains=$2
+    shift 2
+    "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" --shape 136x136x72 \
+        --set "epilogue.ops=$chains" "$@" "$spec" >"$TMPDIR/table" 2>&1 && return
+    cat "$TMPDIR/table"
+    exit 1
+}
+
+single='[[bias], [residual], [relu], [gelu], [gelu_erf], [{add: combined, row_period: 7}]]'
+chain='[[bias, relu, residual], [{add: combined, row_period: 7}, gelu, bias],
+    [residual, {add: two, row_period: 3}]]'
+verify gemm_128x128_pingpong "$single"
+verify gemm_phase0 "$single"
+verify gemm_128x192_direct "$chain"
+verify gemm_128x128_fp32 "$chain"
+verify gemm_64x64 "$chain" --set swizzle_bits.d=5
+verify gemm_phase1 "$chain" --set problem.d=fp32
