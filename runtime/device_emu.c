@@ -354,6 +354,7 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .params = (const void *const *)params,
                               .param_count = kernel->param_count,
                               .sms = TMG_EMULATED_SMS,
+                              .dependent = config->flags & TMAGEN_LAUNCH_OVERLAP,
                               .barriers = kernel->barriers,
                               .barrier_count = kernel->barrier_count,
                               .roles = kernel->roles,

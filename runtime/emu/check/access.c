@@ -82,6 +82,8 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
 void emu_global_touch(const struct emu_touch_global *by) {
     uint8_t *written = by->allocation->written;
 
+    emu_footprint(by->warp, by->allocation, by->offset, by->bytes, by->use);
+    if (emu_machine(by->warp)->launch->dependent) emu_before_touch(by);
     if (written != NULL && by->use != EMU_WRITE &&
         memchr(written + by->offset, 0, by->bytes) != NULL)
         emu_report(by->warp, by->insn, EMU_UNINITIALISED,
@@ -121,15 +123,22 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
         return NULL;
     }
     uint64_t offset = address - found->base;
-    if (machine->check && (found->written != NULL || machine->order != NULL)) {
+    if (machine->check &&
+        (found->written != NULL || machine->order != NULL || machine->launch->dependent)) {
         struct emu_touch_global by = {.warp = warp,
                                       .insn = insn,
                                       .allocation = found,
                                       .offset = offset,
                                       .bytes = bytes,
                                       .use = use,
-                                      .strength = global_strength(insn, bytes, use)};
+                                      .strength = global_strength(insn, bytes, use),
+                                      .agent = warp->agent,
+                                      .time = warp->clock.seen[warp->agent],
+                                      .clock = &warp->clock,
+                                      .value = warp->stores};
         emu_global_touch(&by);
+    } else if (machine->check) {
+        emu_footprint(warp, found, offset, bytes, use);
     }
     if (machine->launch->profile) emu_profile_access(warp, false, address, bytes);
     return found->data + offset;
@@ -160,14 +169,19 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
 
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     uint64_t address, uint32_t bytes, enum emu_use use) {
+    return emu_access_in(warp, insn, insn->space, lane, address, bytes, use);
+}
+
+uint8_t *emu_access_in(struct emu_warp *warp, const struct emu_insn *insn, unsigned space,
+                       unsigned lane, uint64_t address, uint32_t bytes, enum emu_use use) {
     if (address & (bytes - 1)) {
         emu_fatal(warp, insn, EMU_MISALIGNED,
                   "%s of %u bytes at 0x%llx, which is not a multiple of %u", use_text(use), bytes,
                   (unsigned long long)address, bytes);
         return NULL;
     }
-    if (insn->space == SPACE_SHARED) return access_shared(warp, insn, address, bytes, use);
-    if (insn->space == SPACE_LOCAL)
+    if (space == SPACE_SHARED) return access_shared(warp, insn, address, bytes, use);
+    if (space == SPACE_LOCAL)
         return access_window(warp, insn, lane, EMU_LOCAL_WINDOW | (address & ~EMU_WINDOW_MASK),
                              bytes, use);
     switch (address >> 40) {
@@ -191,4 +205,22 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                   .what = op->what};
 
     if (emu_machine(op->warp)->check && bytes) emu_shadow_touch(cta, offset, bytes, use, &toucher);
+}
+
+void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,
+                            uint64_t offset, size_t bytes, enum emu_use use) {
+    struct emu_touch_global by = {.warp = op->warp,
+                                  .insn = op->insn,
+                                  .what = op->what,
+                                  .allocation = allocation,
+                                  .offset = offset,
+                                  .bytes = bytes,
+                                  .use = use,
+                                  .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
+                                  .agent = op->agent,
+                                  .time = op->time,
+                                  .clock = &op->clock,
+                                  .async = op->through_proxy};
+
+    if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
 }

@@ -57,9 +57,11 @@ void emu_order_delete(struct emu_machine *machine);
 int emu_order_start(struct emu_cluster *cluster);
 // As emu_sync_release and emu_sync_acquire, for a word of global memory; a fence beyond the
 // cluster.
-void emu_order_release(struct emu_cluster *cluster, uint64_t address, bool release);
+void emu_order_release(struct emu_warp *warp, uint64_t address, bool release);
 void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acquire);
-void emu_order_fence(struct emu_cluster *cluster);
+void emu_order_fence(struct emu_warp *warp);
+// From here on the async proxy may rely on what the cluster knows of others' global memory.
+void emu_order_fence_async(struct emu_cluster *cluster);
 
 // An access to bytes of an allocation, by a warp or (then [what] says so) an operation of its.
 struct emu_touch_global {
@@ -71,8 +73,62 @@ struct emu_touch_global {
     size_t bytes;
     enum emu_use use;
     enum emu_strength strength;
+    uint32_t agent, time;
+    const struct emu_clock *clock;
+    bool async;         // through the async proxy
+    const void *value;  // that is written; NULL: not said
 };
 void emu_order_touch(const struct emu_touch_global *by);
+
+// ---- footprint.c: what a launch touches of global memory ----
+
+// A cell, of 16 bytes: who came first, whether others came, reads, and a bit for each byte written.
+enum {
+    EMU_FOOT_UNIT = 16,
+    EMU_FOOT_READ = 1 << 16,
+    EMU_FOOT_SHARED = 1 << 17,
+    EMU_FOOT_OWNER = 32
+};
+
+void emu_footprints_start(struct emu_machine *machine);
+// Adds [marks] and gives what was there.
+uint64_t emu_foot_mark(_Atomic uint64_t *foot, uint64_t owner, uint64_t marks);
+
+// Keeps what is there before it is written, until emu_pages_end brings it back or drops it.
+int emu_pages_start(struct emu_machine *machine);
+void emu_pages_keep(const struct emu_machine *machine, const struct emu_allocation *allocation,
+                    uint64_t offset, size_t bytes);
+void emu_pages_end(struct emu_apart *apart, bool restore);
+
+// Reports [by] where it touches what the launch before this one wrote, which is not over.
+void emu_before_touch(const struct emu_touch_global *by);
+
+// Notes an access of [warp], or of an operation of its.
+static inline void emu_footprint(const struct emu_warp *warp,
+                                 const struct emu_allocation *allocation, uint64_t offset,
+                                 size_t bytes, enum emu_use use) {
+    struct emu_apart *apart = warp->cta->cluster->machine->apart;
+    uint64_t owner = (uint64_t)warp->owner << EMU_FOOT_OWNER, end = offset + bytes, next;
+
+    if (allocation->feet == NULL) return;
+    if (use != EMU_READ && apart != NULL)
+        emu_pages_keep(warp->cta->cluster->machine, allocation, offset, bytes);
+    for (uint64_t at = offset; at < end; at = next) {
+        _Atomic uint64_t *foot = &allocation->feet[at / EMU_FOOT_UNIT];
+        uint64_t cell = atomic_load_explicit(foot, memory_order_relaxed);
+        next = (at / EMU_FOOT_UNIT + 1) * EMU_FOOT_UNIT;
+        uint64_t mask = (1u << ((next < end ? next : end) - at)) - 1;
+        mask <<= at % EMU_FOOT_UNIT;
+        uint64_t marks = (use != EMU_WRITE ? EMU_FOOT_READ : 0) | (use != EMU_READ ? mask : 0);
+        bool foreign = cell && (cell ^ owner) >> EMU_FOOT_OWNER;
+        if ((cell | marks) != cell || (foreign && !(cell & EMU_FOOT_SHARED)))
+            cell = emu_foot_mark(foot, owner, marks);
+        foreign = cell && (cell ^ owner) >> EMU_FOOT_OWNER;
+        if (apart != NULL && (foreign || (cell & EMU_FOOT_SHARED)) &&
+            cell & (mask | (use != EMU_READ ? EMU_FOOT_READ : 0)))
+            atomic_store_explicit(&apart->suspect, true, memory_order_relaxed);
+    }
+}
 
 // ---- sync.c: words of memory that serve as flags ----
 
@@ -94,6 +150,9 @@ void emu_global_touch(const struct emu_touch_global *by);
 // shared bytes.
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     uint64_t address, uint32_t bytes, enum emu_use use);
+// The same in [space], where the instruction names another or none.
+uint8_t *emu_access_in(struct emu_warp *warp, const struct emu_insn *insn, unsigned space,
+                       unsigned lane, uint64_t address, uint32_t bytes, enum emu_use use);
 // The shared window address of a .shared or generic address, false after a fatal report. Where that
 // CTA has exited this is reported, and goes on: its memory is kept until the cluster ends.
 bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
@@ -101,6 +160,9 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
 // Touches shared memory as operation [op] in flight.
 void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
                      enum emu_use use);
+// The same of global memory.
+void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,
+                            uint64_t offset, size_t bytes, enum emu_use use);
 
 // ---- pending.c: registers that a wgmma still uses ----
 

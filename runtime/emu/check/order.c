@@ -1,6 +1,6 @@
-// Order between the clusters of a grid: what they tell each other through words of global memory,
-// and who touched each word of it last. A cluster counts as one agent here, so that races between
-// its own warps in global memory go unseen, and none is reported where there is none.
+// Order between the warps of a grid in global memory: what clusters tell each other through words of
+// it, and who touched each word last. What one of a cluster's warps learns of another cluster counts
+// for all of them; what they tell does not.
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
@@ -9,11 +9,12 @@
 enum { CLUSTERS_MAX = 4096, BUCKETS = 256, PAGE = 4096, WORD = 4 };
 
 struct touch {
-    uint32_t time;  // of the cluster; 0: nobody
-    uint16_t cluster;
+    uint32_t time;  // of the agent; 0: nobody
+    uint32_t insn;  // its place in the code
+    uint16_t cluster, agent;
     uint8_t bytes;     // a bit each, of the word
     uint8_t strength;  // of enum emu_strength
-    const struct emu_insn *insn;
+    bool async;
 };
 
 struct cell {
@@ -26,24 +27,33 @@ struct flag {  // a word that clusters synchronise by
     uint32_t clock[];
 };
 
+// What a cluster has told others, release by release: the clocks joined so far. Who knows the number
+// of a release knows what was told until then.
+struct told {
+    uint32_t count, capacity;
+    uint32_t *
+        *clocks; /* [agents of the time], then what lies before their times, then for the proxy */
+};
+
 struct emu_order {
     uint32_t count;        // of clusters
     size_t allocations;    // length of pages
     struct cell ***pages;  // by allocation and page of it, made where someone comes
     struct flag *flags[BUCKETS];
+    struct told *told;  // by cluster
 };
 
 void emu_order_new(struct emu_machine *machine) {
     const struct emu_memory *memory = machine->memory;
     struct emu_order *order;
 
-    if (!machine->check || machine->cluster_total < 2 || machine->cluster_total > CLUSTERS_MAX)
-        return;
+    if (!machine->check || machine->cluster_total > CLUSTERS_MAX) return;
     order = machine->order = calloc(1, sizeof *order);
     if (order == NULL) return;
     order->count = (uint32_t)machine->cluster_total;
     order->pages = calloc(memory->count + 1, sizeof *order->pages);
-    order->allocations = order->pages ? memory->count : 0;
+    order->told = calloc(order->count, sizeof *order->told);
+    order->allocations = order->pages && order->told ? memory->count : 0;
 }
 
 void emu_order_delete(struct emu_machine *machine) {
@@ -61,6 +71,11 @@ void emu_order_delete(struct emu_machine *machine) {
             free(order->flags[i]);
             order->flags[i] = next;
         }
+    for (uint32_t c = 0; order->told != NULL && c < order->count; c++) {
+        for (uint32_t i = 0; i < order->told[c].count; i++) free(order->told[c].clocks[i]);
+        free(order->told[c].clocks);
+    }
+    free(order->told);
     free(order->pages);
     free(order);
     machine->order = NULL;
@@ -70,13 +85,12 @@ int emu_order_start(struct emu_cluster *cluster) {
     const struct emu_order *order = cluster->machine->order;
 
     if (order == NULL) return 0;
-    cluster->known = calloc(3 * (size_t)order->count, sizeof *cluster->known);
-    if (cluster->known == NULL) return -1;
-    cluster->known[cluster->number] = 1;
-    return 0;
+    cluster->known = calloc(4 * (size_t)order->count, sizeof *cluster->known);
+    return cluster->known == NULL ? -1 : 0;
 }
 
-// ---- clocks: known, then what relaxed writes publish, then what relaxed reads have seen ----
+// ---- what is known of each cluster, as the number of a release of its; then what relaxed writes
+// publish, then what relaxed reads have seen, then what the async proxy may rely on ----
 
 static uint32_t *published(const struct emu_cluster *cluster) {
     return cluster->known + cluster->machine->order->count;
@@ -84,6 +98,10 @@ static uint32_t *published(const struct emu_cluster *cluster) {
 
 static uint32_t *observed(const struct emu_cluster *cluster) {
     return cluster->known + 2 * (size_t)cluster->machine->order->count;
+}
+
+static uint32_t *known_async(const struct emu_cluster *cluster) {
+    return cluster->known + 3 * (size_t)cluster->machine->order->count;
 }
 
 static void join(uint32_t *into, const uint32_t *from, uint32_t count) {
@@ -102,13 +120,73 @@ static struct flag *find_flag(struct emu_order *order, uint64_t address, bool ma
     return *head = flag;
 }
 
-void emu_order_release(struct emu_cluster *cluster, uint64_t address, bool release) {
+static bool covers(const uint32_t *told, const struct emu_clock *clock, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (clock->seen[i] == 0) continue;
+        if (i >= told[0] || told[1 + i] < clock->seen[i] ||
+            told[1 + told[0] + i] < clock->global[i])
+            return false;
+    }
+    return true;
+}
+
+// The clock joined to the last one that was told; NULL: memory is out.
+static uint32_t *tell_more(const struct told *told, const struct emu_clock *clock, uint32_t count) {
+    const uint32_t *last = told->count ? told->clocks[told->count - 1] : NULL;
+    uint32_t *made = malloc((1 + 2 * (size_t)count) * sizeof *made);
+
+    if (made == NULL) return NULL;
+    made[0] = count;
+    memcpy(made + 1, clock->seen, count * sizeof *made);
+    memcpy(made + 1 + count, clock->global, count * sizeof *made);
+    if (last == NULL) return made;
+    join(made + 1, last + 1, last[0]);
+    join(made + 1 + count, last + 1 + last[0], last[0]);
+    return made;
+}
+
+// The number of a release by which all of [clock] has been told.
+static uint32_t tell(struct emu_cluster *cluster, const struct emu_clock *clock) {
+    struct told *told = &cluster->machine->order->told[cluster->number];
+    uint32_t low = 0, high = told->count, count = cluster->agent_count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (covers(told->clocks[middle], clock, count))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low < told->count) return low + 1;
+    if (told->count == told->capacity) {
+        uint32_t capacity = told->capacity ? 2 * told->capacity : 8;
+        uint32_t **grown = realloc(told->clocks, capacity * sizeof *grown);
+        if (grown == NULL) return told->count;
+        told->clocks = grown;
+        told->capacity = capacity;
+    }
+    told->clocks[told->count] = tell_more(told, clock, count);
+    told->count += told->clocks[told->count] != NULL;
+    return told->count;
+}
+
+static bool is_blank(const struct emu_clock *clock, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (clock->seen[i] != 0) return false;
+    return true;
+}
+
+void emu_order_release(struct emu_warp *warp, uint64_t address, bool release) {
+    struct emu_cluster *cluster = warp->cta->cluster;
     struct emu_order *order = cluster->machine->order;
+    const struct emu_clock *clock = release ? &warp->clock : &warp->told;
     struct flag *flag = order ? find_flag(order, address, true) : NULL;
 
-    if (flag == NULL) return;
+    if (flag == NULL || order->told == NULL) return;
     join(flag->clock, release ? cluster->known : published(cluster), order->count);
-    cluster->known[cluster->number]++;
+    if (is_blank(clock, cluster->agent_count)) return;
+    uint32_t number = tell(cluster, clock);
+    if (flag->clock[cluster->number] < number) flag->clock[cluster->number] = number;
 }
 
 void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acquire) {
@@ -118,13 +196,20 @@ void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acqui
     if (flag != NULL) join(acquire ? cluster->known : observed(cluster), flag->clock, order->count);
 }
 
-void emu_order_fence(struct emu_cluster *cluster) {
+void emu_order_fence(struct emu_warp *warp) {
+    struct emu_cluster *cluster = warp->cta->cluster;
     const struct emu_order *order = cluster->machine->order;
 
     if (order == NULL) return;
     join(cluster->known, observed(cluster), order->count);
     memcpy(published(cluster), cluster->known, order->count * sizeof *cluster->known);
-    cluster->known[cluster->number]++;
+    emu_clock_copy(cluster, &warp->told, &warp->clock);
+}
+
+void emu_order_fence_async(struct emu_cluster *cluster) {
+    const struct emu_order *order = cluster->machine->order;
+
+    if (order != NULL) join(known_async(cluster), cluster->known, order->count);
 }
 
 // ---- who touches what ----
@@ -143,51 +228,106 @@ static struct cell *find_cells(const struct emu_machine *machine,
     return *cells;
 }
 
-static void complain(const struct emu_touch_global *by, const struct touch *before, bool wrote) {
+// "CTA (1,0,0)", with the warp where it is of the same cluster.
+static void put_other(const struct emu_touch_global *by, const struct touch *before, char *text,
+                      size_t size) {
     const struct emu_machine *machine = emu_machine(by->warp);
-    const unsigned *size = machine->cluster_size;
-    unsigned x = machine->grid[0] / size[0], y = machine->grid[1] / size[1];
-    char where[400];
+    const struct emu_cluster *cluster = by->warp->cta->cluster;
+    const unsigned *ctas = machine->cluster_size;
+    unsigned x = machine->grid[0] / ctas[0], y = machine->grid[1] / ctas[1];
+    uint32_t warps = by->warp->cta->warp_count, agent = before->agent;
 
-    if (emu_report_again(emu_machine(by->warp), by->insn, before->insn, EMU_RACE)) return;
-    emu_report_pair(
-        by->warp, by->insn, before->insn, EMU_RACE,
-        "%s %s offset %llu of %s, which CTA (%u,%u,%u)%s %s\n  without order between the "
-        "two; the other is at %s",
-        by->what ? by->what : "it", by->use == EMU_READ ? "reads" : "writes",
-        (unsigned long long)by->offset, by->allocation->name, before->cluster % x * size[0],
-        before->cluster / x % y * size[1], before->cluster / x / y * size[2],
-        by->warp->cta->cluster->cta_count > 1 ? " or its cluster" : "", wrote ? "writes" : "reads",
-        emu_place_text(machine, before->insn, where, sizeof where));
+    if (before->cluster == cluster->number && agent < cluster->warp_count)
+        emu_warp_text(&cluster->ctas[agent / warps].warps[agent % warps], text, size);
+    else if (before->cluster == cluster->number)
+        snprintf(text, size, "an asynchronous operation");
+    else
+        snprintf(text, size, "CTA (%u,%u,%u)%s", before->cluster % x * ctas[0],
+                 before->cluster / x % y * ctas[1], before->cluster / x / y * ctas[2],
+                 cluster->cta_count > 1 ? " or its cluster" : "");
 }
 
-// Is [before] known to have happened, or is it no concern of [now]'s?
-static bool ordered(const struct emu_cluster *cluster, const struct touch *before,
-                    const struct touch *now) {
-    return before->time == 0 || before->cluster == now->cluster || !(before->bytes & now->bytes) ||
-           emu_may_meet(before->strength, now->strength) ||
-           cluster->known[before->cluster] >= before->time;
+static void complain(const struct emu_touch_global *by, const struct touch *before, bool wrote,
+                     bool fence_missing) {
+    struct emu_machine *machine = emu_machine(by->warp);
+    const char *verb = by->use == EMU_READ ? "reads" : "writes", *what = by->what ? by->what : "it";
+    char where[400], other[128];
+
+    machine->found_race = true;
+    put_other(by, before, other, sizeof other);
+    emu_place_text(machine, &machine->program->code[before->insn], where, sizeof where);
+    if (fence_missing)
+        emu_report(by->warp, by->insn, EMU_MISSING_PROXY_FENCE,
+                   "%s %s offset %llu of %s, which %s writes through the generic proxy\n"
+                   "  written at %s\n  no fence.proxy.async lies between the two",
+                   what, verb, (unsigned long long)by->offset, by->allocation->name, other, where);
+    else
+        emu_report(by->warp, by->insn, EMU_RACE,
+                   "%s %s offset %llu of %s, which %s %s\n  without order between the two; the "
+                   "other is at %s",
+                   what, verb, (unsigned long long)by->offset, by->allocation->name, other,
+                   wrote ? "writes" : "reads", where);
+}
+
+// Has [before] happened, as far as [by] may know? [async]: and does the async proxy see it?
+static bool known(const struct emu_touch_global *by, const struct touch *before, bool async) {
+    const struct emu_cluster *cluster = by->warp->cta->cluster;
+    const struct told *told = &cluster->machine->order->told[before->cluster];
+
+    if (before->cluster == cluster->number)
+        return (async ? by->clock->global : by->clock->seen)[before->agent] >= before->time;
+    for (int fenced = 0; fenced <= (int)async; fenced++) {
+        uint32_t number = (fenced ? known_async(cluster) : cluster->known)[before->cluster];
+        const uint32_t *clock = number ? told->clocks[number - 1] : NULL;
+        const uint32_t *view = clock + (clock && async && !fenced ? 1 + clock[0] : 1);
+        if (clock && before->agent < clock[0] && view[before->agent] >= before->time) return true;
+    }
+    return false;
+}
+
+static bool same_agent(const struct touch *a, const struct touch *b) {
+    return a->cluster == b->cluster && a->agent == b->agent;
+}
+
+// Several writers of one value, all to the same end, as in "found = true": whoever is last, it stays.
+static bool stores_the_same(const struct emu_touch_global *by) {
+    return by->use == EMU_WRITE && by->value != NULL &&
+           memcmp(by->allocation->data + by->offset, by->value, by->bytes) == 0;
+}
+
+static void check(const struct emu_touch_global *by, const struct touch *before,
+                  const struct touch *now, bool wrote) {
+    if (before->time == 0 || same_agent(before, now) || !(before->bytes & now->bytes) ||
+        emu_may_meet(before->strength, now->strength))
+        return;
+    bool ordered = known(by, before, false);
+    if (!ordered && wrote && stores_the_same(by)) return;
+    if (!ordered)
+        complain(by, before, wrote, false);
+    else if (wrote && now->async && !before->async && !known(by, before, true))
+        complain(by, before, wrote, true);
 }
 
 static void touch_cell(const struct emu_touch_global *by, struct cell *cell, struct touch now) {
-    const struct emu_cluster *cluster = by->warp->cta->cluster;
-
-    if (!ordered(cluster, &cell->write, &now)) complain(by, &cell->write, true);
-    if (by->use != EMU_READ && !ordered(cluster, &cell->read, &now))
-        complain(by, &cell->read, false);
+    check(by, &cell->write, &now, true);
+    if (by->use != EMU_READ) check(by, &cell->read, &now, false);
     struct touch *last = by->use == EMU_READ ? &cell->read : &cell->write;
-    if (last->cluster == now.cluster && last->time) now.bytes |= last->bytes;
+    if (same_agent(last, &now) && last->time == now.time) now.bytes |= last->bytes;
     *last = now;
 }
 
 void emu_order_touch(const struct emu_touch_global *by) {
     const struct emu_cluster *cluster = by->warp->cta->cluster;
+    const struct emu_program *program = cluster->machine->program;
     uint64_t at = by->offset, end = by->offset + by->bytes;
-    struct touch now = {
-        .cluster = (uint16_t)cluster->number, .strength = (uint8_t)by->strength, .insn = by->insn};
+    struct touch now = {.time = by->time,
+                        .insn = (uint32_t)(by->insn - program->code),
+                        .cluster = (uint16_t)cluster->number,
+                        .agent = (uint16_t)by->agent,
+                        .strength = (uint8_t)by->strength,
+                        .async = by->async};
 
     if (cluster->known == NULL) return;
-    now.time = cluster->known[cluster->number];
     while (at < end) {
         uint64_t word = at & ~(uint64_t)(WORD - 1), stop = word + WORD < end ? word + WORD : end;
         struct cell *cells = find_cells(cluster->machine, by->allocation, at / PAGE);

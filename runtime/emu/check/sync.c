@@ -48,7 +48,7 @@ void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, true);
 
-    if (reaches_others(insn, key)) emu_order_release(cluster, key, release);
+    if (reaches_others(insn, key)) emu_order_release(warp, key, release);
     if (word != NULL) emu_clock_join(cluster, &word->clock, release ? &warp->clock : &warp->fenced);
 }
 

@@ -180,9 +180,9 @@ EMU_HANDLER(fence) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
     (void)mask;
-    if (emu_is(insn, FACT_TELLS) || insn->scope >= SCOPE_GPU) emu_order_fence(cluster);
     if (warp->has_observed) emu_clock_join(cluster, &warp->clock, &warp->observed);
     emu_clock_copy(cluster, &warp->fenced, &warp->clock);
+    if (emu_is(insn, FACT_TELLS) || insn->scope >= SCOPE_GPU) emu_order_fence(warp);
     emu_tick(warp);
     return EMU_NEXT;
 }
@@ -193,15 +193,31 @@ EMU_HANDLER(fence_init) {
     return fence(warp, insn, mask);
 }
 
-enum { GLOBAL_ONLY = 1 };
+// The launch before this one is over, and all that it wrote is visible.
+EMU_HANDLER(wait_for_before) {
+    uint32_t agent = emu_before_agent(warp->cta->cluster);
+
+    (void)insn;
+    (void)mask;
+    warp->clock.seen[agent] = warp->clock.async[agent] = 1;
+    if (warp->clock.global != NULL) warp->clock.global[agent] = 1;
+    return EMU_NEXT;
+}
+
+enum { SHARED_ONLY = 1, GLOBAL_ONLY };
 
 // From here on the async proxy may rely on all that is known now of the state space named.
 EMU_HANDLER(fence_async) {
     struct emu_cluster *cluster = warp->cta->cluster;
+    const struct emu_clock *clock = &warp->clock;
+    size_t bytes = cluster->agent_count * sizeof *clock->seen;
 
     (void)mask;
-    if (insn->row->aux == GLOBAL_ONLY) return EMU_NEXT;
-    memcpy(warp->clock.async, warp->clock.seen, cluster->agent_count * sizeof *warp->clock.seen);
+    if (insn->row->aux != GLOBAL_ONLY) memcpy(clock->async, clock->seen, bytes);
+    if (insn->row->aux != SHARED_ONLY && clock->global != NULL) {
+        memcpy(clock->global, clock->seen, bytes);
+        emu_order_fence_async(cluster);
+    }
     emu_tick(warp);
     return EMU_NEXT;
 }
@@ -229,7 +245,7 @@ const struct emu_op emu_ops_atomic[] = {
 
 const struct emu_op emu_ops_fence[] = {
     {"griddepcontrol.launch_dependents", "", no_fence, 0, 0, TMG_HAS_CLUSTERS},
-    {"griddepcontrol.wait", "", no_fence, 0, 0, TMG_HAS_CLUSTERS},
+    {"griddepcontrol.wait", "", wait_for_before, 0, 0, TMG_HAS_CLUSTERS},
     {"membar.cta", "", fence, 0},
     {"membar.gl", "", fence, 0, FACT_TELLS},
     {"membar.sys", "", fence, 0, FACT_TELLS},
@@ -239,10 +255,10 @@ const struct emu_op emu_ops_fence[] = {
     {"fence.SEM.sync_restrict::shared::cluster.SCOPE", "", fence, 0, FACT_FENCES},
     {"fence.proxy.async", "", fence_async, 0, 0, TMG_HAS_CLUSTERS},
     {"fence.proxy.async.global", "", fence_async, GLOBAL_ONLY, 0, TMG_HAS_CLUSTERS},
-    {"fence.proxy.async.SHARED", "", fence_async, 0, 0, TMG_HAS_CLUSTERS},
-    {"fence.proxy.async::generic.SEM.sync_restrict::shared::cta.SCOPE", "", fence_async, 0, 0,
+    {"fence.proxy.async.SHARED", "", fence_async, SHARED_ONLY, 0, TMG_HAS_CLUSTERS},
+    {"fence.proxy.async::generic.SEM.sync_restrict::shared::cta.SCOPE", "", fence_async, SHARED_ONLY, 0,
      TMG_HAS_CLUSTERS},
-    {"fence.proxy.async::generic.SEM.sync_restrict::shared::cluster.SCOPE", "", fence_async, 0, 0,
+    {"fence.proxy.async::generic.SEM.sync_restrict::shared::cluster.SCOPE", "", fence_async, SHARED_ONLY, 0,
      TMG_HAS_CLUSTERS},
     {"fence.proxy.alias", "", no_fence, 0},
     {"membar.proxy.alias", "", no_fence, 0},

@@ -23,10 +23,7 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
         return NULL;
     }
     uint64_t offset = address - found->base;
-    struct emu_touch_global by = {
-        op->warp, op->insn, op->what, found,
-        offset,   bytes,    use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
-    if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
+    emu_async_touch_global(op, found, offset, bytes, use);
     if (emu_machine(op->warp)->launch->profile)
         emu_profile_copy(emu_machine(op->warp), op->insn, address, bytes);
     return found->data + offset;

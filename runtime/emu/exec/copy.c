@@ -21,9 +21,7 @@ static void free_extra(struct emu_async *op) { free(op->extra); }
 
 static void read_sources(struct emu_async *op) {
     struct warp_copy *copy = op->extra;
-    struct emu_insn global = *op->insn;
 
-    global.space = SPACE_GENERIC;
     EMU_EACH_LANE(lane, op->lanes) {
         const struct lane_copy *one = &copy->lanes[lane];
         memset(copy->data[lane], 0, sizeof copy->data[lane]);
@@ -31,7 +29,8 @@ static void read_sources(struct emu_async *op) {
         for (uint64_t at = one->source; at < end;
              at += 4) {  // .src-size need not be a power of two
             uint32_t size = end - at < 4 ? 1 : 4;
-            const uint8_t *from = emu_access(op->warp, &global, lane, at, size, EMU_READ);
+            const uint8_t *from =
+                emu_access_in(op->warp, op->insn, SPACE_GENERIC, lane, at, size, EMU_READ);
             if (from == NULL) return;
             memcpy(copy->data[lane] + (at - one->source), from, size);
             if (size == 1) at -= 3;

@@ -141,7 +141,7 @@ EMU_HANDLER(store) {
     unsigned size = ptx_type_bytes((enum ptx_type)insn->type[0]);
     const uint32_t *list = insn->op + insn->op[2];
     const uint32_t bytes = size * list[0];
-    uint8_t *to[EMU_LANES];
+    uint8_t *to[EMU_LANES], made[32];
     uintptr_t end = 0;
     bool ascending = true;  // then no two lanes meet
 
@@ -149,7 +149,12 @@ EMU_HANDLER(store) {
         uint64_t address = emu_address(warp, insn, 0, lane);
         if (insn->sem != SEM_WEAK)
             emu_sync_release(warp, insn, sync_key(warp, insn, address), insn->sem == SEM_RELEASE);
+        if (bytes <= sizeof made && emu_machine(warp)->order != NULL) {
+            store_lane(warp, list, lane, made, size);
+            warp->stores = made;
+        }
         to[lane] = emu_access(warp, insn, lane, address, bytes, EMU_WRITE);
+        warp->stores = NULL;
         if (to[lane] == NULL) return EMU_NEXT;
         store_lane(warp, list, lane, to[lane], size);
         ascending &= (uintptr_t)to[lane] >= end;

@@ -48,10 +48,7 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, e
         return NULL;
     }
     uint64_t offset = run->global - found->base;
-    struct emu_touch_global by = {
-        op->warp, op->insn,   op->what, found,
-        offset,   run->bytes, use,      use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK};
-    if (emu_machine(op->warp)->check && run->bytes) emu_global_touch(&by);
+    emu_async_touch_global(op, found, offset, run->bytes, use);
     if (emu_machine(op->warp)->launch->profile)
         emu_profile_copy(emu_machine(op->warp), op->insn, run->global, run->bytes);
     return found->data + offset;
@@ -327,7 +324,8 @@ static uint32_t same_store(struct emu_warp *warp, const struct emu_insn *insn, u
     uint32_t same = 0;
 
     EMU_EACH_LANE(lane, mask) {
-        bool equal = emu_get(warp, insn->op[0], lane) == emu_get(warp, insn->op[0], first) &&
+        const uint64_t *maps = emu_r64(warp, insn->op[0]);
+        bool equal = maps[lane] == maps[first] &&
                      emu_get(warp, insn->op[2], lane) == emu_get(warp, insn->op[2], first);
         for (uint32_t i = 0; i < list[0] && equal; i++)
             equal = emu_get(warp, list[1 + i], lane) == emu_get(warp, list[1 + i], first);

@@ -8,12 +8,10 @@
 // The 128 bytes of a map at [address]; NULL after a report.
 static uint8_t *map_bytes(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                           uint64_t address, uint8_t space, enum emu_use use) {
-    struct emu_insn access = *insn;
     uint8_t *first = NULL;
 
-    access.space = space;
     for (unsigned i = 0; i < TMG_TENSOR_MAP_BYTES; i += 16) {
-        uint8_t *at = emu_access(warp, &access, lane, address + i, 16, use);
+        uint8_t *at = emu_access_in(warp, insn, space, lane, address + i, 16, use);
         if (at == NULL) return NULL;
         if (i == 0) first = at;
     }

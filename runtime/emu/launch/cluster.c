@@ -117,7 +117,7 @@ static int make_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index)
     warp->local = calloc(EMU_LANES, program->local_bytes + LOCAL_TAIL);
     if (warp->regs == NULL || warp->preds == NULL || warp->local == NULL ||
         emu_clock_new(cta->cluster, &warp->clock) || emu_clock_new(cta->cluster, &warp->fenced) ||
-        emu_clock_new(cta->cluster, &warp->observed))
+        emu_clock_new(cta->cluster, &warp->observed) || emu_clock_new(cta->cluster, &warp->told))
         return -1;
     memset(warp->regs, 0, bytes);
     fill_constants(warp, false);
@@ -131,6 +131,7 @@ static void start_warp(struct emu_warp *warp) {
     warp->live = warp->started = threads >= EMU_LANES ? UINT32_MAX : (1u << threads) - 1;
     warp->preds[0] = UINT32_MAX;
     warp->clock.seen[warp->agent] = 1;
+    warp->owner = warp->cta->cluster->number * warp->cta->cluster->warp_count + warp->agent + 1;
     fill_constants(warp, true);
     warp->splits[0] = (struct emu_split){.pc = program->functions->first_pc, .mask = warp->live};
     warp->split_count = 1;
@@ -148,6 +149,7 @@ static void clean_warp(struct emu_warp *warp) {
                              .local = warp->local,
                              .clock = warp->clock,
                              .fenced = warp->fenced,
+                             .told = warp->told,
                              .observed = warp->observed};
 
     emu_joins_free(warp);
@@ -158,6 +160,7 @@ static void clean_warp(struct emu_warp *warp) {
         memset(warp->local + lane * program->local_bytes, 0, warp->local_end);
     emu_clock_clear(cluster, &warp->clock);
     emu_clock_clear(cluster, &warp->fenced);
+    emu_clock_clear(cluster, &warp->told);
     emu_clock_clear(cluster, &warp->observed);
     *warp = clean;
 }
@@ -170,6 +173,7 @@ static void free_warp(struct emu_warp *warp) {
     free(warp->local);
     emu_clock_free(&warp->clock);
     emu_clock_free(&warp->fenced);
+    emu_clock_free(&warp->told);
     emu_clock_free(&warp->observed);
 }
 
@@ -275,7 +279,7 @@ static struct emu_cluster *make_cluster(struct emu_machine *machine) {
     cluster->machine = machine;
     cluster->cta_count = size[0] * size[1] * size[2];
     cluster->warp_count = cluster->cta_count * ((threads + EMU_LANES - 1) / EMU_LANES);
-    cluster->agent_count = 2 * cluster->warp_count;  // warps, and what each multiplies
+    cluster->agent_count = 2 * cluster->warp_count + 1;  // warps, what each multiplies, the past
     cluster->agent_capacity = cluster->agent_count + ASYNC_AGENTS;
     cluster->ctas = calloc(cluster->cta_count, sizeof *cluster->ctas);
     cluster->agent_times = calloc(cluster->agent_capacity, sizeof *cluster->agent_times);
@@ -316,7 +320,7 @@ static void clean_cluster(struct emu_cluster *cluster) {
                                     .cta_count = cluster->cta_count,
                                     .barrier = cluster->barrier,
                                     .warp_count = cluster->warp_count,
-                                    .agent_count = 2 * cluster->warp_count,
+                                    .agent_count = 2 * cluster->warp_count + 1,
                                     .agent_capacity = cluster->agent_capacity,
                                     .agent_times = cluster->agent_times};
 }

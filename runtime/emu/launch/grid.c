@@ -163,7 +163,7 @@ static void merge_all(struct emu_machine *machine, struct grid *grid) {
 }
 
 // False when memory is out before anything has run.
-static bool run_apart(struct emu_machine *machine) {
+static bool run_parts(struct emu_machine *machine) {
     struct grid grid = {.machine = machine, .last = UINT64_MAX};
     pthread_t threads[THREADS_MAX];
     unsigned count = thread_count(machine), started = 1;
@@ -179,17 +179,53 @@ static bool run_apart(struct emu_machine *machine) {
     return true;
 }
 
-void emu_grid_run(struct emu_machine *machine) {
-    bool together = machine->cluster_total == 1 || machine->workspace ||
-                    machine->cluster_total > APART_MAX || machine->launch->global_races ||
-                    any(machine, communicates);
+static void run_together(struct emu_machine *machine) {
     struct emu_cluster *spare = NULL;
 
     machine->spare = &spare;
-    if (together || !run_apart(machine)) {
-        emu_order_new(machine);
-        run(machine);
-    }
+    emu_order_new(machine);
+    run(machine);
     emu_clusters_free(spare);
     emu_order_delete(machine);
+}
+
+// Of a second run, in which all clusters are known to each other, only what the first could not see:
+// the races that are sure. Where there are none, the first run's word is enough.
+static void take_races(struct emu_machine *machine, struct emu_machine *again) {
+    struct part races = {.reports = again->reports};
+    size_t count = 0;
+
+    for (size_t i = 0; i < again->report_count; i++)
+        if (again->found_race && again->reports[i].class_ == EMU_RACE)
+            again->reports[count++] = again->reports[i];
+        else
+            free(again->reports[i].text);
+    races.report_count = count;
+    merge(machine, &races);
+    machine->seconds += again->seconds;
+}
+
+// Each cluster on its own. Where warps may have met in global memory, again from the beginning.
+static bool run_apart(struct emu_machine *machine) {
+    struct emu_machine again = *machine;
+    struct emu_apart apart = {0};
+    bool repeats = machine->check && !machine->launch->profile && !any(machine, prints);
+
+    if (repeats && emu_pages_start(machine) == 0) machine->apart = &apart;
+    bool ran = run_parts(machine);
+    bool wanted = ran && machine->apart != NULL && apart.suspect && !apart.lost && !machine->stop;
+    machine->apart = NULL;
+    emu_pages_end(&apart, wanted);
+    if (wanted) {
+        run_together(&again);
+        take_races(machine, &again);
+    }
+    return ran;
+}
+
+void emu_grid_run(struct emu_machine *machine) {
+    bool together =
+        machine->workspace || machine->cluster_total > APART_MAX || any(machine, communicates);
+
+    if (together || !run_apart(machine)) run_together(machine);
 }

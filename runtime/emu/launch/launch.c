@@ -267,6 +267,7 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
         free_workspace(&machine);
         return -1;
     }
+    emu_footprints_start(&machine);
     emu_grid_run(&machine);
     free_workspace(&machine);
     free(machine.params);

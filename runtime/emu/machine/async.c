@@ -8,7 +8,9 @@
 
 enum { READING, WRITING, DONE };
 
-static uint32_t first_agent(const struct emu_cluster *cluster) { return 2 * cluster->warp_count; }
+static uint32_t first_agent(const struct emu_cluster *cluster) {
+    return 2 * cluster->warp_count + 1;
+}
 
 uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
     struct emu_cluster *cluster = warp->cta->cluster;
@@ -60,6 +62,7 @@ void emu_async_start(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
     op->clock.async[op->agent] = op->through_proxy ? op->time : 0;
+    if (op->clock.global != NULL) op->clock.global[op->agent] = op->clock.async[op->agent];
     for (unsigned lane = 0; lane < EMU_LANES; lane++)
         op->group[lane] =
             op->in_copy_group ? op->warp->copies[lane].open : op->warp->bulk[lane].open;

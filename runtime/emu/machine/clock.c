@@ -6,14 +6,19 @@
 #include <string.h>
 
 int emu_clock_new(struct emu_cluster *cluster, struct emu_clock *clock) {
-    clock->seen = calloc(2 * (size_t)cluster->agent_capacity, sizeof *clock->seen);
-    clock->async = clock->seen + (clock->seen ? cluster->agent_capacity : 0);
-    return clock->seen ? 0 : -1;
+    size_t capacity = cluster->agent_capacity;
+    bool global = cluster->machine->order != NULL;
+
+    clock->seen = calloc((global ? 3 : 2) * capacity, sizeof *clock->seen);
+    if (clock->seen == NULL) return -1;
+    clock->async = clock->seen + capacity;
+    clock->global = global ? clock->async + capacity : NULL;
+    return 0;
 }
 
 void emu_clock_free(struct emu_clock *clock) {
     free(clock->seen);
-    clock->seen = clock->async = NULL;
+    clock->seen = clock->async = clock->global = NULL;
 }
 
 static void join_half(uint32_t *restrict into, const uint32_t *restrict from, uint32_t count) {
@@ -25,15 +30,20 @@ void emu_clock_join(const struct emu_cluster *cluster, struct emu_clock *into,
     if (into->seen == from->seen) return;
     join_half(into->seen, from->seen, cluster->agent_count);
     join_half(into->async, from->async, cluster->agent_count);
+    if (into->global != NULL) join_half(into->global, from->global, cluster->agent_count);
 }
 
 void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
                     const struct emu_clock *from) {
     memcpy(into->seen, from->seen, cluster->agent_count * sizeof *into->seen);
     memcpy(into->async, from->async, cluster->agent_count * sizeof *into->async);
+    if (into->global != NULL)
+        memcpy(into->global, from->global, cluster->agent_count * sizeof *into->global);
 }
 
 void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock) {
     memset(clock->seen, 0, cluster->agent_count * sizeof *clock->seen);
     memset(clock->async, 0, cluster->agent_count * sizeof *clock->async);
+    if (clock->global != NULL)
+        memset(clock->global, 0, cluster->agent_count * sizeof *clock->global);
 }

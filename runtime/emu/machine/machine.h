@@ -5,6 +5,8 @@
 
 #include "runtime/emu/decode/decode.h"
 
+#include <stdatomic.h>
+
 // ---- device memory ----
 
 struct emu_allocation {
@@ -13,6 +15,9 @@ struct emu_allocation {
     uint8_t *data;
     uint8_t *written;  // a flag each byte, NULL when all are
     char *name;
+    // check/footprint.c's: cells of this launch and of the one before, which pages are kept
+    _Atomic uint64_t *feet, *feet_before;
+    _Atomic uint8_t *pages;
 };
 
 struct emu_memory {
@@ -23,10 +28,12 @@ struct emu_memory {
 
 // ---- clocks ----
 // An agent is a warp or an asynchronous operation in flight. seen[a] is the last time of agent a
-// that happened before now; async[a] is the part of that which the async proxy may rely on.
+// that happened before now; async[a] is the part of that which the async proxy may rely on in shared
+// memory.
 
 struct emu_clock {
     uint32_t *seen, *async;
+    uint32_t *global;  // async's twin for global memory; NULL: nobody asks
 };
 
 // ---- control flow: lanes that go together ----
@@ -114,7 +121,7 @@ struct emu_pending;
 struct emu_warp {
     struct emu_cta *cta;
     unsigned index;
-    uint32_t agent;
+    uint32_t agent, owner;  // among the cluster's agents; among all warps of the grid, plus one
     uint32_t *regs;
     uint32_t *preds;
     uint32_t live, started;
@@ -131,6 +138,8 @@ struct emu_warp {
     uint64_t local_end;         // of what any lane has written in it
     struct emu_clock clock;     // clock.seen[agent] is the warp's own time
     struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
+    struct emu_clock told;      // the same of fences that reach beyond the cluster
+    const void *stores;         // what a store in progress writes; NULL: not said
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
     bool has_observed;
     struct emu_group_state bulk[EMU_LANES], copies[EMU_LANES];
@@ -178,6 +187,12 @@ struct emu_cluster {
     struct emu_sync *syncs;  // clocks of shared memory words used as flags
 };
 
+// Clusters that run apart: have two warps met in global memory, one of them writing? Perhaps.
+struct emu_apart {
+    _Atomic bool suspect, lost;  // lost: what memory held before is not known any more
+    struct emu_page *_Atomic kept;
+};
+
 struct emu_machine {
     struct emu_memory *memory;
     const struct emu_launch *launch;
@@ -203,7 +218,9 @@ struct emu_machine {
     enum emu_class ended_by;  // where it has stopped
     bool stop;
     bool check;
+    bool found_race;          // between warps in global memory
     struct emu_order *order;  // NULL: the clusters cannot hear of each other
+    struct emu_apart *apart;  // of clusters that run each on its own; NULL: they do not
     size_t last_allocation;   // that was accessed, most likely to be the next one
     uint64_t index;           // of the only cluster, with [last]
     _Atomic uint64_t *last;   // the grid ends with this cluster; NULL: this machine is the grid
@@ -271,6 +288,8 @@ static inline struct emu_machine *emu_machine(const struct emu_warp *warp) {
 
 // The allocation that holds [address], or NULL.
 struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t address);
+// Forgets who touched the allocation.
+void emu_memory_forget(struct emu_allocation *allocation);
 
 // ---- split.c: divergence ----
 
@@ -319,6 +338,16 @@ void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock)
 // group, plus one, so that whoever waits for a group knows of all before it.
 static inline uint32_t emu_wgmma_agent(const struct emu_warp *warp) {
     return warp->cta->cluster->warp_count + warp->agent;
+}
+
+// The launch before this one, which whoever has waited by griddepcontrol knows to be over.
+static inline uint32_t emu_before_agent(const struct emu_cluster *cluster) {
+    return 2 * cluster->warp_count;
+}
+
+static inline bool emu_knows_before(const struct emu_cluster *cluster,
+                                    const struct emu_clock *clock) {
+    return clock->seen[emu_before_agent(cluster)] != 0;
 }
 
 // What [warp] does from here on isn't covered by what it has released so far.

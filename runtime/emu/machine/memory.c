@@ -24,7 +24,16 @@ struct emu_memory *emu_memory_new(void) {
     return emu_memory_new_apart(0);
 }
 
+void emu_memory_forget(struct emu_allocation *allocation) {
+    free(allocation->feet);
+    free(allocation->feet_before);
+    free(allocation->pages);
+    allocation->feet = allocation->feet_before = NULL;
+    allocation->pages = NULL;
+}
+
 static void release(struct emu_allocation *allocation) {
+    emu_memory_forget(allocation);
     free(allocation->data);
     free(allocation->written);
     free(allocation->name);

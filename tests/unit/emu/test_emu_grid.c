@@ -14,16 +14,11 @@ static uint32_t words[WORDS];
     "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\n"                 \
     "mad.wide.u32 %rd2, %r1, 4, %rd1;\n" body "\nret;\n}\n"
 
-static bool global_races;
-
 // Runs [text] on CTAS CTAs of 64 threads; the reports' texts, one after the other, are the
 // caller's.
 static char *run(const char *text, unsigned threads, uint64_t seed, struct emu_result *result) {
-    const struct emu_launch launch = {.grid = {CTAS},
-                                      .block = {64},
-                                      .seed = seed,
-                                      .threads = threads,
-                                      .global_races = global_races};
+    const struct emu_launch launch = {
+        .grid = {CTAS}, .block = {64}, .seed = seed, .threads = threads};
     char *all = NULL;
     size_t bytes;
 
@@ -132,23 +127,25 @@ static void order_between_clusters(void **state) {
     }
 }
 
-// All CTAs store to one word, and to a byte of their own in a word that four share.
+// All CTAs store to one word what is theirs, or the same; and to a byte of their own in a word that
+// four share.
 static void global_race(void **state) {
-    static const char both[] = FRAME("st.global.u32 [%rd1+2048], 7;");
+    static const char both[] = FRAME("st.global.u32 [%rd1+2048], %r1;");
+    static const char same[] = FRAME("st.global.u32 [%rd1+2048], 7;");
     static const char own[] = FRAME("cvt.u64.u32 %rd3, %r1;\nadd.u64 %rd3, %rd1, %rd3;\n"
                                     "st.global.u8 [%rd3], %r1;");
     struct emu_result result;
 
     (void)state;
-    for (int wanted = 0; wanted < 2; wanted++) {
-        global_races = wanted;
-        char *all = run(both, 0, 1, &result), *none = run(own, 0, 1, &result);
-        assert_int_equal(strstr(all, "race in k") != NULL, wanted);
-        assert_string_equal(none, "");
-        free(all);
-        free(none);
-    }
-    global_races = false;
+    same_on_any_number_of_threads(both);
+    char *all = run(both, 0, 1, &result), *one = run(same, 0, 1, &result);
+    char *none = run(own, 0, 1, &result);
+    assert_non_null(strstr(all, "race in k"));
+    assert_string_equal(one, "");
+    assert_string_equal(none, "");
+    free(all);
+    free(one);
+    free(none);
 }
 
 // What a row says of an instruction: a reduction in global memory is heard of by other clusters, so

@@ -9,8 +9,9 @@
 // afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; how large each
 // buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with
 // sizes innermost first. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
-// (words that count from 0) and [fresh]
-// (never written); the last is the map over [out] where there is one. TMAGEN_SEEDS is the number
+// (words that count from 0) and [fresh] (never written); the last is the map over [out] where there
+// is one. "// follows: NAME": the entry of that name is launched before, and k depends on it
+// (programmatic dependent launch). TMAGEN_SEEDS is the number
 // of orders, ONLY_RULE a part of the only programs' names.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,6 +126,21 @@ static bool is_due(const struct program *p, const struct emu_result *result) {
     return false;
 }
 
+// Launches what the program follows in its stream; the program itself may then start early.
+static void run_before(struct program *p, struct emu_memory *memory) {
+    struct emu_launch before = p->launch;
+    struct emu_result result;
+    struct emu_error error;
+    char name[LINE];
+    assert_int_equal(sscanf(directive(p->text, "// follows: "), "%s", name), 1);
+    before.entry = name;
+    before.dependent = false;
+    if (emu_launch_run(memory, &before, &result, &error)) fail_msg("%s: %s", p->path, error.text);
+    assert_int_equal(result.report_count, 0);
+    emu_result_free(&result);
+    p->launch.dependent = true;
+}
+
 // Runs the program's variant with [seed]; words that are not as they must be fail the test.
 static void run(struct program *p, const struct emu_module *module, uint64_t seed,
                 struct emu_result *result) {
@@ -143,11 +159,12 @@ static void run(struct program *p, const struct emu_module *module, uint64_t see
     if (map) read_map(p, map, addresses[0]);
     const void *params[] = {&addresses[0], &addresses[1], &addresses[2], p->map};
     p->launch.module = module;
-    p->launch.entry = emu_module_entry(module, 0);
+    p->launch.entry = "k";
     p->launch.params = params;
     p->launch.param_count = (size_t)emu_entry_params(module, p->launch.entry);
     p->launch.seed = seed;
     if (map && p->launch.param_count < 4) params[p->launch.param_count - 1] = p->map;
+    if (directive(p->text, "// follows: ")) run_before(p, memory);
     if (emu_launch_run(memory, &p->launch, result, &error)) fail_msg("%s: %s", p->path, error.text);
     emu_memory_read(memory, words, addresses[0], bytes);
     emu_memory_delete(memory);
