@@ -208,7 +208,7 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
 }
 
 void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,
-                            uint64_t offset, size_t bytes, enum emu_use use) {
+                            uint64_t offset, size_t bytes, enum emu_use use, const void *value) {
     struct emu_touch_global by = {.warp = op->warp,
                                   .insn = op->insn,
                                   .what = op->what,
@@ -220,7 +220,8 @@ void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *a
                                   .agent = op->agent,
                                   .time = op->time,
                                   .clock = &op->clock,
-                                  .async = op->through_proxy};
+                                  .async = op->through_proxy,
+                                  .value = value};
 
     if (emu_machine(op->warp)->check && bytes) emu_global_touch(&by);
 }

@@ -12,9 +12,9 @@ struct touch {
     uint32_t time;  // of the agent; 0: nobody
     uint32_t insn;  // its place in the code
     uint16_t cluster, agent;
-    uint8_t bytes;     // a bit each, of the word
-    uint8_t strength;  // of enum emu_strength
-    bool async;
+    uint8_t bytes;                  // a bit each, of the word
+    uint8_t strength;               // of enum emu_strength
+    uint8_t async : 1, silent : 1;  // silent: what it wrote was there already
 };
 
 struct cell {
@@ -289,7 +289,8 @@ static bool same_agent(const struct touch *a, const struct touch *b) {
     return a->cluster == b->cluster && a->agent == b->agent;
 }
 
-// Several writers of one value, all to the same end, as in "found = true": whoever is last, it stays.
+// Several writers of one value, all to the same end, as in "found = true": whoever is last and whoever
+// reads, it is that.
 static bool stores_the_same(const struct emu_touch_global *by) {
     return by->use == EMU_WRITE && by->value != NULL &&
            memcmp(by->allocation->data + by->offset, by->value, by->bytes) == 0;
@@ -300,8 +301,8 @@ static void check(const struct emu_touch_global *by, const struct touch *before,
     if (before->time == 0 || same_agent(before, now) || !(before->bytes & now->bytes) ||
         emu_may_meet(before->strength, now->strength))
         return;
+    if (now->silent || (before->silent && by->use == EMU_READ)) return;
     bool ordered = known(by, before, false);
-    if (!ordered && wrote && stores_the_same(by)) return;
     if (!ordered)
         complain(by, before, wrote, false);
     else if (wrote && now->async && !before->async && !known(by, before, true))
@@ -325,7 +326,8 @@ void emu_order_touch(const struct emu_touch_global *by) {
                         .cluster = (uint16_t)cluster->number,
                         .agent = (uint16_t)by->agent,
                         .strength = (uint8_t)by->strength,
-                        .async = by->async};
+                        .async = by->async,
+                        .silent = stores_the_same(by)};
 
     if (cluster->known == NULL) return;
     while (at < end) {

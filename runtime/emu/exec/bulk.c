@@ -23,7 +23,7 @@ static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t byte
         return NULL;
     }
     uint64_t offset = address - found->base;
-    emu_async_touch_global(op, found, offset, bytes, use);
+    emu_async_touch_global(op, found, offset, bytes, use, use == EMU_WRITE ? op->bytes : NULL);
     if (emu_machine(op->warp)->launch->profile)
         emu_profile_copy(emu_machine(op->warp), op->insn, address, bytes);
     return found->data + offset;

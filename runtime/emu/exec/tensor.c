@@ -39,8 +39,13 @@ static void report_bounds(struct emu_async *op, const struct tmg_tma_run *run) {
                   (long long)(run->global - meant->base), meant->name, meant->bytes);
 }
 
+enum { LONGEST_RUN = 2048 };  // 256 elements of 8 bytes
+
 // The bytes of one run in global memory; NULL after a report.
 static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
+    const struct box *box = op->extra;
+    uint8_t value[LONGEST_RUN];
+    bool told = use == EMU_WRITE && run->bytes <= sizeof value && emu_machine(op->warp)->order;
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
 
     if (found == NULL || run->bytes > found->bytes - (run->global - found->base)) {
@@ -48,7 +53,8 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, e
         return NULL;
     }
     uint64_t offset = run->global - found->base;
-    emu_async_touch_global(op, found, offset, run->bytes, use);
+    if (told) tmg_tma_store_run(&box->map, run, value, op->bytes);
+    emu_async_touch_global(op, found, offset, run->bytes, use, told ? value : NULL);
     if (emu_machine(op->warp)->launch->profile)
         emu_profile_copy(emu_machine(op->warp), op->insn, run->global, run->bytes);
     return found->data + offset;

@@ -20,7 +20,8 @@ static const char frame[] =
     ".reg .pred %%p<8>;\n.reg .b16 %%h<32>;\n.reg .b32 %%r<64>;\n.reg .b64 %%rd<32>;\n"
     ".reg .f32 %%f<64>;\n.reg .f64 %%fd<16>;\n.reg .b128 %%q<4>;\n.local .align 16 .b8 stack[64];\n"
     ".shared .align 1024 .b8 smem[32768];\n.shared .align 8 .b8 bar[64];\n"
-    "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\nmad.wide.u32 %%rd2, %%r1, 16, %%rd1;\n"
+    "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r60, %%ctaid.x;\n"
+    "mad.lo.u32 %%r60, %%r60, 128, %%r1;\nmad.wide.u32 %%rd2, %%r60, 16, %%rd1;\n"
     "mov.b64 %%rd3, map;\ncvta.param.u64 %%rd3, %%rd3;\nmov.u32 %%r2, smem;\nmov.u32 %%r3, bar;\n"
     "setp.eq.u32 %%p1, %%r1, 0;\nsetp.eq.u32 %%p2, 0, 0;\n"
     "mov.u32 %%r60, %%r1;\nshl.b32 %%r60, %%r60, 4;\nadd.u32 %%r60, %%r60, %%r2;\nmov.u32 %%r61, "
@@ -292,9 +293,9 @@ static const struct {
      "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r2], 0;\n"
      "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r2], 0;\n"
      "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r2], 0; E: bar.sync 0;\n"
-     "setp.lt.u32 %p3, %r1, 32; @%p3 "
+     "setp.lt.u32 %p3, %r1, 32; mad.wide.u32 %rd6, %r5, 4096, %rd1; @%p3 "
      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
-     "[%rd1], [%r2], 128; fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;"},
+     "[%rd6], [%r2], 128; fence.proxy.tensormap::generic.acquire.gpu [%rd6], 128;"},
     // ---- matrices
     {"ldmatrix, stmatrix", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, "
                            "[%r2]; ldmatrix.sync.aligned.m8n8.x1.trans.shared::cta.b16 {%r14}, "
@@ -339,7 +340,7 @@ static const struct {
     // ---- clusters
     {"modifiers in another order",
      "atom.global.gpu.acq_rel.add.u32 %r10, [%rd1], 1; ld.global.acquire.gpu.b32 %r11, [%rd1];\n"
-     "red.and.release.cta.b32 [%rd1], 1; vote.ballot.sync.b32 %r12, %p1, -1;\n"
+     "red.and.release.cta.b32 [%rd2+4], 1; vote.ballot.sync.b32 %r12, %p1, -1;\n"
      "ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 {%r10, %r11, %r12, %r13}, [%r2];"},
     {"a parameter's address in 32 bits",
      "mov.b32 %r10, map; cvt.u64.u32 %rd5, %r10; cvta.param.u64 %rd5, %rd5; "
