@@ -179,7 +179,8 @@ static bool is_blank(const struct emu_clock *clock, uint32_t count) {
 void emu_order_release(struct emu_warp *warp, uint64_t address, bool release) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct emu_order *order = cluster->machine->order;
-    const struct emu_clock *clock = release ? &warp->clock : &warp->told;
+    const struct emu_clock fenced = {.seen = warp->clock.wide, .global = warp->clock.global};
+    const struct emu_clock *clock = release ? &warp->clock : &fenced;
     struct flag *flag = order ? find_flag(order, address, true) : NULL;
 
     if (flag == NULL || order->told == NULL) return;
@@ -203,7 +204,7 @@ void emu_order_fence(struct emu_warp *warp) {
     if (order == NULL) return;
     join(cluster->known, observed(cluster), order->count);
     memcpy(published(cluster), cluster->known, order->count * sizeof *cluster->known);
-    emu_clock_copy(cluster, &warp->told, &warp->clock);
+    memcpy(warp->clock.wide, warp->clock.seen, cluster->agent_count * sizeof *warp->clock.wide);
 }
 
 void emu_order_fence_async(struct emu_cluster *cluster) {

@@ -117,7 +117,7 @@ static int make_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index)
     warp->local = calloc(EMU_LANES, program->local_bytes + LOCAL_TAIL);
     if (warp->regs == NULL || warp->preds == NULL || warp->local == NULL ||
         emu_clock_new(cta->cluster, &warp->clock) || emu_clock_new(cta->cluster, &warp->fenced) ||
-        emu_clock_new(cta->cluster, &warp->observed) || emu_clock_new(cta->cluster, &warp->told))
+        emu_clock_new(cta->cluster, &warp->observed))
         return -1;
     memset(warp->regs, 0, bytes);
     fill_constants(warp, false);
@@ -149,7 +149,6 @@ static void clean_warp(struct emu_warp *warp) {
                              .local = warp->local,
                              .clock = warp->clock,
                              .fenced = warp->fenced,
-                             .told = warp->told,
                              .observed = warp->observed};
 
     emu_joins_free(warp);
@@ -160,7 +159,6 @@ static void clean_warp(struct emu_warp *warp) {
         memset(warp->local + lane * program->local_bytes, 0, warp->local_end);
     emu_clock_clear(cluster, &warp->clock);
     emu_clock_clear(cluster, &warp->fenced);
-    emu_clock_clear(cluster, &warp->told);
     emu_clock_clear(cluster, &warp->observed);
     *warp = clean;
 }
@@ -173,7 +171,6 @@ static void free_warp(struct emu_warp *warp) {
     free(warp->local);
     emu_clock_free(&warp->clock);
     emu_clock_free(&warp->fenced);
-    emu_clock_free(&warp->told);
     emu_clock_free(&warp->observed);
 }
 

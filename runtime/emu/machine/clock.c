@@ -9,16 +9,17 @@ int emu_clock_new(struct emu_cluster *cluster, struct emu_clock *clock) {
     size_t capacity = cluster->agent_capacity;
     bool global = cluster->machine->order != NULL;
 
-    clock->seen = calloc((global ? 3 : 2) * capacity, sizeof *clock->seen);
+    clock->seen = calloc((global ? 4 : 2) * capacity, sizeof *clock->seen);
     if (clock->seen == NULL) return -1;
     clock->async = clock->seen + capacity;
     clock->global = global ? clock->async + capacity : NULL;
+    clock->wide = global ? clock->global + capacity : NULL;
     return 0;
 }
 
 void emu_clock_free(struct emu_clock *clock) {
     free(clock->seen);
-    clock->seen = clock->async = clock->global = NULL;
+    *clock = (struct emu_clock){0};
 }
 
 static void join_half(uint32_t *restrict into, const uint32_t *restrict from, uint32_t count) {
@@ -30,20 +31,24 @@ void emu_clock_join(const struct emu_cluster *cluster, struct emu_clock *into,
     if (into->seen == from->seen) return;
     join_half(into->seen, from->seen, cluster->agent_count);
     join_half(into->async, from->async, cluster->agent_count);
-    if (into->global != NULL) join_half(into->global, from->global, cluster->agent_count);
+    if (into->global == NULL) return;
+    join_half(into->global, from->global, cluster->agent_count);
+    join_half(into->wide, from->wide, cluster->agent_count);
 }
 
 void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
                     const struct emu_clock *from) {
     memcpy(into->seen, from->seen, cluster->agent_count * sizeof *into->seen);
     memcpy(into->async, from->async, cluster->agent_count * sizeof *into->async);
-    if (into->global != NULL)
-        memcpy(into->global, from->global, cluster->agent_count * sizeof *into->global);
+    if (into->global == NULL) return;
+    memcpy(into->global, from->global, cluster->agent_count * sizeof *into->global);
+    memcpy(into->wide, from->wide, cluster->agent_count * sizeof *into->wide);
 }
 
 void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock) {
     memset(clock->seen, 0, cluster->agent_count * sizeof *clock->seen);
     memset(clock->async, 0, cluster->agent_count * sizeof *clock->async);
-    if (clock->global != NULL)
-        memset(clock->global, 0, cluster->agent_count * sizeof *clock->global);
+    if (clock->global == NULL) return;
+    memset(clock->global, 0, cluster->agent_count * sizeof *clock->global);
+    memset(clock->wide, 0, cluster->agent_count * sizeof *clock->wide);
 }

@@ -33,7 +33,9 @@ struct emu_memory {
 
 struct emu_clock {
     uint32_t *seen, *async;
-    uint32_t *global;  // async's twin for global memory; NULL: nobody asks
+    // Where clusters tell each other things: async's twin for global memory, and what fences beyond
+    // the cluster cover, of whichever warp; else NULL.
+    uint32_t *global, *wide;
 };
 
 // ---- control flow: lanes that go together ----
@@ -138,7 +140,6 @@ struct emu_warp {
     uint64_t local_end;         // of what any lane has written in it
     struct emu_clock clock;     // clock.seen[agent] is the warp's own time
     struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
-    struct emu_clock told;      // the same of fences that reach beyond the cluster
     const void *stores;         // what a store in progress writes; NULL: not said
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
     bool has_observed;
