@@ -254,20 +254,27 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
     const char *verb = by->use == EMU_READ ? "reads" : "writes", *what = by->what ? by->what : "it";
     char where[400], other[128];
 
+    const struct emu_insn *other_insn = &machine->program->code[before->insn];
+
     machine->found_race = true;
+    if (emu_report_again(machine, by->insn, other_insn,
+                         fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE))
+        return;
     put_other(by, before, other, sizeof other);
-    emu_place_text(machine, &machine->program->code[before->insn], where, sizeof where);
+    emu_place_text(machine, other_insn, where, sizeof where);
     if (fence_missing)
-        emu_report(by->warp, by->insn, EMU_MISSING_PROXY_FENCE,
-                   "%s %s offset %llu of %s, which %s writes through the generic proxy\n"
-                   "  written at %s\n  no fence.proxy.async lies between the two",
-                   what, verb, (unsigned long long)by->offset, by->allocation->name, other, where);
+        emu_report_pair(by->warp, by->insn, other_insn, EMU_MISSING_PROXY_FENCE,
+                        "%s %s offset %llu of %s, which %s writes through the generic proxy\n"
+                        "  written at %s\n  no fence.proxy.async lies between the two",
+                        what, verb, (unsigned long long)by->offset, by->allocation->name, other,
+                        where);
     else
-        emu_report(by->warp, by->insn, EMU_RACE,
-                   "%s %s offset %llu of %s, which %s %s\n  without order between the two; the "
-                   "other is at %s",
-                   what, verb, (unsigned long long)by->offset, by->allocation->name, other,
-                   wrote ? "writes" : "reads", where);
+        emu_report_pair(
+            by->warp, by->insn, other_insn, EMU_RACE,
+            "%s %s offset %llu of %s, which %s %s\n  without order between the two; the "
+            "other is at %s",
+            what, verb, (unsigned long long)by->offset, by->allocation->name, other,
+            wrote ? "writes" : "reads", where);
 }
 
 // Has [before] happened, as far as [by] may know? [async]: and does the async proxy see it?
