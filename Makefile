@@ -43,7 +43,7 @@ system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
-.PHONY: all run test test-emu test-gpu record nvrtc programs check lint format fuzz sanitize install
+.PHONY: all run test test-emu test-gpu record profile mutate nvrtc programs check lint format fuzz sanitize install
 .PHONY: clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
@@ -70,6 +70,12 @@ test-gpu: all programs              # every shipped spec, ragged and round shape
 record: all programs                # what a GPU gives, for the emulator and later builds to equal
 	$(BUILD)/tmagen verify --device cuda --small --seed 1 --record tests/emu/results.jsonl specs/*.yaml
 	$(BUILD)/vectors --device cuda
+
+profile: all nvrtc                  # accepts what the shipped specs cost now
+	$(BUILD)/tmagen profile specs/*.yaml >tests/emu/profiles.txt
+
+mutate: all programs                # plants the mistakes of tests/mutations.txt; hours
+	scripts/mutate.py
 
 programs: $(unit_bin) $(user_bin) $(fake_lib) $(BUILD)/vectors  # what the tests run, besides all
 

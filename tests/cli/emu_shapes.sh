@@ -4,6 +4,7 @@
 # orders of warps and copies a shape: make test-emu.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$BUILD/tmp/specs
 [ -z "${SANITIZED:-}" ] || SCHEDULES=1
 specs=()
 for spec in specs/*.yaml; do

@@ -3,6 +3,7 @@
 # shipped spec has. Fresh data: emu_shapes.sh.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$BUILD/tmp/specs
 record=tests/emu/results.jsonl
 
 # verify ARGUMENT... - shows the closing line, or what is wrong.

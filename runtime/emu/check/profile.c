@@ -163,8 +163,8 @@ void emu_profile_end(struct emu_warp *warp) {
         count_shared(row, profile->shared, profile->shared_count);
         row->sectors += distinct_sectors(profile->global, profile->global_count);
         if (profile->global_count)
-            *order_of(warp) = digest(digest(*order_of(warp), profile->insn->line),
-                                     place_in(machine, profile->global[0].address));
+            *order_of(warp) =
+                digest(*order_of(warp), place_in(machine, profile->global[0].address));
     }
     profile->insn = NULL;
     profile->shared_count = profile->global_count = 0;

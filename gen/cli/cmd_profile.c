@@ -1,0 +1,63 @@
+// tmagen profile SPEC...: what the kernels cost, without a GPU. Only the arguments are here.
+#include <argp.h>
+#include <stdlib.h>
+
+#include "gen/cli/command.h"
+#include "gen/measured.h"
+#include "gen/output.h"
+#include "measure/profile.h"
+
+enum { KEY_SHAPE = 0x2000 };
+
+static const struct argp_option options[] = {
+    {"shape", KEY_SHAPE, "MxNxK", 0, "the shape to run, in place of one that the family names", 0},
+    {0},
+};
+
+struct arguments {
+    struct spec_arguments specs;
+    struct shape_list shapes;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "SPEC...",
+    .doc =
+        "Says what the kernels of each SPEC cost, as far as compiler and emulator can: registers "
+        "and spills, the grid on a whole GPU, and of one launch the instructions by kind, the "
+        "wavefronts of shared memory and how few they could be, the sectors of global memory, "
+        "the depths of waits and the order of the work. The same input gives the same text, so "
+        "that a change of it shows as a diff.",
+    .children = children,
+};
+
+int cmd_profile(int argc, char **argv) {
+    struct arguments a = {0};
+    spec_arguments_init(&a.specs);
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    struct gen_result *results =
+        output_generate(a.specs.specs, a.specs.spec_count, &a.specs.options);
+    int code = EXIT_USER;
+    if (results) {
+        struct profile_plan plan = {.shapes = &a.shapes};
+        struct kernel_text *kernels = kernels_of(results, a.specs.spec_count, &plan.kernel_count);
+        plan.kernels = kernels;
+        code = profile_all(&plan, stdout);
+        free(kernels);
+        output_free(results, a.specs.spec_count);
+    }
+    shapes_free(&a.shapes);
+    spec_arguments_free(&a.specs);
+    return code;
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# What every shipped spec costs is what tests/emu/profiles.txt says: a kernel that is right but
+# slower passes every other test. `make profile` accepts what they cost now; the diff is for review.
+# With another compiler than the record's only what it has no part in is compared: grids and orders.
+set -u
+"$BUILD/scripts/find_nvrtc" || exit 77
+export TMAGEN_CACHE=$BUILD/tmp/specs
+record=tests/emu/profiles.txt
+if [ -n "${SANITIZED:-}" ]; then    # ten times as slow: a few, for what the sanitizers say
+    exec "$TMAGEN" profile specs/gemm_phase[1-3].yaml specs/resample_phase*.yaml
+fi
+"$TMAGEN" profile specs/*.yaml >"$TMPDIR/now" || exit 1
+compiler() { sed -n 's/^  \(nvrtc [^:]*\): .*/\1/p' "$1" | sort -u; }
+parts() { cat "$1"; }
+if [ "$(compiler "$record")" != "$(compiler "$TMPDIR/now")" ]; then
+    echo "the record is of $(compiler "$record"), this is $(compiler "$TMPDIR/now")"
+    parts() { grep -e '^[^ ]' -e 'grid' "$1"; }
+fi
+parts "$record" >"$TMPDIR/then"
+parts "$TMPDIR/now" | diff -u --label "$record" --label "what they cost now" "$TMPDIR/then" -
