@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "measure/reference_code.h"
+#include "runtime/binding.h"
 #include "runtime/error.h"
 
 static const char *word(const json_t *rows, const char *name) {
@@ -102,6 +103,28 @@ static int check_dims(const struct tmg_manifest *manifest, const int64_t *dims) 
     return TMAGEN_OK;
 }
 
+// Whether [extent] has a size that an int64_t holds.
+static bool extent_value(const struct tmg_extent *extent, const int64_t *dims, int64_t *size) {
+    int64_t product;
+    if (extent->dim >= 0 && (__builtin_mul_overflow(extent->times, dims[extent->dim], &product) ||
+                             __builtin_add_overflow(product, extent->plus, &product))) {
+        return false;
+    }
+    *size = tmg_extent_value(extent, dims);
+    return true;
+}
+
+// Gives the dims that follow from others, which stand before them, their values.
+static int derive_dims(struct ref_problem *problem) {
+    for (unsigned i = 0; i < problem->manifest->dim_count; ++i) {
+        const struct tmg_dim *dim = &problem->manifest->dims[i];
+        if (dim->derived && !extent_value(&dim->rule, problem->dims, &problem->dims[i])) {
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is too large", dim->name);
+        }
+    }
+    return TMAGEN_OK;
+}
+
 static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_padding) {
     const struct tmg_tensor *declared = tensor->declared;
     const int dtype = num_find(tmg_dtypes[declared->dtype].name);
@@ -115,13 +138,9 @@ static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_p
     int64_t stride = 1;
     for (int axis = tensor->rank - 1; axis >= 0; --axis) {
         const struct tmg_extent *extent = &declared->dims[axis];
-        int64_t size = extent->plus;
-        if (extent->dim >= 0) {
-            int64_t product;
-            if (__builtin_mul_overflow(extent->times, dims[extent->dim], &product) ||
-                __builtin_add_overflow(product, extent->plus, &size)) {
-                return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is too large", declared->name);
-            }
+        int64_t size;
+        if (!extent_value(extent, dims, &size)) {
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is too large", declared->name);
         }
         if (size < 1) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is empty", declared->name);
         tensor->dims[axis] = size;
@@ -139,11 +158,12 @@ static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_p
 int ref_problem_make(const struct tmg_manifest *manifest, const struct reference *reference,
                      const int64_t *dims, int64_t row_padding, struct ref_problem *problem) {
     *problem = (struct ref_problem){.manifest = manifest, .reference = reference, .inputs = ""};
-    int status = check_dims(manifest, dims);
     memcpy(problem->dims, dims, manifest->dim_count * sizeof *dims);
+    int status = derive_dims(problem);
+    if (status == TMAGEN_OK) status = check_dims(manifest, problem->dims);
     for (unsigned i = 0; status == TMAGEN_OK && i < manifest->tensor_count; ++i) {
         problem->tensors[i].declared = &manifest->tensors[i];
-        status = lay_out(&problem->tensors[i], dims, row_padding);
+        status = lay_out(&problem->tensors[i], problem->dims, row_padding);
     }
     return status;
 }
@@ -229,7 +249,8 @@ int64_t ref_tile(const struct tmg_manifest *manifest, const char *dim, int64_t o
     const int wanted = tmg_manifest_dim(manifest, dim);
     for (unsigned i = 0; i < manifest->grid.tile_count; ++i) {
         const struct tmg_tile *tile = &manifest->grid.tiles[i];
-        if (wanted >= 0 && tile->extent.dim == wanted && tile->extent.times == 1) return tile->extent.by;
+        if (wanted >= 0 && tile->extent.dim == wanted && tile->extent.times == 1)
+            return tile->extent.by;
     }
     return otherwise;
 }

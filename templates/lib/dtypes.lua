@@ -25,6 +25,7 @@ local rows = {
         to_float = "float", from_float = "float",                   -- a cast that does nothing
         pair = "float2", pack_pair = "make_float2", one_bits = 0x3f800000,
     },
+    e4m3 = { bits = 8, cuda = "e4m3", ptx = "e4m3", from_float = "to_e4m3" },
     i32 = { bits = 32, cuda = "int", ptx = "s32" },
     u32 = { bits = 32, cuda = "uint32_t", ptx = "u32" },
     u8 = { bits = 8, cuda = "uint8_t", ptx = "u8" },

@@ -1,4 +1,4 @@
-// convert.cuh: fp32 to and from the 16-bit floats, and their way into shared memory.
+// convert.cuh: fp32 to and from smaller floats, and their way into shared memory.
 // Packed pairs hold the lower-addressed element in the low half.
 
 // (low, high) rounded to nearest even
@@ -11,6 +11,13 @@ __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
 __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     uint32_t packed;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
+// (low, high) rounded to nearest even, what is too large to 448 of its sign; NaN stays NaN
+__device__ __forceinline__ uint16_t cvt_rn_satfinite_e4m3x2(float low, float high) {
+    uint16_t packed;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(packed) : "f"(high), "f"(low));
     return packed;
 }
 
@@ -48,4 +55,8 @@ __device__ __forceinline__ bf16 to_bf16(float value) {
 
 __device__ __forceinline__ fp16 to_fp16(float value) {
     return {static_cast<uint16_t>(cvt_rn_f16x2(value, 0))};
+}
+
+__device__ __forceinline__ e4m3 to_e4m3(float value) {
+    return {static_cast<uint8_t>(cvt_rn_satfinite_e4m3x2(value, 0))};
 }

@@ -1,4 +1,4 @@
-// types.cuh: the fixed-width integers, 16-bit floats and opaque TMA descriptor that kernels name.
+// types.cuh: the fixed-width integers, small floats and opaque TMA descriptor that kernels name.
 // Generated sources include no header, so that what is reviewed is exactly what is compiled.
 
 using uint8_t = unsigned char;
@@ -19,6 +19,11 @@ struct bf16 {
 // IEEE binary16 as bits; arithmetic happens in fp32
 struct fp16 {
     uint16_t bits;
+};
+
+// an 8-bit float of 4 bits of exponent and 3 of mantissa, up to 448, without infinities
+struct e4m3 {
+    uint8_t bits;
 };
 
 // a CUtensorMap: 128 opaque bytes, 64-byte aligned, passed as a __grid_constant__ (PTX ISA 5.5.8)

@@ -122,6 +122,7 @@ cover() {
 
 cover gemm
 cover resample
+cover quantise
 cover deform_attn 'problem: {levels: [[9, 14], [5, 7], [1, 3]]}'
 cover deform_pair 'problem: {levels: [[9, 14], [5, 7], [1, 3]]}'
 exit $failed
