@@ -250,15 +250,19 @@ static bool takes_gaps(const struct tmg_manifest *manifest) {
     return false;
 }
 
+// Whether a problem is more than the emulator, or a check element by element, gets through.
+static bool is_large(const struct subject *subject, const int64_t *dims) {
+    static const double operations_most = 4e9;
+    struct ref_problem problem;
+    return !ref_problem_make(subject->manifest, &subject->reference, dims, 0, &problem) &&
+           ref_flops(&problem) > operations_most;
+}
+
 // True, with a note, for a shape that would keep the emulator busy for a minute or more: one that
 // the spec fixed.
 static bool too_large(const struct session *session, const struct subject *subject,
                       const int64_t *dims) {
-    static const double operations_most = 4e9;
-    struct ref_problem problem;
-    if (!session->emulated) return false;
-    if (ref_problem_make(subject->manifest, &subject->reference, dims, 0, &problem)) return false;
-    if (ref_flops(&problem) <= operations_most) return false;
+    if (!session->emulated || !is_large(subject, dims)) return false;
     fprintf(stderr,
             "tmagen: note: %s: its fixed shape is too large to emulate; "
             "give --shape to do it all the same\n",
@@ -278,6 +282,8 @@ static bool run_odd_shape(struct session *session, const struct subject *subject
     static const char *const inputs[] = {"special", "exact"};
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs && alive; ++k) {
         if (session->record || !reference_lists(subject->reference.inputs, inputs[k])) continue;
+        // of a large product special values leave nothing but NaN, of which its check says nothing
+        if (!strcmp(inputs[k], "special") && is_large(subject, dims)) continue;
         alive = run_shape(session, subject, &(struct trial){dims, 0, inputs[k], NULL});
     }
     return alive;
