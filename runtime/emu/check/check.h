@@ -85,6 +85,7 @@ void emu_order_touch(const struct emu_touch_global *by);
 // A cell, of 16 bytes: who came first, whether others came, reads, and a bit for each byte written.
 enum {
     EMU_FOOT_UNIT = 16,
+    EMU_FOOT_WRITTEN = 0xffff,
     EMU_FOOT_READ = 1 << 16,
     EMU_FOOT_SHARED = 1 << 17,
     EMU_FOOT_OWNER = 32
@@ -163,6 +164,16 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
 // The same of global memory; [value]: what is written there, NULL if that is not known yet.
 void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,
                             uint64_t offset, size_t bytes, enum emu_use use, const void *value);
+
+// ---- maps.c: tensor maps in global memory ----
+
+// A fence of [warp] for the map at [address].
+void emu_map_acquire(struct emu_warp *warp, uint64_t address);
+// The map is written: fences until now do not count.
+void emu_map_changed(struct emu_cluster *cluster, uint64_t address);
+// Reports a map that this launch has written and [warp] knows no fence of.
+void emu_map_check(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address);
+void emu_maps_free(struct emu_cluster *cluster);
 
 // ---- pending.c: registers that a wgmma still uses ----
 

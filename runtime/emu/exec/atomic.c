@@ -222,6 +222,11 @@ EMU_HANDLER(fence_async) {
     return EMU_NEXT;
 }
 
+EMU_HANDLER(acquire_map) {
+    emu_map_acquire(warp, emu_address(warp, insn, 0, (unsigned)__builtin_ctz(mask)));
+    return EMU_NEXT;
+}
+
 EMU_HANDLER(no_fence) {
     (void)warp;
     (void)insn;
@@ -264,6 +269,6 @@ const struct emu_op emu_ops_fence[] = {
     {"membar.proxy.alias", "", no_fence, 0},
     {"fence.mbarrier_init.release.cluster", "", fence_init, 0, 0, TMG_HAS_CLUSTERS},
     {"fence.proxy.tensormap::generic.release.SCOPE", "", no_fence, 0, 0, TMG_HAS_CLUSTERS},
-    {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", no_fence, 0, 0, TMG_HAS_CLUSTERS},
+    {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", acquire_map, 0, 0, TMG_HAS_CLUSTERS},
     {NULL, NULL, NULL, 0},
 };

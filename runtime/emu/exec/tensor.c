@@ -157,6 +157,7 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
                   (unsigned long long)address);
         return false;
     }
+    if (!param) emu_map_check(warp, insn, address);
     if (tmg_tensor_map_read(bytes, map) != 0) {
         emu_fatal(warp, insn, EMU_BAD_OPERAND,
                   "the 128 bytes at 0x%llx are no tensor map: never encoded, or overwritten",

@@ -1,5 +1,5 @@
 // tensormap.replace and tensormap.cp_fenceproxy (PTX ISA 9.7.9.28, 9.7.13.17): maps that a kernel
-// changes in shared or global memory. That a map was fenced before its use is not checked.
+// changes in shared or global memory. check/maps.c knows whether a map was fenced before its use.
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/model/tensormap.h"
 
@@ -39,6 +39,7 @@ EMU_HANDLER(replace) {
             return EMU_NEXT;
         }
         memcpy(map, copy, sizeof copy);
+        emu_map_changed(warp->cta->cluster, address);
     }
     return EMU_NEXT;
 }
@@ -58,6 +59,7 @@ EMU_HANDLER(copy_map) {
                                : map_bytes(warp, insn, lane, emu_address(warp, insn, 0, lane),
                                            SPACE_GLOBAL, EMU_WRITE);
     if (to != NULL) memcpy(to, from, TMG_TENSOR_MAP_BYTES);
+    emu_map_changed(warp->cta->cluster, emu_address(warp, insn, 0, lane));
     return EMU_NEXT;
 }
 

@@ -261,6 +261,7 @@ static void free_cluster(struct emu_cluster *cluster) {
         free_cta(&cluster->ctas[i]);
     free_barrier(&cluster->barrier);
     emu_syncs_free(cluster);
+    emu_maps_free(cluster);
     free(cluster->ctas);
     free(cluster->agent_times);
     free(cluster->known);
@@ -310,6 +311,7 @@ static void clean_cluster(struct emu_cluster *cluster) {
     for (unsigned i = 0; i < cluster->cta_count; i++) clean_cta(&cluster->ctas[i]);
     clean_barrier(cluster, &cluster->barrier);
     emu_syncs_free(cluster);
+    emu_maps_free(cluster);
     memset(cluster->agent_times, 0, cluster->agent_count * sizeof *cluster->agent_times);
     free(cluster->known);
     *cluster = (struct emu_cluster){.machine = cluster->machine,

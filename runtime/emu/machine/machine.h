@@ -185,7 +185,8 @@ struct emu_cluster {
     uint32_t agent_count, agent_capacity;
     uint32_t *agent_times;  // of asynchronous agents: last time used
     uint64_t random;
-    struct emu_sync *syncs;  // clocks of shared memory words used as flags
+    struct emu_sync *syncs;            // clocks of shared memory words used as flags
+    struct emu_map_fence *map_fences;  // check/maps.c's
 };
 
 // Clusters that run apart: have two warps met in global memory, one of them writing? Perhaps.
