@@ -50,43 +50,31 @@ static void put_named_barrier(struct emu_text *text, const struct emu_warp *warp
     emu_put(text, "\n");
 }
 
-// What [split] waits for; *barrier where that is an mbarrier.
-static const struct emu_mbarrier *wait_text(const struct emu_warp *warp,
-                                            const struct emu_split *split, char *text,
-                                            size_t size) {
-    const struct emu_wait *wait = &split->wait;
-    const struct emu_mbarrier *barrier;
+// The mbarrier at [address] and its phase, behind what [text] says.
+static const struct emu_mbarrier *put_mbarrier(struct emu_text *text, const struct emu_warp *warp,
+                                               uint32_t address) {
+    const struct emu_cta *cta = &warp->cta->cluster->ctas[address >> EMU_RANK_SHIFT];
+    uint32_t offset = address & ((1u << EMU_RANK_SHIFT) - 1);
+    const struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
+    uint32_t phase = barrier ? barrier->phase : 0;
     char name[64];
 
-    text[0] = '\0';
+    emu_put(text, " %s, phase %u (parity %u)", emu_barrier_text(cta, offset, name, sizeof name),
+            phase, phase & 1);
+    return barrier;
+}
+
+// What [split] waits for; gives that where it is an mbarrier.
+static const struct emu_mbarrier *put_wait(struct emu_text *text, const struct emu_warp *warp,
+                                           const struct emu_split *split) {
+    const struct emu_wait_row *row = &emu_waits[split->wait.kind];
+
     if (!split->blocked) {
-        snprintf(text, size, "runs");
+        emu_put(text, "runs");
         return NULL;
     }
-    switch (wait->kind) {
-    case WAIT_BARRIER: snprintf(text, size, "waits at barrier %u", wait->object); break;
-    case WAIT_CLUSTER: snprintf(text, size, "waits at barrier.cluster"); break;
-    case WAIT_MBARRIER: {
-        const struct emu_cta *cta = &warp->cta->cluster->ctas[wait->object >> EMU_RANK_SHIFT];
-        uint32_t offset = wait->object & ((1u << EMU_RANK_SHIFT) - 1);
-        barrier = emu_mbarrier_at(cta, offset);
-        snprintf(text, size, "waits for %s, phase %u (parity %u)",
-                 emu_barrier_text(cta, offset, name, sizeof name), barrier ? barrier->phase : 0,
-                 barrier ? barrier->phase & 1 : 0);
-        return barrier;
-    }
-    case WAIT_BULK_GROUP:
-        snprintf(text, size, "waits for bulk groups (%u may be pending)", wait->object);
-        break;
-    case WAIT_COPY_GROUP: snprintf(text, size, "waits for cp.async groups"); break;
-    case WAIT_WARPGROUP: snprintf(text, size, "waits for its warpgroup at a wgmma"); break;
-    case WAIT_WARP:
-        snprintf(text, size, "waits for lanes 0x%08x at bar.warp.sync", wait->object);
-        break;
-    case WAIT_SLEEP: snprintf(text, size, "sleeps"); break;
-    default: snprintf(text, size, "waits"); break;
-    }
-    return NULL;
+    emu_put(text, row->says, split->wait.object);
+    return row->object == WAIT_AT_MBARRIER ? put_mbarrier(text, warp, split->wait.object) : NULL;
 }
 
 // Consecutive warps in the same state are one line: "warps 4..11".
@@ -109,7 +97,7 @@ static void put_warps(struct emu_text *text, const struct emu_cta *cta, unsigned
                       unsigned last) {
     const struct emu_warp *warp = &cta->warps[first];
     const struct emu_role *role = emu_role_of(warp);
-    char place[400], what[160], who[80];
+    char place[400], who[80];
 
     if (first == last)
         snprintf(who, sizeof who, "%s%swarp %u", role ? role->name : "", role ? " " : "", first);
@@ -119,15 +107,15 @@ static void put_warps(struct emu_text *text, const struct emu_cta *cta, unsigned
     if (warp->split_count == 0 && warp->live == 0) emu_put(text, "  %-22s  has exited\n", who);
     for (unsigned s = 0; s < warp->split_count; s++) {
         const struct emu_split *split = &warp->splits[s];
-        const struct emu_mbarrier *barrier = wait_text(warp, split, what, sizeof what);
-        emu_put(text, "  %-22s  %s", who, what);
+        emu_put(text, "  %-22s  ", who);
+        const struct emu_mbarrier *barrier = put_wait(text, warp, split);
         if (split->mask != warp->started) emu_put(text, " (lanes 0x%08x)", split->mask);
         emu_put(text, "   %s\n",
                 emu_place_text(cta->cluster->machine,
                                &cta->cluster->machine->program->code[split->pc], place,
                                sizeof place));
         if (barrier != NULL) put_barrier_state(text, barrier);
-        if (split->blocked && split->wait.kind == WAIT_BARRIER)
+        if (split->blocked && emu_waits[split->wait.kind].object == WAIT_AT_NAMED_BARRIER)
             put_named_barrier(text, warp, split->wait.object);
     }
 }

@@ -40,7 +40,7 @@ struct emu_clock {
 
 // ---- control flow: lanes that go together ----
 
-enum emu_wait_kind {
+enum emu_wait_kind {  // a row each in wait.c
     WAIT_NOTHING,
     WAIT_BARRIER,
     WAIT_CLUSTER,
@@ -49,7 +49,8 @@ enum emu_wait_kind {
     WAIT_COPY_GROUP,
     WAIT_WARPGROUP,
     WAIT_WARP,
-    WAIT_SLEEP
+    WAIT_SLEEP,
+    WAIT_KINDS
 };
 
 struct emu_wait {
@@ -309,6 +310,13 @@ void emu_exit_lanes(struct emu_warp *warp, uint32_t mask);
 void emu_joins_free(struct emu_warp *warp);
 
 // ---- wait.c ----
+
+// What a report of those who stand still says of a wait, and what it knows of the object besides.
+struct emu_wait_row {
+    const char *says;  // a format for the object's number
+    enum { WAIT_PLAIN, WAIT_AT_NAMED_BARRIER, WAIT_AT_MBARRIER } object;
+};
+extern const struct emu_wait_row emu_waits[WAIT_KINDS];
 
 // Something happened that others may wait for.
 void emu_changed(struct emu_cluster *cluster);
