@@ -15,17 +15,30 @@ static struct {
     pthread_t thread;
     bool running;
     int seconds;
-    time_t deadline;
+    struct timespec deadline;
     char step[200];
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+// Nanoseconds count: [watch.seconds] from a whole second would be up to one too few.
+static void begin_step(void) {
+    clock_gettime(CLOCK_REALTIME, &watch.deadline);
+    watch.deadline.tv_sec += watch.seconds;
+}
+
+static bool is_over(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec != watch.deadline.tv_sec ? now.tv_sec > watch.deadline.tv_sec
+                                               : now.tv_nsec >= watch.deadline.tv_nsec;
+}
 
 static void *look(void *unused) {
     (void)unused;
     pthread_mutex_lock(&watch.lock);
     while (watch.running) {
-        const struct timespec until = {.tv_sec = watch.deadline};
+        const struct timespec until = watch.deadline;
         pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
-        if (!watch.running || time(NULL) < watch.deadline) continue;
+        if (!watch.running || !is_over()) continue;
         fprintf(stderr, "tmagen: error: %s: no end after %d s\n", watch.step, watch.seconds);
         fflush(stdout);
         _exit(3);
@@ -37,7 +50,7 @@ static void *look(void *unused) {
 void watchdog_start(int seconds) {
     if (watch.running || seconds <= 0) return;
     watch.seconds = seconds;
-    watch.deadline = time(NULL) + seconds;
+    begin_step();
     snprintf(watch.step, sizeof watch.step, "start");
     watch.running = true;
     watch.running = pthread_create(&watch.thread, NULL, look, NULL) == 0;
@@ -48,7 +61,7 @@ void watchdog_step(const char *format, ...) {
     va_start(arguments, format);
     pthread_mutex_lock(&watch.lock);
     vsnprintf(watch.step, sizeof watch.step, format, arguments);
-    watch.deadline = time(NULL) + watch.seconds;
+    begin_step();
     pthread_mutex_unlock(&watch.lock);
     va_end(arguments);
 }
