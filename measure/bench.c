@@ -370,7 +370,7 @@ static void run_list(struct bench_session *session, const struct shape_list *lis
     }
     if (!session->measured) {
         fputs("tmagen: error: no shape is for these kernels\n", stderr);
-        *failed = 1;
+        if (!*failed) *failed = session->plan->shapes->count ? 2 : 1;
     }
 }
 

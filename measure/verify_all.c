@@ -25,6 +25,7 @@ enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
 struct ledger {
     size_t next;  // the kernel that is being verified, or will be
     int cases, wrong, refused, skipped;
+    char refusal[400];         // the first, with its kernel and shape
     struct tmg_effort effort;  // of the emulator
     bool begun;                // the record that is written has its first line
 };
@@ -194,7 +195,10 @@ static bool run_shape(struct session *session, const struct subject *subject,
     progress("%s", "");
     print_row(session, &row);
     ++session->ledger->cases;
-    session->ledger->refused += result.verdict == VERIFY_REFUSED;
+    if (result.verdict == VERIFY_REFUSED && !session->ledger->refused++) {
+        snprintf(session->ledger->refusal, sizeof session->ledger->refusal, "%s is refused: %.*s",
+                 name, (int)strcspn(result.report, "\n"), result.report);
+    }
     session->ledger->wrong += result.verdict != VERIFY_OK && result.verdict != VERIFY_REFUSED;
     return result.verdict != VERIFY_BROKEN || session->emulated;
 }
@@ -550,6 +554,14 @@ static void sum_up(const struct session *session) {
     putchar('\n');
 }
 
+// Nothing was wrong, since nothing ran. Returns the exit code: shapes that were asked for are a fault
+// of the command line.
+static int complain_of_shapes(const struct session *session) {
+    const char *why = session->ledger->refusal;
+    fprintf(stderr, "tmagen: error: %s\n", *why ? why : "no shape is for these kernels");
+    return session->plan->shapes->count ? 2 : 1;
+}
+
 int verify_all(const struct verify_plan *plan) {
     struct ledger *ledger =
         mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -567,10 +579,7 @@ int verify_all(const struct verify_plan *plan) {
             sum_up(&session);
         }
         const bool nothing = ledger->cases == ledger->refused && !ledger->skipped;
-        if (nothing && !ledger->wrong) {
-            fputs("tmagen: error: no shape is for these kernels\n", stderr);
-        }
-        code = ledger->wrong || nothing;
+        code = ledger->wrong ? 1 : nothing ? complain_of_shapes(&session) : 0;
     }
     code = end_record(&session, code);
     record_free(&session.against);

@@ -67,6 +67,10 @@ bench gemm_256x128 --shapes "$TMPDIR/shapes" --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^bf16 512x512x512'
 has "$TMPDIR/err" 'left out 2 shapes of other' 'gemm_256x128: n = 61 is not a multiple of 8'
 
+bench gemm_256x128 --shape 64x61x64 --rounds 5
+[ $? = 2 ] || fail "a shape that is refused is no fault of the command line"
+has "$TMPDIR/err" 'gemm_256x128: n = 61 is not a multiple of 8' 'no shape is for these kernels'
+
 # every line of --json is an object
 bench gemm_256x128 --vs cublaslt --json --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^\{"device":"Fake H200 0"' '"role":"cublaslt best".*"ms":\{"median":0\.024'

@@ -44,10 +44,14 @@ FAKE_BYTE=255 verify 1 gemm_64x64
 has "$TMPDIR/out" ' 1x8x8 ' ' 2048x2048x2048 ' 'x72 padded ' ' 63x64x64 '
 [ "$(grep -c WRONG "$TMPDIR/out")" -ge 10 ] || fail "too few shapes"
 
-# a shape that the kernel is not for is refused, which is no fault; but then nothing was verified
-FAKE_BYTE=255 verify 1 gemm_64x64 --shape 64x63x64
+# a shape that the kernel is not for is refused, which is no fault where others are not; alone it is one of
+# the command line
+FAKE_BYTE=255 verify 2 gemm_64x64 --shape 64x63x64
 has "$TMPDIR/out" 'refused +n = 63 is not a multiple of 8' '1 cases, 0 wrong'
-has "$TMPDIR/err" 'no shape is for these kernels'
+has "$TMPDIR/err" 'error: gemm_64x64 64x63x64 is refused: n = 63 is not a multiple of 8'
+FAKE_BYTE=255 verify 2 gemm_4096 --shape 64x64x64
+has "$TMPDIR/err" 'error: gemm_4096 64x64x64 is refused: m = 64, but the kernel is for 4096'
+FAKE_BYTE=255 verify 1 gemm_64x64 --shape 64x63x64 --shape 64x64x64
 
 # what kills the process of one kernel leaves the others alone
 for how in crash error; do
@@ -55,9 +59,9 @@ for how in crash error; do
     has "$TMPDIR/out" ', 2 wrong;'
 done
 has "$TMPDIR/out" 'gemm_64x64 +64x64x64 +BROKEN .*cuLaunchKernelEx' 'gemm_128x128 +64x64x64 +BROKEN'
-FAKE_LAUNCH=hang verify 1 gemm_64x64 gemm_128x128 --shape 64x64x64 --timeout 1
-has "$TMPDIR/err" 'error: gemm_64x64 64x64x64: launch 1: no end after 1 s' \
-    'error: gemm_128x128 64x64x64: launch 1: no end after 1 s'
+FAKE_LAUNCH=hang verify 1 gemm_64x64 gemm_128x128 --shape 64x64x64 --timeout 2
+has "$TMPDIR/err" 'error: gemm_64x64 64x64x64: launch 1: no end after 2 s' \
+    'error: gemm_128x128 64x64x64: launch 1: no end after 2 s'
 
 FAKE_BYTE=255 verify 1 gemm_64x64 --shape 64x64x64 --json --seed 7
 has "$TMPDIR/out" '^\{"kernel":"gemm_64x64","shape":"64x64x64","verdict":"WRONG".*"seed":7,'
