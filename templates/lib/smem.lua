@@ -1,11 +1,7 @@
 -- smem.lua: shared-memory maps: members laid out one after another, as the struct in the template has them.
 -- Explain, the legality checks and the manifest read the same map.
 
-local archs = require "archs"
-
 local smem = {}
-
-smem.LIMIT = archs.sm_90a.shared_memory -- for families that know one architecture
 
 local function align_up(offset, alignment)
     return (offset + alignment - 1) // alignment * alignment

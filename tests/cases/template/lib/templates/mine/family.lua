@@ -1,7 +1,6 @@
 local archs = require "archs"
 local parameters = require "parameters"
 local rows = require "rows"
-local smem = require "smem"
 
 local tensors = {
     { name = "a", dtype = "bf16", dims = { "m", "n" }, access = "read", alignment = 16, stride_bytes_multiple = 16 },
@@ -24,7 +23,7 @@ return {
             { kind = "scalar", name = "alpha", type = "f32" },
         }
         for _, row in ipairs(parameters.dims(s.problem, { "m", "n" })) do list[#list + 1] = row end
-        return { parameters = parameters.list(tensors, list), limit = smem.LIMIT,
+        return { parameters = parameters.list(tensors, list), limit = archs.sm_90a.shared_memory,
             registers_each = archs.launch_registers(s.arch, 384), shared = archs.shared_memory(s.arch, 2) }
     end,
     manifest = function(s, p)
