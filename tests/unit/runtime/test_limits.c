@@ -22,7 +22,7 @@ static tmagen_launch smallest(const struct tmg_manifest *manifest) {
                                      .data = (tmagen_address)(i + 1) << 58};
     size_t dynamic = 0;
     for (unsigned i = 0; i < manifest->dim_count; ++i)
-        if (manifest->dims[i].value < 0)
+        if (manifest->dims[i].value < 0 && !manifest->dims[i].derived)
             dims[dynamic++] = (tmagen_dim){.name = manifest->dims[i].name,
                                            .value = manifest->dims[i].multiple_of};
     return (tmagen_launch){.tensors = tensors,
