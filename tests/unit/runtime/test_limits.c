@@ -110,6 +110,29 @@ static void test_more_tiles_than_a_kernel_counts(void **state) {
 }
 
 // The kernel is told no strides, so it would step over gaps as if there were none.
+// A dim that follows from another may be given, as what it follows to.
+static void test_a_dim_that_follows(void **state) {
+    (void)state;
+    struct tmg_manifest *manifest = shipped("out/quantise_phase0.json");
+    struct tmg_binding binding;
+    const int blocks = tmg_manifest_dim(manifest, "blocks");
+    tmagen_launch launch = smallest(manifest);
+    const size_t given = launch.dim_count++;
+    if (tmg_bind(manifest,
+                 &(tmagen_launch){.tensors = tensors,
+                                  .tensor_count = launch.tensor_count,
+                                  .dims = dims,
+                                  .dim_count = given},
+                 &binding))
+        fail_msg("%s", tmagen_error_last());
+    dims[given] = (tmagen_dim){.name = "blocks", .value = binding.dims[blocks]};
+    assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_OK);
+    ++dims[given].value;
+    assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "by what it follows from"));
+    tmg_manifest_free(manifest);
+}
+
 static void test_gaps_that_a_kernel_knows_nothing_of(void **state) {
     (void)state;
     struct tmg_binding binding;
@@ -133,6 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_dim_of_every_kernel),
         cmocka_unit_test(test_sizes_that_ran_over),
+        cmocka_unit_test(test_a_dim_that_follows),
         cmocka_unit_test(test_gaps_that_a_kernel_knows_nothing_of),
         cmocka_unit_test(test_more_tiles_than_a_kernel_counts),
     };

@@ -108,6 +108,10 @@ static const struct {
     {"\"source\": \"k.cu\"", "\"source\": \"..\"", "source is no name"},
     {"\"source\": \"k.cu\"", "\"source\": \"k.cu\", \"source_sha256\": \"abc\"",
      "source_sha256 is no SHA-256; legal: 64 digits"},
+    {"\"source\": \"k.cu\"",
+     "\"source\": \"k.cu\", \"source_sha256\": "
+     "\"g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"",
+     "source_sha256 is no SHA-256; legal: 64 digits"},
     {"[384, 1, 1]", "[384, 1]", "block has 2 items; legal: 3"},
     {"[384, 1, 1]", "[384, 4, 1]", "block has the product 1536; legal: at most 1024"},
     {"[384, 1, 1]", "[0, 1, 1]", "block[0] is 0; legal: 1 to 1024"},
