@@ -88,6 +88,25 @@ static struct emu_module *load(struct diag *diag, const struct emulate_file *fil
     return module;
 }
 
+// What the entry is called in messages.
+static const char *title(const struct emulate_file *file) {
+    static char text[300];
+    return emu_plain_name(file->entry, text, sizeof text);
+}
+
+// The one entry that people call [wanted]; NULL where there is none, or several.
+static const char *entry_called(const struct emu_module *module, const char *wanted) {
+    const char *found = NULL;
+    char plain[300];
+    size_t count = 0;
+    for (const char *name; (name = emu_module_entry(module, count)); count++) {
+        if (strcmp(emu_plain_name(name, plain, sizeof plain), wanted) != 0) continue;
+        if (found) return NULL;
+        found = name;
+    }
+    return found;
+}
+
 // Chooses the entry where the launch file has none, and reports one that is not there.
 static void find_entry(struct diag *diag, struct emulate_file *file,
                        const struct emu_module *module) {
@@ -99,7 +118,10 @@ static void find_entry(struct diag *diag, struct emulate_file *file,
                 (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", used ? ", " : "", name);
         if (file->entry && !strcmp(name, file->entry)) return;
     }
-    if (!count)
+    const char *called = file->entry ? entry_called(module, file->entry) : NULL;
+    if (called)
+        file->entry = called;
+    else if (!count)
         diag_error(diag, file->ptx_place, NULL, "ptx: %s has no entry", file->ptx);
     else if (file->entry)
         diag_error(diag, file->entry_place, legal, "entry: there is no %s in %s", file->entry,
@@ -125,14 +147,14 @@ static void check_arguments(struct diag *diag, const struct emulate_file *file,
     const int wanted = emu_entry_params(module, file->entry);
     if ((size_t)wanted != file->argument_count)
         diag_error(diag, file->args_place, NULL, "args: there are %zu, and %s takes %d",
-                   file->argument_count, file->entry, wanted);
+                   file->argument_count, title(file), wanted);
     for (size_t i = 0; i < file->argument_count && i < (size_t)wanted; i++) {
         const struct emulate_argument *argument = &file->arguments[i];
         const size_t bytes = emu_entry_param_size(module, file->entry, (int)i);
         if (bytes != argument->bytes)
             diag_error(diag, argument->place, NULL,
                        "args[%zu]: %s has %zu bytes, and parameter %zu of %s %zu", i,
-                       what[argument->kind], argument->bytes, i, file->entry, bytes);
+                       what[argument->kind], argument->bytes, i, title(file), bytes);
     }
 }
 
@@ -225,7 +247,7 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
     s->instructions += result.thread_instructions;
     s->core_seconds += result.core_seconds;
     print_reports(&result, seed);
-    if (result.report_count) printf("%s: %s\n", file->entry, result.end);
+    if (result.report_count) printf("%s: %s\n", title(file), result.end);
     const int code = result.report_count ? EXIT_USER : EXIT_FINE;
     emu_result_free(&result);
     return code;
@@ -302,7 +324,7 @@ static int run_all(struct session *s) {
     if (code) return code;
     const unsigned *g = file->grid, *b = file->block;
     const char *found = file->unchecked ? "done, unchecked" : "nothing found";
-    printf("%s: %s, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", file->entry, found, g[0],
+    printf("%s: %s, grid %ux%ux%u, block %ux%ux%u, %" PRIu64 " order%s\n", title(file), found, g[0],
            g[1], g[2], b[0], b[1], b[2], file->schedules, file->schedules == 1 ? "" : "s");
     printf("  %" PRIu64 " thread instructions in %.2f s; %.1f M a second and core\n",
            s->instructions, s->seconds,

@@ -24,6 +24,9 @@ int emu_module_parse(const char *name, const char *text, size_t length, struct e
                      struct emu_error *error);
 void emu_module_free(struct emu_module *module);
 
+// What people call a function that C++ has mangled, template arguments as <...>: "ns::scale<...>";
+// [mangled] itself where it is none, or not understood, or does not fit; else in [text].
+const char *emu_plain_name(const char *mangled, char *text, size_t size);
 // The [index]th entry point's name, or NULL past the last.
 const char *emu_module_entry(const struct emu_module *module, size_t index);
 // What a launch of [entry] would refuse of its code: an instruction that is not implemented in it

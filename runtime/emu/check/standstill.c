@@ -132,8 +132,8 @@ static const struct emu_insn *somewhere(const struct emu_cluster *cluster) {
 static void put_cta(struct emu_text *text, const struct emu_cta *cta, enum emu_class class_,
                     const char *why) {
     emu_put(text, "%s in %s, CTA (%u,%u,%u)%s%s\n", emu_class_name(class_),
-            cta->cluster->machine->entry->name, cta->id[0], cta->id[1], cta->id[2], why ? ": " : "",
-            why ? why : "");
+            cta->cluster->machine->entry->title, cta->id[0], cta->id[1], cta->id[2],
+            why ? ": " : "", why ? why : "");
     for (unsigned w = 0; w < cta->warp_count; w++) {
         unsigned last = same_state(cta, w);
         put_warps(text, cta, w, last);
@@ -150,7 +150,7 @@ void emu_report_standstill(struct emu_machine *machine, enum emu_class class_, c
     machine->ended_by = class_;
     if (report == NULL) return;
     if (machine->clusters == NULL)
-        emu_put(&text, "%s in %s: %s\n", emu_class_name(class_), machine->entry->name, why);
+        emu_put(&text, "%s in %s: %s\n", emu_class_name(class_), machine->entry->title, why);
     for (struct emu_cluster *cluster = machine->clusters; cluster != NULL; cluster = cluster->next)
         for (unsigned c = 0; c < cluster->cta_count; c++)
             if (ctas++ < SHOWN) put_cta(&text, &cluster->ctas[c], class_, why);

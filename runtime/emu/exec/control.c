@@ -109,7 +109,7 @@ EMU_HANDLER(call) {
     if (!source->defined) {
         if (!emu_call_builtin(warp, insn, mask, arguments, returns))
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "function %s is declared but not defined",
-                      source->name);
+                      source->title);
         return EMU_NEXT;
     }
     if (mask != emu_split(warp)->mask) {  // @p call: those without p go on behind it
@@ -124,7 +124,7 @@ EMU_HANDLER(call) {
         uint32_t *back = &emu_r32(warp, callee->return_slot)[lane];
         if (*back != 0) {
             emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "recursion (of %s) is not implemented",
-                      source->name);
+                      source->title);
             return EMU_NEXT;
         }
         *back = pc + 1;

@@ -147,10 +147,10 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
                           tmg_arch_with(TMG_HAS_CLUSTERS)->name, arch->name);
         if (entry->reqntid[i] && entry->reqntid[i] != machine->block[i])
             return refuse(error, "block.%c is %u, but %s requires %u", axis[i], machine->block[i],
-                          entry->name, entry->reqntid[i]);
+                          entry->title, entry->reqntid[i]);
         if (entry->cluster[i] && entry->cluster[i] != machine->cluster_size[i])
             return refuse(error, "cluster.%c is %u, but %s requires %u", axis[i],
-                          machine->cluster_size[i], entry->name, entry->cluster[i]);
+                          machine->cluster_size[i], entry->title, entry->cluster[i]);
         if (machine->grid[i] % machine->cluster_size[i])
             return refuse(error, "grid.%c is %u, not a multiple of the cluster's %u", axis[i],
                           machine->grid[i], machine->cluster_size[i]);
@@ -158,7 +158,7 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
     if (entry->maxntid[0] &&
         threads > (uint64_t)entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2])
         return refuse(error, "a block of %llu threads; %s allows %u", (unsigned long long)threads,
-                      entry->name, entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2]);
+                      entry->title, entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2]);
     machine->cluster_total = volume(machine->grid) / cluster;
     return 0;
 }
@@ -203,7 +203,7 @@ static int set_params(struct emu_machine *machine, struct emu_error *error) {
     const struct ptx_function *entry = machine->entry;
 
     if (launch->param_count != entry->param_count)
-        return refuse(error, "%s takes %u parameters, %zu were given", entry->name,
+        return refuse(error, "%s takes %u parameters, %zu were given", entry->title,
                       entry->param_count, launch->param_count);
     machine->params = calloc(1, entry->param_bytes + 128);
     if (machine->params == NULL) return refuse(error, "out of memory");

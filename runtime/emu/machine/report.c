@@ -243,8 +243,9 @@ static void report_list(struct emu_warp *warp, const struct emu_insn *insn,
     char place[400], who[100];
 
     if (report == NULL) return;
-    emu_put(&text, "%s in %s, CTA (%u,%u,%u), %s\n  at %s\n  ", names[class_], machine->entry->name,
-            cta->id[0], cta->id[1], cta->id[2], emu_warp_text(warp, who, sizeof who),
+    emu_put(&text, "%s in %s, CTA (%u,%u,%u), %s\n  at %s\n  ", names[class_],
+            machine->entry->title, cta->id[0], cta->id[1], cta->id[2],
+            emu_warp_text(warp, who, sizeof who),
             emu_place_text(machine, insn, place, sizeof place));
     put_list(&text, format, arguments);
     emu_put(&text, "\n");

@@ -62,6 +62,7 @@ static void parse_performance(struct ptx_parser *parser, struct ptx_function *fu
 
 // The function of that name, declared or new.
 static struct ptx_function *function_named(struct ptx_parser *parser, const char *name) {
+    char title[512];
     uint32_t index;
     struct ptx_symbol *symbol = ptx_scope_find(parser, name, strlen(name), &index);
 
@@ -70,6 +71,9 @@ static struct ptx_function *function_named(struct ptx_parser *parser, const char
     symbol = ptx_scope_add(parser, name, strlen(name), SYM_FUNCTION);
     symbol->function = function;
     function->name = symbol->name;
+    const char *plain = emu_plain_name(function->name, title, sizeof title);
+    function->title = plain == title ? emu_arena_text(&parser->tree->arena, title, strlen(title))
+                                     : function->name;
     function->line = symbol->line;
     function->number = ++parser->tree->function_count;
     function->next = parser->tree->functions;
@@ -95,6 +99,7 @@ static void parse_function(struct ptx_parser *parser, bool entry) {
                      "%s is defined twice", name);
     parsed.next = function->next;
     parsed.name = function->name;
+    parsed.title = function->title;
     parsed.line = function->line;
     parsed.number = function->number;
     parsed.address_taken = function->address_taken;

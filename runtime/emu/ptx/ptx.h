@@ -227,6 +227,7 @@ struct ptx_statement {
 struct ptx_function {
     struct ptx_function *next;
     char *name;
+    char *title;  // the name as people wrote it, for reports
     bool entry, defined;
     unsigned line;
     struct ptx_symbol **params, **returns;
