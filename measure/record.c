@@ -101,14 +101,19 @@ static json_t *output_line(const struct ref_tensor *tensor) {
 }
 
 json_t *record_case(const struct ref_problem *problem, const char *kernel, const char *shape,
-                    int64_t padding) {
+                    int64_t padding, struct variation variation) {
     json_t *outputs = json_array();
     for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
         const struct ref_tensor *tensor = &problem->tensors[i];
         if (tensor->declared->writes) json_array_append_new(outputs, output_line(tensor));
     }
-    return json_pack("{ss ss sI so so}", "kernel", kernel, "shape", shape, "padding",
-                     (json_int_t)padding, "inputs", inputs_digest(problem), "outputs", outputs);
+    json_t *line =
+        json_pack("{ss ss sI}", "kernel", kernel, "shape", shape, "padding", (json_int_t)padding);
+    if (variation.sms) json_object_set_new(line, "sms", json_integer(variation.sms));
+    if (variation.splits) json_object_set_new(line, "splits", json_integer(variation.splits));
+    json_object_set_new(line, "inputs", inputs_digest(problem));
+    json_object_set_new(line, "outputs", outputs);
+    return line;
 }
 
 // ---- Files
@@ -155,6 +160,13 @@ static bool is_output(json_t *output) {
            is_hex(elements, length) && length % digits == 0 && length / digits <= PARTS;
 }
 
+// Whether [key] is not there, or a number that a launch can have.
+static bool is_number(const json_t *line, const char *key) {
+    const json_t *value = json_object_get(line, key);
+    const json_int_t number = json_integer_value(value);
+    return !value || (number > 0 && number <= 1 << 20);
+}
+
 static bool is_case(json_t *line) {
     const char *kernel, *shape, *inputs;
     json_int_t padding;
@@ -162,7 +174,8 @@ static bool is_case(json_t *line) {
     size_t i;
     if (json_unpack(line, "{ss ss sI ss so}", "kernel", &kernel, "shape", &shape, "padding",
                     &padding, "inputs", &inputs, "outputs", &outputs) ||
-        !is_printable(shape) || !json_array_size(outputs) || padding < 0 || padding > 1 << 20) {
+        !is_printable(shape) || !json_array_size(outputs) || padding < 0 || padding > 1 << 20 ||
+        !is_number(line, "sms") || !is_number(line, "splits")) {
         return false;
     }
     json_array_foreach(outputs, i, output) {
@@ -231,6 +244,11 @@ const char *record_kernel(const json_t *line) { return text_of(line, "kernel"); 
 const char *record_shape(const json_t *line) { return text_of(line, "shape"); }
 int64_t record_padding(const json_t *line) {
     return json_integer_value(json_object_get(line, "padding"));
+}
+// Zeros for what a line does not say.
+struct variation record_variation(const json_t *line) {
+    return (struct variation){(int)json_integer_value(json_object_get(line, "sms")),
+                              (int)json_integer_value(json_object_get(line, "splits"))};
 }
 
 // ---- Comparing

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "measure/reference.h"
+#include "measure/verify.h"
 
 // A file's content. Lines are checked when they are read, so that their members are there.
 struct record {
@@ -25,10 +25,12 @@ const char *record_kernel(const json_t *line);
 const char *record_shape(const json_t *line);  // as shape_format() writes it
 int64_t record_padding(const json_t *line);    // elements between the rows of every tensor
 
+struct variation record_variation(const json_t *line);
+
 // The line of a case: digests of its inputs and of each output, and of each output 32 digests of
 // its parts and an element of each. [problem] holds the data. NULL without memory.
 json_t *record_case(const struct ref_problem *problem, const char *kernel, const char *shape,
-                    int64_t padding);
+                    int64_t padding, struct variation);
 
 // Writes the first line, and the line of a case. 0, or -1 with errno set.
 int record_begin(FILE *, const char *device, uint64_t seed);

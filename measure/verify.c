@@ -11,6 +11,7 @@
 #include "measure/watchdog.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
+#include "runtime/kernel.h"
 #include "measure/random.h"
 
 enum { GUARD = 1 << 16 };  // bytes before and behind each tensor; a multiple of every alignment
@@ -72,7 +73,8 @@ static int upload_inputs(struct run *run) {
     return TMAGEN_OK;
 }
 
-static void describe(const struct run *run, tmagen_tensor *tensors, tmagen_launch *launch) {
+static void describe(const struct run *run, const tmagen_kernel *kernel, tmagen_tensor *tensors,
+                     tmagen_launch *launch) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         tensors[i] = (tmagen_tensor){.name = tensor->declared->name, .rank = tensor->rank};
@@ -83,6 +85,9 @@ static void describe(const struct run *run, tmagen_tensor *tensors, tmagen_launc
     *launch = (tmagen_launch){.tensors = tensors, .tensor_count = tensor_count(run)};
     launch->workspace = run->workspace.address;
     launch->workspace_bytes = run->workspace.bytes;
+    if (kernel != run->kernel) return;  // a peer has numbers of its own
+    launch->sms = run->what->variation.sms;
+    launch->splits = run->what->variation.splits;
 }
 
 static int poison_outputs(struct run *run, uint8_t poison) {
@@ -111,7 +116,7 @@ static int download_outputs(struct run *run) {
 static int launch_once(struct run *run, tmagen_kernel *kernel, uint8_t poison) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
-    describe(run, tensors, &launch);
+    describe(run, kernel, tensors, &launch);
     int status = poison_outputs(run, poison);
     if (status == TMAGEN_OK) status = tmagen_kernel_launch(kernel, NULL, &launch);
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(run->device);
@@ -275,7 +280,7 @@ static int check_inputs(struct run *run) {
 static int make_workspace(struct run *run, tmagen_kernel *kernel) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
-    describe(run, tensors, &launch);
+    describe(run, kernel, tensors, &launch);
     int status = tmagen_kernel_workspace(kernel, &launch, &run->workspace.bytes);
     if (status == TMAGEN_OK && run->workspace.bytes) {
         status = tmagen_memory_alloc(run->device, run->workspace.bytes, &run->workspace.address);
@@ -328,6 +333,16 @@ static void release(struct run *run) {
     }
     tmagen_memory_free(run->device, run->workspace.address);
     ref_problem_free(&run->problem);
+}
+
+struct variation verify_variation(const tmagen_kernel *kernel, struct variation recorded) {
+    const struct tmg_manifest *manifest = kernel->manifest;
+    struct variation own = {0};
+    if (manifest->varies_with_sms) own.sms = tmg_grid_sms(manifest, &kernel->capacity);
+    if (manifest->varies_with_splits) own.splits = (int)manifest->grid.splits;
+    if (own.sms && recorded.sms) own.sms = recorded.sms;
+    if (own.splits && recorded.splits) own.splits = recorded.splits;
+    return own;
 }
 
 void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct reference *reference,

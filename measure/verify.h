@@ -12,11 +12,17 @@
 
 enum verify_verdict { VERIFY_OK, VERIFY_WRONG, VERIFY_REFUSED, VERIFY_BROKEN, VERIFY_DIFFERS };
 
+// What a launch is told because the bits of the results vary with it; 0: they do not.
+struct variation {
+    int sms, splits;
+};
+
 struct verify_case {
-    const char *name;     // of the kernel and shape, for messages
-    const int64_t *dims;  // in the manifest's order
-    int64_t row_padding;  // elements between rows of every tensor
-    const char *inputs;   // what is drawn, of the reference's inputs; "": the usual
+    const char *name;            // of the kernel and shape, for messages
+    const int64_t *dims;         // in the manifest's order
+    int64_t row_padding;         // elements between rows of every tensor
+    const char *inputs;          // what is drawn, of the reference's inputs; "": the usual
+    struct variation variation;  // of the launches
     uint64_t seed;
     int runs;         // where more than one, every other result is compared with the first
     bool unguarded;   // nothing lies around the tensors: for tools that know every allocation's end
@@ -37,6 +43,10 @@ struct verify_result {
     double worst;       // largest error as a share of its tolerance
     char report[4096];  // lines about what is wrong; "" when nothing is
 };
+
+// The variation of a kernel's launches: recorded numbers, where there are any, else the device's
+// SMs and the manifest's splits.
+struct variation verify_variation(const tmagen_kernel *, struct variation recorded);
 
 // Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the
 // device or memory failed, and after such a failure a CUDA device does no more work in this

@@ -120,6 +120,7 @@ struct keeping {
     const struct session *session;
     const struct row *row;
     int64_t padding;
+    struct variation variation;
     const json_t *then;  // the case in the record that they must equal; NULL: none
     json_t *now;         // theirs
     bool equal;
@@ -130,7 +131,8 @@ static void keep(void *context, const struct ref_problem *problem) {
     struct keeping *keeping = context;
     char shape[sizeof keeping->row->shape];
     shape_format(problem->reference, problem->manifest, problem->dims, "", shape, sizeof shape);
-    keeping->now = record_case(problem, keeping->row->kernel, shape, keeping->padding);
+    keeping->now =
+        record_case(problem, keeping->row->kernel, shape, keeping->padding, keeping->variation);
     if (!keeping->then || !keeping->now) return;
     keeping->equal = record_equal(&keeping->session->against, keeping->then, keeping->now, problem,
                                   keeping->report, sizeof keeping->report);
@@ -175,12 +177,16 @@ static bool run_shape(struct session *session, const struct subject *subject,
     char name[300];
     snprintf(name, sizeof name, "%s %s", subject->name, row.shape);
     progress("%s", name);
-    struct keeping keeping = {session, &row, trial->padding, trial->then, NULL, false, ""};
+    const struct variation launched =
+        verify_variation(subject->kernel, record_variation(trial->then));
+    struct keeping keeping = {session,     &row, trial->padding, launched,
+                              trial->then, NULL, false,          ""};
     const bool wanted = trial->then || session->record;
     const struct verify_case what = {.name = name,
                                      .dims = trial->dims,
                                      .row_padding = trial->padding,
                                      .inputs = trial->inputs,
+                                     .variation = launched,
                                      .seed = session->seed,
                                      .runs = plan->runs,
                                      .unguarded = plan->unguarded,

@@ -51,6 +51,12 @@ static int64_t sms_of(const struct tmg_binding *binding, const struct tmg_capaci
     return binding->sms ? binding->sms : capacity->sms;
 }
 
+int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity) {
+    const int64_t most = capacity->resident_blocks / manifest->grid.blocks_per_sm;
+    if (manifest->grid.rule != TMG_GRID_PERSISTENT || !most) return capacity->sms;
+    return (int)smaller(most, capacity->sms);
+}
+
 // A number of SMs that the launch names is kept to the block, because results may vary with it.
 static int check_sms(const struct tmg_binding *binding, const struct tmg_capacity *capacity) {
     const struct tmg_grid *grid = &binding->manifest->grid;

@@ -15,6 +15,9 @@ struct tmg_capacity {
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned grid[3]);
 
+// The SMs of the device whose blocks are resident at once: the most that a launch may name.
+int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity);
+
 // The number of tiles in row [index] of the grid's rule.
 int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index);
 

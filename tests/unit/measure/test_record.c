@@ -53,7 +53,7 @@ static void drop(struct fixture *f) {
 }
 
 static json_t *line_of(const struct fixture *f) {
-    return record_case(&f->problem, "k", "9x8x16", 0);
+    return record_case(&f->problem, "k", "9x8x16", 0, (struct variation){132, 0});
 }
 
 // Writes [text] to a file and reads it. What record_read() returned.
@@ -94,6 +94,8 @@ static void test_a_record_comes_back(void **state) {
     assert_int_equal(record.count, 2);
     assert_string_equal(record_kernel(record.cases[1]), "k");
     assert_string_equal(record_shape(record.cases[1]), "9x8x16");
+    assert_int_equal(record_variation(record.cases[1]).sms, 132);
+    assert_int_equal(record_variation(record.cases[1]).splits, 0);
     json_t *now = line_of(&f);
     assert_true(record_equal(&record, record.cases[0], now, &f.problem, report, sizeof report));
     assert_string_equal(report, "");

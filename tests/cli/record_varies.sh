@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What results vary with, SMs or splits, is recorded and replayed: the same number gives the same
+# bits, another one others; 132 CTAs that wait for each other run on the emulator's 4 SMs.
+set -u
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+failed=0
+fail() { echo "FAILED: $*"; cat "$TMPDIR/log"; failed=1; }
+has() { grep -Eq -- "$1" "$TMPDIR/log" || fail "no /$1/"; }
+# verify EXIT_CODE ARGUMENT...
+verify() {
+    local wanted=$1
+    shift
+    "$TMAGEN" verify --device emu --schedules 1 --templates tests/fixtures/own -o "$TMPDIR/out" \
+        "$@" "$TMPDIR/t.yaml" >"$TMPDIR/log" 2>&1
+    local code=$?
+    [ $code = "$wanted" ] || fail "exit code $code, not $wanted: verify $*"
+}
+# check WHAT NUMBER: [NUMBER] stands in the record of a kernel that varies with WHAT.
+check() {
+    local what=$1 number=$2 record=$TMPDIR/$1
+    printf 'kernel: total\nshares: %s\n' "$what" >"$TMPDIR/t.yaml"
+    verify 0 --record "$record"
+    [ "$(grep -c "\"padding\":0,\"$what\":$number,\"inputs\"" "$record")" = 3 ] ||
+        fail "not three cases with $what $number"
+    grep -o '"[a-z]*":[0-9]*,"inputs"' "$record" | grep -v "\"$what\":" && fail "more than $what"
+    verify 0 --against "$record"
+    has 'every bit as on'
+    sed "s/\"$what\":$number/\"$what\":132/" "$record" >"$record.132"
+    verify 1 --against "$record.132"
+    has '^t +1 +ok'
+    has '^t +10000 +DIFFERS'
+    has '^    y: not what .* gave: 1 of 32 parts differ'
+}
+check sms 4
+check splits 3
+sed 's/"splits":3/"splits":201/' "$TMPDIR/splits" >"$TMPDIR/record"
+verify 1 --against "$TMPDIR/record"
+has 'splits is 201; legal: 1 to 200'
+sed 's/"splits":3/"splits":"3"/' "$TMPDIR/splits" >"$TMPDIR/record"
+verify 1 --against "$TMPDIR/record"
+has 'record:2: not a case of a record'
+exit $failed
