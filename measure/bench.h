@@ -70,7 +70,8 @@ struct bench_session {
     int measured;  // shapes so far
 };
 
-// Returns an exit code: 0, 1 where a kernel failed, 2 where all refuse the shapes that were asked for,
+// Returns an exit code: 0, 1 where a kernel failed, 2 where all refuse the shapes that were asked
+// for,
 // 3 where there is no GPU or peer.
 int bench_all(const struct bench_plan *plan);
 

@@ -59,7 +59,8 @@ static int print_grid(const struct subject *subject, FILE *out) {
     return status;
 }
 
-// The given shape, else the last of the family's for several waves, else the last of its small ones.
+// The given shape, else the last of the family's for several waves, else the last of its small
+// ones.
 static bool choose_shape(const struct subject *subject, const struct shape_list *given,
                          int64_t *dims) {
     struct ref_shapes own = {0};

@@ -560,7 +560,8 @@ static void sum_up(const struct session *session) {
     putchar('\n');
 }
 
-// Nothing was wrong, since nothing ran. Returns the exit code: shapes that were asked for are a fault
+// Nothing was wrong, since nothing ran. Returns the exit code: shapes that were asked for are a
+// fault
 // of the command line.
 static int complain_of_shapes(const struct session *session) {
     const char *why = session->ledger->refusal;

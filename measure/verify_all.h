@@ -22,6 +22,7 @@ struct verify_plan {
     bool json;          // one object a line instead of the table
 };
 
-// Returns an exit code: 0, 1 where a kernel or a file is wrong, 2 where the kernels refuse all shapes
+// Returns an exit code: 0, 1 where a kernel or a file is wrong, 2 where the kernels refuse all
+// shapes
 // that were asked for, 3 where there is no device to run on.
 int verify_all(const struct verify_plan *);

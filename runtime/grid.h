@@ -1,5 +1,6 @@
 // How many blocks a launch has, how much workspace, and what it costs: the manifest's rules,
-// evaluated. The rules are a small fixed vocabulary and not a language, so they are a few functions.
+// evaluated. The rules are a small fixed vocabulary and not a language, so they are a few
+// functions.
 #pragma once
 
 #include "runtime/binding.h"

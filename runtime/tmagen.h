@@ -288,8 +288,8 @@ typedef struct tmagen_launch {
 } tmagen_launch;
 
 /* The sizes of a launch and of the items of its lists, 16 bits each, for the _sized functions. */
-#define TMAGEN_LAUNCH_SIZES                                                      \
-    ((uint64_t)sizeof(tmagen_launch) | (uint64_t)sizeof(tmagen_tensor) << 16 |   \
+#define TMAGEN_LAUNCH_SIZES                                                    \
+    ((uint64_t)sizeof(tmagen_launch) | (uint64_t)sizeof(tmagen_tensor) << 16 | \
      (uint64_t)sizeof(tmagen_dim) << 32 | (uint64_t)sizeof(tmagen_scalar) << 48)
 
 /* Launches [kernel] on [stream] (a CUstream or cudaStream_t; NULL: the default stream), with

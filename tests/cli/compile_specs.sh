@@ -3,5 +3,5 @@
 # The cache is this run's, and shared by the scripts that run all specs.
 set -u
 "$BUILD/scripts/find_nvrtc" || exit 77
-export TMAGEN_CACHE=$BUILD/tmp/specs
+export TMAGEN_CACHE="$BUILD/tmp/specs"
 "$TMAGEN" -o "$TMPDIR/out" specs/*.yaml

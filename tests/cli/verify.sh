@@ -44,7 +44,8 @@ FAKE_BYTE=255 verify 1 gemm_64x64
 has "$TMPDIR/out" ' 1x8x8 ' ' 2048x2048x2048 ' 'x72 padded ' ' 63x64x64 '
 [ "$(grep -c WRONG "$TMPDIR/out")" -ge 10 ] || fail "too few shapes"
 
-# a shape that the kernel is not for is refused, which is no fault where others are not; alone it is one of
+# a shape that the kernel is not for is refused, which is no fault where others are not; alone it is
+# one of
 # the command line
 FAKE_BYTE=255 verify 2 gemm_64x64 --shape 64x63x64
 has "$TMPDIR/out" 'refused +n = 63 is not a multiple of 8' '1 cases, 0 wrong'

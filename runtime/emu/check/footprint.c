@@ -1,6 +1,9 @@
-// What a launch touches of global memory, in a word for each 16 bytes: cheap enough for every access.
-// It only suspects: where two warps have met and one of them wrote, the launch is run again from the
-// memory that it began with, under order.c, which knows. What a launch wrote is kept for the next one, which
+// What a launch touches of global memory, in a word for each 16 bytes: cheap enough for every
+// access.
+// It only suspects: where two warps have met and one of them wrote, the launch is run again from
+// the
+// memory that it began with, under order.c, which knows. What a launch wrote is kept for the next
+// one, which
 // may depend on it (griddepcontrol).
 #include "runtime/emu/check/check.h"
 

@@ -1,5 +1,7 @@
-// Tensor maps that a launch writes itself: the copy engine reads them through a proxy of their own, and
-// whoever uses one must know of a fence.proxy.tensormap::generic.acquire of it since (PTX ISA 9.7.13.4).
+// Tensor maps that a launch writes itself: the copy engine reads them through a proxy of their own,
+// and
+// whoever uses one must know of a fence.proxy.tensormap::generic.acquire of it since (PTX ISA
+// 9.7.13.4).
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/model/tensormap.h"
 

@@ -1,5 +1,7 @@
-// Order between the warps of a grid in global memory: what clusters tell each other through words of
-// it, and who touched each word last. What one of a cluster's warps learns of another cluster counts
+// Order between the warps of a grid in global memory: what clusters tell each other through words
+// of
+// it, and who touched each word last. What one of a cluster's warps learns of another cluster
+// counts
 // for all of them; what they tell does not.
 #include "runtime/emu/check/check.h"
 
@@ -27,7 +29,8 @@ struct flag {  // a word that clusters synchronise by
     uint32_t clock[];
 };
 
-// What a cluster has told others, release by release: the clocks joined so far. Who knows the number
+// What a cluster has told others, release by release: the clocks joined so far. Who knows the
+// number
 // of a release knows what was told until then.
 struct told {
     uint32_t count, capacity;
@@ -297,7 +300,8 @@ static bool same_agent(const struct touch *a, const struct touch *b) {
     return a->cluster == b->cluster && a->agent == b->agent;
 }
 
-// Several writers of one value, all to the same end, as in "found = true": whoever is last and whoever
+// Several writers of one value, all to the same end, as in "found = true": whoever is last and
+// whoever
 // reads, it is that.
 static bool stores_the_same(const struct emu_touch_global *by) {
     return by->use == EMU_WRITE && by->value != NULL &&

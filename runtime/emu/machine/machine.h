@@ -28,7 +28,8 @@ struct emu_memory {
 
 // ---- clocks ----
 // An agent is a warp or an asynchronous operation in flight. seen[a] is the last time of agent a
-// that happened before now; async[a] is the part of that which the async proxy may rely on in shared
+// that happened before now; async[a] is the part of that which the async proxy may rely on in
+// shared
 // memory.
 
 struct emu_clock {
