@@ -3,12 +3,11 @@
 #include "runtime/emu/check/profile.h"
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
-#include "runtime/emu/model/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BULK_LOAD, BULK_STORE, BULK_PEER };
+enum { BULK_LOAD, BULK_STORE, BULK_PEER, REDUCE = 1 << 8 };
 
 // The global bytes [address, address + bytes) of one allocation; NULL after a report.
 static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t bytes,
@@ -39,7 +38,7 @@ static void run_load(struct emu_async *op, int stage) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
     if (stage == 0) {
-        const uint8_t *from = global_bytes(op, op->source, op->byte_count, EMU_READ);
+        const uint8_t *from = global_bytes(op, op->bulk.source, op->byte_count, EMU_READ);
         if (from != NULL) memcpy(op->bytes, from, op->byte_count);
         return;
     }
@@ -55,15 +54,14 @@ static void run_load(struct emu_async *op, int stage) {
 }
 
 static void reduce_bytes(struct emu_async *op, uint8_t *to) {
-    enum tmg_number number = (enum tmg_number)(op->aux & 0xff);
+    enum tmg_number number = op->bulk.number;
     unsigned size = (unsigned)tmg_number_bytes(number);
 
     for (size_t i = 0; i < op->byte_count; i += size) {
         uint64_t old = 0, value = 0;
         memcpy(&old, to + i, size);
         memcpy(&value, op->bytes + i, size);
-        value = tmg_reduce_element((enum tmg_reduce)(op->aux >> 8 & 0xff), number,
-                                   number == TMG_F64, old, value);
+        value = tmg_reduce_element(op->bulk.reduction, number, number == TMG_F64, old, value);
         memcpy(to + i, &value, size);
     }
 }
@@ -74,10 +72,10 @@ static void run_store(struct emu_async *op, int stage) {
         memcpy(op->bytes, op->cta->smem + op->shared, op->byte_count);
         return;
     }
-    uint8_t *to =
-        global_bytes(op, op->destination, op->byte_count, op->aux ? EMU_ATOMIC : EMU_WRITE);
+    uint8_t *to = global_bytes(op, op->bulk.destination, op->byte_count,
+                               op->bulk.reduces ? EMU_ATOMIC : EMU_WRITE);
     if (to == NULL) return;
-    if (op->aux)
+    if (op->bulk.reduces)
         reduce_bytes(op, to);
     else
         memcpy(to, op->bytes, op->byte_count);
@@ -87,8 +85,8 @@ static void run_store(struct emu_async *op, int stage) {
 // window.
 static void run_peer(struct emu_async *op, int stage) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
-    struct emu_cta *peer = &cluster->ctas[op->destination >> EMU_RANK_SHIFT];
-    uint32_t offset = (uint32_t)op->destination & ((1u << EMU_RANK_SHIFT) - 1);
+    struct emu_cta *peer = &cluster->ctas[op->bulk.destination >> EMU_RANK_SHIFT];
+    uint32_t offset = (uint32_t)op->bulk.destination & ((1u << EMU_RANK_SHIFT) - 1);
 
     if (stage == 0) {
         emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count, EMU_READ);
@@ -96,15 +94,15 @@ static void run_peer(struct emu_async *op, int stage) {
         return;
     }
     emu_async_touch(op, peer, offset, (uint32_t)op->byte_count, EMU_WRITE);
-    if (op->aux)
+    if (op->bulk.reduces)
         reduce_bytes(op, peer->smem + offset);
     else
         memcpy(peer->smem + offset, op->bytes, op->byte_count);
     emu_mbarrier_complete_bytes(op, peer, op->barrier, (uint32_t)op->byte_count);
 }
 
-// What a reduction does, as models number it; never zero, as a flag for "not a plain copy".
-static int reduction_of(const struct emu_insn *insn) {
+// Says of [bulk] what the reduction does, as models number it.
+static void set_reduction(struct emu_bulk *bulk, const struct emu_insn *insn) {
     static const uint8_t numbers[T_COUNT] = {
         [T_U32] = TMG_U32, [T_S32] = TMG_S32, [T_B32] = TMG_U32, [T_U64] = TMG_U64,
         [T_S64] = TMG_S64, [T_B64] = TMG_U64, [T_F16] = TMG_F16, [T_BF16] = TMG_BF16,
@@ -116,7 +114,9 @@ static int reduction_of(const struct emu_insn *insn) {
         [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
     };
 
-    return 1 << 16 | operations[insn->word] << 8 | numbers[insn->type[0]];
+    bulk->reduces = true;
+    bulk->reduction = (enum tmg_reduce)operations[insn->word];
+    bulk->number = (enum tmg_number)numbers[insn->type[0]];
 }
 
 // The shared range of a bulk copy: 16-byte aligned and inside.
@@ -152,23 +152,23 @@ static bool start_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
                   (unsigned long long)global);
         return false;
     }
-    struct emu_async *op = emu_async_new(warp, insn, names[kind]);
+    struct emu_async *op = emu_async_new(warp, insn, ASYNC_BULK, names[kind]);
     if (op == NULL) return false;
     op->lanes = 1u << lane;
     op->byte_count = bytes;
     op->bytes = malloc(bytes + 16);
-    op->source = from;
-    op->destination = to;
+    op->bulk.source = from;
+    op->bulk.destination = to;
     op->shared = other;
     op->cta = cta;
-    op->aux = insn->row->aux >> 8 ? reduction_of(insn) : 0;
+    if (insn->row->aux & REDUCE) set_reduction(&op->bulk, insn);
     op->run = kind == BULK_LOAD ? run_load : kind == BULK_STORE ? run_store : run_peer;
     op->in_bulk_group = kind == BULK_STORE;
     emu_async_start(op);
     if (kind == BULK_PEER) {
         if (!shared_range(warp, insn, from, bytes, &source_cta, &op->shared)) return false;
         op->cta = source_cta;
-        op->destination = other | (uint64_t)cta->rank << EMU_RANK_SHIFT;
+        op->bulk.destination = other | (uint64_t)cta->rank << EMU_RANK_SHIFT;
         op->ctas = 1u << cta->rank;
         op->from_shared = true;
     }
@@ -211,8 +211,6 @@ EMU_HANDLER(nothing) {
     (void)mask;
     return EMU_NEXT;
 }
-
-enum { REDUCE = 1 << 8 };
 
 const struct emu_op emu_ops_bulk[] = {
 #define LOAD(space)                                                                             \

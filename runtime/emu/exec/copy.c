@@ -12,15 +12,13 @@ struct lane_copy {
     uint32_t bytes, from_source;  // the rest is zero
 };
 
-struct warp_copy {
+struct emu_copies {
     struct lane_copy lanes[EMU_LANES];
     uint8_t data[EMU_LANES][16];
 };
 
-static void free_extra(struct emu_async *op) { free(op->extra); }
-
 static void read_sources(struct emu_async *op) {
-    struct warp_copy *copy = op->extra;
+    struct emu_copies *copy = op->copy;
 
     EMU_EACH_LANE(lane, op->lanes) {
         const struct lane_copy *one = &copy->lanes[lane];
@@ -39,7 +37,7 @@ static void read_sources(struct emu_async *op) {
 }
 
 static void write_destinations(struct emu_async *op) {
-    struct warp_copy *copy = op->extra;
+    struct emu_copies *copy = op->copy;
     struct emu_cta *cta = op->cta;
 
     EMU_EACH_LANE(lane, op->lanes) {
@@ -50,13 +48,11 @@ static void write_destinations(struct emu_async *op) {
     }
 }
 
-static void run_arrive(struct emu_async *op, int stage);
-
 // Arrivals behind this copy know of it, even where it is waited for and gone before they come.
 static void tell_arrivals(struct emu_async *op) {
     for (struct emu_async *other = op->warp->cta->cluster->pending; other != op;
          other = other->next)
-        if (other->warp == op->warp && other->run == run_arrive && (other->lanes & op->lanes))
+        if (other->warp == op->warp && other->kind == ASYNC_ARRIVE && (other->lanes & op->lanes))
             emu_async_join(op, &other->clock);
 }
 
@@ -70,16 +66,15 @@ static void run_copy(struct emu_async *op, int stage) {
 }
 
 EMU_HANDLER(copy) {
-    struct emu_async *op = emu_async_new(warp, insn, "cp.async");
-    struct warp_copy *copy = calloc(1, sizeof *copy);
+    struct emu_async *op = emu_async_new(warp, insn, ASYNC_COPY, "cp.async");
+    struct emu_copies *copy = calloc(1, sizeof *copy);
     uint32_t bytes = insn->op[4];
 
     if (op == NULL || copy == NULL) {
         free(copy);
         return EMU_NEXT;
     }
-    op->extra = copy;
-    op->free = free_extra;
+    op->copy = copy;
     op->run = run_copy;
     op->lanes = mask;
     op->in_copy_group = true;
@@ -169,7 +164,7 @@ static bool start_arrivals(struct emu_warp *warp, const struct emu_insn *insn, u
         emu_fatal(warp, insn, EMU_BARRIER_MISUSE, "there is no mbarrier at 0x%x", offset);
         return false;
     }
-    struct emu_async *op = emu_async_new(warp, insn, "cp.async.mbarrier.arrive");
+    struct emu_async *op = emu_async_new(warp, insn, ASYNC_ARRIVE, "cp.async.mbarrier.arrive");
     if (op == NULL) return false;
     op->run = run_arrive;
     op->lanes = lanes;

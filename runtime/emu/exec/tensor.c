@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct box {
+struct emu_box {
     struct tmg_tensor_map map;
     int32_t coordinates[5];
     uint16_t offsets[3];
@@ -21,11 +21,9 @@ struct box {
     enum emu_use use;
 };
 
-static void free_box(struct emu_async *op) { free(op->extra); }
-
 // Names the buffer that the map is over: the map says more than that buffer has.
 static void report_bounds(struct emu_async *op, const struct tmg_tma_run *run) {
-    const struct box *box = op->extra;
+    const struct emu_box *box = op->box;
     const struct emu_allocation *meant =
         emu_memory_find(emu_machine(op->warp)->memory, box->map.address);
 
@@ -43,7 +41,7 @@ enum { LONGEST_RUN = 2048 };  // 256 elements of 8 bytes
 
 // The bytes of one run in global memory; NULL after a report.
 static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, enum emu_use use) {
-    const struct box *box = op->extra;
+    const struct emu_box *box = op->box;
     uint8_t value[LONGEST_RUN];
     bool told = use == EMU_WRITE && run->bytes <= sizeof value && emu_machine(op->warp)->order;
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, run->global);
@@ -61,7 +59,7 @@ static uint8_t *run_bytes(struct emu_async *op, const struct tmg_tma_run *run, e
 }
 
 static int load_run(void *context, const struct tmg_tma_run *run) {
-    struct box *box = context;
+    struct emu_box *box = context;
     const uint8_t *from = run->outside ? NULL : run_bytes(box->op, run, EMU_READ);
 
     if (!run->outside && from == NULL) return -1;
@@ -70,7 +68,7 @@ static int load_run(void *context, const struct tmg_tma_run *run) {
 }
 
 static int store_run(void *context, const struct tmg_tma_run *run) {
-    struct box *box = context;
+    struct emu_box *box = context;
     uint8_t *to =
         run->outside ? NULL : run_bytes(box->op, run, box->reduces ? EMU_ATOMIC : EMU_WRITE);
 
@@ -84,21 +82,21 @@ static int store_run(void *context, const struct tmg_tma_run *run) {
 }
 
 static int touch_range(void *context, uint32_t address, uint32_t bytes) {
-    struct box *box = context;
+    struct emu_box *box = context;
 
     emu_async_touch(box->op, box->cta, address, bytes, box->use);
     return 0;
 }
 
 static int save_range(void *context, uint32_t address, uint32_t bytes) {
-    struct box *box = context;
+    struct emu_box *box = context;
 
     memcpy(box->op->bytes + address, box->cta->smem + address, bytes);
     return touch_range(context, address, bytes);
 }
 
 static void load_into(struct emu_async *op, struct emu_cta *cta) {
-    struct box *box = op->extra;
+    struct emu_box *box = op->box;
 
     box->cta = cta;
     box->use = EMU_WRITE;
@@ -124,7 +122,7 @@ static void run_load(struct emu_async *op, int stage) {
 }
 
 static void run_store(struct emu_async *op, int stage) {
-    struct box *box = op->extra;
+    struct emu_box *box = op->box;
 
     box->cta = op->cta;
     box->use = EMU_READ;
@@ -184,8 +182,8 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
 }
 
 // TMA wants 128 bytes, whatever the swizzle: that goes by the bits of the address itself.
-static bool shared_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
-                         struct emu_cta *cta, uint32_t offset) {
+static bool shared_place(struct emu_warp *warp, const struct emu_insn *insn,
+                         const struct emu_box *box, struct emu_cta *cta, uint32_t offset) {
     uint32_t bytes = tmg_tma_box_bytes(&box->map);
 
     if (offset % 128) {
@@ -236,7 +234,7 @@ uint64_t emu_tensor_map_address(const void *map) {
 
 // The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
 // multiple of 16 bytes from the tensor, and a box that is written may not start before it.
-static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct box *box,
+static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct emu_box *box,
                       bool writes) {
     for (int i = 0; writes && i < insn->dimensions; i++)
         if (box->coordinates[i] < 0) {
@@ -259,8 +257,8 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
                                  unsigned tensor_at, uint64_t shared_address, const char *what) {
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];
     unsigned lane = (unsigned)__builtin_ctz(lanes);
-    struct box *box = calloc(1, sizeof *box);
-    struct emu_async *op = emu_async_new(warp, insn, what);
+    struct emu_box *box = calloc(1, sizeof *box);
+    struct emu_async *op = emu_async_new(warp, insn, ASYNC_BOX, what);
     struct emu_cta *cta;
     uint32_t offset;
 
@@ -268,8 +266,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
         free(box);
         return NULL;
     }
-    op->extra = box;
-    op->free = free_box;
+    op->box = box;
     op->lanes = lanes;
     box->op = op;
     op->run = run_store;  // so that a failed one can be freed by the scheduler
@@ -310,7 +307,7 @@ EMU_HANDLER(load) {
         op->barrier = barrier;
         op->run = run_load;
         if (offsets) {
-            struct box *box = op->extra;
+            struct emu_box *box = op->box;
             const uint32_t *list = insn->op + insn->op[6];
             for (uint32_t i = 0; i < list[0] && i < 3; i++)
                 box->offsets[i] = (uint16_t)emu_get(warp, list[1 + i], lane);
@@ -357,7 +354,7 @@ EMU_HANDLER(store) {
                                        emu_address(warp, insn, 2, (unsigned)__builtin_ctz(lanes)),
                                        reduces ? "TMA reduction" : "TMA store");
         if (op == NULL) return EMU_NEXT;
-        struct box *box = op->extra;
+        struct emu_box *box = op->box;
         op->in_bulk_group = true;
         op->bytes = malloc(op->cta->smem_bytes + 64);
         box->reduces = reduces;

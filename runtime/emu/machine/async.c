@@ -28,7 +28,7 @@ uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
 }
 
 struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
-                                const char *what) {
+                                enum emu_async_kind kind, const char *what) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct emu_async *op = calloc(1, sizeof *op);
 
@@ -39,6 +39,7 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     }
     op->warp = warp;
     op->insn = insn;
+    op->kind = kind;
     op->what = what;
     op->cta = warp->cta;
     op->agent = emu_agent_take(warp, &op->time);
@@ -87,7 +88,8 @@ void emu_async_join(struct emu_async *op, struct emu_clock *into) {
 }
 
 static void free_op(struct emu_async *op) {
-    if (op->free != NULL) op->free(op);
+    if (op->kind == ASYNC_BOX) free(op->box);
+    if (op->kind == ASYNC_COPY) free(op->copy);
     emu_clock_free(&op->clock);
     free(op->bytes);
     free(op);

@@ -5,11 +5,31 @@
 #define TMG_EMU_MACHINE_ASYNC_H
 
 #include "runtime/emu/machine/machine.h"
+#include "runtime/emu/model/reduce.h"
+
+// What is in flight, and so which member of the union below holds what is its own.
+enum emu_async_kind {
+    ASYNC_BULK,    // a run of bytes
+    ASYNC_BOX,     // of a tensor map
+    ASYNC_COPY,    // cp.async of a warp
+    ASYNC_ARRIVE,  // behind those
+    ASYNC_STORE    // st.async, red.async
+};
+
+struct emu_bulk {
+    uint64_t source, destination;
+    bool reduces;
+    enum tmg_reduce reduction;
+    enum tmg_number number;
+};
+struct emu_box;     // exec/tensor.c
+struct emu_copies;  // exec/copy.c
 
 struct emu_async {
     struct emu_async *next;
     struct emu_warp *warp;  // the issuer
     const struct emu_insn *insn;
+    enum emu_async_kind kind;
     const char *what; /* "TMA load", for reports */
     uint32_t lanes;   // whose groups it belongs to: it stands for the equal copies of all of them
     uint32_t waited;  // those of the lanes that have waited for it
@@ -22,20 +42,20 @@ struct emu_async {
     uint32_t group[EMU_LANES];  // number of the group, by lane
     // Runs stage [stage]; the scheduler frees the operation after stage 1 unless a group holds it.
     void (*run)(struct emu_async *op, int stage);
-    void (*free)(struct emu_async *op);
-    // payload
+    // what the check of a CTA's end and the touches ask every kind for
     uint8_t *bytes;  // data between source and destination
     size_t byte_count;
-    uint64_t source, destination;
-    uint32_t source_bytes;  // cp.async: the rest is zero
-    struct emu_cta *cta;    // whose shared memory
-    uint32_t shared;        // offset in it
-    uint32_t barrier;       // mbarrier that gets complete_tx, 0 = none
-    uint32_t ctas;          // by rank, those that it writes to: a multicast, a peer; 0: [cta]
-    bool from_shared;       // it reads shared memory of [cta], though no bulk group waits for it
-    uint8_t layout;         // of what it touches in shared memory, see struct emu_toucher
-    int aux;
-    void *extra;  // owned by [free]
+    struct emu_cta *cta;  // whose shared memory
+    uint32_t shared;      // offset in it
+    uint32_t barrier;     // mbarrier that gets complete_tx, 0 = none
+    uint32_t ctas;        // by rank, those that it writes to: a multicast, a peer; 0: [cta]
+    bool from_shared;     // it reads shared memory of [cta], though no bulk group waits for it
+    uint8_t layout;       // of what it touches in shared memory, see struct emu_toucher
+    union {
+        struct emu_bulk bulk;
+        struct emu_box *box;      // freed with the operation
+        struct emu_copies *copy;  // the same
+    };
 };
 
 // An agent for an operation of [warp] and its time: one whose last use the warp knows to have
@@ -43,7 +63,7 @@ struct emu_async {
 uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time);
 // A new operation of [warp], with the clock inherited and an agent of its own; NULL after a report.
 struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
-                                const char *what);
+                                enum emu_async_kind kind, const char *what);
 // Puts it in flight; it is the scheduler's from here.
 void emu_async_start(struct emu_async *op);
 // Sets the CTAs of a multicast; false after a report of those that do not exist.
