@@ -548,16 +548,12 @@ static __device__ void reference_index(const struct tensor *t, int rank, int64_t
     }
 }
 
-static __device__ int64_t reference_thread() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 // Elements [list], or from [first] on, of tensor [output].
 extern "C" __global__ void reference_elements(const struct problem *p, int output,
                                               const int64_t *list, int64_t first, int64_t count,
                                               struct value *values) {
     const struct tensor *out = &p->tensors[output];
-    const int64_t i = reference_thread();
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     int64_t index[REFERENCE_RANK];
     if (i >= count) return;
     reference_index(out, out->rank, list ? list[i] : first + i, index);
@@ -568,7 +564,7 @@ extern "C" __global__ void reference_elements(const struct problem *p, int outpu
 extern "C" __global__ void reference_errors(const struct problem *p, int output, int64_t first,
                                             int64_t count, float *errors) {
     const struct tensor *out = &p->tensors[output];
-    const int64_t i = reference_thread();
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     int64_t index[REFERENCE_RANK];
     if (i >= count) return;
     reference_index(out, out->rank, first + i, index);
@@ -577,7 +573,7 @@ extern "C" __global__ void reference_errors(const struct problem *p, int output,
 
 // All rows of tensor [number].
 extern "C" __global__ void reference_draws(const struct problem *p, int number, int64_t rows) {
-    const int64_t i = reference_thread();
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows) return;
 #ifdef DRAWS
     const struct tensor *t = &p->tensors[number];

@@ -50,17 +50,17 @@ verify gemm_128x128_pingpong --set grid=uneven --shape 640x768x136
 
 start    # a type of operands: its row, and its wrappers
 edit lib/dtypes.lua '/^local rows = {$/a\
-    e4m3 = { bits = 8, cuda = "e4m3", ptx = "e4m3", wgmma = "e4m3", to_float = "float" },'
+    e5m2 = { bits = 8, cuda = "e5m2", ptx = "e5m2", wgmma = "e5m2", to_float = "float" },'
 edit ptx/wgmma.cuh.in '1,/^template <int PENDING>/d
-    s/"bf16", "f16"/"e4m3"/; s/k16/k32/g; s/p, 1, 1, 0, 0;/p, 1, 1;/'
+    s/"bf16", "f16"/"e5m2"/; s/k16/k32/g; s/p, 1, 1, 0, 0;/p, 1, 1;/'
 sed -i '1,/^}$/d' "$scratch/ptx/wgmma.cuh.in"
-mv "$scratch/ptx/wgmma.cuh.in" "$scratch/ptx/wgmma_e4m3.cuh.in"
-cat >"$scratch/ptx/e4m3.cuh" <<'CUDA'
-// e4m3.cuh: eight-bit floats.
-struct e4m3 {
+mv "$scratch/ptx/wgmma.cuh.in" "$scratch/ptx/wgmma_e5m2.cuh.in"
+cat >"$scratch/ptx/e5m2.cuh" <<'CUDA'
+// e5m2.cuh: eight-bit floats.
+struct e5m2 {
     uint8_t bits;
 };
 CUDA
 touched 3 "a type"
 # few products, since Hopper keeps fewer bits of FP8's than the reference asks for
-verify gemm_64x64 --set problem.a=e4m3 --set problem.d=bf16 --shape 136x136x32/exact --seed 1
+verify gemm_64x64 --set problem.a=e5m2 --set problem.d=bf16 --shape 136x136x32/exact --seed 1
