@@ -12,8 +12,7 @@
 // With #define DRAWS before the #include, also a row of each tensor that family.lua lists in
 // `draws`:
 //     static void draw(const struct problem *p, const struct tensor *t, const int64_t *row);
-// So that both languages take it: functions static, data not; no recursion, no compound literals,
-// no library but the functions of math.h, fabs to erf.
+// For both languages: functions static, data not; no recursion, no compound literals, math.h alone.
 #ifndef REFERENCE_DATA_H
 #define REFERENCE_DATA_H
 
@@ -292,7 +291,6 @@ REFERENCE uint64_t bits_of(int type, const unsigned char *data, int64_t offset) 
 REFERENCE double read(const struct tensor *t, int64_t offset) {
     return decoded(t->type, bits_of(t->type, t->data, offset));
 }
-
 // Where the element at [index] lies; -1 where there is none.
 REFERENCE int64_t place_of(const struct tensor *t, const int64_t *index) {
     int64_t offset = 0;

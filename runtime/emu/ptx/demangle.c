@@ -1,5 +1,7 @@
-// Names as people wrote them: _ZN2ns5scaleIfEEvPT_i is ns::scale<...>. Of the mangling of the Itanium
-// C++ ABI (section 5.1) only what names of functions are made of; all else stays as the file has it.
+// Names as people wrote them: _ZN2ns5scaleIfEEvPT_i is ns::scale<...>. Of the mangling of the
+// Itanium
+// C++ ABI (section 5.1) only what names of functions are made of; all else stays as the file has
+// it.
 #include <ctype.h>
 #include <string.h>
 
