@@ -3,15 +3,15 @@
 #include "runtime/emu/machine/machine.h"
 
 const struct emu_wait_row emu_waits[WAIT_KINDS] = {
-    [WAIT_NOTHING] = {"waits"},
+    [WAIT_NOTHING] = {"waits", WAIT_PLAIN},
     [WAIT_BARRIER] = {"waits at barrier %u", WAIT_AT_NAMED_BARRIER},
-    [WAIT_CLUSTER] = {"waits at barrier.cluster"},
+    [WAIT_CLUSTER] = {"waits at barrier.cluster", WAIT_PLAIN},
     [WAIT_MBARRIER] = {"waits for", WAIT_AT_MBARRIER},
-    [WAIT_BULK_GROUP] = {"waits for bulk groups (%u may be pending)"},
-    [WAIT_COPY_GROUP] = {"waits for cp.async groups"},
-    [WAIT_WARPGROUP] = {"waits for its warpgroup at a wgmma"},
-    [WAIT_WARP] = {"waits for lanes 0x%08x at bar.warp.sync"},
-    [WAIT_SLEEP] = {"sleeps"},
+    [WAIT_BULK_GROUP] = {"waits for bulk groups (%u may be pending)", WAIT_PLAIN},
+    [WAIT_COPY_GROUP] = {"waits for cp.async groups", WAIT_PLAIN},
+    [WAIT_WARPGROUP] = {"waits for its warpgroup at a wgmma", WAIT_PLAIN},
+    [WAIT_WARP] = {"waits for lanes 0x%08x at bar.warp.sync", WAIT_PLAIN},
+    [WAIT_SLEEP] = {"sleeps", WAIT_PLAIN},
 };
 
 uint64_t emu_random(uint64_t *state) {
