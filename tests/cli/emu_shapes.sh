@@ -5,9 +5,11 @@
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 export TMAGEN_CACHE=$BUILD/tmp/specs
-[ -z "${SANITIZED:-}" ] || SCHEDULES=1
+shipped='*'
+[ -z "${SANITIZED:-}" ] || { SCHEDULES=1; shipped='*phase*'; }    # ten times as slow: the rungs
 specs=()
-for spec in specs/*.yaml; do
+# shellcheck disable=SC2231
+for spec in specs/$shipped.yaml; do
     [ "$spec" = specs/gemm_4096.yaml ] || specs+=("$spec")   # fixed at a size that takes a minute
 done
 "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" "${specs[@]}" >"$TMPDIR/table" || {
