@@ -28,12 +28,12 @@ static void bind(const struct tmg_manifest *manifest, const uint8_t *data, size_
                                   .tensor_count = manifest->tensor_count,
                                   .dims = dims,
                                   .dim_count = manifest->dim_count};
-    const struct tmg_capacity capacity = {132, 0};
+    const struct tmg_capacity capacity = {.sms = 132};
     struct tmg_binding binding;
     unsigned grid[3];
-    int64_t bytes;
+    struct tmg_layout layout;
     if (tmg_bind(manifest, &launch, &binding) || binding.empty) return;
-    tmg_workspace_bytes(&binding, &bytes);
+    tmg_workspace_layout(&binding, &capacity, &layout);
     if (tmg_grid_size(&binding, &capacity, grid)) return;
     for (int axis = 0; axis < 3; ++axis)
         if (grid[axis] % manifest->cluster[axis]) abort();
