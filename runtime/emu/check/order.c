@@ -289,9 +289,10 @@ static bool known(const struct emu_touch_global *by, const struct touch *before,
         return (async ? by->clock->global : by->clock->seen)[before->agent] >= before->time;
     for (int fenced = 0; fenced <= (int)async; fenced++) {
         uint32_t number = (fenced ? known_async(cluster) : cluster->known)[before->cluster];
-        const uint32_t *clock = number ? told->clocks[number - 1] : NULL;
-        const uint32_t *view = clock + (clock && async && !fenced ? 1 + clock[0] : 1);
-        if (clock && before->agent < clock[0] && view[before->agent] >= before->time) return true;
+        if (!number) continue;
+        const uint32_t *clock = told->clocks[number - 1];
+        const uint32_t *view = clock + (async && !fenced ? 1 + clock[0] : 1);
+        if (before->agent < clock[0] && view[before->agent] >= before->time) return true;
     }
     return false;
 }
@@ -301,8 +302,7 @@ static bool same_agent(const struct touch *a, const struct touch *b) {
 }
 
 // Several writers of one value, all to the same end, as in "found = true": whoever is last and
-// whoever
-// reads, it is that.
+// whoever reads, it is that.
 static bool stores_the_same(const struct emu_touch_global *by) {
     return by->use == EMU_WRITE && by->value != NULL &&
            memcmp(by->allocation->data + by->offset, by->value, by->bytes) == 0;
