@@ -9,7 +9,7 @@
 #   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
 #   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
 #   and SANITIZED in a sanitizer build.
-#   The last line is 'N passed, N failed'; exit 1 if any failed.
+#   The last lines name the slowest tests and say 'N passed, N failed'; exit 1 if any failed.
 set -u
 export BUILD=${BUILD:-build}
 cd "$(dirname "$0")/.." || exit 1
@@ -17,12 +17,13 @@ BUILD=$(realpath "$BUILD")
 [ -z "${NVRTC:-}" ] || export TMAGEN_NVRTC=$NVRTC
 export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
 
-# verdict NAME PASSED FAILED SKIPPED - one line for the person, one row for the sum.
+# verdict NAME START PASSED FAILED SKIPPED - one line for the person, one row for the sum.
 verdict() {
-    local word=ok skipped=
+    local word=ok skipped= started=$2
+    set -- "$1" "${@:3}"
     [ "$4" = 0 ] || [ "$2" != 0 ] || word=SKIP
     [ "$3" = 0 ] || word=FAIL
-    echo "$2 $3 $4" >"$LOGS/$1.count"
+    echo "$2 $3 $4 $(((${EPOCHREALTIME/./} - started) / 1000)) $1" >"$LOGS/$1.count"
     printf '%-4s %s' "$word" "$1"
     [ "$4" = 0 ] || skipped=", $4 skipped"
     [ "$(($2 + $3 + $4))" -le 1 ] || printf ' (%d of %d%s)' "$2" $(($2 + $3 + $4)) "$skipped"
@@ -67,7 +68,7 @@ script() {
 }
 
 run_one() {
-    local test=$1 name counts
+    local test=$1 name counts started=${EPOCHREALTIME/./}
     name=$(sed 's|.*tests/||; s|^cases/||; s|/*$||; s|/|.|g' <<<"$test")
     export TMPDIR=$BUILD/tmp/$name
     export TMAGEN_CACHE=$TMPDIR/cache
@@ -78,7 +79,7 @@ run_one() {
     *) counts=$(unit "$test" "$LOGS/$name.log") ;;
     esac
     # shellcheck disable=SC2086
-    verdict "$name" $counts
+    verdict "$name" "$started" $counts
     chmod -R u+rwx "$TMPDIR" 2>/dev/null
     rm -rf "$TMPDIR"
 }
@@ -94,6 +95,7 @@ mkdir -p "$LOGS"
 } | grep . | grep -e "${ONLY:-.}" |
     xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
 
+[ -n "${ONLY:-}" ] || sort -rnk4 "$LOGS"/*.count | head -8 | awk '{ printf "%6.1f s %s\n", $4 / 1e3, $5 }'
 awk '{ passed += $1; failed += $2; skipped += $3 }
     END { printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
           exit failed > 0 || passed == 0 }' "$LOGS"/*.count /dev/null

@@ -58,7 +58,7 @@ static inline int hits(char *key) {
 }
 
 static inline void entry_path(const char *key, char path[4400]) {
-    snprintf(path, 4400, "%s/%s", cache_dir, key);
+    snprintf(path, 4400, "%s/%.*s", cache_dir, TMAGEN_KEY_CHARS - 1, key);
 }
 
 // Flips a bit of the byte at [at], or, with [length] not negative, cuts the file to that.
