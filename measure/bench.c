@@ -81,7 +81,7 @@ static float *download_output(struct gpu *gpu, const struct rotation *rotation, 
         const size_t half = tensor->bytes <= COMPARED_MAX ? bytes : bytes / 2;
         const tmagen_address from = rotation_address(rotation, 0, i);
         char *raw = malloc(bytes);
-        *count = bytes / num_types[tensor->dtype].bytes;
+        *count = bytes / tmg_dtype_bytes(tensor->dtype);
         float *values = malloc(*count * sizeof *values);
         int status = raw && values ? TMAGEN_OK : tmg_fail_memory();
         if (status == TMAGEN_OK) status = tmagen_memory_download(gpu->device, raw, from, half);

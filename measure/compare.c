@@ -60,7 +60,7 @@ static bool is_poison(const unsigned char *element, size_t bytes, uint8_t poison
 // What can be said of an element without knowing what it should be; FINDING_KINDS: nothing.
 static enum finding_kind judge(const struct ref_tensor *output, const int64_t *index,
                                uint8_t poison, double *value) {
-    const size_t bytes = num_types[output->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(output->dtype);
     const unsigned char *element =
         (const unsigned char *)output->data + (size_t)ref_offset(output, index) * bytes;
     *value = num_value(output->dtype, element);
@@ -97,7 +97,7 @@ static void judge_range(struct job *job, int64_t first, int64_t last, int64_t *f
 // x - x of them gives 0. An unwritten element is not finite where the poison is not.
 static bool all_finite(const struct ref_tensor *output, int64_t first, int64_t count) {
     float values[SCAN_PIECE], sum = 0;
-    const size_t bytes = num_types[output->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(output->dtype);
     num_decode(output->dtype, (const char *)output->data + (size_t)first * bytes, values,
                (size_t)count);
     for (int64_t i = 0; i < count; ++i) sum += values[i] - values[i];
@@ -105,7 +105,7 @@ static bool all_finite(const struct ref_tensor *output, int64_t first, int64_t c
 }
 
 static bool contiguous(const struct ref_tensor *tensor) {
-    return (size_t)tensor->count * num_types[tensor->dtype].bytes == tensor->bytes;
+    return (size_t)tensor->count * tmg_dtype_bytes(tensor->dtype) == tensor->bytes;
 }
 
 static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
@@ -114,7 +114,7 @@ static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
     const struct ref_tensor *output = job->comparison->output;
     const unsigned char poison[8] = {job->poison, job->poison, job->poison, job->poison,
                                      job->poison, job->poison, job->poison, job->poison};
-    const bool fast = contiguous(output) && output->dtype != NUM_FP64 &&
+    const bool fast = contiguous(output) && output->dtype != TMG_DTYPE_FP64 &&
                       !isfinite(num_value(output->dtype, poison));
     int64_t found[FINDING_KINDS] = {0};
     for (int64_t piece = begin; piece < end; ++piece) {
@@ -319,7 +319,7 @@ int compare_written(const struct ref_problem *problem, const struct ref_tensor *
 int compare_equal(const struct ref_problem *problem, const struct ref_tensor *output,
                   const void *other, double ulps, uint8_t poison, struct comparison *comparison) {
     struct job job;
-    const size_t bytes = num_types[output->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(output->dtype);
     int status = begin(&job, problem, output, poison, comparison);
     for (int64_t i = 0; status == 0 && i < output->count; ++i) {
         int64_t index[TMAGEN_MAX_RANK];

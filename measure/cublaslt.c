@@ -113,13 +113,13 @@ void cublaslt_close(struct cublaslt *library) {
 const char *cublaslt_name(const struct cublaslt *library) { return library->name; }
 
 // The library's name of an element type, or -1.
-static int data_type(enum num_type dtype) {
+static int data_type(enum tmg_dtype_id dtype) {
     switch (dtype) {
-    case NUM_BF16: return CUDA_R_16BF;
-    case NUM_FP16: return CUDA_R_16F;
-    case NUM_FP32: return CUDA_R_32F;
-    case NUM_E4M3: return CUDA_R_8F_E4M3;
-    case NUM_E5M2: return CUDA_R_8F_E5M2;
+    case TMG_DTYPE_BF16: return CUDA_R_16BF;
+    case TMG_DTYPE_FP16: return CUDA_R_16F;
+    case TMG_DTYPE_FP32: return CUDA_R_32F;
+    case TMG_DTYPE_E4M3: return CUDA_R_8F_E4M3;
+    case TMG_DTYPE_E5M2: return CUDA_R_8F_E5M2;
     default: return -1;
     }
 }
@@ -130,7 +130,7 @@ static int make_layout(struct cublaslt *library, const struct ref_tensor *tensor
     const int type = data_type(tensor->dtype);
     if (type < 0) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "cuBLASLt has no type %s",
-                        num_types[tensor->dtype].name);
+                        tmg_dtypes[tensor->dtype].name);
     }
     return check(library,
                  library->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)tensor->dims[1],

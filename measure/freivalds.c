@@ -29,7 +29,7 @@ struct check {
 };
 
 static const void *row_of(const struct ref_tensor *tensor, int64_t row) {
-    const size_t bytes = num_types[tensor->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
     return (const char *)tensor->data + (size_t)(row * tensor->strides[0]) * bytes;
 }
 
@@ -98,7 +98,7 @@ static double load_rows(const struct check *check, int64_t first, int count, int
 // Compares one piece of a row of D, decoded at [d], with the product that it should sum to.
 static void compare(struct check *check, int64_t row, int64_t block, const float *d, double product,
                     double a_square) {
-    const double rounding = num_rounding((enum num_type)check->product->d->dtype, 1);
+    const double rounding = num_rounding((enum tmg_dtype_id)check->product->d->dtype, 1);
     const int64_t first = block * BLOCK, last = block_end(check, block);
     double sum = 0, squares = 0;
     for (int64_t j = first; j < last; ++j) {

@@ -60,8 +60,8 @@ static void fill_range(void *context, int64_t begin, int64_t end, int thread) {
 }
 
 // The distribution is symmetric, and so is the table: its mean is exactly 0.
-static void quantiles_make(enum num_type dtype, char *quantiles) {
-    const size_t bytes = num_types[dtype].bytes;
+static void quantiles_make(enum tmg_dtype_id dtype, char *quantiles) {
+    const size_t bytes = tmg_dtype_bytes(dtype);
     for (size_t i = 0; i < QUANTILES / 2; ++i) {
         const double value = normal_quantile(((double)i + 0.5) / QUANTILES);
         num_encode(dtype, value, quantiles + i * bytes);
@@ -69,22 +69,22 @@ static void quantiles_make(enum num_type dtype, char *quantiles) {
     }
 }
 
-const void *random_quantiles(enum num_type dtype) {
-    static void *tables[NUM_TYPES];
+const void *random_quantiles(enum tmg_dtype_id dtype) {
+    static void *tables[TMG_DTYPES_OF_HOST];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (!tables[dtype]) {
-        tables[dtype] = malloc((size_t)QUANTILES * num_types[dtype].bytes);
+        tables[dtype] = malloc((size_t)QUANTILES * tmg_dtype_bytes(dtype));
         if (tables[dtype]) quantiles_make(dtype, tables[dtype]);
     }
     pthread_mutex_unlock(&lock);
     return tables[dtype];
 }
 
-int random_normal(enum num_type dtype, void *to, size_t count, uint64_t seed) {
+int random_normal(enum tmg_dtype_id dtype, void *to, size_t count, uint64_t seed) {
     const void *quantiles = random_quantiles(dtype);
     if (!quantiles) return -1;
-    struct filling filling = {to, quantiles, count, num_types[dtype].bytes, seed};
+    struct filling filling = {to, quantiles, count, tmg_dtype_bytes(dtype), seed};
     parallel_for((int64_t)((count + 3) / 4), GRAIN, fill_range, &filling);
     return 0;
 }

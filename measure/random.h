@@ -31,11 +31,11 @@ static inline int64_t random_below(uint64_t seed, uint64_t position, int64_t bou
 
 // The 65536 quantiles of the normal distribution as elements of [dtype], made once a process;
 // integer types get the rounded values. NULL without memory.
-const void *random_quantiles(enum num_type dtype);
+const void *random_quantiles(enum tmg_dtype_id dtype);
 
 // Fills [count] elements of [dtype] with standard normal values: those quantiles, in random order.
 // Uses all cores; a billion elements take about a second. Returns 0, or -1 without memory.
-int random_normal(enum num_type dtype, void *to, size_t count, uint64_t seed);
+int random_normal(enum tmg_dtype_id dtype, void *to, size_t count, uint64_t seed);
 
 // A seed that differs from run to run.
 uint64_t random_fresh_seed(void);

@@ -21,7 +21,7 @@ static const char *element_at(const struct ref_tensor *tensor, int64_t linear) {
     int64_t index[TMAGEN_MAX_RANK];
     ref_index(tensor, linear, index);
     return (const char *)tensor->data +
-           (size_t)ref_offset(tensor, index) * num_types[tensor->dtype].bytes;
+           (size_t)ref_offset(tensor, index) * tmg_dtype_bytes(tensor->dtype);
 }
 
 // The elements row by row; what lies in the gaps between rows is not the tensor's.
@@ -30,7 +30,7 @@ static void add_elements(struct tmg_key *key, const struct ref_tensor *tensor) {
     tmg_key_add(key, tensor->declared->name, strlen(tensor->declared->name));
     tmg_key_add(key, tensor->dims, (size_t)tensor->rank * sizeof *tensor->dims);
     for (int64_t at = 0; at < tensor->count; at += row) {
-        tmg_key_add(key, element_at(tensor, at), (size_t)row * num_types[tensor->dtype].bytes);
+        tmg_key_add(key, element_at(tensor, at), (size_t)row * tmg_dtype_bytes(tensor->dtype));
     }
 }
 
@@ -64,7 +64,7 @@ static int64_t part_element(const struct ref_tensor *tensor, int part) {
 
 static uint64_t element_bits(const struct ref_tensor *tensor, int64_t linear) {
     uint64_t bits = 0;
-    memcpy(&bits, element_at(tensor, linear), num_types[tensor->dtype].bytes);
+    memcpy(&bits, element_at(tensor, linear), tmg_dtype_bytes(tensor->dtype));
     return bits;
 }
 
@@ -78,7 +78,7 @@ static unsigned part_digest(const struct ref_tensor *tensor, int part) {
 
 // {"name", "dtype", "dims", "digest", "parts": digits, "elements": digits}
 static json_t *output_line(const struct ref_tensor *tensor) {
-    const int digits = 2 * (int)num_types[tensor->dtype].bytes;
+    const int digits = 2 * (int)tmg_dtype_bytes(tensor->dtype);
     char parts[PARTS * PART_DIGITS + 1] = "", elements[PARTS * 16 + 1] = "";
     struct tmg_key key;
     tmg_key_begin(&key);
@@ -96,7 +96,7 @@ static json_t *output_line(const struct ref_tensor *tensor) {
         json_array_append_new(dims, json_integer(tensor->dims[i]));
     }
     return json_pack("{ss ss so so ss ss}", "name", tensor->declared->name, "dtype",
-                     num_types[tensor->dtype].name, "dims", dims, "digest", digest_text(&key),
+                     tmg_dtypes[tensor->dtype].name, "dims", dims, "digest", digest_text(&key),
                      "parts", parts, "elements", elements);
 }
 
@@ -153,9 +153,9 @@ static bool is_output(json_t *output) {
                     "digest", &digest, "parts", &parts, "elements", &elements)) {
         return false;
     }
-    const int type = num_find(dtype);
+    const int type = tmg_dtype_find(dtype);
     if (type < 0 || !json_is_array(dims)) return false;
-    const size_t digits = 2 * num_types[type].bytes, length = strlen(elements);
+    const size_t digits = 2 * tmg_dtype_bytes(type), length = strlen(elements);
     return is_hex(digest, DIGEST_DIGITS) && is_hex(parts, PARTS * PART_DIGITS) &&
            is_hex(elements, length) && length % digits == 0 && length / digits <= PARTS;
 }
@@ -297,8 +297,8 @@ static void explain_parts(const struct pair *pair, struct writer *out) {
 
 static void explain_elements(const struct pair *pair, struct writer *out) {
     const char *then = text_of(pair->then, "elements"), *now = text_of(pair->now, "elements");
-    const enum num_type dtype = pair->tensor->dtype;
-    const size_t digits = 2 * num_types[dtype].bytes, count = strlen(now) / digits;
+    const enum tmg_dtype_id dtype = pair->tensor->dtype;
+    const size_t digits = 2 * tmg_dtype_bytes(dtype), count = strlen(now) / digits;
     struct pattern *pattern = pattern_new(pair->problem->manifest, pair->tensor);
     size_t differ = 0, i = 0;
     double farthest = 0;

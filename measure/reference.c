@@ -127,12 +127,11 @@ static int derive_dims(struct ref_problem *problem) {
 
 static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_padding) {
     const struct tmg_tensor *declared = tensor->declared;
-    const int dtype = num_find(tmg_dtypes[declared->dtype].name);
-    if (dtype < 0) {
+    if (declared->dtype >= TMG_DTYPES_OF_HOST) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: no reference knows the element type %s",
                         declared->name, tmg_dtypes[declared->dtype].name);
     }
-    tensor->dtype = (enum num_type)dtype;
+    tensor->dtype = declared->dtype;
     tensor->rank = declared->rank;
     tensor->count = 1;
     int64_t stride = 1;
@@ -151,7 +150,7 @@ static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_p
         }
         tensor->count *= tensor->dims[axis];
     }
-    tensor->bytes = (size_t)stride * num_types[tensor->dtype].bytes;
+    tensor->bytes = (size_t)stride * tmg_dtype_bytes(tensor->dtype);
     return TMAGEN_OK;
 }
 
@@ -169,7 +168,7 @@ int ref_problem_make(const struct tmg_manifest *manifest, const struct reference
 }
 
 static void poison_gaps(struct ref_tensor *tensor) {
-    const size_t bytes = num_types[tensor->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
     const size_t used = (size_t)tensor->dims[tensor->rank - 1] * bytes;
     const size_t row = tensor->rank > 1 ? (size_t)tensor->strides[tensor->rank - 2] * bytes : used;
     for (size_t at = 0; row > used && at < tensor->bytes; at += row) {
@@ -224,7 +223,7 @@ void ref_index(const struct ref_tensor *tensor, int64_t linear, int64_t *index) 
 }
 
 double ref_read(const struct ref_tensor *tensor, const int64_t *index) {
-    const size_t bytes = num_types[tensor->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
     return num_value(tensor->dtype,
                      (const char *)tensor->data + (size_t)ref_offset(tensor, index) * bytes);
 }
@@ -240,7 +239,7 @@ double ref_bytes(const struct ref_problem *problem) {
     for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
         const struct ref_tensor *tensor = &problem->tensors[i];
         const int passes = (tensor->declared->reads != 0) + (tensor->declared->writes != 0);
-        bytes += (double)passes * (double)tensor->count * num_types[tensor->dtype].bytes;
+        bytes += (double)passes * (double)tensor->count * tmg_dtype_bytes(tensor->dtype);
     }
     return bytes;
 }

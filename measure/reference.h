@@ -40,7 +40,7 @@ struct reference {
 // A tensor of one problem, on the host.
 struct ref_tensor {
     const struct tmg_tensor *declared;  // name, access
-    enum num_type dtype;
+    enum tmg_dtype_id dtype;
     int rank;
     int64_t dims[TMAGEN_MAX_RANK];
     int64_t strides[TMAGEN_MAX_RANK];  // in elements; the last is 1
@@ -125,7 +125,7 @@ int reference_values(const struct ref_problem *, const struct ref_tensor *output
                      const int64_t *list, int64_t first, int64_t count, struct ref_value *values);
 
 // The error of [got] as a share of what it may be; a right element has at most 1.
-double reference_error(enum num_type dtype, struct ref_value want, double got);
+double reference_error(enum tmg_dtype_id dtype, struct ref_value want, double got);
 
 // Finds where the whole of [output] is not right, or cannot be, in far less time than computing it
 // on the CPU: by Freivalds' check of the product that the family names, else by a GPU. *whole: it

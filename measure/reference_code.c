@@ -16,9 +16,10 @@
 #define REFERENCE_FUNCTIONS_ONLY
 #include "templates/lib/reference.h"
 
-_Static_assert((int)BF16 == NUM_BF16 && (int)FP16 == NUM_FP16 && (int)FP32 == NUM_FP32 &&
-                   (int)FP64 == NUM_FP64 && (int)E4M3 == NUM_E4M3 && (int)E5M2 == NUM_E5M2 &&
-                   (int)I8 == NUM_I8 && (int)U64 == NUM_U64,
+_Static_assert((int)BF16 == TMG_DTYPE_BF16 && (int)FP16 == TMG_DTYPE_FP16 &&
+                   (int)FP32 == TMG_DTYPE_FP32 && (int)FP64 == TMG_DTYPE_FP64 &&
+                   (int)E4M3 == TMG_DTYPE_E4M3 && (int)E5M2 == TMG_DTYPE_E5M2 &&
+                   (int)I8 == TMG_DTYPE_I8 && (int)U64 == TMG_DTYPE_U64,
                "reference.h and numbers.h number the types alike");
 _Static_assert(sizeof(struct value) == sizeof(struct ref_value), "they are copied");
 
@@ -208,7 +209,7 @@ int reference_fill(struct ref_problem *problem, unsigned number) {
     const bool own = reference_draws(reference, tensor->declared->name);
     const bool odd = !strcmp(problem->inputs, "special") || !strcmp(problem->inputs, "exact");
     if (!own && !odd) {
-        const size_t count = tensor->bytes / num_types[tensor->dtype].bytes;
+        const size_t count = tensor->bytes / tmg_dtype_bytes(tensor->dtype);
         const int failed = random_normal(tensor->dtype, tensor->data, count, t->seed);
         return failed ? tmg_fail_memory() : TMAGEN_OK;
     }
@@ -262,7 +263,7 @@ int reference_values(const struct ref_problem *problem, const struct ref_tensor 
     return TMAGEN_OK;
 }
 
-double reference_error(enum num_type dtype, struct ref_value want, double got) {
+double reference_error(enum tmg_dtype_id dtype, struct ref_value want, double got) {
     const struct tensor out = {.type = (int)dtype};
     return error_of(&out, (struct value){want.value, want.tolerance}, got);
 }

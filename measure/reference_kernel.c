@@ -97,7 +97,7 @@ void ref_kernel_close(struct ref_kernel *kernel) {
 
 struct placed {
     tmagen_device *device;
-    tmagen_address problem, tensors[TMG_MAX_TENSORS], quantiles[NUM_TYPES];
+    tmagen_address problem, tensors[TMG_MAX_TENSORS], quantiles[TMG_DTYPES_OF_HOST];
 };
 
 static int place_bytes(tmagen_device *device, const void *data, size_t bytes, tmagen_address *to) {
@@ -113,7 +113,7 @@ static void take_away(struct placed *placed) {
     for (int i = 0; i < TMG_MAX_TENSORS; ++i) {
         tmagen_memory_free(placed->device, placed->tensors[i]);
     }
-    for (int i = 0; i < NUM_TYPES; ++i) {
+    for (int i = 0; i < TMG_DTYPES_OF_HOST; ++i) {
         tmagen_memory_free(placed->device, placed->quantiles[i]);
     }
 }
@@ -131,7 +131,7 @@ static int place(tmagen_device *device, const struct ref_problem *problem, struc
         status = place_bytes(device, from->data, from->bytes, &placed->tensors[i]);
         if (status == TMAGEN_OK && !*table) {
             status = place_bytes(device, copy->tensors[i].quantiles,
-                                 REFERENCE_QUANTILES * num_types[from->dtype].bytes, table);
+                                 REFERENCE_QUANTILES * tmg_dtype_bytes(from->dtype), table);
         }
         copy->tensors[i].data = pointer(placed->tensors[i]);
         copy->tensors[i].quantiles = pointer(*table);

@@ -13,10 +13,10 @@ enum { BLOCK = 1 << 27, PIECE = 1 << 26, SETS_MAX = 1024, ALIGNMENT = 1024 };
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 // Draws the block of [dtype] and brings it to the device.
-static int make_block(struct gpu *gpu, struct rotation_source *source, enum num_type dtype) {
+static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_dtype_id dtype) {
     if (source->blocks[dtype]) return TMAGEN_OK;
     void *host = malloc(BLOCK);
-    if (!host || random_normal(dtype, host, BLOCK / num_types[dtype].bytes, source->seed)) {
+    if (!host || random_normal(dtype, host, BLOCK / tmg_dtype_bytes(dtype), source->seed)) {
         free(host);
         return tmg_fail_memory();
     }
@@ -115,7 +115,7 @@ void rotation_free(struct gpu *gpu, struct rotation *rotation) {
 }
 
 void rotation_source_free(struct gpu *gpu, struct rotation_source *source) {
-    for (int i = 0; i < NUM_TYPES; ++i) {
+    for (int i = 0; i < TMG_DTYPES_OF_HOST; ++i) {
         tmagen_memory_free(gpu->device, source->blocks[i]);
         source->blocks[i] = 0;
     }

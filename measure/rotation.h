@@ -6,7 +6,7 @@
 
 // Random values on the device, one block an element type, from which all inputs are cut.
 struct rotation_source {
-    tmagen_address blocks[NUM_TYPES];
+    tmagen_address blocks[TMG_DTYPES_OF_HOST];
     uint64_t seed;
 };
 

@@ -142,7 +142,7 @@ static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, ui
 // Nothing around the output was written, nor between its rows.
 static bool check_guards(struct run *run, unsigned i, uint8_t poison) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
-    const size_t element = num_types[tensor->dtype].bytes, end = run->guard + tensor->bytes;
+    const size_t element = tmg_dtype_bytes(tensor->dtype), end = run->guard + tensor->bytes;
     bool clean = check_poison(run, i, 0, run->guard, poison, "before it") &&
                  check_poison(run, i, end, end + run->guard, poison, "behind it");
     if (tensor->rank < 2) return clean;
@@ -227,7 +227,7 @@ static void explain_moved(struct run *run, unsigned i, int number) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
     const struct buffer *buffer = &run->buffers[i];
     struct pattern *pattern = pattern_new(run->problem.manifest, tensor);
-    const size_t bytes = num_types[tensor->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
     int64_t moved = 0, index[TMAGEN_MAX_RANK];
     for (int64_t linear = 0; linear < tensor->count; ++linear) {
         ref_index(tensor, linear, index);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cuda_api.h"
 #include "runtime/error.h"
 #include "runtime/file.h"
 #include "runtime/manifest_read.h"
@@ -17,34 +16,6 @@ enum {
     MAX_SHARED = 256 << 10,
     MAX_BARRIER_THREADS = (1 << 20) - 1
 };
-
-const struct tmg_dtype tmg_dtypes[] = {
-    {"bf16", 16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
-    {"fp16", 16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16},
-    {"fp32", 32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
-    {"fp64", 64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
-    {"e4m3", 8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
-    {"e5m2", 8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
-    {"ue8m0", 8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
-    {"e3m2", 6, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B},
-    {"e2m3", 6, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B},
-    {"e2m1", 4, CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B},
-    {"u8", 8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
-    {"i8", 8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
-    {"u16", 16, CU_TENSOR_MAP_DATA_TYPE_UINT16},
-    {"u32", 32, CU_TENSOR_MAP_DATA_TYPE_UINT32},
-    {"i32", 32, CU_TENSOR_MAP_DATA_TYPE_INT32},
-    {"u64", 64, CU_TENSOR_MAP_DATA_TYPE_UINT64},
-    {"i64", 64, CU_TENSOR_MAP_DATA_TYPE_INT64},
-};
-const unsigned tmg_dtype_count = sizeof tmg_dtypes / sizeof *tmg_dtypes;
-
-static const char *const dtype_names[] = {"bf16",  "fp16", "fp32", "fp64", "e4m3", "e5m2",
-                                          "ue8m0", "e3m2", "e2m3", "e2m1", "u8",   "i8",
-                                          "u16",   "u32",  "i32",  "u64",  "i64",  NULL};
-_Static_assert(sizeof dtype_names / sizeof *dtype_names ==
-                   sizeof tmg_dtypes / sizeof *tmg_dtypes + 1,
-               "every dtype has a name");
 
 int tmg_manifest_dim(const struct tmg_manifest *manifest, const char *name) {
     for (unsigned i = 0; i < manifest->dim_count; ++i)
@@ -149,13 +120,19 @@ static void read_dim(const struct tmg_node *node, struct tmg_manifest *manifest)
     manifest->dims[manifest->dim_count++] = dim;
 }
 
+static enum tmg_dtype_id read_dtype(const struct tmg_node *tensor) {
+    const char *names[TMG_DTYPES + 1] = {NULL};
+    for (int i = 0; i < TMG_DTYPES; ++i) names[i] = tmg_dtypes[i].name;
+    return (enum tmg_dtype_id)tmg_member_choice(tensor, "dtype", names, -1);
+}
+
 static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manifest) {
     static const char *const accesses[] = {"read", "write", "read_write", NULL};
     struct tmg_tensor tensor = {0};
     unsigned rank;
     tmg_node_keys(node, "name dtype dims access alignment stride_bytes_multiple");
     tmg_member_name(node, "name", tensor.name);
-    tensor.dtype = (unsigned)tmg_member_choice(node, "dtype", dtype_names, -1);
+    tensor.dtype = read_dtype(node);
     struct tmg_node dims = tmg_node_array(node, "dims", 1, TMAGEN_MAX_RANK, &rank);
     for (unsigned i = 0; i < rank; ++i) {
         struct tmg_node item = tmg_node_item(&dims, i);
@@ -165,7 +142,7 @@ static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manife
     int access = tmg_member_choice(node, "access", accesses, -1);
     tensor.reads = access != 1;
     tensor.writes = access != 0;
-    int64_t element = (tmg_dtypes[tensor.dtype].bits + 7) / 8;
+    int64_t element = tmg_dtype_bytes(tensor.dtype);
     tensor.alignment = tmg_member_integer(node, "alignment", 1, 4096, element);
     tensor.stride_bytes_multiple =
         tmg_member_integer(node, "stride_bytes_multiple", 1, 4096, element);

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "runtime/dtype.h"
 #include "runtime/tmagen.h"
 
 enum {
@@ -22,15 +23,6 @@ enum {
     TMG_MAX_COSTS = 32,
     TMG_MAX_FACTORS = 4
 };
-
-// Element types; rows of tmg_dtypes[].
-struct tmg_dtype {
-    const char *name;  // "bf16", "fp16", "fp32", "e4m3", "i32", ...
-    unsigned bits;
-    int tensor_map_type;  // CU_TENSOR_MAP_DATA_TYPE_*
-};
-extern const struct tmg_dtype tmg_dtypes[];
-extern const unsigned tmg_dtype_count;
 
 // A size: (plus + times * dims[dim]) / by, rounded up; plus alone where dim is -1.
 struct tmg_extent {
@@ -49,8 +41,8 @@ struct tmg_dim {
 
 struct tmg_tensor {
     char name[TMG_MAX_NAME];
-    unsigned dtype;  // into tmg_dtypes
-    int rank;        // 1..5, outermost first
+    enum tmg_dtype_id dtype;
+    int rank;  // 1..5, outermost first
     struct tmg_extent dims[TMAGEN_MAX_RANK];
     int reads, writes;
     int64_t alignment;              // of the address, in bytes

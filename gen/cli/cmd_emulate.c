@@ -259,7 +259,7 @@ static int check_written(const struct session *s) {
     int code = EXIT_FINE;
     for (size_t i = 0; i < s->file->buffer_count && !s->stopped; i++) {
         const struct emulate_buffer *buffer = &s->file->buffers[i];
-        const size_t size = num_types[buffer->dtype].bytes;
+        const size_t size = tmg_dtype_bytes(buffer->dtype);
         size_t first = 0;
         if (!buffer->out) continue;
         const size_t count =

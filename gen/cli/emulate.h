@@ -14,7 +14,7 @@ enum emulate_content { CONTENT_UNWRITTEN, CONTENT_NPY, CONTENT_RANDOM, CONTENT_V
 struct emulate_buffer {
     const char *name;
     struct diag_place place;
-    enum num_type dtype;
+    enum tmg_dtype_id dtype;
     int rank;
     int64_t shape[NPY_RANK_MAX];
     size_t bytes;

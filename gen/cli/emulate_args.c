@@ -34,14 +34,14 @@ static void read_scalar(struct emulate_reader *r, const struct fields *f,
     fields_need(f, "type");
     const int type = fields_word(f, "type", emulate_types(), -1);
     if (type < 0) return;
-    const size_t bytes = num_types[type].bytes;
+    const size_t bytes = tmg_dtype_bytes(type);
     argument->bytes = count * bytes;
     argument->value = arena_alloc(&r->file->arena, argument->bytes + 8);
     for (size_t i = 0; i < count; i++) {
         const struct spec_node *item = node->kind == SPEC_LIST ? node->values[i] : node;
-        if (!emulate_number(item, (enum num_type)type, argument->value + i * bytes))
+        if (!emulate_number(item, (enum tmg_dtype_id)type, argument->value + i * bytes))
             diag_error(r->diag, item->place, NULL, "%sscalar: must be a number that a %s can hold",
-                       f->path, num_types[type].name);
+                       f->path, tmg_dtypes[type].name);
     }
 }
 

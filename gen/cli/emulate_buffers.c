@@ -21,8 +21,8 @@ const char *emulate_beside(struct arena *arena, struct diag_place place, const c
 }
 
 const char *const *emulate_types(void) {
-    static const char *words[NUM_TYPES + 1];
-    for (int i = 0; i < NUM_TYPES; i++) words[i] = num_types[i].name;
+    static const char *words[TMG_DTYPES_OF_HOST + 1];
+    for (int i = 0; i < TMG_DTYPES_OF_HOST; i++) words[i] = tmg_dtypes[i].name;
     return words;
 }
 
@@ -34,7 +34,7 @@ static const char *in_folder(struct arena *arena, const char *folder, const char
 
 // The buffer's size follows from its shape and type.
 static void set_bytes(struct emulate_reader *r, struct emulate_buffer *buffer) {
-    size_t bytes = num_types[buffer->dtype].bytes;
+    size_t bytes = tmg_dtype_bytes(buffer->dtype);
     for (int i = 0; i < buffer->rank; i++)
         if (__builtin_mul_overflow(bytes, (size_t)buffer->shape[i], &bytes)) bytes = SIZE_MAX;
     buffer->bytes = bytes;
@@ -56,7 +56,7 @@ static void compare_npy(struct emulate_reader *r, const struct fields *f,
     if (!npy_holds(array, buffer->dtype))
         diag_error(r->diag, place, "an array of the buffer's dtype",
                    "%snpy: has elements of type %s, which are no %s", f->path, array->descr,
-                   num_types[buffer->dtype].name);
+                   tmg_dtypes[buffer->dtype].name);
 }
 
 // Takes shape and dtype from an .npy file where the launch file has none, and the contents.
@@ -72,7 +72,7 @@ static void read_npy(struct emulate_reader *r, const struct fields *f,
     if (why) {
         diag_error(r->diag, place, NULL, "%snpy: %s: %s", f->path, path, why);
     } else {
-        if (!spec_get(f->map, "dtype")) buffer->dtype = (enum num_type)npy_type(&array);
+        if (!spec_get(f->map, "dtype")) buffer->dtype = (enum tmg_dtype_id)npy_type(&array);
         if (!spec_get(f->map, "shape")) {
             buffer->rank = array.rank;
             memcpy(buffer->shape, array.shape, sizeof array.shape);
@@ -83,17 +83,18 @@ static void read_npy(struct emulate_reader *r, const struct fields *f,
     free(file.data);
 }
 
-bool emulate_number(const struct spec_node *node, enum num_type dtype, void *to) {
+bool emulate_number(const struct spec_node *node, enum tmg_dtype_id dtype, void *to) {
     long long integer = 0;
     double real = 0;
     if (node->kind != SPEC_SCALAR) return false;
     const enum spec_type type = spec_scalar(node, &integer, &real);
     if (type != SPEC_INT && type != SPEC_FLOAT) return false;
-    if (dtype >= NUM_I8 && type == SPEC_INT)
-        memcpy(to, &integer, num_types[dtype].bytes);  // little-endian
+    const bool whole = tmg_dtypes[dtype].kind != TMG_KIND_FLOAT;
+    if (whole && type == SPEC_INT)
+        memcpy(to, &integer, tmg_dtype_bytes(dtype));  // little-endian
     else
         num_encode(dtype, real, to);
-    return dtype < NUM_I8 || (type == SPEC_INT && num_value(dtype, to) == (double)integer);
+    return !whole || (type == SPEC_INT && num_value(dtype, to) == (double)integer);
 }
 
 // What fills the buffer; an error where two things do.
@@ -119,7 +120,8 @@ static void read_buffer(struct emulate_reader *r, const struct spec_node *key,
     static const char *const keys[] = {"dtype", "shape", "npy", "random", "value", "out", NULL};
     char path[EMULATE_PATH_TEXT];
     snprintf(path, sizeof path, "buffers.%.280s.", key->text);
-    *buffer = (struct emulate_buffer){.name = key->text, .place = key->place, .dtype = NUM_U8};
+    *buffer =
+        (struct emulate_buffer){.name = key->text, .place = key->place, .dtype = TMG_DTYPE_U8};
     if (node->kind != SPEC_MAP) {
         diag_error(r->diag, node->place, "dtype, shape, npy, random, value, out",
                    "buffers.%s: must be a map", key->text);
@@ -128,7 +130,7 @@ static void read_buffer(struct emulate_reader *r, const struct spec_node *key,
     const struct fields f = {r->diag, node, path};
     const size_t errors = diag_errors(r->diag);
     fields_only(&f, keys);
-    buffer->dtype = (enum num_type)fields_word(&f, "dtype", emulate_types(), NUM_U8);
+    buffer->dtype = (enum tmg_dtype_id)fields_word(&f, "dtype", emulate_types(), TMG_DTYPE_U8);
     const int rank = fields_ints(&f, "shape", 1, bytes_max, NPY_RANK_MAX, buffer->shape);
     buffer->rank = rank < 0 ? 0 : rank;
     read_content(r, &f, buffer);
@@ -136,7 +138,7 @@ static void read_buffer(struct emulate_reader *r, const struct spec_node *key,
     const struct spec_node *value = spec_get(node, "value");
     if (value && !emulate_number(value, buffer->dtype, buffer->value))
         diag_error(r->diag, value->place, NULL, "%svalue: must be a number that a %s can hold",
-                   path, num_types[buffer->dtype].name);
+                   path, tmg_dtypes[buffer->dtype].name);
     const char *out = fields_text(&f, "out");
     if (out && r->out_dir)
         buffer->out = in_folder(&r->file->arena, r->out_dir, out);
@@ -162,14 +164,14 @@ void emulate_read_buffers(struct emulate_reader *r, const struct spec_node *top)
 // Uniform in [-1, 1) for floating-point types; any bits for integers.
 static void random_element(const struct emulate_buffer *buffer, size_t index, char *to) {
     const uint64_t bits = random_bits(buffer->random, index);
-    if (buffer->dtype >= NUM_I8)
-        memcpy(to, &bits, num_types[buffer->dtype].bytes);
+    if (tmg_dtypes[buffer->dtype].kind != TMG_KIND_FLOAT)
+        memcpy(to, &bits, tmg_dtype_bytes(buffer->dtype));
     else
         num_encode(buffer->dtype, 2 * random_uniform(buffer->random, index) - 1, to);
 }
 
 void emulate_buffer_fill(const struct emulate_buffer *buffer, char *data) {
-    const size_t size = num_types[buffer->dtype].bytes, count = buffer->bytes / size;
+    const size_t size = tmg_dtype_bytes(buffer->dtype), count = buffer->bytes / size;
     if (buffer->content == CONTENT_NPY) memcpy(data, buffer->npy, buffer->bytes);
     for (size_t i = 0; i < count && buffer->content == CONTENT_RANDOM; i++)
         random_element(buffer, i, data + i * size);

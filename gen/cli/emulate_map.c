@@ -7,19 +7,15 @@
 
 static const int64_t stride_max = INT64_C(1) << 40;  // in elements; more than a map can say
 
-// In the order of enum tmg_tensor_type.
-static const char *const type_names[TMG_TENSOR_TYPES + 1] = {
-    "u8",   "u16",  "u32",  "i32",      "u64",  "i64",      "fp16",
-    "fp32", "fp64", "bf16", "fp32_ftz", "tf32", "tf32_ftz", NULL};
-
-// The tensor map's type of a buffer's elements; those of 8 bits are all the same to it.
-static int map_type(enum num_type dtype) {
-    static const int types[NUM_TYPES] = {
-        [NUM_BF16] = TMG_TENSOR_BF16, [NUM_FP16] = TMG_TENSOR_F16, [NUM_FP32] = TMG_TENSOR_F32,
-        [NUM_FP64] = TMG_TENSOR_F64,  [NUM_I16] = TMG_TENSOR_U16,  [NUM_U16] = TMG_TENSOR_U16,
-        [NUM_I32] = TMG_TENSOR_S32,   [NUM_U32] = TMG_TENSOR_U32,  [NUM_I64] = TMG_TENSOR_S64,
-        [NUM_U64] = TMG_TENSOR_U64};
-    return types[dtype];  // others: TMG_TENSOR_U8
+// What a launch file calls the types of tensor maps, in the order of enum tmg_tensor_type: as the
+// elements that they are for, the last of those that a map does not tell apart.
+static const char *const *map_words(void) {
+    static const char *words[TMG_TENSOR_TYPES + 1] = {[TMG_TENSOR_F32_FTZ] = "fp32_ftz",
+                                                      [TMG_TENSOR_TF32] = "tf32",
+                                                      [TMG_TENSOR_TF32_FTZ] = "tf32_ftz"};
+    for (int i = 0; i < TMG_DTYPES_OF_HOST; i++)
+        words[tmg_dtypes[i].tensor_map_type] = tmg_dtypes[i].name;
+    return words;
 }
 
 // The strides, in elements, of a tensor without gaps; too large ones become the largest.
@@ -34,12 +30,12 @@ static void dense_strides(const int64_t *dims, int rank, int64_t *strides) {
 // The type of the map's elements: the buffer's, or one of their size, or any where dims are given.
 static void read_type(struct emulate_reader *r, const struct fields *f,
                       const struct emulate_buffer *buffer, struct tmg_tensor_map *map) {
-    map->type = fields_word(f, "type", type_names, map_type(buffer->dtype));
+    map->type = fields_word(f, "type", map_words(), tmg_dtypes[buffer->dtype].tensor_map_type);
     const int bytes = tmg_number_bytes(tmg_tensor_types[map->type].number);
-    if (spec_get(f->map, "dims") || bytes == (int)num_types[buffer->dtype].bytes) return;
+    if (spec_get(f->map, "dims") || bytes == (int)tmg_dtype_bytes(buffer->dtype)) return;
     diag_error(r->diag, spec_get(f->map, "type")->place, NULL,
                "%stype: has %d bytes, and the buffer's elements %u; dims must be given", f->path,
-               bytes, num_types[buffer->dtype].bytes);
+               bytes, tmg_dtype_bytes(buffer->dtype));
 }
 
 // The dims of the tensor that the map describes, by default the buffer's, and its strides in

@@ -15,11 +15,11 @@ struct emulate_reader {
 // The path [name] as the value at [place] means it: relative to the folder of that file.
 const char *emulate_beside(struct arena *, struct diag_place place, const char *name);
 
-// The names of num_types[], NULL behind the last, as fields_word() wants them.
+// The names of the types that a host computes with, NULL behind the last, as fields_word() wants them.
 const char *const *emulate_types(void);
 
 // Writes the number at [node] as one element. False where it is none, or none that fits.
-bool emulate_number(const struct spec_node *node, enum num_type dtype, void *to);
+bool emulate_number(const struct spec_node *node, enum tmg_dtype_id dtype, void *to);
 
 // The index of the buffer that the key buffer names; buffer_count after an error.
 size_t emulate_find_buffer(struct emulate_reader *, const struct fields *);

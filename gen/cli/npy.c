@@ -13,23 +13,23 @@ static const char magic[] = "\x93NUMPY";
 
 // NumPy's names of an element type. The first is what is written; the others are read as well.
 static const struct {
-    enum num_type dtype;
+    enum tmg_dtype_id dtype;
     const char *descr[4];
 } types[] = {
-    {NUM_FP16, {"<f2"}},
-    {NUM_FP32, {"<f4"}},
-    {NUM_FP64, {"<f8"}},
-    {NUM_I8, {"|i1", "<i1"}},
-    {NUM_U8, {"|u1", "<u1", "|b1"}},
-    {NUM_I16, {"<i2"}},
-    {NUM_U16, {"<u2", "<i2"}},
-    {NUM_I32, {"<i4"}},
-    {NUM_U32, {"<u4"}},
-    {NUM_I64, {"<i8"}},
-    {NUM_U64, {"<u8"}},
-    {NUM_BF16, {"<u2", "<i2", "|V2", "<V2"}},
-    {NUM_E4M3, {"|u1", "<u1", "|V1", "|b1"}},
-    {NUM_E5M2, {"|u1", "<u1", "|V1", "|b1"}},
+    {TMG_DTYPE_FP16, {"<f2"}},
+    {TMG_DTYPE_FP32, {"<f4"}},
+    {TMG_DTYPE_FP64, {"<f8"}},
+    {TMG_DTYPE_I8, {"|i1", "<i1"}},
+    {TMG_DTYPE_U8, {"|u1", "<u1", "|b1"}},
+    {TMG_DTYPE_I16, {"<i2"}},
+    {TMG_DTYPE_U16, {"<u2", "<i2"}},
+    {TMG_DTYPE_I32, {"<i4"}},
+    {TMG_DTYPE_U32, {"<u4"}},
+    {TMG_DTYPE_I64, {"<i8"}},
+    {TMG_DTYPE_U64, {"<u8"}},
+    {TMG_DTYPE_BF16, {"<u2", "<i2", "|V2", "<V2"}},
+    {TMG_DTYPE_E4M3, {"|u1", "<u1", "|V1", "|b1"}},
+    {TMG_DTYPE_E5M2, {"|u1", "<u1", "|V1", "|b1"}},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -39,7 +39,7 @@ static bool has_descr(size_t row, const char *descr) {
     return false;
 }
 
-bool npy_holds(const struct npy *array, enum num_type dtype) {
+bool npy_holds(const struct npy *array, enum tmg_dtype_id dtype) {
     for (size_t i = 0; i < TYPES; i++)
         if (types[i].dtype == dtype) return has_descr(i, array->descr);
     return false;
@@ -167,7 +167,7 @@ const char *npy_parse(const char *text, size_t len, struct npy *array) {
 
 // ---- Writing
 
-char *npy_format(enum num_type dtype, int rank, const int64_t *shape, const void *data,
+char *npy_format(enum tmg_dtype_id dtype, int rank, const int64_t *shape, const void *data,
                  size_t bytes, size_t *len) {
     const char *descr = "";
     for (size_t i = 0; i < TYPES; i++)

@@ -23,11 +23,11 @@ const char *npy_parse(const char *text, size_t len, struct npy *);
 
 // True where an array of that descr can hold elements of [dtype]; NumPy has no bf16 and no fp8, so
 // unsigned integers and raw bytes of the same size stand for them.
-bool npy_holds(const struct npy *, enum num_type dtype);
+bool npy_holds(const struct npy *, enum tmg_dtype_id dtype);
 
 // The type of the elements where nothing else says it; -1: none of ours.
 int npy_type(const struct npy *);
 
 // A whole file, version 1.0, with [bytes] of data; the caller frees it. *len is its length.
-char *npy_format(enum num_type dtype, int rank, const int64_t *shape, const void *data,
+char *npy_format(enum tmg_dtype_id dtype, int rank, const int64_t *shape, const void *data,
                  size_t bytes, size_t *len);

@@ -155,7 +155,7 @@ static void make_tensor(struct run *run, const struct bug *bug, unsigned i) {
     if (!declared->reads) return;
     void *data = malloc(run->bytes[i]);
     assert_non_null(data);
-    assert_int_equal(random_normal((enum num_type)num_find(dtype->name), data, count, i), 0);
+    assert_int_equal(random_normal(declared->dtype, data, count, i), 0);
     need(tmagen_memory_upload(run->device, tensor->data, data, run->bytes[i]));
     free(data);
 }

@@ -15,6 +15,7 @@
 
 #include "gen/file.h"
 #include "gen/memory.h"
+#include "measure/numbers.h"
 #include "measure/occupancy.h"
 #include "runtime/arch.h"
 #include "gen/suggest.h"
@@ -138,6 +139,41 @@ static void test_archs(void **state) {
     lua_close(lua);
 }
 
+// Every type that templates know is one that manifests and references know, with as many bits and
+// the same 1.
+static void test_dtypes(void **state) {
+    (void)state;
+    lua_State *lua = luaL_newstate();
+    int rows = 0;
+    luaL_openlibs(lua);
+    assert_int_equal(luaL_dofile(lua, "templates/lib/dtypes.lua"), LUA_OK);
+    for (lua_pushnil(lua); lua_next(lua, -2); lua_pop(lua, 1)) {
+        if (!lua_istable(lua, -1)) continue;
+        rows++;
+        const int dtype = tmg_dtype_find(lua_tostring(lua, -2));
+        assert_in_range(dtype, 0, TMG_DTYPES_OF_HOST - 1);
+        assert_int_equal(field(lua, "bits"), tmg_dtypes[dtype].bits);
+        uint64_t one = 0;
+        num_encode(dtype, 1, &one);
+        if (field(lua, "one_bits")) assert_int_equal(field(lua, "one_bits"), one);
+    }
+    assert_true(rows >= 7);
+    lua_close(lua);
+}
+
+// A float's bits are its exponent, its mantissa and at most a sign.
+static void test_dtype_bits(void **state) {
+    (void)state;
+    for (int i = 0; i < TMG_DTYPES; i++) {
+        const struct tmg_dtype *row = &tmg_dtypes[i];
+        assert_int_equal(tmg_dtype_find(row->name), i);
+        if (row->kind != TMG_KIND_FLOAT) continue;
+        const int sign = (int)row->bits - row->exponent_bits - row->mantissa_bits;
+        assert_int_equal(sign, i == TMG_DTYPE_UE8M0 ? 0 : 1);
+    }
+    assert_int_equal(tmg_dtype_find("fp12"), -1);
+}
+
 static char folder[] = "/tmp/tmagen-parts-XXXXXX";
 
 static int make_folder(void **state) {
@@ -223,6 +259,8 @@ int main(void) {
         cmocka_unit_test(test_near_words),
         cmocka_unit_test(test_occupancy),
         cmocka_unit_test(test_archs),
+        cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_dtype_bits),
         cmocka_unit_test(test_files_appear_whole),
         cmocka_unit_test(test_files_that_cannot_be),
         cmocka_unit_test(test_read_limit),

@@ -17,13 +17,13 @@ static void test_round_trip(void **state) {
     const int64_t shape[] = {3, 1, 5, 2, 1, 1, 1, 2};
     uint8_t data[3 * 5 * 2 * 2 * 8];
     for (size_t i = 0; i < sizeof data; ++i) data[i] = (uint8_t)random_bits(1, i);
-    for (int dtype = 0; dtype < NUM_TYPES; ++dtype) {
+    for (int dtype = 0; dtype < TMG_DTYPES_OF_HOST; ++dtype) {
         int64_t count = 1;
         for (int rank = 0; rank <= NPY_RANK_MAX; ++rank) {
             if (rank) count *= shape[rank - 1];
-            const size_t bytes = (size_t)count * num_types[dtype].bytes;
+            const size_t bytes = (size_t)count * tmg_dtype_bytes(dtype);
             size_t len;
-            char *text = npy_format((enum num_type)dtype, rank, shape, data, bytes, &len);
+            char *text = npy_format((enum tmg_dtype_id)dtype, rank, shape, data, bytes, &len);
             struct npy array;
             assert_null(npy_parse(text, len, &array));
             assert_int_equal(array.rank, rank);
@@ -31,7 +31,7 @@ static void test_round_trip(void **state) {
             assert_int_equal(array.bytes, bytes);
             assert_memory_equal(array.data, data, bytes);
             assert_int_equal((array.data - text) % 64, 0);
-            assert_true(npy_holds(&array, (enum num_type)dtype));
+            assert_true(npy_holds(&array, (enum tmg_dtype_id)dtype));
             free(text);
         }
     }
@@ -105,7 +105,7 @@ static void test_damage(void **state) {
     const float data[6] = {0};
     size_t len;
     struct npy array;
-    char *text = npy_format(NUM_FP32, 2, shape, data, sizeof data, &len);
+    char *text = npy_format(TMG_DTYPE_FP32, 2, shape, data, sizeof data, &len);
     for (size_t cut = 0; cut < len; ++cut) {
         char *part = malloc(cut ? cut : 1);
         memcpy(part, text, cut);

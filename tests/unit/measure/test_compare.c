@@ -34,7 +34,7 @@ static void compute_rows(void *context, int64_t begin, int64_t end, int thread) 
         const double value = element_at(&f->problem, f->d, i).value;
         num_encode(f->d->dtype, value,
                    (char *)f->d->data +
-                       (size_t)ref_offset(f->d, index) * num_types[f->d->dtype].bytes);
+                       (size_t)ref_offset(f->d, index) * tmg_dtype_bytes(f->d->dtype));
     }
 }
 
@@ -63,7 +63,7 @@ static void drop(struct fixture *f) {
 
 static void *at(struct fixture *f, int64_t row, int64_t column) {
     const int64_t index[] = {row, column};
-    return (char *)f->d->data + (size_t)ref_offset(f->d, index) * num_types[f->d->dtype].bytes;
+    return (char *)f->d->data + (size_t)ref_offset(f->d, index) * tmg_dtype_bytes(f->d->dtype);
 }
 
 static const char bf16[] = GEMM_MANIFEST("bf16", "bf16");
@@ -116,8 +116,10 @@ static void test_float_accumulation_passes(void **state) {
 
 // What a kernel may do wrong to a result that is right otherwise.
 static void leave_one_unwritten(struct fixture *f) { memset(at(f, 138, 103), 0xff, 2); }
-static void write_nan(struct fixture *f) { num_encode(NUM_BF16, NAN, at(f, 3, 70)); }
-static void write_infinity(struct fixture *f) { num_encode(NUM_BF16, INFINITY, at(f, 3, 70)); }
+static void write_nan(struct fixture *f) { num_encode(TMG_DTYPE_BF16, NAN, at(f, 3, 70)); }
+static void write_infinity(struct fixture *f) {
+    num_encode(TMG_DTYPE_BF16, INFINITY, at(f, 3, 70));
+}
 static void zero_a_row(struct fixture *f) { memset(at(f, 128, 0), 0, 64); }
 static void miss_one_ulp_twice(struct fixture *f) {
     uint16_t bits;
@@ -223,7 +225,8 @@ static void test_whole_check_finds_one_element(void **state) {
         const int64_t column = random_below(6, (uint64_t)i, SIZE);
         const int64_t index[] = {row, column};
         const double right = ref_read(large.f.d, index);
-        num_encode(NUM_BF16, right + 2, at(&large.f, row, column));  // less than one deviation of D
+        num_encode(TMG_DTYPE_BF16, right + 2,
+                   at(&large.f, row, column));  // less than one deviation of D
         assert_int_equal(freivalds_check(&large.product, (uint64_t)i, &spans), 0);
         bool found = false;
         for (size_t j = 0; j < spans.count; ++j) {
@@ -232,7 +235,7 @@ static void test_whole_check_finds_one_element(void **state) {
         }
         assert_true(found);
         ref_spans_free(&spans);
-        num_encode(NUM_BF16, right, at(&large.f, row, column));
+        num_encode(TMG_DTYPE_BF16, right, at(&large.f, row, column));
     }
     drop(&large.f);
 }
@@ -307,25 +310,25 @@ static void test_special_values(void **state) {
     (void)state;
     static const struct {
         double want, tolerance, got;
-        enum num_type dtype;
+        enum tmg_dtype_id dtype;
         bool right;
     } rows[] = {
-        {NAN, NAN, NAN, NUM_FP32, true},
-        {NAN, NAN, 0, NUM_FP32, false},
-        {NAN, 0, INFINITY, NUM_FP32, false},
-        {1, 0.1, NAN, NUM_FP32, false},
-        {INFINITY, INFINITY, INFINITY, NUM_FP16, true},
-        {INFINITY, INFINITY, -INFINITY, NUM_FP16, false},
-        {INFINITY, INFINITY, 65504, NUM_FP16, false},
-        {INFINITY, INFINITY, NAN, NUM_FP16, false},
-        {1, 0.1, INFINITY, NUM_FP16, false},
-        {70000, 20, INFINITY, NUM_FP16, true},
-        {70000, 20, -INFINITY, NUM_FP16, false},
-        {65000, 20, INFINITY, NUM_FP16, false},
-        {500, 1, NAN, NUM_E4M3, true},
-        {1, 0, 1, NUM_BF16, true},
-        {1, 0, 1.0078125, NUM_BF16, false},
-        {0, 0, -0.0, NUM_BF16, true},
+        {NAN, NAN, NAN, TMG_DTYPE_FP32, true},
+        {NAN, NAN, 0, TMG_DTYPE_FP32, false},
+        {NAN, 0, INFINITY, TMG_DTYPE_FP32, false},
+        {1, 0.1, NAN, TMG_DTYPE_FP32, false},
+        {INFINITY, INFINITY, INFINITY, TMG_DTYPE_FP16, true},
+        {INFINITY, INFINITY, -INFINITY, TMG_DTYPE_FP16, false},
+        {INFINITY, INFINITY, 65504, TMG_DTYPE_FP16, false},
+        {INFINITY, INFINITY, NAN, TMG_DTYPE_FP16, false},
+        {1, 0.1, INFINITY, TMG_DTYPE_FP16, false},
+        {70000, 20, INFINITY, TMG_DTYPE_FP16, true},
+        {70000, 20, -INFINITY, TMG_DTYPE_FP16, false},
+        {65000, 20, INFINITY, TMG_DTYPE_FP16, false},
+        {500, 1, NAN, TMG_DTYPE_E4M3, true},
+        {1, 0, 1, TMG_DTYPE_BF16, true},
+        {1, 0, 1.0078125, TMG_DTYPE_BF16, false},
+        {0, 0, -0.0, TMG_DTYPE_BF16, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         const struct ref_value want = {rows[i].want, rows[i].tolerance};
@@ -352,11 +355,11 @@ static void test_special_inputs(void **state) {
     assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
     assert_true(compare_passed(&comparison));
     compare_free(&comparison);
-    num_encode(NUM_BF16, 1, at(&f, first / 104, first % 104));
+    num_encode(TMG_DTYPE_BF16, 1, at(&f, first / 104, first % 104));
     assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
     assert_int_equal(comparison.found[FINDING_WRONG], 1);
     compare_free(&comparison);
-    num_encode(NUM_BF16, INFINITY, at(&f, first / 104, first % 104));
+    num_encode(TMG_DTYPE_BF16, INFINITY, at(&f, first / 104, first % 104));
     assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
     assert_int_equal(comparison.found[FINDING_NOT_FINITE], 1);
     compare_free(&comparison);
@@ -381,11 +384,11 @@ static void test_ties(void **state) {
             sum += ref_read(a, (int64_t[]){row, k}) * ref_read(b, (int64_t[]){column, k});
         }
         const struct ref_value value = element_at(&f.problem, f.d, i);
-        const double half = num_rounding(NUM_BF16, sum), away = sum - value.value;
+        const double half = num_rounding(TMG_DTYPE_BF16, sum), away = sum - value.value;
         assert_true(value.tolerance == 0 && fabs(away) <= half);
         if (fabs(away) < half) continue;
         ++ties;
-        assert_true(reference_error(NUM_BF16, value, sum + away) > 1);
+        assert_true(reference_error(TMG_DTYPE_BF16, value, sum + away) > 1);
     }
     assert_true(ties > 20);
     drop(&f);

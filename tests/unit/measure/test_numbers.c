@@ -14,12 +14,13 @@
 #include "measure/parallel.h"
 #include "measure/random.h"
 
-static const enum num_type small[] = {NUM_BF16, NUM_FP16, NUM_E4M3, NUM_E5M2};
+static const enum tmg_dtype_id small[] = {TMG_DTYPE_BF16, TMG_DTYPE_FP16, TMG_DTYPE_E4M3,
+                                          TMG_DTYPE_E5M2};
 
 static void test_round_trip_of_every_value(void **state) {
     (void)state;
     for (size_t t = 0; t < sizeof small / sizeof *small; ++t) {
-        const unsigned count = 1u << (8 * num_types[small[t]].bytes);
+        const unsigned count = 1u << (8 * tmg_dtype_bytes(small[t]));
         for (uint32_t bits = 0; bits < count; ++bits) {
             uint32_t back = 0;
             const double value = num_value(small[t], &bits);
@@ -39,15 +40,18 @@ static void test_round_trip_of_every_value(void **state) {
 static void test_known_values(void **state) {
     (void)state;
     static const struct {
-        enum num_type type;
+        enum tmg_dtype_id type;
         uint32_t bits;
         double value;
     } rows[] = {
-        {NUM_BF16, 0x3f80, 1},     {NUM_BF16, 0xc049, -3.140625}, {NUM_FP16, 0x3c00, 1},
-        {NUM_FP16, 0x7bff, 65504}, {NUM_FP16, 0x0001, 0x1p-24},   {NUM_E4M3, 0x7e, 448},
-        {NUM_E4M3, 0x38, 1},       {NUM_E4M3, 0x01, 0x1p-9},      {NUM_E5M2, 0x7b, 57344},
-        {NUM_E5M2, 0x01, 0x1p-16}, {NUM_FP32, 0x3fc00000, 1.5},   {NUM_I8, 0x80, -128},
-        {NUM_U16, 0xffff, 65535},  {NUM_I32, 0xffffffff, -1},     {NUM_I16, 0x8000, -32768},
+        {TMG_DTYPE_BF16, 0x3f80, 1},       {TMG_DTYPE_BF16, 0xc049, -3.140625},
+        {TMG_DTYPE_FP16, 0x3c00, 1},       {TMG_DTYPE_FP16, 0x7bff, 65504},
+        {TMG_DTYPE_FP16, 0x0001, 0x1p-24}, {TMG_DTYPE_E4M3, 0x7e, 448},
+        {TMG_DTYPE_E4M3, 0x38, 1},         {TMG_DTYPE_E4M3, 0x01, 0x1p-9},
+        {TMG_DTYPE_E5M2, 0x7b, 57344},     {TMG_DTYPE_E5M2, 0x01, 0x1p-16},
+        {TMG_DTYPE_FP32, 0x3fc00000, 1.5}, {TMG_DTYPE_I8, 0x80, -128},
+        {TMG_DTYPE_U16, 0xffff, 65535},    {TMG_DTYPE_I32, 0xffffffff, -1},
+        {TMG_DTYPE_I16, 0x8000, -32768},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         assert_true(num_value(rows[i].type, &rows[i].bits) == rows[i].value);
@@ -58,7 +62,9 @@ static void test_known_values(void **state) {
 static void test_rounds_to_nearest_even(void **state) {
     (void)state;
     for (size_t t = 0; t < sizeof small / sizeof *small; ++t) {
-        const uint32_t top = small[t] == NUM_BF16 ? 0x7f7f : small[t] == NUM_FP16 ? 0x7bff : 0x7b;
+        const uint32_t top = small[t] == TMG_DTYPE_BF16   ? 0x7f7f
+                             : small[t] == TMG_DTYPE_FP16 ? 0x7bff
+                                                          : 0x7b;
         for (uint32_t bits = 0; bits < top; ++bits) {
             const uint32_t next = bits + 1;
             const double low = num_value(small[t], &bits), high = num_value(small[t], &next);
@@ -79,18 +85,18 @@ static void test_rounds_to_nearest_even(void **state) {
 static void test_out_of_range(void **state) {
     (void)state;
     uint32_t bits = 0;
-    num_encode(NUM_FP16, 65520, &bits);
+    num_encode(TMG_DTYPE_FP16, 65520, &bits);
     assert_int_equal(bits, 0x7c00);
-    num_encode(NUM_E4M3, 1000, &bits);
+    num_encode(TMG_DTYPE_E4M3, 1000, &bits);
     assert_int_equal(bits & 0xff, 0x7f);  // NaN: the type has no infinity
     bits = 0;
-    num_encode(NUM_U8, 300, &bits);
+    num_encode(TMG_DTYPE_U8, 300, &bits);
     assert_int_equal(bits, 255);
     int64_t wide;
-    num_encode(NUM_I64, -1e30, &wide);
+    num_encode(TMG_DTYPE_I64, -1e30, &wide);
     assert_true(wide < -(INT64_C(1) << 62));
-    num_encode(NUM_BF16, NAN, &bits);
-    assert_true(isnan(num_value(NUM_BF16, &bits)));
+    num_encode(TMG_DTYPE_BF16, NAN, &bits);
+    assert_true(isnan(num_value(TMG_DTYPE_BF16, &bits)));
 }
 
 static void test_normal_distribution(void **state) {
@@ -98,7 +104,7 @@ static void test_normal_distribution(void **state) {
     enum { COUNT = 1000003 };
     float *values = malloc(COUNT * sizeof *values);
     uint16_t *halves = malloc(COUNT * sizeof *halves), *again = malloc(COUNT * sizeof *again);
-    assert_int_equal(random_normal(NUM_FP32, values, COUNT, 42), 0);
+    assert_int_equal(random_normal(TMG_DTYPE_FP32, values, COUNT, 42), 0);
     double sum = 0, squares = 0, fourth = 0;
     for (size_t i = 0; i < COUNT; ++i) {
         sum += values[i], squares += values[i] * values[i];
@@ -107,13 +113,13 @@ static void test_normal_distribution(void **state) {
     assert_true(fabs(sum / COUNT) < 0.01);
     assert_true(fabs(squares / COUNT - 1) < 0.01);
     assert_true(fabs(fourth / COUNT - 3) < 0.06);
-    assert_int_equal(random_normal(NUM_BF16, halves, COUNT, 42), 0);
-    assert_int_equal(random_normal(NUM_BF16, again, COUNT, 42), 0);
+    assert_int_equal(random_normal(TMG_DTYPE_BF16, halves, COUNT, 42), 0);
+    assert_int_equal(random_normal(TMG_DTYPE_BF16, again, COUNT, 42), 0);
     assert_memory_equal(halves, again, COUNT * sizeof *halves);
-    assert_int_equal(random_normal(NUM_BF16, again, COUNT, 43), 0);
+    assert_int_equal(random_normal(TMG_DTYPE_BF16, again, COUNT, 43), 0);
     assert_memory_not_equal(halves, again, COUNT * sizeof *halves);
     float decoded;
-    num_decode(NUM_BF16, &halves[COUNT - 1], &decoded, 1);
+    num_decode(TMG_DTYPE_BF16, &halves[COUNT - 1], &decoded, 1);
     assert_true(fabs(decoded - values[COUNT - 1]) < 0.02);  // same bits, same place
     free(values);
     free(halves);

@@ -38,7 +38,7 @@ static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, 
     assert_int_equal(ref_problem_fill(&f->problem, 7), 0);
     f->d = (struct ref_tensor *)ref_tensor_find(&f->problem, "d");
     memset(f->d->data, gaps, f->d->bytes);
-    const size_t bytes = num_types[f->d->dtype].bytes;
+    const size_t bytes = tmg_dtype_bytes(f->d->dtype);
     for (int64_t i = 0; i < f->d->count; ++i) {
         int64_t index[TMAGEN_MAX_RANK];
         ref_index(f->d, i, index);
@@ -130,7 +130,7 @@ static void expect_found(const char *manifest, int64_t m, int64_t n, int64_t lin
     json_t *then = line_of(&f);
     int64_t index[TMAGEN_MAX_RANK];
     ref_index(f.d, linear, index);
-    ((char *)f.d->data)[(size_t)ref_offset(f.d, index) * num_types[f.d->dtype].bytes] ^= 1;
+    ((char *)f.d->data)[(size_t)ref_offset(f.d, index) * tmg_dtype_bytes(f.d->dtype)] ^= 1;
     json_t *now = line_of(&f);
     assert_false(record_equal(&record, then, now, &f.problem, report, sizeof report));
     for (; *words; ++words) {
@@ -195,15 +195,15 @@ static void test_another_shape_or_type_is_told(void **state) {
 
 static void test_distances(void **state) {
     (void)state;
-    assert_true(num_distance(NUM_BF16, 0x3f80, 0x3f81) == 1);
-    assert_true(num_distance(NUM_BF16, 0x0001, 0x8001) == 2);
-    assert_true(num_distance(NUM_BF16, 0x8000, 0) == 0);
-    assert_true(num_distance(NUM_FP32, 0x3f800000, 0x3f7ffffe) == 2);
-    assert_true(num_distance(NUM_FP16, 0x7e00, 0xfe01) == 0);
-    assert_true(isinf(num_distance(NUM_FP16, 0x7e00, 0)));
-    assert_true(num_distance(NUM_I8, 0xff, 1) == 2);
-    assert_true(num_distance(NUM_U8, 0xff, 1) == 254);
-    assert_true(num_distance(NUM_I16, 0xffff, 1) == 2);
+    assert_true(num_distance(TMG_DTYPE_BF16, 0x3f80, 0x3f81) == 1);
+    assert_true(num_distance(TMG_DTYPE_BF16, 0x0001, 0x8001) == 2);
+    assert_true(num_distance(TMG_DTYPE_BF16, 0x8000, 0) == 0);
+    assert_true(num_distance(TMG_DTYPE_FP32, 0x3f800000, 0x3f7ffffe) == 2);
+    assert_true(num_distance(TMG_DTYPE_FP16, 0x7e00, 0xfe01) == 0);
+    assert_true(isinf(num_distance(TMG_DTYPE_FP16, 0x7e00, 0)));
+    assert_true(num_distance(TMG_DTYPE_I8, 0xff, 1) == 2);
+    assert_true(num_distance(TMG_DTYPE_U8, 0xff, 1) == 254);
+    assert_true(num_distance(TMG_DTYPE_I16, 0xffff, 1) == 2);
 }
 
 static void test_wrong_files_are_refused(void **state) {

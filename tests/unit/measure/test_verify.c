@@ -42,7 +42,7 @@ struct arguments {
 
 static float bf16(const uint16_t *at) {
     float value;
-    num_decode(NUM_BF16, at, &value, 1);
+    num_decode(TMG_DTYPE_BF16, at, &value, 1);
     return value;
 }
 
@@ -58,7 +58,7 @@ static void gemm(const struct arguments *p) {
             for (int32_t k = 0; k < k_end; ++k) {
                 sum += bf16(&p->a[i * p->a_stride + k]) * bf16(&p->b[j * p->b_stride + k]);
             }
-            num_encode(NUM_BF16, isnan(sum) ? NAN : sum, &p->d[i * p->d_stride + j]);
+            num_encode(TMG_DTYPE_BF16, isnan(sum) ? NAN : sum, &p->d[i * p->d_stride + j]);
         }
     }
 }
