@@ -188,8 +188,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
 }
 
 // d[64 x 128] = (accumulate ? d : 0) + a[64 x 16] b[128 x 16]^T, both K-major bf16 in shared memory
-__device__ __forceinline__ void wgmma_m64n128k16_bf16(float (&d)[64], uint64_t a, uint64_t b,
-                                                  bool accumulate) {
+__device__ __forceinline__ void wgmma_m64n128k16_bf16(float (&d)[64], uint64_t a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"

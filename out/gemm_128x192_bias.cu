@@ -239,8 +239,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
 }
 
 // d[64 x 192] = (accumulate ? d : 0) + a[64 x 16] b[192 x 16]^T, both K-major bf16 in shared memory
-__device__ __forceinline__ void wgmma_m64n192k16_bf16(float (&d)[96], uint64_t a, uint64_t b,
-                                                  bool accumulate) {
+__device__ __forceinline__ void wgmma_m64n192k16_bf16(float (&d)[96], uint64_t a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"

@@ -200,8 +200,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
 }
 
 // d[64 x 192] = (accumulate ? d : 0) + a[64 x 16] b[192 x 16]^T, both K-major bf16 in shared memory
-__device__ __forceinline__ void wgmma_m64n192k16_bf16(float (&d)[96], uint64_t a, uint64_t b,
-                                                  bool accumulate) {
+__device__ __forceinline__ void wgmma_m64n192k16_bf16(float (&d)[96], uint64_t a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
@@ -393,7 +392,8 @@ __device__ __forceinline__ void store_pair(bf16 *d, float x, float y) {
 
 // stores a warpgroup's accumulator; n is even, so that a pair lies inside or outside as a whole
 __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], bf16 *d,
-                                           int64_t d_stride, int m, int n, int first_row, int first_column) {
+                                           int64_t d_stride, int m, int n, int first_row,
+                                           int first_column) {
     #pragma unroll
     for (int block = 0; block < BLOCKS; ++block) {
         #pragma unroll

@@ -234,8 +234,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
 }
 
 // d[64 x 192] = (accumulate ? d : 0) + a[64 x 16] b[192 x 16]^T, both K-major f16 in shared memory
-__device__ __forceinline__ void wgmma_m64n192k16_f16(float (&d)[96], uint64_t a, uint64_t b,
-                                                  bool accumulate) {
+__device__ __forceinline__ void wgmma_m64n192k16_f16(float (&d)[96], uint64_t a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
@@ -407,7 +406,7 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
             wgmma_m64n192k16_f16(accumulator[block], a + block * MMA_M * A_ROW_UNITS + i * MMA_UNITS,
-                                  b + i * MMA_UNITS, accumulate || i > 0);
+                                 b + i * MMA_UNITS, accumulate || i > 0);
         }
     }
     wgmma_commit_group();

@@ -188,8 +188,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
 }
 
 // d[64 x 64] = (accumulate ? d : 0) + a[64 x 16] b[64 x 16]^T, both K-major bf16 in shared memory
-__device__ __forceinline__ void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t a, uint64_t b,
-                                                  bool accumulate) {
+__device__ __forceinline__ void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
@@ -330,10 +329,12 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_fence();
     #pragma unroll
     for (int i = 0; i < TILE_K / MMA_K; ++i) {
+        const int a_step = i * MMA_UNITS / A_ROW_UNITS * A_BOX_UNITS + i * MMA_UNITS % A_ROW_UNITS;
+        const int b_step = i * MMA_UNITS / B_ROW_UNITS * B_BOX_UNITS + i * MMA_UNITS % B_ROW_UNITS;
         #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            wgmma_m64n64k16_bf16(accumulator[block], a + block * MMA_M * A_ROW_UNITS + i * MMA_UNITS / A_ROW_UNITS * A_BOX_UNITS + i * MMA_UNITS % A_ROW_UNITS,
-                                  b + i * MMA_UNITS / B_ROW_UNITS * B_BOX_UNITS + i * MMA_UNITS % B_ROW_UNITS, accumulate || i > 0);
+            wgmma_m64n64k16_bf16(accumulator[block], a + block * MMA_M * A_ROW_UNITS + a_step,
+                                 b + b_step, accumulate || i > 0);
         }
     }
     wgmma_commit_group();

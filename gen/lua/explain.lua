@@ -71,7 +71,8 @@ function explain.spec(fam, v, settings, p)
     local rung = fam.phases and fam.phases[settings.phase]
     if rung then wrap(out, string.format("phase %d, %s: %s", settings.phase, rung.title, rung.doc or ""), "") end
     section(out, "knobs", knob_rows(v.resolved))
-    for _, part in ipairs(host.library("resources").sections(p, settings.arch)) do section(out, part.title, part.rows) end
+    local resources = host.library "resources"
+    for _, part in ipairs(resources.sections(p, settings.arch)) do section(out, part.title, part.rows) end
     local more = fam.definition.explain
     for _, part in ipairs(more and more(settings, p) or {}) do section(out, part.title, part.rows) end
     return table.concat(out, "\n") .. "\n"

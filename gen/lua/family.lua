@@ -68,8 +68,8 @@ local function check_fields(fields, table, of, fault)
         if name ~= 1 and fields[name] == nil then
             local names = names_of(fields)
             local nearest = type(name) == "string" and host.nearest(name, names)
-            fault(("%s: is no field of %s%s"):format(tostring(name), of, nearest and "; did you mean " .. nearest .. "?" or ""),
-                name, values.list(names))
+            local hint = nearest and "; did you mean " .. nearest .. "?" or ""
+            fault(("%s: is no field of %s%s"):format(tostring(name), of, hint), name, values.list(names))
         end
     end
 end
@@ -108,7 +108,9 @@ local function check_phase_texts(number, phase, fault)
     if phase.title == nil then fault("phase " .. number .. ": has no title") end
     for field, value in pairs(phase) do
         local of_type = PHASE_TEXTS[field] and "string" or field == "sets" and "table"
-        if not of_type then fault(string.format("phase %d: %s: is no field of a phase", number, tostring(field)), field) end
+        if not of_type then
+            fault(string.format("phase %d: %s: is no field of a phase", number, tostring(field)), field)
+        end
         if type(value) ~= of_type then fault(string.format("phase %d: %s: must be a %s", number, field, of_type)) end
     end
 end

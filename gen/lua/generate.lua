@@ -33,7 +33,8 @@ end
 -- The identifier that name: gives, else the spec's stem.
 local function identifier(tree, stem)
     local node = schema.get(tree, "name")
-    if node and node.kind == "scalar" and node.text:match("^[%a_][%w_]*$") and #node.text <= 128 then return node.text end
+    local text = node and node.kind == "scalar" and node.text or ""
+    if #text <= 128 and text:match("^[%a_][%w_]*$") then return text end
     if node then host.error(node, "name: must be an identifier", "letters, digits and _, at most 128") end
     local name = stem:gsub("[^%w_]", "_")
     return name:match("^%d") and "_" .. name or name
@@ -48,15 +49,15 @@ local function base_name(tree, stem)
     return name
 end
 
+-- How an error says where the value at fault comes from, if not from the spec.
+local ORIGINS = { phase = " (%s from phase %d)", default = " (%s by default)" }
+
 -- What the family's check calls: fail(path, message, legal).
 local function failer(settings, origins, report)
     return function(path, message, legal)
         local origin = path and origins[path]
-        if origin and origin.kind == "phase" then
-            message = string.format("%s (%s from phase %d)", message, values.show(schema.value(settings, path)), origin.phase)
-        elseif origin and origin.kind == "default" then
-            message = string.format("%s (%s by default)", message, values.show(schema.value(settings, path)))
-        end
+        local from = origin and ORIGINS[origin.kind]
+        if from then message = message .. from:format(values.show(schema.value(settings, path)), origin.phase) end
         report(schema.place(open.tree, path), message, legal)
     end
 end
@@ -223,7 +224,8 @@ function generate.point(number)
     open.legal = open.legal + 1
     return build({
         name = name, family = open.fam.name, arch = settings.arch, spec = open.options.spec, sets = open.options.sets,
-        point = text, folder = "templates/" .. open.fam.name, template = template_of(open.fam, settings), resolved = resolved_rows(open.fam, settings, origins),
+        point = text, folder = "templates/" .. open.fam.name, template = template_of(open.fam, settings),
+        resolved = resolved_rows(open.fam, settings, origins),
     }, settings, plan)
 end
 

@@ -25,14 +25,16 @@ local knobs = {
     { "problem.levels", type = "int_pairs", default = { { 92, 160 }, { 46, 80 }, { 23, 40 }, { 12, 20 } },
       doc = "height and width of each level, without its border" },
     { "mapping", type = "enum", values = { "plain", "roles", "gather" }, default = "gather",
-      doc = "plain: a thread a vector of channels, all by itself; roles: producer warps bring pixels into shared memory, "
-          .. "consumer warps sum them; gather: the lanes of a query share its metadata and load themselves" },
+      doc = "plain: a thread a vector of channels, all by itself; roles: producer warps bring pixels into shared "
+          .. "memory, consumer warps sum them; gather: the lanes of a query share its metadata and load themselves" },
     { "vector", type = "int", values = { 1, 2, 4, 8 }, default = plan.widest_vector, unit = "elements", when = is_plain,
-      when_doc = "mapping is plain (lanes move 16 bytes)", doc = "channels that a thread moves at once: 4, 8 or 16 bytes" },
+      when_doc = "mapping is plain (lanes move 16 bytes)",
+      doc = "channels that a thread moves at once: 4, 8 or 16 bytes" },
     { "value_layout", type = "enum", values = { "given", "paired" }, default = "given",
-      doc = "paired: value stores each pixel with its right neighbour, as deform_pair makes it, so that both columns of "
-          .. "a point are neighbours in memory" },
-    { "threads", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "threads", doc = "threads of a CTA" },
+      doc = "paired: value stores each pixel with its right neighbour, as deform_pair makes it, so that both columns "
+          .. "of a point are neighbours in memory" },
+    { "threads", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "threads",
+      doc = "threads of a CTA" },
     { "warps.producer", type = "int", min = 1, max = 8, default = 2, unit = "warps", when = has_roles,
       when_doc = "mapping is roles", doc = "warps that bring pixels; the others sum them" },
     { "load", type = "enum", values = { "ldg", "cp_async", "tma" }, default = "tma", when = has_roles,
@@ -40,7 +42,8 @@ local knobs = {
       doc = "how pixels come: through registers, by asynchronous 16-byte copies, or as boxes of two pixels" },
     { "metadata", type = "enum", values = { "lane", "smem", "shuffle" }, default = "smem", when = has_roles,
       when_doc = "mapping is roles (a gather shuffles)",
-      doc = "a point's weights: computed by every lane, by the producer into shared memory, or by a lane for its item's" },
+      doc = "a point's weights: computed by every lane, by the producer into shared memory, or by a lane for "
+          .. "its item's" },
     { "queries_per_warp", type = "int", values = { 1, 2, 4, 8, 16 }, default = 8, unit = "queries", when = has_roles,
       when_doc = "mapping is roles", doc = "queries of a consumer between its stores" },
     { "stages", type = "int", min = 1, max = 6, default = 1, unit = "stages", when = has_roles,
@@ -57,7 +60,8 @@ local knobs = {
       when = function(s) return s.mapping == "gather" and s.math == "packed" end, when_doc = "math is packed",
       doc = "points whose products are summed in 16-bit floats before fp32 takes them" },
     { "lanes", type = "int", values = { 1, 2, 4, 8, 16, 32 }, default = plan.default_lanes, unit = "lanes",
-      when = has_lanes, when_doc = "mapping is roles or gather", doc = "lanes of a query's head, 16 bytes of channels each at a time" },
+      when = has_lanes, when_doc = "mapping is roles or gather",
+      doc = "lanes of a query's head, 16 bytes of channels each at a time" },
     { "unroll", type = "int", values = { 1, 2, 4, 8, 16 }, default = plan.default_unroll, unit = "points",
       when = function(s) return s.mapping ~= "roles" end, when_doc = "mapping is plain or gather",
       doc = "points whose loads are issued together" },
@@ -89,7 +93,8 @@ local knobs = {
       doc = "steps of `unroll` points whose loads are issued before the sums of the step at work" },
     { "prefetch", type = "enum", values = { "none", "ldcg", "cp_async" }, default = "none",
       when = gathers, when_doc = "mapping is gather",
-      doc = "the next queries' locations and weights are loaded early: ldcg into registers, cp_async into shared memory" },
+      doc = "the next queries' locations and weights are loaded early: ldcg into registers, cp_async into shared "
+          .. "memory" },
 }
 
 local phases = {
@@ -111,8 +116,8 @@ local phases = {
     [5] = { title = "ratio", doc = "four producer warps for four consumer warps, one stage again",
             predict = "twice the issuers of boxes: faster if their issue is the limit",
             sets = { ["warps.producer"] = 4, ["stages"] = 1 } },
-    [6] = { title = "shuffles", doc = "no producers: a query's lanes locate its points, pass them on by shuffles and load "
-            .. "through L1",
+    [6] = { title = "shuffles", doc = "no producers: a query's lanes locate its points, pass them on by shuffles and "
+            .. "load through L1",
             predict = "L1 serves the corners again, without collisions of banks: below rung 0",
             sets = { ["mapping"] = "gather", ["queries_per_block"] = 64 } },
     [7] = { title = "prefetch", doc = "the next queries' locations and weights are loaded early",
@@ -121,8 +126,8 @@ local phases = {
     [8] = { title = "packed math", doc = "weights and products as pairs of halves; no early loads",
             predict = "half the instructions, two words to shuffle instead of five: -15%",
             sets = { ["math"] = "packed", ["prefetch"] = "none" } },
-    [9] = { title = "persistent", doc = "a CTA an SM walks one long range of queries in strips, the small levels in shared "
-            .. "memory",
+    [9] = { title = "persistent", doc = "a CTA an SM walks one long range of queries in strips, the small levels in "
+            .. "shared memory",
             predict = "L1 keeps what neighbouring queries share, and half of the points need no tags: -10%",
             sets = { ["schedule"] = "persistent", ["threads"] = 512, ["blocks_per_sm"] = 1, ["rounds"] = 1,
                      ["query_order"] = "strips" } },

@@ -46,8 +46,9 @@ local function cost(s, p)
 end
 
 return function(s, p)
+    local counter = { name = "counter", bytes = 4, per = "launch", zero = "launch" }
     return rows.manifest("deform_attn", s, p, {
         dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(s, p),
-        workspace = s.schedule == "dynamic" and { { name = "counter", bytes = 4, per = "launch", zero = "launch" } } or nil,
+        workspace = s.schedule == "dynamic" and { counter } or nil,
     })
 end

@@ -1,6 +1,7 @@
 -- quantise: 16-bit floats to E4M3, with a scale for every 128 elements of a row, as block-scaled GEMMs want them.
 -- NaN stays NaN and counts for no scale; an infinity makes its block's scale infinite, its other elements 0 and itself
--- NaN; a block whose largest magnitude is below 2^-100 has the scale 2^-100 / 448. From this table come validation, defaults, errors and `tmagen explain quantise`.
+-- NaN; a block whose largest magnitude is below 2^-100 has the scale 2^-100 / 448.
+-- From this table come validation, defaults, errors and `tmagen explain quantise`.
 
 local plan = require "plan"
 local manifest = require "manifest"

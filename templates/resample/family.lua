@@ -20,7 +20,8 @@ local knobs = {
       doc = "element: a thread an output element and a search each; warp: a warp a target, one search by ballots; "
           .. "lanes: a lane searches for a target of its warp, shuffles pass it on; tile: a CTA searches for all "
           .. "its targets, then only streams" },
-    { "threads", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "threads", doc = "threads of a CTA" },
+    { "threads", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "threads",
+      doc = "threads of a CTA" },
     { "vector", type = "int", values = { 1, 2, 4, 8 }, default = plan.widest_vector, unit = "elements",
       doc = "elements that a lane moves at once, up to 16 bytes; where a dynamic d is no multiple, one by one, or "
           .. "with load: cp_async and store: bulk a launch is refused" },
@@ -58,13 +59,15 @@ local knobs = {
       doc = "shared memory for a CTA's source rows; a CTA whose targets span more reads global memory" },
     { "store_hint", type = "enum", values = { "none", "streaming" }, default = "none",
       when = function(s) return s.mapping ~= "element" and s.store ~= "bulk" end,
-      when_doc = "mapping is not element and store is not bulk", doc = "streaming: the output leaves the caches first" },
+      when_doc = "mapping is not element and store is not bulk",
+      doc = "streaming: the output leaves the caches first" },
 }
 
 local phases = {
     [0] = { title = "naive", doc = "one thread computes one element, with a binary search of its own",
             sets = { ["mapping"] = "element", ["threads"] = 256 } },
-    [1] = { title = "a warp a target", doc = "one search for each target by ballots, vectors along d, a persistent grid",
+    [1] = { title = "a warp a target", doc = "one search for each target by ballots, vectors along d, a "
+            .. "persistent grid",
             predict = "5.5 times: a search a row, with nothing to hide its chain of loads",
             sets = { ["mapping"] = "warp", ["schedule"] = "persistent", ["blocks_per_sm"] = 6 } },
     [2] = { title = "a lane a search", doc = "times in shared memory, 32 searches at once, several targets a warp",

@@ -16,7 +16,8 @@ end
 local function tensors(s, p)
     local dtype, alignment = s.problem.dtype, p.scalar_path and p.bytes or p.vector_bytes
     local function times(name, dim)
-        return { name = name, dtype = "fp32", dims = { "b", dim }, access = "read", alignment = 4, stride_bytes_multiple = 4 }
+        return { name = name, dtype = "fp32", dims = { "b", dim }, access = "read", alignment = 4,
+            stride_bytes_multiple = 4 }
     end
     return {
         { name = "source", dtype = dtype, dims = { "b", "s", "d" }, access = "read", alignment = alignment,
@@ -32,7 +33,8 @@ local function grid(s, p)
     for i, factor in ipairs(p.grid) do
         tiles[i] = { dim = factor[1], by = factor[2] }
     end
-    return rows.grid(p.persistent and "persistent" or "tiles", tiles, p.persistent and { blocks_per_sm = s.blocks_per_sm })
+    local per_sm = p.persistent and { blocks_per_sm = s.blocks_per_sm }
+    return rows.grid(p.persistent and "persistent" or "tiles", tiles, per_sm)
 end
 
 local function cost(p)
