@@ -50,7 +50,7 @@ end
 
 -- What a family's table, a knob and a check may say; true: must. A word that is not here is a mistake.
 local FIELDS = { name = true, doc = true, arch = true, template = true, knobs = true, plan = true, manifest = true,
-                 checks = false, phases = false, default_phase = false, env = false, explain = false, reference = false }
+                 checks = false, phases = false, default_phase = false, explain = false, reference = false }
 local KNOB_FIELDS = { type = true, doc = true, values = false, min = false, max = false, step = false, default = false,
                       unit = false, when = false, when_doc = false, optional = false, of = false, repeats = false,
                       length = false }

@@ -62,11 +62,10 @@ local function failer(settings, origins, report)
     end
 end
 
--- What the family's function [name] returns, which must be a table.
-local function table_from(name, ...)
-    local result = open.fam.definition[name](...)
-    if type(result) == "table" then return result end
-    host.error(open.fam.path, name .. ": must return a table, not " .. type(result))
+local function plan_of(settings)
+    local plan = open.fam.definition.plan(settings)
+    if type(plan) == "table" then return plan end
+    host.error(open.fam.path, "plan: must return a table, not " .. type(plan))
     host.stop()
 end
 
@@ -80,7 +79,7 @@ local function settle(picked, name, report)
     local settings, origins = schema.resolve(fam, open.tree, picked, reporting)
     if failed then return nil end
     settings.name = name
-    local plan = table_from("plan", settings)
+    local plan = plan_of(settings)
     local fail = failer(settings, origins, reporting)
     for _, check in ipairs(fam.checks) do check.check(settings, plan, fail) end
     resources.check(settings, plan, fail)
@@ -178,9 +177,6 @@ local function environment(settings, plan)
     local values = {}
     for name, value in pairs(settings) do values[name] = value end
     values.plan = plan
-    if open.fam.definition.env then
-        for name, value in pairs(table_from("env", settings, plan)) do values[name] = value end
-    end
     return host.environment(values)
 end
 

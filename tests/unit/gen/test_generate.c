@@ -37,7 +37,6 @@ static const char FAMILY[] =
     "return { name = 'pair', doc = 'd', arch = { 'sm_90a' }, template = 'kernel.cu.in',\n"
     "  knobs = { { 'n', type = 'int', default = 2, doc = 'n' } },\n"
     "  plan = function(s) return { smem_bytes = 64, launch = { block = { 32, 2, 1 } } } end,\n"
-    "  env = function(s) return { n = s.n } end,\n"
     "  manifest = function(s, p) return require('rows').manifest('pair', s, p, {\n"
     "    reference = json.object { { 'name', 'pair' },\n"
     "    { 'quote', 'a\"\\\\\\n\\t\\1' }, { 'numbers', { 1, 0.1, -3, 1e300, 2.0 } },\n"

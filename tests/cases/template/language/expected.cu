@@ -4,6 +4,10 @@
 //   kernel: broken
 //     arch: sm_90a
 //     template: all
+//     number: 4
+//     tile_m: 64
+//     yes: true
+//     text: text
 
 int number = 4, sum = 68, text = text;
 float values[] = {0.1, 2, 1e-07, 0.3333333333333333, -0, 1e+300, 3, 3.5};

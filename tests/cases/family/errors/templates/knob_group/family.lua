@@ -1,4 +1,4 @@
 local function none() return {} end
-return { name = "knob_group", doc = "", arch = { "sm_90a" }, template = "t.cu.in", knobs = { { "a", type = "int", doc = "" }, { "a.b", type = "int", doc = "" } }, plan = none, env = none,
+return { name = "knob_group", doc = "", arch = { "sm_90a" }, template = "t.cu.in", knobs = { { "a", type = "int", doc = "" }, { "a.b", type = "int", doc = "" } }, plan = none,
     manifest = function() return json.object {} end,
      }

@@ -1,4 +1,4 @@
 local function none() return {} end
-return { name = "plan_nil", doc = "", arch = { "sm_90a" }, template = "t.cu.in", knobs = {}, plan = function() end, env = none,
+return { name = "plan_nil", doc = "", arch = { "sm_90a" }, template = "t.cu.in", knobs = {}, plan = function() end,
     manifest = function() return json.object {} end,
      }

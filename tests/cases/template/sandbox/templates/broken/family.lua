@@ -3,9 +3,6 @@ return {
     name = "broken", doc = "templates with a mistake each", arch = { "sm_90a" },
     knobs = { { "template", type = "enum", values = { "randomseed", "xpcall", "loadfile", "warn", "print", "collectgarbage", "endless", "endless_text", "memory", "rep", "rep_doubling", "large_output", "recursion", "io", "os", "load", "pcall", "coroutine", "debug", "random", "next", "globals", "dofile", "finaliser", "address", "address_of_table", "concatenated_table", "require_path", "require_missing", "require_host", "metatable", "environment", "dump", "long_line", "control", "forged", "null_keys" }, doc = "the file" } },
     template = function(s) return s.template .. ".cu.in" end,
-    plan = function(s) return {} end,
-    env = function(s, p) return { number = 4, tile_m = 64, text = "text", lines = "one;\ntwo;\n\nthree;\n", yes = true,
-        fraction = 0.1, whole = 2.0, tiny = 1e-7, infinite = math.huge, empty = "", items = { 1, 2 },
-        fails = function() return nil + 1 end } end,
+    plan = function(s) return { items = { 1, 2 }, fails = function() return nil + 1 end } end,
     manifest = function(s, p) return require("rows").manifest("x", s, p, {}) end,
 }

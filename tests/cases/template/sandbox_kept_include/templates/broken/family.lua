@@ -2,7 +2,6 @@
 local kept = {}
 return {
     name = "broken", doc = "", arch = { "sm_90a" }, knobs = {}, template = "keeps.cu.in",
-    plan = function() return {} end,
-    env = function() return { kept = kept } end,
+    plan = function() return { kept = kept } end,
     manifest = function() kept.include("part.cu.in") end,
 }

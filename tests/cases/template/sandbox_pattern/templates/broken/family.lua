@@ -4,8 +4,5 @@ return {
     knobs = { { "template", type = "enum", values = { "pattern" }, doc = "the file" } },
     template = function(s) return s.template .. ".cu.in" end,
     plan = function(s) return {} end,
-    env = function(s, p) return { number = 4, tile_m = 64, text = "text", lines = "one;\ntwo;\n\nthree;\n", yes = true,
-        fraction = 0.1, whole = 2.0, tiny = 1e-7, infinite = math.huge, empty = "", items = { 1, 2 },
-        fails = function() return nil + 1 end } end,
     manifest = function(s, p) return json.object { { "name", s.name } } end,
 }
