@@ -19,7 +19,7 @@ export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
 
 # verdict NAME START PASSED FAILED SKIPPED - one line for the person, one row for the sum.
 verdict() {
-    local word=ok skipped= started=$2
+    local word=ok skipped="" started=$2
     set -- "$1" "${@:3}"
     [ "$4" = 0 ] || [ "$2" != 0 ] || word=SKIP
     [ "$3" = 0 ] || word=FAIL
@@ -95,7 +95,8 @@ mkdir -p "$LOGS"
 } | grep . | grep -e "${ONLY:-.}" |
     xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
 
-[ -n "${ONLY:-}" ] || sort -rnk4 "$LOGS"/*.count | head -8 | awk '{ printf "%6.1f s %s\n", $4 / 1e3, $5 }'
+[ -n "${ONLY:-}" ] || sort -rnk4 "$LOGS"/*.count | head -8 |
+    awk '{ printf "%6.1f s %s\n", $4 / 1e3, $5 }'
 awk '{ passed += $1; failed += $2; skipped += $3 }
     END { printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
           exit failed > 0 || passed == 0 }' "$LOGS"/*.count /dev/null
