@@ -39,6 +39,27 @@ local function staging(s)
     return tensor_cores(s) and s.epilogue.store == "tma"
 end
 
+-- D^T = B A^T: the rows of the multiplication are columns of D.
+local function exchanged(s)
+    return tensor_cores(s) and s.exchange
+end
+
+-- Rows of a staging buffer of an exchanged kernel: what divides the tile, up to 64.
+local function staging_rows(s)
+    local rows = math.min(s.tile.m, 64)
+    while s.tile.m % rows ~= 0 do
+        rows = rows - 8
+    end
+    return rows
+end
+
+-- What an exchanged kernel's warpgroup has two of to write in turn: its stores, where their number is even.
+local function staging_buffers(s)
+    local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
+    local stores = s.tile.m // s.epilogue.tile.m * (s.tile.n // consumers // s.epilogue.tile.n)
+    return stores % 2 == 0 and 2 or 1
+end
+
 local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
 local PERSISTENT, STAGING = "grid is persistent", "epilogue.store is tma"
 
@@ -54,10 +75,12 @@ local knobs = {
     { "problem.k", type = "dim", default = "dynamic", doc = "columns of A and B, a multiple of 8" },
     { "math", type = "enum", values = { "fma", "wgmma" }, default = "wgmma",
       doc = "fma: one thread an element; wgmma: warpgroups on the tensor cores, operands by TMA" },
-    { "tile.m", type = "int", values = { 16, 32, 64, 128, 192, 256 }, default = 128, unit = "rows",
-      doc = "rows of D that one CTA computes at a time" },
+    { "exchange", type = "bool", optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
+      doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
+    { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
+      doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N" },
     { "tile.n", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "columns",
-      doc = "columns of D that one CTA computes at a time; the N of wgmma" },
+      doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128 }, default = 64, unit = "columns",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "columns of A and B in one stage" },
@@ -109,13 +132,15 @@ local knobs = {
     { "epilogue.store", type = "enum", values = { "direct", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; tma: stmatrix into swizzled staging, bulk store drained late" },
-    { "epilogue.tile.m", type = "int", values = { 64, 128 }, default = 64, unit = "rows",
+    { "epilogue.tile.m", type = "int", min = 8, max = 256, step = 8, unit = "rows",
+      default = function(s) return exchanged(s) and staging_rows(s) or 64 end,
       when = staging, when_doc = STAGING,
       doc = "rows of a staging buffer" },
     { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = 64, unit = "columns",
       when = staging, when_doc = STAGING,
       doc = "columns of a staging buffer" },
-    { "epilogue.buffers", type = "int", min = 1, max = 4, default = 2, unit = "buffers",
+    { "epilogue.buffers", type = "int", min = 1, max = 4, unit = "buffers",
+      default = function(s) return exchanged(s) and staging_buffers(s) or 2 end,
       when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
     { "epilogue.ops", type = "calls", of = epilogue.rows, default = {},
@@ -145,8 +170,7 @@ local phases = {
             predict = "coalesced stores that drain under the next tile: +8%",
             -- the clusters of rung 5 lost: its knobs go back
             sets = { ["cluster.m"] = 1, ["raster.group"] = 8,
-                     ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7, ["epilogue.tile.m"] = 64,
-                     ["epilogue.tile.n"] = 64, ["epilogue.buffers"] = 2 } },
+                     ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7 } },
     [7] = { title = "ping-pong", doc = "two warpgroups alternate tiles: one multiplies while the other stores",
             predict = "the epilogue hides behind the other tile's products: +3% at K = 4096",
             sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6 } },

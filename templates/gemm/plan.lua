@@ -53,8 +53,8 @@ local function tensor_plan(s, p)
     for _, operand in ipairs(p.op_operands) do
         local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
         local dims = operand.rows == "one" and { "n" } or { rows, "n" }
-        local pairs_of = p.mma and operand.rows ~= "one"
-        add(operand.name, operand.dtype.name, dims, "read", dtypes.bytes(operand.dtype.name, pairs_of and 2 or 1))
+        local together = p.mma and operand.rows ~= "one" and p.neighbours or 1
+        add(operand.name, operand.dtype.name, dims, "read", dtypes.bytes(operand.dtype.name, together))
     end
     add("d", s.problem.d, { "m", "n" }, "write", p.alignment.d)
     return list
@@ -105,6 +105,21 @@ function plan.plan(s)
     return p
 end
 
+-- The section of explain on the instruction.
+local function explain_mma(s, p)
+    local m, n = p.consumer_rows, p.right.rows
+    if p.exchanged then
+        m, n = n, m
+    end
+    local rows = {
+        { "an instruction", ("m64n%dk%d"):format(p.right.rows, p.mma.k) },
+        { "its 64 rows", p.exchanged and "columns of D" or "rows of D" },
+        { "its n", p.exchanged and "rows of D" or "columns of D" },
+        { "a warpgroup's part", ("%d rows x %d columns of a tile"):format(m, n) },
+    }
+    return { title = "multiplication", rows = rows }
+end
+
 -- The section of explain on how D is written. Sectors of 32 bytes are counted for one store of a warp: 8 rows of 8
 -- columns. Where rows begin anywhere, such a piece crosses into one more sector in 3 of 8 cases (fp32: in 3 of 4).
 function plan.explain(s, p)
@@ -114,6 +129,9 @@ function plan.explain(s, p)
     elseif p.store then
         rows = { { "by TMA", ("boxes of %d x %d, in whole sectors"):format(s.epilogue.tile.m, s.epilogue.tile.n) },
             { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }
+    elseif p.exchanged then
+        rows = { { "from registers", "a warp writes pieces of 8 columns in 4 rows, an element a thread" },
+            { "N", "any" } }
     else
         local wide = p.d.bits == 32
         rows = { { "from registers", "a warp writes pieces of 8 columns in 8 rows" },
@@ -122,7 +140,7 @@ function plan.explain(s, p)
             { "any other even N", ("about %d sectors a store, %s written in part"):format(wide and 14 or 11,
                 wide and "most" or "all") } }
     end
-    return { { title = "stores of D", rows = rows } }
+    return { explain_mma(s, p), { title = "stores of D", rows = rows } }
 end
 
 return plan

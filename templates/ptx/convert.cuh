@@ -44,6 +44,24 @@ __device__ __forceinline__ void stmatrix_x2(uint32_t address, uint32_t m0, uint3
                  : "memory");
 }
 
+// the same, each matrix transposed: what a lane holds of row r goes to column r
+__device__ __forceinline__ void stmatrix_x4_trans(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
+                                                  uint32_t m3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+                 : "memory");
+}
+
+__device__ __forceinline__ void stmatrix_x2_trans(uint32_t address, uint32_t m0, uint32_t m1) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0),
+                 "r"(m1)
+                 : "memory");
+}
+
+__device__ __forceinline__ void st_shared(uint32_t address, float x) {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
+}
+
 // two floats to [address], 8-byte aligned
 __device__ __forceinline__ void st_shared_v2(uint32_t address, float x, float y) {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

@@ -21,6 +21,28 @@ verify --shape 600x392x136 gemm_phase5 \
 verify --shape 600x392x136 gemm_128x128_pingpong \
     --set cluster.n=2
 
+# Operands exchanged: every store, rows of 8 and of several, warpgroups that share a tile or take
+# turns, clusters.
+cat >"$TMPDIR/exchanged.yaml" <<'YAML'
+kernel: gemm
+exchange: true
+tile: {m: 24, n: 64, k: 128}
+stages: 3
+warps: {consumer: {count: 4}}
+YAML
+exchanged=$TMPDIR/exchanged.yaml
+verify "$exchanged" --shape 70x200x264 --set 'tile.m=[8,24]'
+verify "$exchanged" --shape 70x77x136 --set epilogue.store=direct
+verify "$exchanged" --shape 100x264x136 --set tile.m=48 --set tile.k=64 \
+    --set 'epilogue.tile.m=[16,48]' --set problem.d=fp32 --set epilogue.buffers=1 --set swizzle_bits.d=5
+verify "$exchanged" --shape 200x520x136 --set phase=7 --set tile.m=96 --set tile.n=128 \
+    --set tile.k=64 --set 'cluster.m=[1,2]' --set cluster.n=2 --set warps.consumer.count=8
+ops='[[bias, {add: other, row_period: 7}, gelu_erf, residual]]'
+verify "$exchanged" --shape 50x400x136 --set tile.m=40 --set tile.n=128 --set tile.k=64 \
+    --set warps.consumer.count=8 --set "epilogue.ops=$ops"
+verify "$exchanged" --shape 50x77x136 --set problem.d=fp32 --set phase=1 --set stages=1 \
+    --set "epilogue.ops=$ops"
+
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \

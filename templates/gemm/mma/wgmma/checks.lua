@@ -18,17 +18,23 @@ wgmma["input types"] = function(s, p, fail)
     end
 end
 
+-- The 64 rows of a wgmma are rows of D or, where operands are exchanged, its columns.
 wgmma["rows of a warpgroup"] = function(s, p, fail)
-    if s.tile.m < 64 then
-        fail("tile.m", ("tile.m: %d is less than the 64 rows of a wgmma"):format(s.tile.m), "64, 128, 192, 256")
-    elseif p.consumer_rows % 64 ~= 0 then
-        fail("tile.m", ("tile.m: %d rows do not divide into wgmma rows of 64 for %d consumer warpgroups"):format(
-            s.tile.m, p.consumers), ("a multiple of %d"):format(64 * p.consumers))
+    local knob, lines, other = "tile.m", "rows", "; or exchange: true, for which tile.m is wgmma's N"
+    if p.exchanged then
+        knob, lines, other = "tile.n", "columns", ""
+    end
+    local tile, sharing = p.left.rows, p.shared_tile and p.consumers or 1
+    if tile < 64 then
+        fail(knob, ("%s: %d is less than the 64 rows of a wgmma"):format(knob, tile), "64, 128, 192, 256" .. other)
+    elseif tile % (64 * sharing) ~= 0 then
+        fail(knob, ("%s: %d %s do not divide into wgmma rows of 64 for %d consumer warpgroups"):format(knob, tile,
+            lines, p.consumers), ("a multiple of %d%s"):format(64 * sharing, other))
     end
 end
 
 wgmma["accumulators"] = function(s, p, fail)
-    local held = p.blocks * s.tile.n // 2
+    local held = p.blocks * p.right.rows // 2
     local registers = p.producers > 0 and s.warps.consumer.registers or p.launch_registers
     if held + 24 > registers then
         fail("tile.n",
@@ -108,18 +114,38 @@ wgmma["ping-pong"] = function(s, p, fail)
     end
 end
 
+-- Staging holds whole blocks of the accumulator, and pairs of its 8 columns for stmatrix.
+local function staging_straight(s, p, fail)
+    if s.tile.n % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides tile.n = %d"):format(
+            s.epilogue.tile.n, s.tile.n), "a divisor of tile.n that is a multiple of 16")
+    end
+    if p.consumer_rows % s.epilogue.tile.m ~= 0 or s.epilogue.tile.m % 64 ~= 0 then
+        fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide a warpgroup's %d rows"):format(
+            s.epilogue.tile.m, p.consumer_rows), "64")
+    end
+end
+
+local function staging_exchanged(s, p, fail)
+    if s.tile.m % s.epilogue.tile.m ~= 0 then
+        fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide tile.m = %d"):format(s.epilogue.tile.m, s.tile.m),
+            "a divisor of tile.m that is a multiple of 8")
+    end
+    if p.consumer_rows % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 64 ~= 0 then
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 64 that divides a warpgroup's %d columns"):format(
+            s.epilogue.tile.n, p.consumer_rows), "64")
+    end
+end
+
 wgmma["staging"] = function(s, p, fail)
     if not p.store then
         return
     end
     local row = dtypes.bytes(s.problem.d, s.epilogue.tile.n)
-    if s.tile.n % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
-        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides tile.n = %d"):format(
-            s.epilogue.tile.n, s.tile.n), "a divisor of tile.n that is a multiple of 16")
-    end
-    if p.consumer_rows % s.epilogue.tile.m ~= 0 then
-        fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide a warpgroup's %d rows"):format(
-            s.epilogue.tile.m, p.consumer_rows), "64")
+    if p.exchanged then
+        staging_exchanged(s, p, fail)
+    else
+        staging_straight(s, p, fail)
     end
     if s.swizzle_bits.d > 0 and row % (1 << s.swizzle_bits.d) ~= 0 then
         fail("swizzle_bits.d", ("swizzle_bits.d: a staging row of %d bytes is no multiple of the swizzle's %d"):format(

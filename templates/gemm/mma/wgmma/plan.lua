@@ -13,7 +13,7 @@ function wgmma.template(s)
     return s.warps.producer.count == 0 and "mma/wgmma/single.cu.in" or "mma/wgmma/pipelined.cu.in"
 end
 
--- the instruction: 64 rows, 32 bytes of K (PTX ISA 9.7.15); n is the tile's
+-- the instruction: 64 rows, 32 bytes of K (PTX ISA 9.7.15); its n is the tile's, of D's columns or, exchanged, rows
 local function instruction(s)
     local a = dtypes[s.problem.a]
     return { m = 64, k = a.mma_k, type = a.wgmma, bytes = dtypes.bytes(a.name, a.mma_k) }
@@ -26,21 +26,25 @@ local function plan_operands(s)
     for n = 0, s.cluster.n - 1 do
         beside = beside | 1 << (s.cluster.m * n)
     end
-    local function of(name, rows, peers, ctas)
-        return operand { name = name, dtype = s.problem[name], rows = rows, depth = s.tile.k,
-            swizzle_bits = s.swizzle_bits[name], peers = peers, ctas = ctas }
+    local function of(name, extent, peers, ctas)
+        return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
+            depth = s.tile.k, swizzle_bits = s.swizzle_bits[name], peers = peers, ctas = ctas }
     end
-    return of("a", s.tile.m, s.cluster.n, beside), of("b", s.tile.n, s.cluster.m, (1 << s.cluster.m) - 1)
+    return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
 end
 
 -- staging of D, where it is stored by TMA: a buffer, and the boxes in it
-local function plan_store(s, consumer_rows)
+local function plan_store(s, p)
     local bytes, tile = dtypes.bytes(s.problem.d), s.epilogue.tile
+    local m, n = p.consumer_rows, p.right.rows
+    if p.exchanged then
+        m, n = n, m
+    end
     local row_bytes = s.swizzle_bits.d == 0 and tile.n * bytes or swizzle.span(s.swizzle_bits.d)
     return {
         m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes // bytes,
         boxes = tile.n * bytes // row_bytes, buffer_bytes = tile.m * tile.n * bytes,
-        count = consumer_rows // tile.m * (s.tile.n // tile.n), -- by a warpgroup for its part of a tile
+        count = m // tile.m * (n // tile.n),                        -- by a warpgroup for its part of a tile
     }
 end
 
@@ -69,7 +73,7 @@ end
 local function smem_plan(s, p)
     local members = {
         { name = "a", bytes = s.stages * p.a.stage_bytes, align = 1024, doc = "tiles of A, a stage each" },
-        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 1024, doc = "tiles of B, a stage each" },
+        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 8 * p.b.row_bytes, doc = "tiles of B, a stage each" },
     }
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
@@ -103,10 +107,11 @@ local function role_plan(s, p)
 end
 
 -- What each dimension must be a multiple of, and why: TMA wants rows of whole 16 bytes, of A and B, and of D where it
--- stores them; the direct store writes pairs of columns.
+-- stores them; the direct store writes pairs of columns, or of rows, if operands are exchanged.
 local function plan_alignment(s, p)
     local d_bytes = dtypes.bytes(s.problem.d)
-    p.alignment = { a = 16, b = 16, d = p.store and 16 or 2 * d_bytes }
+    p.neighbours = p.exchanged and 1 or 2                       -- elements of a row of D that a thread holds together
+    p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
     p.multiples = { m = 1, n = p.alignment.d // d_bytes, k = 128 // dtypes[s.problem.a].bits }
     p.why_multiples = {
         n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
@@ -121,14 +126,19 @@ function wgmma.plan(s)
         pingpong = s.schedule == "pingpong", mma = instruction(s),
     }
     p.threads = (p.producers + p.consumers) * 128
+    p.exchanged = s.exchange or false
+    p.a, p.b = plan_operands(s)
+    p.operands = { p.a, p.b }
+    p.left, p.right = p.a, p.b                                  -- of wgmma, whose 64 rows are the left's
+    if p.exchanged then
+        p.left, p.right = p.b, p.a
+    end
     p.shared_tile = p.consumers > 1 and not p.pingpong          -- the consumer warpgroups share each tile
-    p.consumer_rows = p.shared_tile and s.tile.m // p.consumers or s.tile.m
+    p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
-    p.a, p.b = plan_operands(s)
-    p.operands = { p.a, p.b }
-    p.store = s.epilogue.store == "tma" and plan_store(s, p.consumer_rows) or false
+    p.store = s.epilogue.store == "tma" and plan_store(s, p) or false
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
