@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/sized.h"
 
 enum { DEFAULT_LIMIT_MIB = 1024, CLOCK_SKEW_SECONDS = 60 };
 
@@ -225,31 +226,51 @@ static int describe(const struct tmg_cache *cache, const struct file *file, int 
     return 1;
 }
 
-int tmagen_cache_list(const char *directory, int verify,
-                      int (*visit)(const tmagen_cache_entry *entry, void *context), void *context) {
+// Who sees the entries, each in the visitor's own layout.
+struct visitor {
+    int (*visit)(const tmagen_cache_entry *entry, void *context);
+    void *context;
+    tmagen_cache_entry *room;
+    size_t size;  // of room
+};
+
+static int visit_all(const char *directory, int verify, const struct visitor *visitor) {
     struct tmg_cache cache;
     struct listing list;
-    int status = visit ? tmg_cache_open(directory, 1, &cache)
-                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is nobody to visit the entries");
+    int status = tmg_cache_open(directory, 1, &cache);
     if (status) return status;
     status = list_files(&cache, &list);
     for (size_t i = 0; i < list.count && !status; ++i) {
         tmagen_cache_entry item;
         if (list.files[i].stale || !describe(&cache, &list.files[i], verify, &item)) continue;
-        status = visit(&item, context);
+        status = tmg_give_struct("tmagen_cache_entry", &item, sizeof item, visitor->room,
+                                 visitor->size, sizeof item);
+        if (!status) status = visitor->visit(visitor->room, visitor->context);
     }
     free(list.files);
     tmg_cache_close(&cache);
     return status;
 }
 
-// Opens the cache, lists it, fills what [stats] says before anything is removed, calls [act].
-static int with_files(const char *directory, tmagen_cache_stats *stats,
+int tmagen_cache_list_sized(const char *directory, int verify,
+                            int (*visit)(const tmagen_cache_entry *entry, void *context),
+                            void *context, size_t entry_size) {
+    if (!visit) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is nobody to visit the entries");
+    struct visitor visitor = {visit, context, malloc(entry_size + 1), entry_size};
+    if (!visitor.room) return tmg_fail_memory();
+    const int status = visit_all(directory, verify, &visitor);
+    free(visitor.room);
+    return status;
+}
+
+// Opens the cache, lists it, calls [act], and gives the numbers to [stats], which has [size] bytes.
+static int with_files(const char *directory, tmagen_cache_stats *stats, size_t size,
                       void (*act)(struct care *care), int64_t limit) {
     struct tmg_cache cache;
     struct care care = {.cache = &cache, .stats.limit = configured_limit()};
-    int status = stats ? tmg_cache_open(directory, 1, &cache)
+    int status = stats ? tmg_check_size("tmagen_cache_stats", size, sizeof care.stats)
                        : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the numbers");
+    if (!status) status = tmg_cache_open(directory, 1, &cache);
     if (status) return status;
     care.limit = limit < 0 ? care.stats.limit : limit;
     copy_text(care.stats.directory, sizeof care.stats.directory, cache.path);
@@ -257,7 +278,8 @@ static int with_files(const char *directory, tmagen_cache_stats *stats,
     for (size_t i = 0; i < care.list.count; ++i) care.stats.stale_files += care.list.files[i].stale;
     if (!status) {
         act(&care);
-        *stats = care.stats;
+        tmg_give_struct("tmagen_cache_stats", &care.stats, sizeof care.stats, stats, size,
+                        sizeof care.stats);
         status = report_stuck(&care);
     }
     free(care.list.files);
@@ -287,18 +309,19 @@ static void act_prune(struct care *care) {
     }
 }
 
-int tmagen_cache_stat(const char *directory, tmagen_cache_stats *stats) {
-    return with_files(directory, stats, act_count, -1);
+int tmagen_cache_stat_sized(const char *directory, tmagen_cache_stats *stats, size_t stats_size) {
+    return with_files(directory, stats, stats_size, act_count, -1);
 }
 
-int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *stats) {
-    return with_files(directory, stats, act_collect, limit);
+int tmagen_cache_gc_sized(const char *directory, int64_t limit, tmagen_cache_stats *stats,
+                          size_t stats_size) {
+    return with_files(directory, stats, stats_size, act_collect, limit);
 }
 
-int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats) {
-    return with_files(directory, stats, act_clear, 0);
+int tmagen_cache_clear_sized(const char *directory, tmagen_cache_stats *stats, size_t stats_size) {
+    return with_files(directory, stats, stats_size, act_clear, 0);
 }
 
-int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats) {
-    return with_files(directory, stats, act_prune, -1);
+int tmagen_cache_prune_sized(const char *directory, tmagen_cache_stats *stats, size_t stats_size) {
+    return with_files(directory, stats, stats_size, act_prune, -1);
 }

@@ -12,6 +12,7 @@
 #include "runtime/error.h"
 #include "runtime/nvrtc.h"
 #include "runtime/request.h"
+#include "runtime/sized.h"
 
 enum { SHOWN = 100, FAR = 1000 };
 
@@ -178,13 +179,13 @@ static int explain_miss(struct report *report, const char *directory, const stru
     return TMAGEN_OK;
 }
 
-int tmagen_cache_why(const char *source, size_t bytes, const tmagen_compile_options *options,
-                     char *text, size_t size) {
+// Says in [text] whether [source] would hit, and what is different from the nearest entry if not.
+static int explain(const char *source, size_t bytes, const tmagen_compile_options *options,
+                   char *text, size_t size) {
     struct tmg_request_text request;
     struct tmg_cache cache;
     struct tmg_stored stored;
-    int status = text && size ? tmg_request_describe(source, bytes, options, &request)
-                              : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for an answer");
+    int status = tmg_request_describe(source, bytes, options, &request);
     if (!status) status = tmg_cache_open(options->cache_dir, 1, &cache);
     if (status) return status;
     const struct tmg_nvrtc_place *place = tmg_nvrtc_find();
@@ -203,4 +204,14 @@ int tmagen_cache_why(const char *source, size_t bytes, const tmagen_compile_opti
     }
     tmg_cache_close(&cache);
     return status;
+}
+
+int tmagen_cache_why_sized(const char *source, size_t bytes, const tmagen_compile_options *options,
+                           size_t options_size, char *text, size_t size) {
+    tmagen_compile_options own;
+    if (!options) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the compile options are missing");
+    if (!text || !size) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for an answer");
+    const int status = tmg_take_struct("tmagen_compile_options", options, options_size, &own,
+                                       sizeof own, sizeof own);
+    return status ? status : explain(source, bytes, &own, text, size);
 }

@@ -277,11 +277,7 @@ int tmagen_compile_sized(const char *source, size_t bytes, const tmagen_compile_
     int status = options ? tmg_take_struct("tmagen_compile_options", options, options_size, &own,
                                            sizeof own, sizeof own)
                          : TMAGEN_OK;
-    if (!status && code && code_size < sizeof result)
-        status = tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                          "tmagen_code: its size is %zu bytes; legal: at "
-                          "least %zu",
-                          code_size, sizeof result);
+    if (!status && code) status = tmg_check_size("tmagen_code", code_size, sizeof result);
     if (!status) status = compile_own(source, bytes, options ? &own : NULL, code ? &result : NULL);
     if (!status)
         status =

@@ -105,10 +105,14 @@ const char *tmagen_device_reports(tmagen_device *device) {
     return device && device->backend->reports ? device->backend->reports(device->state) : "";
 }
 
-int tmagen_device_set_budget(tmagen_device *device, const tmagen_budget *budget) {
+int tmagen_device_set_budget_sized(tmagen_device *device, const tmagen_budget *budget,
+                                   size_t budget_size) {
+    tmagen_budget own;
     if (!device || !budget) return fail_missing();
-    if (device->backend->set_budget) device->backend->set_budget(device->state, budget);
-    return TMAGEN_OK;
+    const int status =
+        tmg_take_struct("tmagen_budget", budget, budget_size, &own, sizeof own, sizeof own);
+    if (!status && device->backend->set_budget) device->backend->set_budget(device->state, &own);
+    return status;
 }
 
 void tmagen_device_cancel(tmagen_device *device) {

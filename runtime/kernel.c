@@ -178,20 +178,20 @@ static int load_kernel(const char *name, struct loading *load) {
 }
 
 int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
-                             const tmagen_load_options *options, size_t options_size,
+                             const tmagen_load_options *options, uint64_t sizes,
                              tmagen_kernel **kernel) {
-    tmagen_load_options own = {0};
+    tmagen_load_options own;
+    tmagen_source_line *lines;
     if (!device || !name || !*name || !kernel)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the kernel's name is missing");
-    int status = options ? tmg_take_struct("tmagen_load_options", options, options_size, &own,
-                                           sizeof own, sizeof own)
-                         : TMAGEN_OK;
-    if (status) return status;
     struct loading load = {.device = device, .options = &own};
-    load.kernel = calloc(1, sizeof *load.kernel);
-    if (!load.kernel) return tmg_fail_memory();
-    load.kernel->device = device;
-    status = load_kernel(name, &load);
+    int status = tmg_take_load(options, sizes, &own, &lines);
+    if (!status && !(load.kernel = calloc(1, sizeof *load.kernel))) status = tmg_fail_memory();
+    if (!status) {
+        load.kernel->device = device;
+        status = load_kernel(name, &load);
+    }
+    free(lines);
     free(load.source);
     tmagen_code_free(&load.code);
     if (status)

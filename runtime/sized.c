@@ -7,7 +7,10 @@
 #include "runtime/error.h"
 #include "runtime/manifest.h"
 
-static int fail_small(const char *what, size_t size, size_t least) {
+enum { MAX_LINES = 64 << 20 };  // of a source, as many as it may have bytes
+
+int tmg_check_size(const char *what, size_t size, size_t least) {
+    if (size >= least) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its size is %zu bytes; legal: at least %zu", what,
                     size, least);
 }
@@ -15,13 +18,14 @@ static int fail_small(const char *what, size_t size, size_t least) {
 int tmg_take_struct(const char *what, const void *given, size_t given_size, void *own,
                     size_t own_size, size_t least) {
     const unsigned char *bytes = given;
-    if (given_size < least) return fail_small(what, given_size, least);
-    for (size_t i = own_size; i < given_size; ++i)
+    const int status = tmg_check_size(what, given_size, least);
+    for (size_t i = own_size; i < given_size && !status; ++i)
         if (bytes[i])
             return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                             "%s: has %zu bytes, this library knows %zu, and what is behind them "
                             "is not zero: it needs a newer library",
                             what, given_size, own_size);
+    if (status) return status;
     memset(own, 0, own_size);
     memcpy(own, given, given_size < own_size ? given_size : own_size);
     return TMAGEN_OK;
@@ -29,18 +33,12 @@ int tmg_take_struct(const char *what, const void *given, size_t given_size, void
 
 int tmg_give_struct(const char *what, const void *own, size_t own_size, void *given,
                     size_t given_size, size_t least) {
-    if (given_size < least) return fail_small(what, given_size, least);
+    const int status = tmg_check_size(what, given_size, least);
+    if (status) return status;
     memset(given, 0, given_size);
     memcpy(given, own, given_size < own_size ? given_size : own_size);
     return TMAGEN_OK;
 }
-
-struct tmg_own_launch {
-    tmagen_launch launch;
-    tmagen_tensor tensors[TMG_MAX_TENSORS];
-    tmagen_dim dims[TMG_MAX_DIMS];
-    tmagen_scalar scalars[TMG_MAX_PARAMS];
-};
 
 // The [count] items of [size] bytes of a caller's list, in our layout.
 static int take_list(const char *what, const void *list, size_t count, size_t size, void *own,
@@ -54,6 +52,29 @@ static int take_list(const char *what, const void *list, size_t count, size_t si
                                  (char *)own + i * own_size, own_size, own_size);
     return status;
 }
+
+int tmg_take_load(const tmagen_load_options *given, uint64_t sizes, tmagen_load_options *own,
+                  tmagen_source_line **lines) {
+    *own = (tmagen_load_options){0};
+    *lines = NULL;
+    int status = given ? tmg_take_struct("tmagen_load_options", given, sizes & 0xffff, own,
+                                         sizeof *own, sizeof *own)
+                       : TMAGEN_OK;
+    if (status || !own->lines) return status;
+    *lines = own->line_count < MAX_LINES ? calloc(own->line_count + 1, sizeof **lines) : NULL;
+    if (!*lines) return tmg_fail_memory();
+    status = take_list("tmagen_source_line", own->lines, own->line_count, sizes >> 16 & 0xffff,
+                       *lines, sizeof **lines, MAX_LINES);
+    own->lines = *lines;
+    return status;
+}
+
+struct tmg_own_launch {
+    tmagen_launch launch;
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_dim dims[TMG_MAX_DIMS];
+    tmagen_scalar scalars[TMG_MAX_PARAMS];
+};
 
 static int take_all(const tmagen_launch *given, uint64_t sizes, struct tmg_own_launch *own) {
     tmagen_launch *launch = &own->launch;

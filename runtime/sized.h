@@ -4,15 +4,23 @@
 
 #include "runtime/tmagen.h"
 
+// Fails, naming [what], where a caller's struct of [size] bytes has less than the first version's
+// [least].
+int tmg_check_size(const char *what, size_t size, size_t least);
+
 // Copies [given] of [given_size] bytes to [own] of [own_size]; what is missing becomes zero.
-// TMAGEN_ERROR_ARGUMENT, naming [what], where it has less than [least] bytes, the first version's,
-// or more than ours that are not zero.
+// TMAGEN_ERROR_ARGUMENT where it has less than [least] bytes, or more than ours that are not zero.
 int tmg_take_struct(const char *what, const void *given, size_t given_size, void *own,
                     size_t own_size, size_t least);
 
 // Copies as much of [own] to [given] as there is room, and zeros behind it.
 int tmg_give_struct(const char *what, const void *own, size_t own_size, void *given,
                     size_t given_size, size_t least);
+
+// The options of a load in our own layout: [given], which may be NULL, of the sizes [sizes]
+// (TMAGEN_LOAD_SIZES of the caller). *lines is the caller's to free().
+int tmg_take_load(const tmagen_load_options *given, uint64_t sizes, tmagen_load_options *own,
+                  tmagen_source_line **lines);
 
 // A launch in our own layout, with the lists of a caller that has another one.
 struct tmg_own_launch;

@@ -30,7 +30,7 @@ enum {
  * those named here pass sizeof to one that ends in _sized, which is what is exported, and what
  * other languages call. A library newer than the caller sees zeros where the caller has nothing,
  * and writes no further than the caller has room; an older one refuses members that it does not
- * know unless they are zero. */
+ * know unless they are zero. tmagen_resources, which stands inside others, does not grow. */
 
 /* ---- Errors ----
  * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
@@ -112,7 +112,11 @@ typedef struct tmagen_budget {
 } tmagen_budget;
 
 /* Of the launches from now on; on other devices it changes nothing. */
-TMAGEN_API int tmagen_device_set_budget(tmagen_device *device, const tmagen_budget *budget);
+TMAGEN_API int tmagen_device_set_budget_sized(tmagen_device *device, const tmagen_budget *budget,
+                                              size_t budget_size);
+static inline int tmagen_device_set_budget(tmagen_device *device, const tmagen_budget *budget) {
+    return tmagen_device_set_budget_sized(device, budget, sizeof *budget);
+}
 
 /* Ends the launch that runs on "emu", or the next one, as if its budget were spent; from another
  * thread or a signal handler. Nothing on other devices. */
@@ -208,21 +212,25 @@ typedef struct tmagen_load_options {
     /* Not NULL: manifest and source themselves; the name is then only for messages. */
     const char *manifest_text;
     const char *source_text;
-    /* NULL, or where each line of the source comes from, for the emulator's reports. Not copied:
-     * they must outlive the kernel. */
+    /* NULL, or where each line of the source comes from, for the emulator's reports. The files'
+     * names are not copied: they must outlive the kernel. */
     const tmagen_source_line *lines;
     size_t line_count;
 } tmagen_load_options;
+
+/* The sizes of the options and of the items of their list, 16 bits each. */
+#define TMAGEN_LOAD_SIZES \
+    ((uint64_t)sizeof(tmagen_load_options) | (uint64_t)sizeof(tmagen_source_line) << 16)
 
 /* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as
  * DIRECTORY/NAME.json. [options] may be NULL. The kernel belongs to the caller, and [device] must
  * outlive it. */
 TMAGEN_API int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
-                                        const tmagen_load_options *options, size_t options_size,
+                                        const tmagen_load_options *options, uint64_t sizes,
                                         tmagen_kernel **kernel);
 static inline int tmagen_kernel_load(tmagen_device *device, const char *name,
                                      const tmagen_load_options *options, tmagen_kernel **kernel) {
-    return tmagen_kernel_load_sized(device, name, options, sizeof *options, kernel);
+    return tmagen_kernel_load_sized(device, name, options, TMAGEN_LOAD_SIZES, kernel);
 }
 TMAGEN_API void tmagen_kernel_unload(tmagen_kernel *kernel);
 
@@ -325,10 +333,16 @@ typedef struct tmagen_cache_entry {
 } tmagen_cache_entry;
 
 /* Calls [visit] for each entry, the latest used first, until it returns non-zero, which is
- * returned. With [verify] every digest is recomputed, else only headers are read. */
-TMAGEN_API int tmagen_cache_list(const char *directory, int verify,
-                                 int (*visit)(const tmagen_cache_entry *entry, void *context),
-                                 void *context);
+ * returned. With [verify] every digest is recomputed, else only headers are read. The entry is
+ * the visitor's while it looks. */
+TMAGEN_API int tmagen_cache_list_sized(const char *directory, int verify,
+                                       int (*visit)(const tmagen_cache_entry *entry, void *context),
+                                       void *context, size_t entry_size);
+static inline int tmagen_cache_list(const char *directory, int verify,
+                                    int (*visit)(const tmagen_cache_entry *entry, void *context),
+                                    void *context) {
+    return tmagen_cache_list_sized(directory, verify, visit, context, sizeof(tmagen_cache_entry));
+}
 
 typedef struct tmagen_cache_stats {
     char directory[4096];
@@ -338,16 +352,32 @@ typedef struct tmagen_cache_stats {
     int64_t pinned, pinned_bytes;   /* of the entries; the limit is for the others */
 } tmagen_cache_stats;
 
-TMAGEN_API int tmagen_cache_stat(const char *directory, tmagen_cache_stats *stats);
+TMAGEN_API int tmagen_cache_stat_sized(const char *directory, tmagen_cache_stats *stats,
+                                       size_t stats_size);
+static inline int tmagen_cache_stat(const char *directory, tmagen_cache_stats *stats) {
+    return tmagen_cache_stat_sized(directory, stats, sizeof *stats);
+}
 
 /* Removes the least recently used entries until at most [limit] bytes are left (negative: the
  * configured limit), and what killed processes left behind. tmagen_cache_clear() removes all but
  * the pinned. TMAGEN_ERROR_FILE where a file cannot be removed; [stats] says what was done. */
-TMAGEN_API int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *stats);
-TMAGEN_API int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats);
+TMAGEN_API int tmagen_cache_gc_sized(const char *directory, int64_t limit,
+                                     tmagen_cache_stats *stats, size_t stats_size);
+static inline int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *stats) {
+    return tmagen_cache_gc_sized(directory, limit, stats, sizeof *stats);
+}
+TMAGEN_API int tmagen_cache_clear_sized(const char *directory, tmagen_cache_stats *stats,
+                                        size_t stats_size);
+static inline int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats) {
+    return tmagen_cache_clear_sized(directory, stats, sizeof *stats);
+}
 
 /* Removes what fails verification, pinned or not. */
-TMAGEN_API int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats);
+TMAGEN_API int tmagen_cache_prune_sized(const char *directory, tmagen_cache_stats *stats,
+                                        size_t stats_size);
+static inline int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats) {
+    return tmagen_cache_prune_sized(directory, stats, sizeof *stats);
+}
 
 /* Pins the entry [key] (of tmagen_code, tmagen_kernel_info or tmagen_cache_entry): neither the
  * limit nor a clear removes it, and it is synced to the disk. With [pinned] 0 it is like others
@@ -357,8 +387,13 @@ TMAGEN_API int tmagen_cache_pin(const char *directory, const char *key, int pinn
 
 /* Explains in [text] whether compiling [source] with [options] would hit, and if not, which part of
  * the key differs from the nearest entry, with the first differing line of the source. */
-TMAGEN_API int tmagen_cache_why(const char *source, size_t bytes,
-                                const tmagen_compile_options *options, char *text, size_t size);
+TMAGEN_API int tmagen_cache_why_sized(const char *source, size_t bytes,
+                                      const tmagen_compile_options *options, size_t options_size,
+                                      char *text, size_t size);
+static inline int tmagen_cache_why(const char *source, size_t bytes,
+                                   const tmagen_compile_options *options, char *text, size_t size) {
+    return tmagen_cache_why_sized(source, bytes, options, sizeof *options, text, size);
+}
 
 #ifdef __cplusplus
 }

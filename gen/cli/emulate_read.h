@@ -15,7 +15,8 @@ struct emulate_reader {
 // The path [name] as the value at [place] means it: relative to the folder of that file.
 const char *emulate_beside(struct arena *, struct diag_place place, const char *name);
 
-// The names of the types that a host computes with, NULL behind the last, as fields_word() wants them.
+// The names of the types that a host computes with, NULL behind the last, as fields_word() wants
+// them.
 const char *const *emulate_types(void);
 
 // Writes the number at [node] as one element. False where it is none, or none that fits.

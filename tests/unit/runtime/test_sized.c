@@ -1,4 +1,5 @@
 // Callers that were compiled with an older or a newer tmagen.h than the library.
+#include "runtime/sized.h"
 #include "tests/unit/runtime/launch_fixture.h"
 
 static uint64_t sizes_of(size_t launch, size_t tensor, size_t dim, size_t scalar) {
@@ -107,13 +108,14 @@ static void test_options(void **state) {
     } compile = {.options = {.arch = "sm_90a", .name = "k.cu", .mode = TMAGEN_NO_CACHE}};
     tmagen_kernel *loaded = NULL;
     tmagen_code code;
-    assert_int_equal(
-        tmagen_kernel_load_sized(device, "gemm", &newer.options, sizeof newer, &loaded), TMAGEN_OK);
+    const uint64_t sizes = sizeof newer | (uint64_t)sizeof(tmagen_source_line) << 16;
+    assert_int_equal(tmagen_kernel_load_sized(device, "gemm", &newer.options, sizes, &loaded),
+                     TMAGEN_OK);
     tmagen_kernel_unload(loaded);
     newer.more = 1;
-    assert_int_equal(
-        tmagen_kernel_load_sized(device, "gemm", &newer.options, sizeof newer, &loaded),
-        TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_kernel_load_sized(device, "gemm", &newer.options, sizes, &loaded),
+                     TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "tmagen_load_options: has "));
     assert_int_equal(
         tmagen_compile_sized("//", 2, &compile.options, sizeof compile, &code, sizeof code),
         TMAGEN_OK);
@@ -128,13 +130,127 @@ static void test_options(void **state) {
                      TMAGEN_ERROR_ARGUMENT);
 }
 
+// The lines of a source, too, are walked by the caller's size of them.
+static void test_wider_lines(void **state) {
+    (void)state;
+    struct {
+        tmagen_source_line line;
+        uint64_t more;
+    } lines[2] = {{{"a", 1}, 0}, {{"b", 2}, 0}};
+    tmagen_load_options options = in_memory(manifest), own;
+    tmagen_source_line *taken = NULL;
+    const uint64_t sizes = sizeof options | (uint64_t)sizeof *lines << 16;
+    options.lines = &lines[0].line;
+    options.line_count = 2;
+    assert_int_equal(tmg_take_load(&options, sizes, &own, &taken), TMAGEN_OK);
+    assert_ptr_equal(own.lines, taken);
+    assert_string_equal(taken[1].file, "b");
+    assert_int_equal(taken[1].line, 2);
+    free(taken);
+    lines[1].more = 1;
+    tmagen_kernel *loaded = NULL;
+    assert_int_equal(tmagen_kernel_load_sized(device, "gemm", &options, sizes, &loaded),
+                     TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "tmagen_source_line: has "));
+    options.line_count = SIZE_MAX;
+    assert_int_equal(tmagen_kernel_load(device, "gemm", &options, &loaded), TMAGEN_ERROR_MEMORY);
+}
+
+static void test_budget(void **state) {
+    (void)state;
+    struct {
+        tmagen_budget budget;
+        uint64_t more;
+    } newer = {{.steps = 7}, 0};
+    assert_int_equal(tmagen_device_set_budget_sized(device, &newer.budget, sizeof newer),
+                     TMAGEN_OK);
+    newer.more = 1;
+    assert_int_equal(tmagen_device_set_budget_sized(device, &newer.budget, sizeof newer),
+                     TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_device_set_budget_sized(device, &newer.budget, 8),
+                     TMAGEN_ERROR_ARGUMENT);
+}
+
+static const char *folder;  // of a cache
+
+// The numbers of a cache go no further than the caller's room, and not there where it is too small.
+static void test_cache_numbers(void **state) {
+    (void)state;
+    static int (*const call[])(const char *, tmagen_cache_stats *, size_t) = {
+        tmagen_cache_stat_sized, tmagen_cache_clear_sized, tmagen_cache_prune_sized};
+    static struct {
+        tmagen_cache_stats stats;
+        uint8_t more[16];
+    } newer;
+    const size_t least = sizeof newer.stats;
+    for (int i = 0; i < 4; ++i) {
+        memset(&newer, 1, sizeof newer);
+        int status = i < 3 ? call[i](folder, &newer.stats, sizeof newer)
+                           : tmagen_cache_gc_sized(folder, -1, &newer.stats, sizeof newer);
+        assert_int_equal(status, TMAGEN_OK);
+        assert_int_equal(newer.stats.stale_files | newer.more[0] | newer.more[15], 0);
+        memset(&newer, 1, sizeof newer);
+        status = i < 3 ? call[i](folder, &newer.stats, least - 1)
+                       : tmagen_cache_gc_sized(folder, -1, &newer.stats, least - 1);
+        assert_int_equal(status, TMAGEN_ERROR_ARGUMENT);
+        assert_int_equal(newer.stats.stale_files & 255, 1);
+        assert_non_null(strstr(tmagen_error_last(), "tmagen_cache_stats: its size is "));
+    }
+}
+
+struct newer_entry {
+    tmagen_cache_entry entry;
+    uint8_t more[16];
+};
+
+static int look(const tmagen_cache_entry *entry, void *context) {
+    const struct newer_entry *newer = (const struct newer_entry *)entry;
+    assert_int_equal(newer->more[0] | newer->more[15], 0);
+    assert_string_equal(entry->name, "k.cu");
+    return ++*(int *)context, TMAGEN_OK;
+}
+
+static void test_cache_entries(void **state) {
+    (void)state;
+    struct {
+        tmagen_compile_options options;
+        uint64_t more;
+    } newer = {{.arch = "sm_90a", .name = "k.cu"}, 0};
+    tmagen_code code;
+    tmagen_cache_stats stats;
+    char text[400];
+    int seen = 0;
+    newer.options.cache_dir = folder;
+    assert_int_equal(tmagen_cache_clear(folder, &stats), TMAGEN_OK);
+    assert_int_equal(tmagen_compile("//", 2, &newer.options, &code), TMAGEN_OK);
+    tmagen_code_free(&code);
+    assert_int_equal(tmagen_cache_list_sized(folder, 0, look, &seen, sizeof(struct newer_entry)),
+                     0);
+    assert_int_equal(seen, 1);
+    assert_int_equal(tmagen_cache_list_sized(folder, 0, look, &seen, 8), TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(seen, 1);
+    assert_int_equal(
+        tmagen_cache_why_sized("//", 2, &newer.options, sizeof newer, text, sizeof text), 0);
+    assert_ptr_equal(strstr(text, "hit: "), text);
+    assert_int_equal(tmagen_cache_clear(folder, &stats), TMAGEN_OK);
+    newer.more = 1;
+    assert_int_equal(
+        tmagen_cache_why_sized("//", 2, &newer.options, sizeof newer, text, sizeof text),
+        TMAGEN_ERROR_ARGUMENT);
+    assert_int_equal(tmagen_cache_why_sized("//", 2, &newer.options, 8, text, sizeof text),
+                     TMAGEN_ERROR_ARGUMENT);
+}
+
 int main(void) {
     use_fake("TMAGEN_LIBCUDA", "cuda.so");
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
+    folder = fresh_folder();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_newer_launch), cmocka_unit_test(test_older_launch),
-        cmocka_unit_test(test_wider_items),  cmocka_unit_test(test_results),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_newer_launch),  cmocka_unit_test(test_older_launch),
+        cmocka_unit_test(test_wider_items),   cmocka_unit_test(test_results),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_wider_lines),
+        cmocka_unit_test(test_budget),        cmocka_unit_test(test_cache_numbers),
+        cmocka_unit_test(test_cache_entries),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
