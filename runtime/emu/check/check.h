@@ -187,9 +187,17 @@ void emu_pending_end(struct emu_warp *warp, uint32_t groups);
 // Reports an instruction that touches marked registers.
 void emu_pending_check(struct emu_warp *warp, const struct emu_insn *insn);
 
+// ---- blame.c ----
+
+// Puts into [text] what the waits of [cluster]'s warps come down to: barriers that nobody is left
+// to complete, or circles; and what waits for those in turn. Gives where the first is waited for;
+// NULL where someone who runs may still bring all about.
+const struct emu_insn *emu_blame(const struct emu_cluster *cluster, struct emu_text *text);
+
 // ---- standstill.c ----
 
-// The state of every warp; [why] the budget is spent, NULL for a deadlock.
-void emu_report_standstill(struct emu_machine *machine, enum emu_class class_, const char *why);
+// The state of every warp of [stuck], which stands still; NULL: of all, since the budget is spent
+// as [why] says.
+void emu_report_standstill(struct emu_machine *machine, struct emu_cluster *stuck, const char *why);
 
 #endif

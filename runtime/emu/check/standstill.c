@@ -3,6 +3,10 @@
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/machine/mbarrier.h"
 
+#include <stdlib.h>
+
+enum { SHOWN = 8 };  // clusters
+
 // Warp number [agent] of the cluster, with its CTA's rank where there are several.
 static void put_agent(struct emu_text *text, const struct emu_cta *cta, unsigned agent) {
     emu_put(text, " warp %u", agent % cta->warp_count);
@@ -55,7 +59,7 @@ static const struct emu_mbarrier *put_mbarrier(struct emu_text *text, const stru
                                                uint32_t address) {
     const struct emu_cta *cta = &warp->cta->cluster->ctas[address >> EMU_RANK_SHIFT];
     uint32_t offset = address & ((1u << EMU_RANK_SHIFT) - 1);
-    const struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
+    const struct emu_mbarrier *barrier = emu_mbarrier_of(warp->cta->cluster, address);
     uint32_t phase = barrier ? barrier->phase : 0;
     char name[64];
 
@@ -129,34 +133,50 @@ static const struct emu_insn *somewhere(const struct emu_cluster *cluster) {
     return NULL;
 }
 
-static void put_cta(struct emu_text *text, const struct emu_cta *cta, enum emu_class class_,
-                    const char *why) {
-    emu_put(text, "%s in %s, CTA (%u,%u,%u)%s%s\n", emu_class_name(class_),
-            cta->cluster->machine->entry->title, cta->id[0], cta->id[1], cta->id[2],
-            why ? ": " : "", why ? why : "");
-    for (unsigned w = 0; w < cta->warp_count; w++) {
-        unsigned last = same_state(cta, w);
-        put_warps(text, cta, w, last);
-        w = last;
+// The CTAs of [cluster], with what it comes down to below the first's heading. Gives where that is.
+static const struct emu_insn *put_cluster(struct emu_text *text, const struct emu_cluster *cluster,
+                                          enum emu_class class_, const char *why) {
+    const struct emu_insn *place = NULL;
+
+    for (unsigned c = 0; c < cluster->cta_count; c++) {
+        const struct emu_cta *cta = &cluster->ctas[c];
+        emu_put(text, "%s in %s, CTA (%u,%u,%u)%s%s\n", emu_class_name(class_),
+                cluster->machine->entry->title, cta->id[0], cta->id[1], cta->id[2], why ? ": " : "",
+                why ? why : "");
+        if (c == 0) place = emu_blame(cluster, text);
+        for (unsigned w = 0; w < cta->warp_count; w++) {
+            unsigned last = same_state(cta, w);
+            put_warps(text, cta, w, last);
+            w = last;
+        }
     }
+    return place;
 }
 
-void emu_report_standstill(struct emu_machine *machine, enum emu_class class_, const char *why) {
-    enum { SHOWN = 32 };  // CTAs
-    struct emu_report *report = emu_report_new(machine, class_, somewhere(machine->clusters), NULL);
+void emu_report_standstill(struct emu_machine *machine, struct emu_cluster *stuck,
+                           const char *why) {
+    enum emu_class class_ = stuck ? EMU_DEADLOCK : EMU_BUDGET;
+    const struct emu_cluster *first = stuck ? stuck : machine->clusters;
+    const struct emu_insn *place = NULL;
     struct emu_text text = {0};
-    unsigned ctas = 0;
+    unsigned clusters = 0;
 
     machine->ended_by = class_;
-    if (report == NULL) return;
-    if (machine->clusters == NULL)
+    if (first == NULL)
         emu_put(&text, "%s in %s: %s\n", emu_class_name(class_), machine->entry->title, why);
-    for (struct emu_cluster *cluster = machine->clusters; cluster != NULL; cluster = cluster->next)
-        for (unsigned c = 0; c < cluster->cta_count; c++)
-            if (ctas++ < SHOWN) put_cta(&text, &cluster->ctas[c], class_, why);
-    if (ctas > SHOWN) emu_put(&text, "  and %u more CTAs\n", ctas - SHOWN);
+    for (const struct emu_cluster *at = first; at != NULL; at = stuck ? NULL : at->next) {
+        if (clusters++ >= SHOWN) continue;
+        const struct emu_insn *cause = put_cluster(&text, at, class_, why);
+        if (place == NULL) place = cause;
+    }
+    if (clusters > SHOWN) emu_put(&text, "  and %u more clusters\n", clusters - SHOWN);
     if (why != NULL)
         emu_put(&text, "  %llu of %llu clusters had run to their end\n",
                 (unsigned long long)machine->ended, (unsigned long long)machine->cluster_total);
-    report->text = text.at;
+    struct emu_report *report =
+        emu_report_new(machine, class_, place ? place : somewhere(first), NULL);
+    if (report != NULL)
+        report->text = text.at;
+    else
+        free(text.at);
 }

@@ -48,21 +48,8 @@ EMU_HANDLER(init) {
             return EMU_NEXT;
         }
         uint8_t *bytes = emu_access(warp, insn, lane, address, 8, EMU_WRITE);
-        struct emu_mbarrier *barrier = bytes ? emu_mbarrier_new(cta, offset) : NULL;
-        if (barrier == NULL) return EMU_NEXT;
+        if (bytes == NULL || !emu_mbarrier_init(cta, offset, count, warp, insn)) return EMU_NEXT;
         if (emu_machine(warp)->check) emu_shadow_barrier(cta, offset);
-        barrier->valid = true;
-        barrier->fenced = false;
-        barrier->expected = barrier->pending = count;
-        barrier->bytes = 0;
-        barrier->phase = 0;
-        barrier->arrived = 0;
-        barrier->last = NULL;
-        barrier->init_agent = warp->agent;
-        barrier->init_time = warp->clock.seen[warp->agent];
-        barrier->init_insn = insn;
-        emu_clock_clear(cta->cluster, &barrier->clock);
-        emu_clock_clear(cta->cluster, &barrier->completed);
     }
     return EMU_NEXT;
 }

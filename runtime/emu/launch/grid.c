@@ -152,7 +152,7 @@ static void merge_all(struct emu_machine *machine, struct grid *grid) {
             !machine->stop && (machine->steps > machine->budget.steps || !grid->parts[i].ran);
         if (spent && !emu_budget_spent(machine, machine->steps, why, sizeof why))
             snprintf(why, sizeof why, "the budget is spent");
-        if (spent) emu_report_standstill(machine, EMU_BUDGET, why);
+        if (spent) emu_report_standstill(machine, NULL, why);
         machine->stop |= spent;
         if (machine->stop)
             drop(&grid->parts[i]);

@@ -192,7 +192,7 @@ static void check_budget(struct emu_machine *machine) {
     char why[160];
 
     if (machine->stop || !emu_budget_spent(machine, machine->steps, why, sizeof why)) return;
-    emu_report_standstill(machine, EMU_BUDGET, why);
+    emu_report_standstill(machine, NULL, why);
     machine->stop = true;
 }
 
@@ -205,7 +205,7 @@ void emu_run(struct emu_machine *machine) {
             enum slice slice = run_slice(cluster);
             next = cluster->next;
             if (slice == SLICE_STUCK && !machine->stop) {
-                emu_report_standstill(machine, EMU_DEADLOCK, NULL);
+                emu_report_standstill(machine, cluster, NULL);
                 machine->stop = true;
             } else if (slice == SLICE_DONE) {
                 remove_cluster(machine, cluster);

@@ -14,6 +14,7 @@ static void complete(struct emu_cluster *cluster, struct emu_named_barrier *barr
     emu_clock_copy(cluster, &barrier->released, &barrier->clock);
     emu_clock_clear(cluster, &barrier->clock);
     barrier->generation++;
+    barrier->before |= barrier->warps;
     barrier->arrived = barrier->expected = barrier->warps = 0;
     barrier->counted = false;
     barrier->result = barrier->votes;

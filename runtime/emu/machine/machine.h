@@ -99,7 +99,7 @@ struct emu_named_barrier {
     uint32_t expected, arrived;  // in threads; expected 0 = not in use
     bool counted;                // somebody has asked for that many; else for all who live
     uint64_t generation;
-    uint32_t warps;                  // who arrived
+    uint32_t warps, before;          // who arrived, and in the generations before
     struct emu_votes votes, result;  // of this generation, of the last one
     struct emu_clock clock, released;
     uint32_t line;

@@ -28,7 +28,13 @@ void emu_mbarriers_free(struct emu_cta *cta) {
     }
 }
 
-struct emu_mbarrier *emu_mbarrier_new(struct emu_cta *cta, uint32_t offset) {
+struct emu_mbarrier *emu_mbarrier_of(const struct emu_cluster *cluster, uint32_t address) {
+    return emu_mbarrier_at(&cluster->ctas[address >> EMU_RANK_SHIFT],
+                           address & ((1u << EMU_RANK_SHIFT) - 1));
+}
+
+// The object for [offset], valid or not, made where none was.
+static struct emu_mbarrier *object(struct emu_cta *cta, uint32_t offset) {
     for (struct emu_mbarrier *barrier = cta->mbarriers; barrier != NULL; barrier = barrier->next)
         if (barrier->offset == offset) return barrier;
     struct emu_mbarrier *barrier = calloc(1, sizeof *barrier);
@@ -41,7 +47,27 @@ struct emu_mbarrier *emu_mbarrier_new(struct emu_cta *cta, uint32_t offset) {
     barrier->cta = cta;
     barrier->offset = offset;
     barrier->next = cta->mbarriers;
-    cta->mbarriers = barrier;
+    return cta->mbarriers = barrier;
+}
+
+struct emu_mbarrier *emu_mbarrier_init(struct emu_cta *cta, uint32_t offset, uint32_t count,
+                                       const struct emu_warp *warp, const struct emu_insn *insn) {
+    struct emu_mbarrier *barrier = object(cta, offset);
+
+    if (barrier == NULL) return NULL;
+    *barrier = (struct emu_mbarrier){.next = barrier->next,
+                                     .cta = cta,
+                                     .offset = offset,
+                                     .valid = true,
+                                     .expected = count,
+                                     .pending = count,
+                                     .clock = barrier->clock,
+                                     .completed = barrier->completed,
+                                     .init_agent = warp->agent,
+                                     .init_time = warp->clock.seen[warp->agent],
+                                     .init_insn = insn};
+    emu_clock_clear(cta->cluster, &barrier->clock);
+    emu_clock_clear(cta->cluster, &barrier->completed);
     return barrier;
 }
 
@@ -53,7 +79,9 @@ void emu_mbarrier_end_phase(struct emu_mbarrier *barrier) {
     if (barrier->pending != 0 || barrier->bytes != 0) return;
     barrier->phase++;
     barrier->pending = barrier->expected;
+    barrier->arrivers |= barrier->arrived;
     barrier->arrived = 0;
+    barrier->promised = 0;
     emu_clock_copy(cluster, &barrier->completed, &barrier->clock);
     emu_clock_clear(cluster, &barrier->clock);
     emu_changed(cluster);
@@ -89,7 +117,7 @@ bool emu_mbarrier_arrive(struct emu_mbarrier *barrier, struct emu_warp *warp,
     barrier->last = warp;
     barrier->last_insn = insn;
     barrier->last_what = what;
-    barrier->arrived |= warp->agent < 64 ? UINT64_C(1) << warp->agent : 0;
+    barrier->arrived |= emu_agent_bit(warp);
     emu_clock_join(barrier->cta->cluster, &barrier->clock, clock);
     if (warp->pending != NULL) speak_for_warpgroup(barrier, warp);
     warp->cta->cluster->last_change = emu_machine(warp)->steps;
@@ -101,6 +129,11 @@ bool emu_mbarrier_add_bytes(struct emu_mbarrier *barrier, struct emu_warp *warp,
     char name[64];
 
     barrier->bytes += bytes;
+    if (bytes > 0) {
+        barrier->promised += bytes;
+        barrier->armed = warp;
+        barrier->armed_insn = insn;
+    }
     if (barrier->bytes <= EMU_MBARRIER_MAX && barrier->bytes >= -EMU_MBARRIER_MAX) return true;
     emu_fatal(warp, insn, EMU_BARRIER_MISUSE, "the byte count of %s leaves its range: %lld",
               emu_barrier_text(barrier->cta, barrier->offset, name, sizeof name),
@@ -159,6 +192,8 @@ void emu_mbarrier_complete_bytes(struct emu_async *op, struct emu_cta *cta, uint
     barrier->last = op->warp;
     barrier->last_insn = op->insn;
     barrier->last_what = op->what;
+    barrier->bringers |= emu_agent_bit(op->warp);
+    if (barrier->least == 0 || bytes < barrier->least) barrier->least = bytes;
     if (emu_mbarrier_add_bytes(barrier, op->warp, op->insn, -(int64_t)bytes))
         emu_mbarrier_end_phase(barrier);
 }

@@ -15,6 +15,8 @@ struct emu_mbarrier {
     uint32_t expected, pending;  // arrivals a phase, and still due in this one
     int64_t bytes;               // tx-count
     uint32_t phase;              // completed phases so far
+    int64_t promised;            // bytes expected in this phase so far
+    uint32_t least;              // bytes of the smallest copy so far; 0: none has come
     struct emu_clock clock, completed;
     uint32_t init_agent, init_time;
     bool fenced;  // the async proxy sees the init
@@ -22,16 +24,28 @@ struct emu_mbarrier {
     struct emu_warp *last;  // who arrived or completed bytes last, for reports
     const struct emu_insn *last_insn;
     const char *last_what;
-    uint64_t arrived;  // warps of the cluster that arrived in this phase, by agent
+    struct emu_warp *armed;  // who expected bytes last, for reports
+    const struct emu_insn *armed_insn;
+    // warps of the cluster, by agent: those that arrived in this phase, those in phases before
+    // it, those whose copies have come
+    uint64_t arrived, arrivers, bringers;
 };
+
+// The warp's bit in sets of them; 0 where there are too many for one.
+static inline uint64_t emu_agent_bit(const struct emu_warp *warp) {
+    return warp->agent < 64 ? UINT64_C(1) << warp->agent : 0;
+}
 
 // The valid mbarrier there, or NULL.
 struct emu_mbarrier *emu_mbarrier_at(const struct emu_cta *cta, uint32_t offset);
 // Does [offset, offset + bytes) touch a valid mbarrier?
 struct emu_mbarrier *emu_mbarrier_overlapping(const struct emu_cta *cta, uint32_t offset,
                                               uint32_t bytes);
-// That at [offset] of [cta], valid or not, made where none was; NULL when memory is out.
-struct emu_mbarrier *emu_mbarrier_new(struct emu_cta *cta, uint32_t offset);
+// That at [address] of the cluster's shared window, or NULL.
+struct emu_mbarrier *emu_mbarrier_of(const struct emu_cluster *cluster, uint32_t address);
+// That at [offset] of [cta], as [insn] of [warp] initialises it; NULL when memory is out.
+struct emu_mbarrier *emu_mbarrier_init(struct emu_cta *cta, uint32_t offset, uint32_t count,
+                                       const struct emu_warp *warp, const struct emu_insn *insn);
 // Reports where [clock], that of [warp] or of an operation of its, does not know of the init.
 void emu_mbarrier_check_init(struct emu_warp *warp, const struct emu_insn *insn,
                              const struct emu_clock *clock, const struct emu_mbarrier *barrier);

@@ -255,12 +255,21 @@ static bool names_line(const struct run *run, const char *part, bool any, const 
     return false;
 }
 
-// True where the report names the bug's line: where the fault is, that is the first place; in a
-// picture of everyone who stands still, any.
+// Where the causes of a deadlock end, and the picture of everyone who stands still begins.
+static const char *causes_end(const char *text, const char *end) {
+    static const char last[] = " waits for it at ";
+    const char *found = text;
+    for (const char *at = text; (at = strstr(at, last)) && at < end; ++at) found = strchr(at, '\n');
+    return found ? found : end;
+}
+
+// True where the report names the bug's line: where the fault is, that is the first place; of a
+// deadlock, where one of its causes is waited for.
 static bool names_bug(const struct run *run, const struct bug *bug, const char *text,
                       const char *end) {
-    const bool any = !strcmp(bug->class_, "deadlock");
-    return (!*bug->at || names_line(run, bug->at, any, text, end)) &&
+    const bool hangs = !strcmp(bug->class_, "deadlock");
+    const char *last = hangs ? causes_end(text, end) : end;
+    return (!*bug->at || names_line(run, bug->at, hangs, text, last)) &&
            (!*bug->cause || names_line(run, bug->cause, true, text, end));
 }
 
