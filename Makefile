@@ -43,8 +43,8 @@ system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
-.PHONY: all run test test-emu test-gpu record profile mutate nvrtc programs check lint format fuzz
-.PHONY: sanitize install clean FORCE
+.PHONY: all run test test-emu test-gpu record profile mutate nvrtc programs helpers check lint
+.PHONY: format fuzz sanitize install clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
@@ -77,7 +77,8 @@ profile: all nvrtc                  # accepts what the shipped specs cost now
 mutate: all programs                # plants the mistakes of tests/mutations.txt; hours
 	scripts/mutate.py
 
-programs: $(unit_bin) $(user_bin) $(fake_lib) $(BUILD)/vectors  # what the tests run, besides all
+programs: $(unit_bin) helpers       # what the tests run, besides all
+helpers: $(user_bin) $(fake_lib) $(BUILD)/vectors
 
 check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
 	$(BUILD)/tmagen check --out specs/*.yaml

@@ -2,11 +2,16 @@
 """Plants the mistakes of tests/mutations.txt one at a time and asks whether any test notices.
 
 Each is planted in a scratch checkout of HEAD below the build folder, which is built, its out/
-regenerated, and tested: first by the tests of the mistake's area, then by all. What no test notices
-must be marked as equivalent, with the reason; every other survivor makes the exit code 1.
+regenerated, and tested: first by the test that noticed it the last time, then by those of the
+mistake's area, then by all, up to the first that notices. That one's name is written into
+tests/mutations.txt. What no test notices must be marked as equivalent there, with the reason; every
+other survivor makes the exit code 1. The last line is the sum over the whole file.
 
-usage: scripts/mutate.py [-j N] [--quick] [PATTERN...]   mistakes whose id or area match, else all
+usage: scripts/mutate.py [-j N] [--quick] [--open] [PATTERN...]
+  PATTERN: mistakes whose id or area match, else all
   --quick: only the tests of the area
+  --open: only mistakes that have no verdict yet
+  --sum: judges nothing
 """
 import argparse
 import os
@@ -17,26 +22,31 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
 
-# What is run, in this order and up to the first that notices: patterns of tests/run_tests.sh, and
-# specs of which a few are verified before all are. At last, without --quick, every test.
+FILE = Path("tests/mutations.txt")
+
+# What is run, in this order: tests by the name that tests/run_tests.sh gives them (or a pattern of
+# several), and specs to verify on the emulator.
 AREAS = {
-    "gemm": ["specs gemm_phase1 gemm_phase6 gemm_64x32", "cli/gemm_ops", "specs gemm_phase5",
-             "specs gemm_128x192_bias", "cli/emu_unshipped", "unit/runtime/test_wide",
-             "cli/profile", "cli/pairwise", "cli/emu_verify", "cli/emu_shapes"],
-    "deform": ["specs deform_attn_phase1 deform_attn_phase5 deform_attn_phase10",
-               "cli/emu_unshipped", "unit/runtime/test_wide", "cli/profile", "cli/pairwise",
-               "cli/emu_verify", "cli/emu_shapes"],
-    "resample": ["specs resample_phase3 resample_persistent resample_odd", "cli/emu_unshipped",
-                 "unit/runtime/test_wide", "cli/profile", "cli/pairwise", "cli/emu_verify",
-                 "cli/emu_shapes"],
-    "ptx": ["specs gemm_phase6 deform_attn_phase10 resample_persistent", "cli/gemm_ops",
-            "cli/profile", "cli/emu_verify"],
-    "emu": ["unit/emu", "cli/emu_reports", "cases/emulate", "unit/runtime/test_device_emu",
-            "cli/emu_vectors", "cli/emu_rooms", "cli/emu_verify"],
-    "gen": ["unit/gen", "tests/cases", "cli/out_pair", "cli/gen", "cli/own_family"],
-    "cache": ["unit/runtime/test_cache", "unit/runtime/test_[ek]", "cli/cache"],
-    "launch": ["unit/runtime"],
-    "measure": ["unit/measure", "cli/bench", "cli/verify", "cli/ladder", "cli/own_family"],
+    "gemm": ["specs/gemm_phase1", "specs/gemm_phase6", "specs/gemm_64x32", "cli.gemm_ops",
+             "specs/gemm_phase5", "specs/gemm_128x192_bias", "cli.emu_unshipped",
+             "unit.runtime.test_wide", "unit.runtime.test_unaligned", "cli.emu_verify",
+             "cli.profile", "cli.pairwise", "cli.emu_shapes"],
+    "deform": ["specs/deform_attn_phase1", "specs/deform_attn_phase5", "specs/deform_attn_phase10",
+               "specs/deform_pair", "cli.emu_unshipped", "unit.runtime.test_wide",
+               "unit.runtime.test_unaligned", "cli.emu_verify", "cli.profile", "cli.pairwise",
+               "cli.emu_shapes"],
+    "resample": ["specs/resample_phase3", "specs/resample_persistent", "specs/resample_odd",
+                 "cli.emu_unshipped", "unit.runtime.test_wide", "unit.runtime.test_unaligned",
+                 "cli.emu_verify", "cli.profile", "cli.pairwise", "cli.emu_shapes"],
+    "ptx": ["specs/gemm_phase6", "specs/deform_attn_phase10", "specs/resample_persistent",
+            "cli.gemm_ops", "cli.emu_verify", "cli.profile"],
+    "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_corpus", "unit.emu",
+            "cli.emu_reports", "emulate", "unit.runtime.test_device_emu", "cli.emu_vectors",
+            "cli.emu_rooms", "cli.emu_verify"],
+    "gen": ["unit.gen", "tests/cases", "cli.out_pair", "cli.gen", "cli.own_family"],
+    "cache": ["unit.runtime.test_cache", "unit.runtime.test_[ek]", "cli.cache"],
+    "launch": ["unit.runtime.test_[lrgsmk]", "unit.runtime"],
+    "measure": ["unit.measure", "cli.bench", "cli.verify", "cli.ladder", "cli.own_family"],
 }
 
 
@@ -45,7 +55,7 @@ class Mutation:
 
     def __init__(self, name, area, what):
         self.name, self.area, self.what = name, area, what
-        self.edits, self.equivalent = [], None
+        self.edits, self.equivalent, self.noticed = [], None, None
 
     def plant(self, root):
         """Why it cannot be planted, or None when it is."""
@@ -58,11 +68,21 @@ class Mutation:
             file.write_text(("\n" + text).replace("\n" + old, "\n" + new)[1:])
         return None
 
+    def tests(self, quick):
+        """What to run. Golden files, which show the edited text alone, notice no template's."""
+        listed = AREAS[self.area]
+        if self.name.startswith("P"):  # right but slow
+            listed = ["cli.profile"] + listed
+        if not quick:
+            template = all(path.startswith("templates/") for path, _, _ in self.edits)
+            listed = listed + ["tests/unit", "tests/cli"] + ([] if template else ["tests/cases"])
+        return list(dict.fromkeys(([self.noticed] if self.noticed else []) + listed))
 
-def read_mutations(path):
+
+def read_mutations():
     """tests/mutations.txt says at its top how it is written."""
     mutations, part, place = [], None, None
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(FILE.read_text().splitlines(), 1):
         heading = re.fullmatch(r"\[(\S+)\] (\w+): (.*)", line)
         if part is not None:
             if line == "===":
@@ -76,9 +96,11 @@ def read_mutations(path):
         elif heading:
             mutations.append(Mutation(*heading.groups()))
             if mutations[-1].area not in AREAS:
-                sys.exit(f"{path}:{number}: no area {mutations[-1].area}; there are {', '.join(AREAS)}")
+                sys.exit(f"{FILE}:{number}: the areas are {', '.join(AREAS)}")
         elif line.startswith("equivalent: "):
             mutations[-1].equivalent = line.split(" ", 1)[1]
+        elif line.startswith("noticed: "):
+            mutations[-1].noticed = line.split(" ", 1)[1]
         elif line == "<<<":
             old, new = [], []
             part = old
@@ -87,26 +109,45 @@ def read_mutations(path):
     return mutations
 
 
-def run(root, *command):
+def write_verdict(mutation, noticed):
+    """Who notices [mutation] now, behind its heading; None for nobody."""
+    heading = re.escape(f"[{mutation.name}] {mutation.area}: {mutation.what}\n")
+    line = f"noticed: {noticed}\n" if noticed else ""
+    FILE.write_text(re.sub(f"^({heading})(noticed: .*\n)?", lambda found: found[1] + line,
+                           FILE.read_text(), flags=re.M))
+
+
+def run(root, *command, **more):
     """The command's exit code and what it said."""
-    environment = {**os.environ, "WERROR": ""}
+    environment = {**os.environ, "WERROR": "", **more}
     done = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
     return done.returncode, done.stdout
 
 
 def test(root, entry):
-    """Who notices, of the tests or specs that [entry] of AREAS stands for, or None."""
-    if entry.startswith("specs "):
-        specs = [f"specs/{name}.yaml" for name in entry.split()[1:]]
-        code, _ = run(root, "timeout", "600", "build/tmagen", "verify", "--device", "emu",
-                      "--schedules", "1", *specs)
+    """Who notices, of the tests or the spec that [entry] of AREAS stands for, or None."""
+    if entry.startswith("specs/"):
+        code, _ = run(root, "timeout", "300", "build/tmagen", "verify", "--device", "emu",
+                      "--schedules", "1", entry + ".yaml", TMAGEN_CACHE=root / "build/specs_cache")
         return entry if code else None
-    code, said = run(root, "env", f"ONLY={entry}", "make", "-s", "test")
+    # Of the programs only those that the entry needs: a change of the library relinks them all.
+    units = [f"build/{x.relative_to(root).with_suffix('')}" for x in root.glob("tests/unit/*/*.c")]
+    wanted = [x for x in units if re.search(entry, x)]
+    others = bool(re.search("cli|^tests", entry)) or not wanted
+    code, said = run(root, "make", "-s", "all", *wanted, *(["helpers"] if others else []))
+    if code == 0:
+        code, said = run(root, "tests/run_tests.sh", *wanted, BUILD="build", ONLY=entry,
+                         NVRTC=nvrtc(root))
     failed = re.findall(r"^FAIL (\S+)", said, re.M)
-    if "0 passed, 0 failed" in said:  # no test has that name yet
+    if "0 passed, 0 failed" in said:  # no test has that name
         return None
-    return failed[0] if failed else "make test" if code else None
+    return failed[0].removesuffix(".sh") if failed else "the tests' build" if code else None
+
+
+def nvrtc(root):
+    """The library's path where it must be named, as the Makefile asks for it."""
+    return run(root, "scripts/nvrtc.sh", "build/scripts/find_nvrtc", "build/nvrtc")[1].strip()
 
 
 def judge(root, mutation, quick):
@@ -115,29 +156,31 @@ def judge(root, mutation, quick):
     fault = mutation.plant(root)
     if fault:
         return "error: " + fault
-    code, said = run(root, "make", "-s", "all", "programs")
+    code, _ = run(root, "make", "-s", "all", "build/scripts/find_nvrtc")
     if code:
-        return "the compiler"
+        return "compiler"
     specs = sorted(str(x.relative_to(root)) for x in root.glob("specs/*.yaml"))
     if any(path.startswith(("templates/", "gen/")) for path, _, _ in mutation.edits):
         if run(root, "build/tmagen", "gen", *specs)[0]:
-            return "tmagen gen"
-    for entry in AREAS[mutation.area] + ([] if quick else ["."]):
+            return "gen"
+    for entry in mutation.tests(quick):
+        if entry in ("compiler", "gen"):
+            continue
         found = test(root, entry)
         if found:
-            return found if is_sound(root, entry, found) else f"error: {found} fails anyway"
+            return found if is_sound(root, found) else f"error: {found} fails anyway"
     return ""
 
 
 sound = {}  # whether what noticed a mistake passes without any
 
 
-def is_sound(root, entry, found):
-    """Does [found] of [entry] pass where nothing is planted?"""
+def is_sound(root, found):
+    """Does [found] pass where nothing is planted?"""
     if found not in sound:
         run(root, "git", "checkout", "-q", "--", ".")
-        run(root, "make", "-s", "all", "programs")
-        sound[found] = test(root, entry if entry.startswith("specs ") else found) is None
+        run(root, "make", "-s", "all")
+        sound[found] = test(root, found) is None
     return sound[found]
 
 
@@ -151,39 +194,58 @@ def checkout(number):
     return root
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("-j", type=int, default=1, metavar="N", help="checkouts side by side")
-    parser.add_argument("--quick", action="store_true", help="only the tests of the area")
-    parser.add_argument("pattern", nargs="*", help="ids or areas, as regular expressions")
-    options = parser.parse_args()
-    wanted = [m for m in read_mutations(Path("tests/mutations.txt"))
-              if not options.pattern
-              or any(re.fullmatch(p, m.name) or re.fullmatch(p, m.area) for p in options.pattern)]
-    roots = Queue()
-    for number in range(options.j):
+def judge_all(wanted, jobs, quick):
+    """Judges, says and writes each verdict; how many survived or could not be judged."""
+    roots, bad = Queue(), 0
+    for number in range(jobs):
         roots.put(checkout(number))
 
     def one(mutation):
         root = roots.get()
         try:
-            return mutation, judge(root, mutation, options.quick)
+            return mutation, judge(root, mutation, quick)
         finally:
             roots.put(root)
 
-    noticed = equivalent = bad = 0
-    with ThreadPoolExecutor(options.j) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         for mutation, by in pool.map(one, wanted):
             if by.startswith("error: "):
                 word, bad = by, bad + 1
             elif by:
-                word, noticed = f"noticed by {by}", noticed + 1
+                word = f"noticed by {by}"
+                write_verdict(mutation, by)
             elif mutation.equivalent:
-                word, equivalent = f"equivalent: {mutation.equivalent}", equivalent + 1
+                word = f"equivalent: {mutation.equivalent}"
             else:
                 word, bad = "SURVIVED", bad + 1
+                write_verdict(mutation, None)
             print(f"{mutation.name:6} {mutation.area}: {mutation.what}: {word}", flush=True)
-    print(f"{noticed} noticed, {equivalent} equivalent, {bad} survived")
+    return bad
+
+
+def print_sum():
+    mutations = read_mutations()
+    equivalent = sum(bool(m.equivalent) for m in mutations)
+    noticed = sum(bool(m.noticed and not m.equivalent) for m in mutations)
+    real = len(mutations) - equivalent
+    print(f"{len(mutations)} mistakes: {noticed} noticed, {equivalent} equivalent,"
+          f" {real - noticed} open: {100 * noticed / real:.1f} % of those that matter are noticed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("-j", type=int, default=1, metavar="N", help="checkouts side by side")
+    parser.add_argument("--quick", action="store_true", help="only the tests of the area")
+    parser.add_argument("--open", action="store_true", help="only those without a verdict")
+    parser.add_argument("--sum", action="store_true", help="judge nothing")
+    parser.add_argument("pattern", nargs="*", help="ids or areas, as regular expressions")
+    options = parser.parse_args()
+    wanted = [m for m in read_mutations() if not options.sum
+              and not (options.open and (m.noticed or m.equivalent))
+              and (not options.pattern or any(re.fullmatch(p, m.name) or re.fullmatch(p, m.area)
+                                              for p in options.pattern))]
+    bad = judge_all(wanted, options.j, options.quick) if wanted else 0
+    print_sum()
     sys.exit(bad > 0)
 
 
