@@ -19,7 +19,8 @@ static const uint8_t input_poison = 0xff;  // NaN in every floating-point type
 
 struct buffer {
     tmagen_address address;
-    size_t bytes;    // guards included
+    size_t before;   // bytes before the tensor
+    size_t bytes;    // those included, and those behind it
     uint8_t *host;   // outputs: what came back, guards included
     uint8_t *first;  // outputs: what came back from the first run
     uint8_t *peer;   // outputs: what came back from the peer; NULL without one
@@ -55,7 +56,10 @@ static int upload_inputs(struct run *run) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         struct buffer *buffer = &run->buffers[i];
-        buffer->bytes = tensor->bytes + 2 * run->guard;
+        // allocations lie at multiples of 256 bytes at least
+        const size_t odd = run->what->unaligned ? (size_t)tensor->declared->alignment : 0;
+        buffer->before = run->guard + odd;
+        buffer->bytes = buffer->before + tensor->bytes + run->guard;
         int status = tmagen_memory_alloc(run->device, buffer->bytes, &buffer->address);
         if (status) return status;
         if (is_output(run, i)) {
@@ -66,7 +70,7 @@ static int upload_inputs(struct run *run) {
         }
         status = tmagen_memory_fill(run->device, buffer->address, input_poison, buffer->bytes);
         if (status) return status;
-        status = tmagen_memory_upload(run->device, buffer->address + run->guard, tensor->data,
+        status = tmagen_memory_upload(run->device, buffer->address + buffer->before, tensor->data,
                                       tensor->bytes);
         if (status) return status;
     }
@@ -78,7 +82,7 @@ static void describe(const struct run *run, const tmagen_kernel *kernel, tmagen_
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         tensors[i] = (tmagen_tensor){.name = tensor->declared->name, .rank = tensor->rank};
-        tensors[i].data = run->buffers[i].address + run->guard;
+        tensors[i].data = run->buffers[i].address + run->buffers[i].before;
         memcpy(tensors[i].dims, tensor->dims, sizeof tensors[i].dims);
         memcpy(tensors[i].strides, tensor->strides, sizeof tensors[i].strides);
     }
@@ -131,7 +135,7 @@ static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, ui
     const uint8_t *host = run->buffers[i].host;
     for (size_t at = from; at < to; ++at) {
         if (host[at] == poison) continue;
-        const long long offset = (long long)at - (long long)run->guard;
+        const long long offset = (long long)at - (long long)run->buffers[i].before;
         say(run, "%s: wrote outside the tensor: %s, byte %lld from its start, of %zu\n",
             run->problem.tensors[i].declared->name, what, offset, run->problem.tensors[i].bytes);
         return false;
@@ -142,13 +146,14 @@ static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, ui
 // Nothing around the output was written, nor between its rows.
 static bool check_guards(struct run *run, unsigned i, uint8_t poison) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
-    const size_t element = tmg_dtype_bytes(tensor->dtype), end = run->guard + tensor->bytes;
-    bool clean = check_poison(run, i, 0, run->guard, poison, "before it") &&
+    const size_t element = tmg_dtype_bytes(tensor->dtype);
+    const size_t begin = run->buffers[i].before, end = begin + tensor->bytes;
+    bool clean = check_poison(run, i, 0, begin, poison, "before it") &&
                  check_poison(run, i, end, end + run->guard, poison, "behind it");
     if (tensor->rank < 2) return clean;
     const size_t used = (size_t)tensor->dims[tensor->rank - 1] * element;
     const size_t row = (size_t)tensor->strides[tensor->rank - 2] * element;
-    for (size_t at = run->guard; clean && row > used && at < end; at += row) {
+    for (size_t at = begin; clean && row > used && at < end; at += row) {
         clean = check_poison(run, i, at + used, at + row, poison, "between two rows");
     }
     return clean;
@@ -189,7 +194,7 @@ static int compare_output(struct run *run, unsigned i, uint8_t poison,
         return compare_written(&run->problem, tensor, poison, comparison);
     }
     if (run->what->peer) {
-        return compare_equal(&run->problem, tensor, run->buffers[i].peer + run->guard,
+        return compare_equal(&run->problem, tensor, run->buffers[i].peer + run->buffers[i].before,
                              run->what->ulps, poison, comparison);
     }
     run->result->compared = true;
@@ -200,7 +205,7 @@ static int check_first(struct run *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         if (!is_output(run, i)) continue;
         struct ref_tensor *tensor = &run->problem.tensors[i];
-        memcpy(tensor->data, run->buffers[i].host + run->guard, tensor->bytes);
+        memcpy(tensor->data, run->buffers[i].host + run->buffers[i].before, tensor->bytes);
         struct comparison comparison;
         if (compare_output(run, i, poison, &comparison)) {
             compare_free(&comparison);
@@ -231,7 +236,7 @@ static void explain_moved(struct run *run, unsigned i, int number) {
     int64_t moved = 0, index[TMAGEN_MAX_RANK];
     for (int64_t linear = 0; linear < tensor->count; ++linear) {
         ref_index(tensor, linear, index);
-        const size_t at = run->guard + (size_t)ref_offset(tensor, index) * bytes;
+        const size_t at = buffer->before + (size_t)ref_offset(tensor, index) * bytes;
         if (!memcmp(buffer->host + at, buffer->first + at, bytes)) continue;
         ++moved;
         if (pattern) pattern_add(pattern, index);
@@ -251,7 +256,7 @@ static void check_again(struct run *run, uint8_t poison, int number) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         const struct buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
-        if (memcmp(buffer->host + run->guard, buffer->first + run->guard, tensor->bytes)) {
+        if (memcmp(buffer->host + buffer->before, buffer->first + buffer->before, tensor->bytes)) {
             explain_moved(run, i, number);
         }
         if (!check_guards(run, i, poison)) run->result->verdict = VERIFY_WRONG;
@@ -266,7 +271,7 @@ static int check_inputs(struct run *run) {
         uint8_t *now = malloc(tensor->bytes);
         if (!now) return tmg_fail_memory();
         const int status = tmagen_memory_download(
-            run->device, now, run->buffers[i].address + run->guard, tensor->bytes);
+            run->device, now, run->buffers[i].address + run->buffers[i].before, tensor->bytes);
         if (status == TMAGEN_OK && memcmp(now, tensor->data, tensor->bytes)) {
             say(run, "%s: the kernel wrote into this input\n", tensor->declared->name);
             run->result->verdict = VERIFY_WRONG;

@@ -21,6 +21,7 @@ struct verify_case {
     const char *name;            // of the kernel and shape, for messages
     const int64_t *dims;         // in the manifest's order
     int64_t row_padding;         // elements between rows of every tensor
+    bool unaligned;              // tensors begin as little aligned as the manifest lets them
     const char *inputs;          // what is drawn, of the reference's inputs; "": the usual
     struct variation variation;  // of the launches
     uint64_t seed;

@@ -1,5 +1,6 @@
-// The largest shapes of every shipped kernel: what its manifest lets through is what its 32-bit
-// arithmetic can hold, and one step further is refused with the limit.
+// The largest shapes of every shipped kernel, and its least aligned addresses: what its manifest lets
+// through is what it can hold, and one step further is refused with the limit. That kernels are right
+// there too, verify shows, one of whose shapes has every tensor as little aligned as may be.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,6 +46,25 @@ static void check_rounded(const struct tmg_manifest *manifest, unsigned dim) {
     }
 }
 
+// Each tensor may lie at every multiple of its alignment, and nowhere else: copies and vectors trap.
+static void check_addresses(const struct tmg_manifest *manifest) {
+    struct tmg_binding binding;
+    const tmagen_launch launch = smallest(manifest);
+    for (unsigned i = 0; i < manifest->tensor_count; ++i) {
+        char wanted[200];
+        const int64_t alignment = manifest->tensors[i].alignment;
+        tensors[i].data += (uint64_t)alignment;
+        if (tmg_bind(manifest, &launch, &binding)) fail_msg("%s", tmagen_error_last());
+        if (alignment == 1) continue;
+        tensors[i].data += (uint64_t)alignment / 2;
+        assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_ERROR_ARGUMENT);
+        snprintf(wanted, sizeof wanted, "'%s': the address 0x%llx is no multiple of %d bytes",
+                 tensors[i].name, (unsigned long long)tensors[i].data, (int)alignment);
+        if (!strstr(tmagen_error_last(), wanted)) fail_msg("%s", tmagen_error_last());
+        tensors[i].data -= (uint64_t)alignment / 2;
+    }
+}
+
 static void check_dim(const struct tmg_manifest *manifest, size_t at) {
     struct tmg_binding binding;
     const tmagen_launch launch = smallest(manifest);
@@ -58,7 +78,7 @@ static void check_dim(const struct tmg_manifest *manifest, size_t at) {
     assert_non_null(strstr(tmagen_error_last(), "the largest that the kernel computes with"));
 }
 
-static void test_every_dim_of_every_kernel(void **state) {
+static void test_every_dim_and_address_of_every_kernel(void **state) {
     (void)state;
     glob_t found;
     size_t checked = 0;
@@ -66,6 +86,7 @@ static void test_every_dim_of_every_kernel(void **state) {
     for (size_t i = 0; i < found.gl_pathc; ++i) {
         struct tmg_manifest *manifest;
         if (tmg_manifest_read(found.gl_pathv[i], &manifest)) fail_msg("%s", tmagen_error_last());
+        check_addresses(manifest);
         const tmagen_launch launch = smallest(manifest);
         for (size_t at = 0; at < launch.dim_count; ++at, ++checked) check_dim(manifest, at);
         tmg_manifest_free(manifest);
@@ -109,7 +130,6 @@ static void test_more_tiles_than_a_kernel_counts(void **state) {
     tmg_manifest_free((struct tmg_manifest *)binding.manifest);
 }
 
-// The kernel is told no strides, so it would step over gaps as if there were none.
 // A dim that follows from another may be given, as what it follows to.
 static void test_a_dim_that_follows(void **state) {
     (void)state;
@@ -133,6 +153,7 @@ static void test_a_dim_that_follows(void **state) {
     tmg_manifest_free(manifest);
 }
 
+// The kernel is told no strides, so it would step over gaps as if there were none.
 static void test_gaps_that_a_kernel_knows_nothing_of(void **state) {
     (void)state;
     struct tmg_binding binding;
@@ -154,7 +175,7 @@ static void test_gaps_that_a_kernel_knows_nothing_of(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_dim_of_every_kernel),
+        cmocka_unit_test(test_every_dim_and_address_of_every_kernel),
         cmocka_unit_test(test_sizes_that_ran_over),
         cmocka_unit_test(test_a_dim_that_follows),
         cmocka_unit_test(test_gaps_that_a_kernel_knows_nothing_of),
