@@ -96,7 +96,7 @@ local function reference(s, p)
         dims = { "b", "s", "t", "d" }, typical = "256x100x2048x256", inputs = { "special" },
         draws = { "source_times", "target_times" }, flops = { { 4, "b", "t", "d" } }, cost = { { 200 } },
         small = { { 1, 1, 1, 1 }, { 2, 3, 9, 8 }, { 2, 40, t + 3, 24 }, { 3, 7, 5, 33 } },
-        waves = p.persistent and { { 9 * s.blocks_per_sm, 40, t + 3, 24 } } or {},
+        waves = p.persistent and { { 9 * s.blocks_per_sm, 41, t + 3, 24 } } or {},
         full = {
             { 1, 1, 1, 1 },                                        -- the smallest
             { 3, 1, 7, 40 },                                       -- one source row: nothing to interpolate

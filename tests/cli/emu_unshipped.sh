@@ -49,3 +49,6 @@ verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.points=3 --set 'value_layout=[given,paired]'
 verify deform_attn_phase0 --set 'vector=[1,2]' \
     --set problem.dtype=fp32 --set problem.padded=false --set 'problem.levels=[[3,1],[5,7]]'
+
+# The next queries' shares brought by cp.async, in a persistent loop that turns.
+verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
