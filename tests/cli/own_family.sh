@@ -30,7 +30,7 @@ verify() {
 
 verify 0
 has "$TMPDIR/log" '^g +7x300 +ok .* all; worst error 0\.00' '^g +7x300/special +ok' \
-    '^4 cases, 0 wrong'
+    '^5 cases, 0 wrong'
 grep -q emulator "$TMPDIR/log" && fail "cc is there, and yet not used"
 verify 0 --seed 3 --record "$TMPDIR/record"
 verify 0 --against "$TMPDIR/record"

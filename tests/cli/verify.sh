@@ -107,7 +107,7 @@ verify 2 "$one" --against "$record" --seed 1
 verify 2 "$one" --against "$record" --record "$record.2"
 verify 2 "$one" --against "$record" --small
 verify 0 "$one" --small
-has "$TMPDIR/out" '^4 cases'
+has "$TMPDIR/out" '^5 cases'
 unset FAKE_GEMM TMAGEN_TEMPLATES
 
 verify 1 gemm_64x64 --shape 64x64
