@@ -4,23 +4,13 @@
 
 #include <string.h>
 
-#include "measure/verify.h"
+#include "measure/subject.h"
 #include "runtime/arch.h"
 #include "runtime/device.h"
 #include "runtime/grid.h"
 #include "runtime/kernel.h"
 
-enum { SEED = 1 };
 static const double operations_most = 4e9;
-
-// Loaded on the emulator, with what draws its inputs.
-struct subject {
-    const struct kernel_text *text;
-    tmagen_device *device;
-    tmagen_kernel *kernel;
-    const struct tmg_manifest *manifest;
-    struct reference reference;
-};
 
 static int print_resources(const struct subject *subject, FILE *out) {
     const struct kernel_text *text = subject->text;
@@ -86,16 +76,10 @@ static bool too_large(const struct subject *subject, const int64_t *dims) {
 
 static int print_launch(const struct subject *subject, const int64_t *dims, FILE *out) {
     const struct tmg_backend *backend = subject->device->backend;
-    const struct verify_case what = {.name = subject->text->name,
-                                     .dims = dims,
-                                     .inputs = "",
-                                     .seed = SEED,
-                                     .runs = 1,
-                                     .check_only = true};
     static struct verify_result result;
     if (too_large(subject, dims)) return fputs("  a fixed shape, too large to run here\n", out), 0;
     backend->profile(subject->device->state, out);
-    verify_run(subject->device, subject->kernel, &subject->reference, &what, &result);
+    subject_run(subject, dims, "", 1, &result);
     backend->profile(subject->device->state, NULL);
     if (result.verdict == VERIFY_OK) return TMAGEN_OK;
     fprintf(stderr, "tmagen: error: %s: %s\n", subject->text->name, result.report);
@@ -118,30 +102,17 @@ static int print_kernel(struct subject *subject, const struct shape_list *given,
     return status ? status : print_launch(subject, dims, out);
 }
 
-// A family without a reference of its own is profiled with normal inputs.
-static int open_subject(struct subject *subject) {
-    int status = kernel_load(subject->device, subject->text, &subject->kernel);
-    if (status) return status;
-    subject->manifest = tmg_kernel_manifest(subject->kernel);
-    if (!subject->text->reference.source)
-        return reference_lack(subject->manifest, &subject->reference);
-    return reference_open(subject->manifest, &subject->text->reference, NULL, &subject->reference);
-}
-
 int profile_all(const struct profile_plan *plan, FILE *out) {
-    struct subject subject = {0};
+    tmagen_device *device;
     int wrong = 0;
-    if (tmagen_device_open("emu", &subject.device)) return kernel_complain(""), 3;
+    if (tmagen_device_open("emu", &device)) return kernel_complain(""), 3;
     for (size_t i = 0; i < plan->kernel_count; ++i) {
-        subject.text = &plan->kernels[i];
-        subject.kernel = NULL;
-        subject.reference = (struct reference){0};
-        const int status = open_subject(&subject);
+        struct subject subject;
+        const int status = subject_open(device, &plan->kernels[i], &subject);
         if (status) kernel_complain(subject.text->name);
         wrong += status || print_kernel(&subject, plan->shapes, out);
-        reference_close(&subject.reference);
-        tmagen_kernel_unload(subject.kernel);
+        subject_close(&subject);
     }
-    tmagen_device_close(subject.device);
+    tmagen_device_close(device);
     return wrong ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-// tmagen emulate LAUNCH.yaml: runs anyone's PTX kernel on the emulator and says what is wrong.
+// tmagen emulate: runs anyone's PTX kernel, or a spec's, on the emulator and says what is wrong.
 // The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
 #include <argp.h>
 #include <inttypes.h>
@@ -12,48 +12,65 @@
 #include "gen/diag.h"
 #include "gen/cli/emulate.h"
 #include "gen/file.h"
+#include "gen/measured.h"
+#include "gen/output.h"
+#include "measure/emulate.h"
 #include "runtime/emu/emu.h"
 
-enum { PTX_BYTES_MAX = 256 << 20, KEY_SET = 0x3000 };
+enum { PTX_BYTES_MAX = 256 << 20, KEY_SHAPE = 0x3000, KEY_SEED, KEY_SCHEDULES };
 
 struct arguments {
-    const char *path, *out_dir;
-    char **sets;
-    size_t set_count;
+    struct gen_options options;
+    char *path;
+    const char *out_dir;
+    struct shape_list shapes;
+    uint64_t seed;
+    int schedules;  // 0: not given
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "DIR", 0, "where .npy files go (default: beside LAUNCH.yaml)", 0},
-    {"set", KEY_SET, "KEY=VALUE", 0, "replace a value, as in --set seed=7", 0},
+    {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0, "run the kernel of SPEC at this shape", 0},
+    {"seed", KEY_SEED, "N", 0, "with --shape: of the first order (default: 0)", 0},
+    {"schedules", KEY_SCHEDULES, "N", 0, "with --shape: orders to run it in (default: 1)", 0},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct arguments *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
     case 'o': a->out_dir = argument; return 0;
-    case KEY_SET:
-        a->sets = mem_resize(a->sets, (a->set_count + 1) * sizeof *a->sets);
-        a->sets[a->set_count++] = argument;
-        return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_SEED: a->seed = (uint64_t)argument_number(state, argument, 0, INT32_MAX); return 0;
+    case KEY_SCHEDULES: a->schedules = (int)argument_number(state, argument, 1, 1e6); return 0;
     case ARGP_KEY_ARG:
         if (a->path) argp_error(state, "one launch file at a time");
         a->path = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (a->shapes.count > 1) argp_error(state, "one shape at a time");
+        if (a->shapes.count && a->out_dir) argp_error(state, "-o is for launch files");
+        if (!a->shapes.count && (a->seed || a->schedules))
+            argp_error(state, "a launch file says seed and schedules itself; --set changes them");
         return 0;
     case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
+static const struct argp_child children[] = {{.argp = &gen_options_argp}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .args_doc = "LAUNCH.yaml",
+    .args_doc = "LAUNCH.yaml\nSPEC --shape MxNxK",
     .doc =
         "Runs a PTX kernel on the emulator: grid, block, buffers, tensor maps and scalars are as "
-        "LAUNCH.yaml says (see the README). Prints what the checker finds: races, missing "
+        "LAUNCH.yaml says (see runtime/emu/README.md), or those of the one kernel of SPEC at a "
+        "shape, with inputs that are drawn. Prints what the checker finds: races, missing "
         "fences, reads of what was never written, accesses out of bounds, hangs. Exit code 1 "
         "where it finds anything.",
+    .children = children,
 };
 
 // ---- The kernel
@@ -334,7 +351,7 @@ static int run_all(struct session *s) {
 
 static int emulate(const struct arguments *a, struct emulate_file *file, struct diag *diag) {
     struct file_bytes ptx = {0};
-    emulate_file_read(file, diag, a->path, a->sets, a->set_count, a->out_dir);
+    emulate_file_read(file, diag, a->path, a->options.sets, a->options.set_count, a->out_dir);
     struct emu_module *module = diag_errors(diag) ? NULL : load(diag, file, &ptx);
     if (module) find_entry(diag, file, module);
     if (module && file->entry && !diag_errors(diag)) check_entry(diag, file, module);
@@ -348,16 +365,40 @@ static int emulate(const struct arguments *a, struct emulate_file *file, struct 
     return code;
 }
 
-int cmd_emulate(int argc, char **argv) {
-    struct arguments a = {0};
+static int emulate_launch(const struct arguments *a) {
     struct emulate_file file;
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
     struct diag *diag = diag_new();
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
-    const int code = emulate(&a, &file, diag);
+    const int code = emulate(a, &file, diag);
     diag_free(diag);
     emulate_file_free(&file);
-    free(a.sets);
+    return code;
+}
+
+// Generates the kernel of a spec and runs it at the given shape.
+static int emulate_spec(struct arguments *a) {
+    struct gen_result *results = output_generate(&a->path, 1, &a->options);
+    int code = EXIT_USER;
+    if (results && results->output_count == 1) {
+        const struct kernel_text kernel = kernel_of(results->outputs);
+        const struct emulate_plan plan = {&kernel, a->shapes.shapes, a->seed,
+                                          a->schedules ? a->schedules : 1};
+        code = emulate_kernel(&plan, stdout);
+    } else if (results) {
+        diag_say("%s: is a sweep of %zu kernels; --set chooses one", results->spec,
+                 results->output_count);
+    }
+    output_free(results, 1);
+    return code;
+}
+
+int cmd_emulate(int argc, char **argv) {
+    struct arguments a = {0};
+    gen_options_init(&a.options);
+    argp_err_exit_status = EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    const int code = a.shapes.count ? emulate_spec(&a) : emulate_launch(&a);
+    shapes_free(&a.shapes);
+    gen_options_free(&a.options);
     return code;
 }

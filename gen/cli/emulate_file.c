@@ -46,6 +46,12 @@ static void read_top(struct emulate_reader *r, const struct spec_node *top) {
     struct emulate_file *file = r->file;
     const struct fields f = {r->diag, top, ""};
     const size_t errors = diag_errors(r->diag);
+    const struct spec_node *kernel = spec_get(top, "ptx") ? NULL : spec_get(top, "kernel");
+    if (kernel) {
+        diag_error(r->diag, kernel->place, "--shape MxNxK",
+                   "kernel: this file is a spec, which runs at a shape");
+        return;
+    }
     fields_only(&f, keys);
     fields_need(&f, "ptx");
     fields_need(&f, "grid");

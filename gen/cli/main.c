@@ -20,7 +20,7 @@ static const struct command commands[] = {
     {"bench", cmd_bench, "SPEC", "measure a kernel beside its peers"},
     {"ladder", cmd_ladder, "FAMILY", "verify and measure rung by rung, and record the decisions"},
     {"profile", cmd_profile, "SPEC...", "what kernels cost, by counts, without a GPU"},
-    {"emulate", cmd_emulate, "LAUNCH.yaml", "run anyone's PTX kernel on the CPU, and check it"},
+    {"emulate", cmd_emulate, "LAUNCH.yaml | SPEC", "run a kernel on the CPU, and check it"},
     {"new", cmd_new, "FAMILY", "make a family of kernels, to be changed from there on"},
     {"cache", cmd_cache, "ls|stat|why|gc|clear|verify", "look after compiled kernels"},
 };
