@@ -34,7 +34,8 @@ exchanged=$TMPDIR/exchanged.yaml
 verify "$exchanged" --shape 70x200x264 --set 'tile.m=[8,24]'
 verify "$exchanged" --shape 70x77x136 --set epilogue.store=direct
 verify "$exchanged" --shape 100x264x136 --set tile.m=48 --set tile.k=64 \
-    --set 'epilogue.tile.m=[16,48]' --set problem.d=fp32 --set epilogue.buffers=1 --set swizzle_bits.d=5
+    --set 'epilogue.tile.m=[16,48]' --set epilogue.buffers=1 --set problem.d=fp32 \
+    --set swizzle_bits.d=5
 verify "$exchanged" --shape 200x520x136 --set phase=7 --set tile.m=96 --set tile.n=128 \
     --set tile.k=64 --set 'cluster.m=[1,2]' --set cluster.n=2 --set warps.consumer.count=8
 ops='[[bias, {add: other, row_period: 7}, gelu_erf, residual]]'

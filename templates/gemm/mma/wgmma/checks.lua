@@ -132,8 +132,8 @@ local function staging_exchanged(s, p, fail)
             "a divisor of tile.m that is a multiple of 8")
     end
     if p.consumer_rows % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 64 ~= 0 then
-        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 64 that divides a warpgroup's %d columns"):format(
-            s.epilogue.tile.n, p.consumer_rows), "64")
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 64 that divides a warpgroup's %d columns")
+            :format(s.epilogue.tile.n, p.consumer_rows), "64")
     end
 end
 
