@@ -34,6 +34,8 @@ struct run {
     struct ref_problem problem;
     struct buffer buffers[TMG_MAX_TENSORS];
     struct buffer workspace;
+    struct tmg_layout layout;  // of the workspace
+    bool cleared;              // its semaphores have been, by the launch before this one
     size_t guard;
 };
 
@@ -94,6 +96,21 @@ static void describe(const struct run *run, const tmagen_kernel *kernel, tmagen_
     launch->splits = run->what->variation.splits;
 }
 
+// Poisons [from..to) of the workspace.
+static int poison_part(struct run *run, int64_t from, int64_t to) {
+    if (from >= to) return TMAGEN_OK;
+    return tmg_memory_poison(run->device, run->workspace.address + (uint64_t)from, input_poison,
+                             (size_t)(to - from));
+}
+
+// Semaphores are the kernel's from its first launch on: it finds what it left.
+static int poison_workspace(struct run *run) {
+    const struct tmg_layout *layout = &run->layout;
+    if (!run->cleared) return poison_part(run, 0, (int64_t)run->workspace.bytes);
+    const int status = poison_part(run, 0, layout->zero_launch);
+    return status ? status : poison_part(run, layout->zero_first, layout->bytes);
+}
+
 static int poison_outputs(struct run *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct buffer *buffer = &run->buffers[i];
@@ -101,9 +118,7 @@ static int poison_outputs(struct run *run, uint8_t poison) {
         const int status = tmg_memory_poison(run->device, buffer->address, poison, buffer->bytes);
         if (status) return status;
     }
-    if (!run->workspace.bytes) return TMAGEN_OK;
-    return tmg_memory_poison(run->device, run->workspace.address, input_poison,
-                             run->workspace.bytes);
+    return poison_workspace(run);
 }
 
 static int download_outputs(struct run *run) {
@@ -125,6 +140,7 @@ static int launch_once(struct run *run, tmagen_kernel *kernel, uint8_t poison) {
     if (status == TMAGEN_OK) status = tmagen_kernel_launch(kernel, NULL, &launch);
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(run->device);
     if (status == TMAGEN_OK) status = download_outputs(run);
+    run->cleared = status == TMAGEN_OK;
     return status;
 }
 
@@ -263,6 +279,28 @@ static void check_again(struct run *run, uint8_t poison, int number) {
     }
 }
 
+// Semaphores are zero again, as the kernel's next launch, which nobody clears them for, wants them.
+static int check_semaphores(struct run *run, int number) {
+    const struct tmg_manifest *manifest = run->problem.manifest;
+    const int64_t from = run->layout.zero_launch, to = run->layout.zero_first;
+    if (from >= to) return TMAGEN_OK;
+    uint8_t *now = malloc((size_t)(to - from));
+    if (!now) return tmg_fail_memory();
+    const int status = tmagen_memory_download(
+        run->device, now, run->workspace.address + (uint64_t)from, (size_t)(to - from));
+    for (int64_t at = 0; status == TMAGEN_OK && at < to - from; ++at) {
+        unsigned part = manifest->part_count - 1;
+        if (!now[at]) continue;
+        while (run->layout.offsets[part] > from + at) --part;
+        say(run, "workspace: byte %lld of %s is not zero after run %d, as the next wants it\n",
+            (long long)(from + at - run->layout.offsets[part]), manifest->parts[part].name, number);
+        run->result->verdict = VERIFY_WRONG;
+        break;
+    }
+    free(now);
+    return status;
+}
+
 // The inputs and their guards are as they were uploaded.
 static int check_inputs(struct run *run) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
@@ -286,7 +324,9 @@ static int make_workspace(struct run *run, tmagen_kernel *kernel) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
     describe(run, kernel, tensors, &launch);
-    int status = tmagen_kernel_workspace(kernel, &launch, &run->workspace.bytes);
+    run->cleared = false;
+    int status = tmg_kernel_layout(kernel, &launch, &run->layout);
+    run->workspace.bytes = (size_t)run->layout.bytes;
     if (status == TMAGEN_OK && run->workspace.bytes) {
         status = tmagen_memory_alloc(run->device, run->workspace.bytes, &run->workspace.address);
     }
@@ -324,6 +364,7 @@ static int run_all(struct run *run) {
         if (status != TMAGEN_OK) break;
         if (number == 1) status = check_first(run, poison);
         if (number > 1) check_again(run, poison, number);
+        if (status == TMAGEN_OK) status = check_semaphores(run, number);
         if (run->result->verdict == VERIFY_WRONG) break;
     }
     return status == TMAGEN_OK ? check_inputs(run) : status;

@@ -27,3 +27,7 @@ struct tmagen_kernel {
     size_t param_word[TMG_MAX_PARAMS], head_word;
     tmagen_kernel_info info;
 };
+
+// Where the parts of the launch's workspace lie, and what of it is cleared when.
+int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,
+                      struct tmg_layout *layout);

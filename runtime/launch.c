@@ -141,15 +141,22 @@ int tmagen_kernel_launch_sized(tmagen_kernel *kernel, void *stream, const tmagen
     return status;
 }
 
-static int workspace_own(tmagen_kernel *kernel, const tmagen_launch *launch, size_t *bytes) {
+int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,
+                      struct tmg_layout *layout) {
     struct tmg_binding binding;
-    struct tmg_layout layout = {0};
-    if (!kernel || !launch || !bytes)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel, the launch or the result is missing");
+    *layout = (struct tmg_layout){0};
     int status = check_lists(kernel, launch);
     if (!status) status = tmg_bind(kernel->manifest, launch, &binding);
     if (!status && !binding.empty)
-        status = tmg_workspace_layout(&binding, &kernel->capacity, &layout);
+        status = tmg_workspace_layout(&binding, &kernel->capacity, layout);
+    return status;
+}
+
+static int workspace_own(tmagen_kernel *kernel, const tmagen_launch *launch, size_t *bytes) {
+    struct tmg_layout layout;
+    if (!kernel || !launch || !bytes)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel, the launch or the result is missing");
+    const int status = tmg_kernel_layout(kernel, launch, &layout);
     if (!status) *bytes = (size_t)layout.bytes;
     return status;
 }

@@ -39,4 +39,11 @@ has 'splits is 201; legal: 1 to 200'
 sed 's/"splits":3/"splits":"3"/' "$TMPDIR/splits" >"$TMPDIR/record"
 verify 1 --against "$TMPDIR/record"
 has 'record:2: not a case of a record'
+
+# Semaphores that are cleared once: found as the launch before left them, which must be zero.
+printf 'kernel: total\nzero: first\nresets: true\n' >"$TMPDIR/t.yaml"
+verify 0 --schedules 3 --shape 200
+printf 'kernel: total\nzero: first\n' >"$TMPDIR/t.yaml"
+verify 1 --schedules 3 --shape 200
+has '^ *workspace: byte 0 of turn is not zero after run 1, as the next wants it'
 exit $failed
