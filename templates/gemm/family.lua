@@ -35,6 +35,10 @@ local function persistent(s)
     return plan.schedule(s).walks or false
 end
 
+local function splitting(s)
+    return plan.schedule(s).parts or false
+end
+
 local function staging(s)
     return tensor_cores(s) and s.epilogue.store == "tma"
 end
@@ -53,15 +57,15 @@ local function staging_rows(s)
     return rows
 end
 
--- What an exchanged kernel's warpgroup has two of to write in turn: its stores, where their number is even.
+-- Two for a warpgroup to write in turn, if its stores divide by two.
 local function staging_buffers(s)
     local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
-    local stores = s.tile.m // s.epilogue.tile.m * (s.tile.n // consumers // s.epilogue.tile.n)
+    local stores = s.tile.m // s.epilogue.tile.m * (s.tile.n // s.epilogue.tile.n) // consumers
     return stores % 2 == 0 and 2 or 1
 end
 
 local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
-local PERSISTENT, STAGING = "grid is persistent", "epilogue.store is tma"
+local PERSISTENT, SPLITTING, STAGING = "grid is persistent or split_k", "grid is split_k", "epilogue.store is tma"
 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
@@ -96,6 +100,8 @@ local knobs = {
           .. "one multiplying while the other stores" },
     { "grid", type = "enum", values = grids, default = "tiles",
       when = tensor_cores, when_doc = TENSOR_CORES, doc = grid_doc },
+    { "splits", type = "int", min = 1, max = 64, default = 2, unit = "parts", when = splitting, when_doc = SPLITTING,
+      doc = "into which the K of a tile is divided where a launch does not say; no more than its steps" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
@@ -140,7 +146,7 @@ local knobs = {
       when = staging, when_doc = STAGING,
       doc = "columns of a staging buffer" },
     { "epilogue.buffers", type = "int", min = 1, max = 4, unit = "buffers",
-      default = function(s) return exchanged(s) and staging_buffers(s) or 2 end,
+      default = staging_buffers,
       when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
     { "epilogue.ops", type = "calls", of = epilogue.rows, default = {},
@@ -200,7 +206,7 @@ end
 -- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
 -- waves of an H200, long and short k; n and k are rounded up to the multiples that the manifest wants.
 local function reference(s, p)
-    local shared = s.grid == "persistent"
+    local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
     local waves = shared and { { 640, 768, 136 }, s.schedule == "pingpong" and { 640, 768, 520 } or nil } or {}
     return {

@@ -31,6 +31,9 @@ local function cost(s, p)
             { unit = "steps", per = "tile", amount = 1, times = steps },
         }
     end
+    if p.work.parts then
+        list[#list + 1] = { unit = "l2_bytes", per = "item", amount = 2 * 4 * m * n } -- sums, written and read
+    end
     list[#list + 1] = { unit = "store_bytes", per = "tile", amount = m * n * d }
     for _, part in ipairs { { a, "m", "k" }, { b, "n", "k" }, { d, "m", "n" } } do
         list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[1], times = { part[2], part[3] } }
@@ -51,5 +54,6 @@ end
 return function(s, p)
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
+        workspace = p.workspace or nil, varies_with = p.work.parts and { "splits" } or nil,
     })
 end

@@ -87,7 +87,21 @@ local function parameter_plan(s, p)
         pointer(operand.name, operand.rows ~= "one")
     end
     table.move(parameters.dims(s.problem, { "m", "n", "k" }), 1, 3, #list + 1, list)
+    if p.work.parts then
+        list[#list + 1] = { kind = "workspace", part = "arrived", cuda = "uint32_t" }
+        list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
+        list[#list + 1] = { kind = "splits", type = "i32" }
+    end
     return parameters.list(p.tensors, list)
+end
+
+-- What the parts of tiles leave for each other: how many have arrived, of each that sums by itself, and fp32 sums.
+local function workspace_plan(s, p)
+    return {
+        { name = "arrived", bytes = 4 * p.cluster_size * (p.shared_tile and p.consumers or 1), per = "tile",
+          zero = "first" },
+        { name = "partials", bytes = 4 * p.cluster_size * s.tile.m * s.tile.n, per = "item", zero = "never" },
+    }
 end
 
 function plan.plan(s)
@@ -97,6 +111,7 @@ function plan.plan(s)
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)
     p.parameters = parameter_plan(s, p)
+    p.workspace = p.work.parts and workspace_plan(s, p)
     p.launch_registers = archs.launch_registers(s.arch, p.threads)
     p.launch = {
         block = { p.threads, 1, 1 }, cluster = { p.cluster_size, 1, 1 }, dynamic_smem = p.smem_bytes,

@@ -11,6 +11,22 @@ __device__ __forceinline__ void barrier_sync(int id, int threads) {
     asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+// the same, and whether [vote] is true in any of them
+__device__ __forceinline__ bool barrier_red_or(int id, int threads, bool vote) {
+    uint32_t any;
+    asm volatile(
+        "{\n"
+        ".reg .pred p, q;\n"
+        "setp.ne.u32 p, %3, 0;\n"
+        "barrier.red.or.pred q, %1, %2, p;\n"
+        "selp.u32 %0, 1, 0, q;\n"
+        "}\n"
+        : "=r"(any)
+        : "r"(id), "r"(threads), "r"(static_cast<uint32_t>(vote))
+        : "memory");
+    return any;
+}
+
 // true in one thread of a converged warp
 __device__ __forceinline__ bool elect_sync() {
     uint32_t elected;

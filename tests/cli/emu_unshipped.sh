@@ -44,6 +44,23 @@ verify "$exchanged" --shape 50x400x136 --set tile.m=40 --set tile.n=128 --set ti
 verify "$exchanged" --shape 50x77x136 --set problem.d=fp32 --set phase=1 --set stages=1 \
     --set "epilogue.ops=$ops"
 
+# A tile's K in parts: fewer steps than parts, parts of two lengths, each store, warpgroups that
+# share a tile or take turns, clusters; in several orders, since who comes last sums.
+cat >"$TMPDIR/parts.yaml" <<'YAML'
+kernel: gemm
+grid: split_k
+tile: {m: 128, n: 64, k: 64}
+stages: 3
+YAML
+parts=$TMPDIR/parts.yaml
+verify "$parts" --shape 200x136x264 --set 'splits=[1,2,8]' --schedules 5
+verify "$parts" --shape 200x264x520 --set 'cluster.m=[1,2]' --set cluster.n=2 --set splits=3 \
+    --schedules 5
+verify "$parts" --shape 200x264x520 --set phase=7 --set splits=3 --set "epilogue.ops=$ops" \
+    --set problem.d=fp32 --set epilogue.tile.n=32 --schedules 5
+verify "$exchanged" --shape 50x200x1032 --set grid=split_k --set splits=4 --set tile.n=128 \
+    --set warps.consumer.count=8 --set epilogue.store=direct --schedules 5
+
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \

@@ -16,10 +16,24 @@ local function cta_an_sm(s)
         { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
 end
 
+-- The same, where each tile is divided along K.
+local function parts_an_sm(s)
+    return json.object { { "rule", "persistent" }, { "tiles", json.array {
+        json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
+        json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } } } },
+        { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 },
+        { "max_tiles", (1 << 30) // (s.cluster.m * s.cluster.n) },
+        { "splits", json.object { { "default", s.splits }, { "most", 64 } } } }
+end
+
 -- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.
+-- parts: an item may be a part of a tile's K; their sums meet in the workspace.
 -- launch: the grid in a few words. grid(s): the manifest's rule.
 return {
     { name = "tiles", doc = "a CTA a tile", launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
     { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true,
       launch = "persistent: min(tiles, SMs), in whole clusters", grid = cta_an_sm },
+    { name = "split_k", doc = "the same, where a tile's K is divided by `splits`: for few tiles and a long K",
+      walks = true, parts = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
+      grid = parts_an_sm },
 }
