@@ -32,26 +32,81 @@ static int number_behind(const char *text, size_t len, const char *mark) {
     return found ? atoi(found + strlen(mark)) : 0;
 }
 
-// The line of the source that line [number] of the PTX was made of; 0: it does not say.
-static int source_line(const char *ptx, int number) {
-    int line = 0, file, found;
-    for (int i = 1; ptx && *ptx && i <= number; i++) {
-        if (sscanf(ptx, " .loc %d %d", &file, &found) == 2) line = found;
-        ptx += strcspn(ptx, "\n");
-        ptx += *ptx == '\n';
+// Where .loc says that an instruction comes from, and where what it is in was called.
+struct place {
+    int file, line, column;
+};
+
+// The last .loc of lines 1 to [number] of the PTX that is of [wanted], or of any place where that
+// is NULL: gives its place, and that of the call into what it is in; line 0: there is none.
+static struct place find_loc(const char *ptx, int number, const struct place *wanted,
+                             struct place *call) {
+    struct place last = {0};
+    for (int i = 1; *ptx && i <= number; i++) {
+        const size_t len = strcspn(ptx, "\n");
+        struct place at = {0};
+        if (sscanf(ptx, " .loc %d %d %d", &at.file, &at.line, &at.column) == 3 &&
+            (!wanted || !memcmp(wanted, &at, sizeof at))) {
+            static const char mark[] = "inlined_at";
+            const char *inlined = memmem(ptx, len, mark, strlen(mark));
+            last = at;
+            *call = (struct place){0};
+            if (inlined)
+                sscanf(inlined + strlen(mark), "%d %d %d", &call->file, &call->line, &call->column);
+        }
+        ptx += len + (ptx[len] == '\n');
     }
-    return line;
+    return last;
 }
 
-// The line of NAME.cu that a line of the log speaks of; 0: none.
-static int log_line(struct log *log, const char *text, size_t len) {
-    char *mark = mem_format("%s.cu(", log->out->name);
-    int line = number_behind(text, len, mark);
+// The number that .file gives to the source; 0: none.
+static int source_file(const struct log *log) {
+    char *mark = mem_format("%s.cu\"", log->out->name);
+    int number = 0, found;
+    for (const char *at = log->ptx; at && *at && !number;) {
+        const size_t len = strcspn(at, "\n");
+        if (sscanf(at, " .file %d", &found) == 1 && memmem(at, len, mark, strlen(mark)))
+            number = found;
+        at += len + (at[len] == '\n');
+    }
     free(mark);
-    const int assembled = line ? 0 : number_behind(text, len, "ptx input, line ");
-    if (!assembled) return line;
+    return number;
+}
+
+// Says which template line [line] of the source was generated from.
+static void say_origin(const struct gen_output *out, int line, const char *how) {
+    const tmagen_source_line *origin =
+        line >= 1 && (size_t)line <= out->line_count ? &out->lines[line - 1] : NULL;
+    if (!origin || !origin->file) return;
+    fprintf(stderr, "  %s %s:%d\n", how, origin->file, origin->line);
+}
+
+// Line [number] of the PTX: what it was generated from, and the calls that brought it there.
+static void say_assembled(struct log *log, int number) {
+    enum { DEPTH = 16 };
+    struct place call;
     if (!log->ptx) log->ptx = compiler_ptx(log->out);
-    return source_line(log->ptx, assembled);
+    if (!log->ptx) return;
+    const int file = source_file(log);
+    struct place at = find_loc(log->ptx, number, NULL, &call);
+    for (int depth = 0; at.line && depth < DEPTH; depth++) {
+        if (at.file == file) say_origin(log->out, at.line, depth ? "called at" : "generated from");
+        const struct place caller = call;
+        call = (struct place){0};
+        if (caller.line) find_loc(log->ptx, number, &caller, &call);
+        at = caller;
+    }
+}
+
+static void say_origins(struct log *log, const char *text, size_t len) {
+    static const char within[] = "at line ";
+    char *mark = mem_format("%s.cu(", log->out->name);
+    int line = number_behind(text, len, mark), assembled = 0;
+    free(mark);
+    if (!line) assembled = number_behind(text, len, "ptx input, line ");
+    if (!line && !assembled) line = number_behind(text, len, within);
+    if (line) say_origin(log->out, line, "generated from");
+    if (assembled) say_assembled(log, assembled);
 }
 
 void compiler_log_print(const struct gen_output *out, const char *text) {
@@ -60,11 +115,7 @@ void compiler_log_print(const struct gen_output *out, const char *text) {
     for (const char *at = copy; *at;) {
         const size_t len = strcspn(at, "\n");
         fprintf(stderr, "%.*s\n", (int)len, at);
-        const int line = log_line(&log, at, len);
-        const tmagen_source_line *origin =
-            line >= 1 && (size_t)line <= out->line_count ? &out->lines[line - 1] : NULL;
-        if (origin && origin->file)
-            fprintf(stderr, "  generated from %s:%d\n", origin->file, origin->line);
+        say_origins(&log, at, len);
         at += len + (at[len] == '\n');
     }
     free(copy);

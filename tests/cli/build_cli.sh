@@ -4,7 +4,7 @@
 set -u
 "$BUILD/scripts/find_nvrtc" || exit 77
 bad=0
-work=$TMPDIR/work
+here=$PWD work=$TMPDIR/work
 mkdir -p "$work"
 cp -r tests/fixtures/families "$work/families"
 cd "$work" || exit 1
@@ -57,6 +57,16 @@ grep -A 1 '"ring"' err.txt | grep -q 'generated from families/tiny/staged.cu.in:
 grep -A 1 '"uot"' err.txt | grep -q 'generated from families/tiny/finish.cu.in:4$' ||
     complain 'the partial is not named'
 [ -e out/a.cu ] || complain 'the source is not there to be read'
+
+# the assembler's message: the wrapper and both calls that brought it there
+cp -r "$here/tests/fixtures/families/." families
+sed -i 's/return value;/asm volatile("mov.u64 %0, 1;" : "+f"(value)); return value;/' \
+    families/ptx/tiny.cuh
+exits 1 'PTX that does not assemble' "$TMAGEN" a.yaml
+says err '^ptxas .*ptx input, line [0-9]+'
+tr '\n' ' ' <err.txt | grep -Eq "$(printf '  %s ' 'generated from families/ptx/tiny.cuh:7' \
+    'called at families/ptx/tiny.cuh:11' 'called at families/tiny/staged.cu.in:10')" ||
+    complain "the wrapper and its callers are not named: $(cat err.txt)"
 
 exits 3 'no compiler' env TMAGEN_NVRTC=/nonexistent TMAGEN_CACHE="$work/fresh" "$TMAGEN" a.yaml
 says err 'error: .*NVRTC'

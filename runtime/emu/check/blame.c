@@ -12,13 +12,13 @@ enum { STOPS_MAX = 256, SHOWN = 4 };
 struct stop {
     const struct emu_warp *warp;  // the first who does, at [split]
     const struct emu_split *split;
-    const struct emu_mbarrier *mbarrier;            // NULL: it is none
-    const struct emu_named_barrier *named;          // the same
-    bool alone;                                     // the warp's lanes wait for each other
-    bool hopeless;                                  // whoever goes on, it does not come about
-    bool open;                                      // one who runs may bring it about
-    bool told;                                      // its circle has been
-    uint64_t reaches[(STOPS_MAX + 63) / 64];        // stops that it waits for, over others or not
+    const struct emu_mbarrier *mbarrier;      // NULL: it is none
+    const struct emu_named_barrier *named;    // the same
+    bool alone;                               // the warp's lanes wait for each other
+    bool hopeless;                            // whoever goes on, it does not come about
+    bool open;                                // one who runs may bring it about
+    bool told;                                // its circle has been
+    uint64_t reaches[(STOPS_MAX + 63) / 64];  // stops that it waits for, over others or not
 };
 
 struct stops {
@@ -26,7 +26,9 @@ struct stops {
     unsigned count;
 };
 
-static bool bit_of(const struct stop *stop, unsigned i) { return stop->reaches[i / 64] >> i % 64 & 1; }
+static bool bit_of(const struct stop *stop, unsigned i) {
+    return stop->reaches[i / 64] >> i % 64 & 1;
+}
 
 // ---- what is waited for ----
 
@@ -39,7 +41,8 @@ static bool waits_alone(const struct emu_warp *warp, const struct emu_split *spl
 static bool is_same(const struct stop *a, const struct stop *b) {
     if (a->split->wait.kind != b->split->wait.kind || a->alone != b->alone) return false;
     if (a->mbarrier != NULL || a->named != NULL)
-        return a->mbarrier == b->mbarrier && a->named == b->named && (!a->alone || a->warp == b->warp);
+        return a->mbarrier == b->mbarrier && a->named == b->named &&
+               (!a->alone || a->warp == b->warp);
     if (a->split->wait.kind == WAIT_WARPGROUP)
         return a->warp->cta == b->warp->cta && a->warp->index / 4 == b->warp->index / 4;
     return a->warp == b->warp;
@@ -190,7 +193,7 @@ static int weight(const struct stop *stop) {
 // ---- the text ----
 
 static void put_place(struct emu_text *text, const struct stop *stop, const struct emu_insn *insn) {
-    char place[400];
+    char place[EMU_PLACE_TEXT];
 
     emu_put(text, " at %s",
             emu_place_text(stop->warp->cta->cluster->machine, insn, place, sizeof place));

@@ -255,7 +255,7 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
                      bool fence_missing) {
     struct emu_machine *machine = emu_machine(by->warp);
     const char *verb = by->use == EMU_READ ? "reads" : "writes", *what = by->what ? by->what : "it";
-    char where[400], other[128];
+    char where[EMU_PLACE_TEXT], other[128];
 
     const struct emu_insn *other_insn = &machine->program->code[before->insn];
 

@@ -188,7 +188,7 @@ static const char *earlier_name(const struct emu_cta *cta, const struct touch *t
 static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
                      const struct touch *before, bool before_wrote,
                      const struct emu_toucher *toucher, bool fence_missing) {
-    char who[128], other[128], where[300];
+    char who[128], other[128], where[EMU_PLACE_TEXT];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
     enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
 
@@ -274,7 +274,7 @@ static void note_write(struct cell *cell, struct touch touch) {
 // The swizzle of what was written is that of who reads it, where both have one.
 static void check_layout(uint32_t offset, const struct touch *write,
                          const struct emu_toucher *toucher) {
-    char where[300];
+    char where[EMU_PLACE_TEXT];
 
     if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
         write->layout == BARRIER)
@@ -312,7 +312,7 @@ static void report_unwritten(struct emu_cta *cta, uint32_t offset,
                              const struct emu_toucher *toucher) {
     uint32_t period = toucher->layout ? tmg_swizzle_rules[toucher->layout - 1].period : 0;
     uint32_t at = offset, end = offset + period;
-    char where[300];
+    char where[EMU_PLACE_TEXT];
 
     if (end > cta->smem_bytes) end = cta->smem_bytes;
     while (at < end && (cell_at(cta, at) == NULL || cell_at(cta, at)->write.time == 0)) at += 16;

@@ -15,7 +15,7 @@ static void put_agent(struct emu_text *text, const struct emu_cta *cta, unsigned
 
 // What has come and what is due in the barrier's phase.
 static void put_barrier_state(struct emu_text *text, const struct emu_mbarrier *barrier) {
-    char who[100], place[400];
+    char who[100], place[EMU_PLACE_TEXT];
 
     emu_put(text, "%*s%u of %u arrivals in phase %u", 26, "", barrier->expected - barrier->pending,
             barrier->expected, barrier->phase);
@@ -101,7 +101,7 @@ static void put_warps(struct emu_text *text, const struct emu_cta *cta, unsigned
                       unsigned last) {
     const struct emu_warp *warp = &cta->warps[first];
     const struct emu_role *role = emu_role_of(warp);
-    char place[400], who[80];
+    char place[EMU_PLACE_TEXT], who[80];
 
     if (first == last)
         snprintf(who, sizeof who, "%s%swarp %u", role ? role->name : "", role ? " " : "", first);

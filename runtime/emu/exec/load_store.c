@@ -108,7 +108,7 @@ static void report_lanes(struct emu_warp *warp, const struct emu_insn *insn,
     uint64_t address = emu_address(warp, insn, 0, lane) + (uint64_t)i * units->unit;
     const struct emu_allocation *found = emu_memory_find(emu_machine(warp)->memory, address);
     int digits = (int)(2 * units->unit);
-    char place[300];
+    char place[EMU_PLACE_TEXT];
 
     if (found != NULL)
         snprintf(place, sizeof place, "offset %llu of %s",

@@ -29,7 +29,7 @@ static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *w
 // ISA 9.7.15.7.1). For the latter this looks back as far as the code is straight.
 static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
     const struct emu_insn *first = &emu_machine(warp)->program->code[wgmma->function->first_pc];
-    char place[400];
+    char place[EMU_PLACE_TEXT];
 
     if (!warp->wgmma_fenced) {
         emu_report(warp, wgmma, EMU_REGISTER_HAZARD,

@@ -83,7 +83,7 @@ static void arrive(struct emu_warp *warp) {
 void emu_gather_check(struct emu_warp *warp) {
     const struct emu_gather *gather = &warp->gather;
     uint32_t pc, others = emu_waits_for(warp, gather->lanes, &pc);
-    char place[400];
+    char place[EMU_PLACE_TEXT];
 
     if (others != 0)
         emu_fatal(warp, gather->insn, EMU_DIVERGENT,

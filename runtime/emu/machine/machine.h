@@ -375,7 +375,9 @@ void emu_put(struct emu_text *text, const char *format, ...) __attribute__((form
 const char *emu_barrier_text(const struct emu_cta *cta, uint32_t offset, char *text, size_t size);
 // "producer warp 0", "warp 7"
 const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size);
-// "gemm.cu:141 (PTX line 2100)"
+enum { EMU_PLACE_TEXT = 1000 };
+// "gemm.cu:141, in 88 (PTX line 2100)", before it the same of the templates where they are known,
+// into EMU_PLACE_TEXT characters.
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
                            char *text, size_t size);
 // What the manifest calls the warp's role, or NULL.

@@ -163,7 +163,7 @@ void emu_mbarriers_fence(struct emu_warp *warp) {
 
 // The async proxy sees an init only behind a fence (PTX ISA 9.7.13.4, fence.mbarrier_init).
 static void check_fence(const struct emu_async *op, struct emu_mbarrier *barrier) {
-    char name[64], where[300];
+    char name[64], where[EMU_PLACE_TEXT];
 
     if (!op->through_proxy || barrier->fenced || !emu_machine(op->warp)->check ||
         op->clock.async[barrier->init_agent] >= barrier->init_time)

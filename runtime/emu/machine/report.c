@@ -77,36 +77,63 @@ static const struct ptx_loc *outermost(const struct ptx_loc *loc) {
     return loc;
 }
 
-// ", in 258, in cute.hpp:151": the lines of inlined functions below the kernel's own, outermost
-// first, with their file where that is another one than the caller's.
+enum { DEPTH = 16 };  // calls of a place that are named
+
+// Where [loc] is in the text that people wrote; no file: nothing of it is known. Of the source it is
+// what the compiler says, of the templates what the launch knows of the source's lines.
+static struct emu_source_line line_of(const struct emu_machine *machine, const struct ptx_loc *loc,
+                                      bool in_templates) {
+    const struct emu_launch *launch = machine->launch;
+
+    if (!in_templates) return (struct emu_source_line){file_name(machine, loc->file), loc->line};
+    if (loc->file != outermost(loc)->file || loc->line == 0 || loc->line > launch->line_count)
+        return (struct emu_source_line){0};
+    return launch->lines[loc->line - 1];
+}
+
+// "main.cu:141, in 258, in cute.hpp:151": the kernel's line and those of the functions inlined
+// there, outermost first, with their file where that is another one than the caller's. Nothing where
+// the kernel's own line is not known.
 static void put_chain(const struct emu_machine *machine, const struct ptx_loc *loc,
-                      const struct ptx_loc *outer, char *text, size_t size) {
-    if (loc == outer || loc == NULL || loc->parent == NULL) return;
-    put_chain(machine, loc->parent, outer, text, size);
-    size_t used = strlen(text);
-    if (loc->file == loc->parent->file)
-        snprintf(text + used, size - used, ", in %u", loc->line);
-    else
-        snprintf(text + used, size - used, ", in %s:%u", file_name(machine, loc->file), loc->line);
+                      bool in_templates, char *text, size_t size) {
+    const struct ptx_loc *chain[DEPTH];
+    const char *file = NULL;
+    unsigned number = 0;  // of the source's file
+    size_t used = 0;
+    int depth = 0;
+
+    for (; loc != NULL && depth < DEPTH; loc = loc->parent) chain[depth++] = loc;
+    text[0] = '\0';
+    while (depth-- > 0 && used < size) {
+        struct emu_source_line line = line_of(machine, chain[depth], in_templates);
+        bool same = chain[depth]->file == number && file && line.file && !strcmp(file, line.file);
+        number = chain[depth]->file;
+        if (line.file == NULL && file == NULL) return;
+        if (line.file == NULL) continue;
+        if (same)
+            snprintf(text + used, size - used, ", in %u", line.line);
+        else
+            snprintf(text + used, size - used, "%s%s:%u", file ? ", in " : "", line.file,
+                     line.line);
+        used += strlen(text + used);
+        file = line.file;
+    }
 }
 
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
                            char *text, size_t size) {
-    const struct emu_launch *launch = machine->launch;
-    char chain[160] = "";
+    char templates[EMU_PLACE_TEXT / 2], source[EMU_PLACE_TEXT / 2];
 
     if (insn == NULL || insn->loc == NULL) {
         snprintf(text, size, "PTX line %u", insn ? insn->line : 0);
         return text;
     }
-    const struct ptx_loc *loc = outermost(insn->loc);
-    put_chain(machine, insn->loc, loc, chain, sizeof chain);
-    const char *file = file_name(machine, loc->file);
-    if (loc->line <= launch->line_count && loc->line && launch->lines[loc->line - 1].file != NULL)
-        snprintf(text, size, "%s:%u (%s:%u%s; PTX line %u)", launch->lines[loc->line - 1].file,
-                 launch->lines[loc->line - 1].line, file, loc->line, chain, insn->line);
+    put_chain(machine, insn->loc, true, templates, sizeof templates);
+    put_chain(machine, insn->loc, false, source, sizeof source);
+    if (templates[0])
+        snprintf(text, size, "%s (%s; PTX line %u)", templates, source, insn->line);
     else
-        snprintf(text, size, "%s:%u%s (PTX line %u)", file, loc->line, chain, insn->line);
+        snprintf(text, size, "%s (PTX line %u)", source, insn->line);
     return text;
 }
 
@@ -240,7 +267,7 @@ static void report_list(struct emu_warp *warp, const struct emu_insn *insn,
     struct emu_report *report = emu_report_new(machine, class_, insn, other);
     const struct emu_cta *cta = warp->cta;
     struct emu_text text = {0};
-    char place[400], who[100];
+    char place[EMU_PLACE_TEXT], who[100];
 
     if (report == NULL) return;
     emu_put(&text, "%s in %s, CTA (%u,%u,%u), %s\n  at %s\n  ", names[class_],

@@ -35,7 +35,8 @@ static const struct wrong {
      {"cause: barrier 1 has 32 of 64 threads, and too few are left to come\n    warp 1 waits"}},
     {"bar.sync 2, 64;",
      "bar.sync 4, 64;",
-     {"cause: barrier 4 has 32 of 64 threads\n", "    in a circle with barrier 2: warp 1 waits for it at "}},
+     {"cause: barrier 4 has 32 of 64 threads\n",
+      "    in a circle with barrier 2: warp 1 waits for it at "}},
 };
 
 static void run_wrong(const struct wrong *row, const char *text, uint64_t seed) {
