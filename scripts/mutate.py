@@ -56,15 +56,18 @@ class Mutation:
         self.name, self.area, self.what = name, area, what
         self.edits, self.equivalent, self.noticed = [], None, None
 
-    def plant(self, root):
+    def plant(self, root, write=True):
         """Why it cannot be planted, or None when it is."""
+        texts = {}
         for path, old, new in self.edits:
             file = root / path
-            text = file.read_text() if file.exists() else ""
-            there = ("\n" + text).count("\n" + old)
+            text = texts.get(path) or "\n" + (file.read_text() if file.exists() else "")
+            there = text.count("\n" + old)
             if there != 1:
                 return f"{path}: the text to replace is there {there} times"
-            file.write_text(("\n" + text).replace("\n" + old, "\n" + new)[1:])
+            texts[path] = text.replace("\n" + old, "\n" + new)
+        for path, text in texts.items() if write else ():
+            (root / path).write_text(text[1:])
         return None
 
     def tests(self, quick):
@@ -222,6 +225,10 @@ def judge_all(wanted, jobs, quick):
 
 def print_sum():
     mutations = read_mutations()
+    for mutation in mutations:
+        fault = mutation.plant(Path(), write=False)
+        if fault:
+            print(f"{mutation.name:6} {mutation.area}: cannot be planted: {fault}")
     equivalent = sum(bool(m.equivalent) for m in mutations)
     noticed = sum(bool(m.noticed and not m.equivalent) for m in mutations)
     real = len(mutations) - equivalent
