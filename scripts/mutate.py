@@ -7,10 +7,11 @@ mistake's area, then by all, up to the first that notices. That one's name is wr
 tests/mutations.txt. What no test notices must be marked as equivalent there, with the reason; every
 other survivor makes the exit code 1. The last line is the sum over the whole file.
 
-usage: scripts/mutate.py [-j N] [--quick] [--open] [PATTERN...]
+usage: scripts/mutate.py [-j N] [--quick] [--open] [--first TEST] [PATTERN...]
   PATTERN: mistakes whose id or area match, else all
   --quick: only the tests of the area
   --open: only mistakes that have no verdict yet
+  --first TEST: runs this one before all others
   --sum: judges nothing
 """
 import argparse
@@ -21,6 +22,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from threading import Lock
 
 FILE = Path("tests/mutations.txt")
 
@@ -36,6 +38,7 @@ AREAS = {
     "resample": ["specs/resample_phase3", "specs/resample_persistent", "specs/resample_odd",
                  "cli.emu_unshipped", "unit.runtime.test_wide", "specs/resample_*", "cli.pairwise",
                  "cli.profile"],
+    "quantise": ["specs/quantise_*", "unit.runtime.test_wide", "cli.pairwise", "cli.profile"],
     "ptx": ["specs/gemm_phase6", "specs/deform_attn_phase10", "specs/resample_persistent",
             "cli.gemm_ops", "specs/*_phase*", "cli.profile"],
     "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_corpus", "unit.emu",
@@ -70,15 +73,15 @@ class Mutation:
             (root / path).write_text(text[1:])
         return None
 
-    def tests(self, quick):
-        """What to run. Golden files, which show the edited text alone, notice no template's."""
+    def tests(self, first, quick):
+        """What to run, [first] first if it is not None. Golden files, which show the edited text alone, notice no template's."""
         listed = AREAS[self.area]
         if self.name.startswith("P"):  # right but slow
             listed = ["cli.profile"] + listed
         if not quick:
             template = all(path.startswith("templates/") for path, _, _ in self.edits)
             listed = listed + ["tests/unit", "tests/cli"] + ([] if template else ["tests/cases"])
-        return list(dict.fromkeys(([self.noticed] if self.noticed else []) + listed))
+        return list(dict.fromkeys(x for x in [first, self.noticed] + listed if x))
 
 
 def read_mutations():
@@ -130,6 +133,7 @@ def run(root, *command, **more):
 def test(root, entry):
     """Who notices, of the tests or the spec that [entry] of AREAS stands for, or None."""
     if entry.startswith("specs/"):
+        run(root, "make", "-s", "all")
         specs = sorted(str(x.relative_to(root)) for x in root.glob(entry + ".yaml"))
         code, said = run(root, "timeout", "300", "build/tmagen", "verify", "--device", "emu",
                          "--schedules", "1", *specs, TMAGEN_CACHE=str(root / "build/specs_cache"))
@@ -150,7 +154,7 @@ def nvrtc(root):
     return run(root, "scripts/nvrtc.sh", "build/scripts/find_nvrtc", "build/nvrtc")[1].strip()
 
 
-def judge(root, mutation, quick):
+def judge(root, mutation, first, quick):
     """Plants the mistake in the checkout at [root]; who notices, "" for nobody, or an error."""
     run(root, "git", "checkout", "-q", "--", ".")
     fault = mutation.plant(root)
@@ -163,30 +167,30 @@ def judge(root, mutation, quick):
     if any(path.startswith(("templates/", "gen/")) for path, _, _ in mutation.edits):
         if run(root, "build/tmagen", "gen", *specs)[0]:
             return "gen"
-    for entry in mutation.tests(quick):
+    for entry in mutation.tests(first, quick):
         if entry in ("compiler", "gen"):
             continue
         found = test(root, entry)
         if found:
-            return found if is_sound(root, found) else f"error: {found} fails anyway"
+            return found if is_sound(found) else f"error: {found} fails anyway"
     return ""
 
 
 sound = {}  # whether what noticed a mistake passes without any
+sound_lock = Lock()
 
 
-def is_sound(root, found):
-    """Does [found] pass where nothing is planted?"""
-    if found not in sound:
-        run(root, "git", "checkout", "-q", "--", ".")
-        run(root, "make", "-s", "all")
-        sound[found] = test(root, found) is None
-    return sound[found]
+def is_sound(found):
+    """Does [found] pass in a checkout in which nothing is planted?"""
+    with sound_lock:
+        if found not in sound:
+            sound[found] = test(checkout("sound"), found) is None
+        return sound[found]
 
 
-def checkout(number):
+def checkout(name):
     """A scratch checkout of HEAD with a build folder of its own."""
-    root = Path("build/mutate").resolve() / str(number)
+    root = Path("build/mutate").resolve() / name
     if not root.exists():
         subprocess.run(["git", "worktree", "add", "-q", "-f", "--detach", root, "HEAD"], check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
@@ -194,16 +198,16 @@ def checkout(number):
     return root
 
 
-def judge_all(wanted, jobs, quick):
+def judge_all(wanted, jobs, first, quick):
     """Judges, says and writes each verdict; how many survived or could not be judged."""
     roots, bad = Queue(), 0
     for number in range(jobs):
-        roots.put(checkout(number))
+        roots.put(checkout(str(number)))
 
     def one(mutation):
         root = roots.get()
         try:
-            return mutation, judge(root, mutation, quick)
+            return mutation, judge(root, mutation, first, quick)
         finally:
             roots.put(root)
 
@@ -241,6 +245,7 @@ def main():
     parser.add_argument("-j", type=int, default=1, metavar="N", help="checkouts side by side")
     parser.add_argument("--quick", action="store_true", help="only the tests of the area")
     parser.add_argument("--open", action="store_true", help="only those without a verdict")
+    parser.add_argument("--first", metavar="TEST", help="run before all others")
     parser.add_argument("--sum", action="store_true", help="judge nothing")
     parser.add_argument("pattern", nargs="*", help="ids or areas, as regular expressions")
     options = parser.parse_args()
@@ -248,7 +253,7 @@ def main():
               and not (options.open and (m.noticed or m.equivalent))
               and (not options.pattern or any(re.fullmatch(p, m.name) or re.fullmatch(p, m.area)
                                               for p in options.pattern))]
-    bad = judge_all(wanted, options.j, options.quick) if wanted else 0
+    bad = judge_all(wanted, options.j, options.first, options.quick) if wanted else 0
     print_sum()
     sys.exit(bad > 0)
 

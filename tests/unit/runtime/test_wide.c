@@ -6,9 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/file.h"
+#include "runtime/key.h"
 #include "runtime/tmagen.h"
 
 #define WIDE (INT64_C(1) << 31)
@@ -19,12 +23,52 @@ static void check(int status) {
     if (status) fail_msg("%s", tmagen_error_last());
 }
 
-static tmagen_kernel *load(const char *name) {
-    const tmagen_load_options options = {.directory = "out", .mode = TMAGEN_NO_CACHE};
+static tmagen_kernel *load_with(const char *name, const tmagen_load_options *options) {
     tmagen_kernel *kernel = NULL;
-    const int status = tmagen_kernel_load(device, name, &options, &kernel);
+    const int status = tmagen_kernel_load(device, name, options, &kernel);
     if (status == TMAGEN_ERROR_NO_COMPILER) skip();
     check(status);
+    return kernel;
+}
+
+static tmagen_kernel *load(const char *name) {
+    return load_with(name, &(tmagen_load_options){.directory = "out", .mode = TMAGEN_NO_CACHE});
+}
+
+// [text] with [first] added to each blockIdx.x.
+static char *begin_at(const char *text, int64_t first) {
+    static const char word[] = "blockIdx.x";
+    char *moved = calloc(1, strlen(text) + 1000), *end = moved;
+    for (const char *at; (at = strstr(text, word)); text = at + strlen(word))
+        end += sprintf(end, "%.*s(blockIdx.x + %lldu)", (int)(at - text), text, (long long)first);
+    assert_true(end != moved);
+    strcpy(end, text);
+    return moved;
+}
+
+// A kernel whose grid is its block [first] alone, for work of which all would take hours: its
+// source says so itself, and its manifest asks for one tile in steps of the largest [dim].
+static tmagen_kernel *load_block(const char *name, int64_t first, const char *dim) {
+    char path[100], digest[TMAGEN_KEY_CHARS], *source;
+    size_t bytes;
+    snprintf(path, sizeof path, "out/%s.cu", name);
+    check(tmg_file_read(path, 1 << 20, &source, &bytes));
+    char *moved = begin_at(source, first);
+    tmg_digest_text(moved, strlen(moved), digest);
+    snprintf(path, sizeof path, "out/%s.json", name);
+    json_t *manifest = json_load_file(path, 0, NULL);
+    json_object_set_new(manifest, "source_sha256", json_string(digest));
+    json_object_set_new(
+        manifest, "grid",
+        json_pack("{ss s[{ss si}]}", "rule", "tiles", "tiles", "dim", dim, "by", INT32_MAX));
+    char *text = json_dumps(manifest, 0);
+    tmagen_kernel *kernel =
+        load_with(name, &(tmagen_load_options){
+                            .manifest_text = text, .source_text = moved, .mode = TMAGEN_NO_CACHE});
+    json_decref(manifest);
+    free(text);
+    free(moved);
+    free(source);
     return kernel;
 }
 
@@ -188,6 +232,53 @@ static void test_deform_attn(void **state) {
     free_all(tensors, 4);
 }
 
+// The last tile of pairs that begin behind 2^31 elements: a pixel of twos, whose pair ends in zeros
+// because a row ends there, and the pair before it.
+static void test_deform_pair(void **state) {
+    (void)state;
+    enum { B = 1636, S = 20522, C = 32, TWO_HALF = 0x4000, TILES = (S * 8 + 511) / 512 };
+    const int64_t value[] = {B, S, C}, pairs[] = {B, S, 2 * C}, last = (int64_t)B * S - 1;
+    tmagen_kernel *kernel = load_block("deform_pair", (int64_t)TILES * B - 1, "b");
+    tmagen_tensor tensors[] = {make("value", 3, value, 0, 2), make("pairs", 3, pairs, 0, 2)};
+    put(&tensors[0], (last - 63) * C, TWO_HALF, 64 * C);
+    launch(kernel, tensors, 2);
+    assert_int_equal(get(&tensors[1], last * 2 * C), TWO_HALF);
+    assert_int_equal(get(&tensors[1], last * 2 * C + C), 0);
+    assert_int_equal(get(&tensors[1], last * 2 * C - 1), TWO_HALF);
+    free_all(tensors, 2);
+}
+
+// The last row of those that take 2^31 elements, all ones: 448 (0x7e) by the scale 1 / 448.
+static void quantise(const char *name, int64_t blocks_of_row) {
+    enum { M = (1 << 18) + 1, K = 8192, BLOCKS = K / 128 };
+    const int64_t x[] = {M, K}, scales[] = {M, BLOCKS}, last = M - 1;
+    tmagen_kernel *kernel = load_block(name, M * blocks_of_row - 1, "m");
+    tmagen_tensor tensors[] = {make("x", 2, x, 0, 2), make("y", 2, x, 0, 1),
+                               make("scales", 2, scales, 0, 4)};
+    put(&tensors[0], last * K, ONE, K / 2);
+    put(&tensors[0], last * K + K / 2, ONE, K / 2);
+    launch(kernel, tensors, 3);
+    float scale;
+    check(tmagen_memory_download(
+        device, &scale, tensors[2].data + (uint64_t)(M * BLOCKS - 1) * sizeof scale, sizeof scale));
+    assert_true(scale == 1.0f / 448);
+    assert_int_equal(get(&tensors[1], (M * (int64_t)K - 2) / 2), 0x7e7e);
+    free_all(tensors, 3);
+}
+
+static void test_quantise_block(void **state) {
+    (void)state;
+    quantise("quantise_phase0", 1);
+}
+static void test_quantise_lanes(void **state) {
+    (void)state;
+    quantise("quantise_phase1", 4);
+}
+static void test_quantise_persistent(void **state) {
+    (void)state;
+    quantise("quantise_phase2", 1);
+}
+
 static int open_device(void **state) {
     (void)state;
     return tmagen_device_open("emu", &device);
@@ -205,6 +296,8 @@ int main(void) {
         cmocka_unit_test(test_gemm_tma_store), cmocka_unit_test(test_resample_element),
         cmocka_unit_test(test_resample_warp),  cmocka_unit_test(test_resample_lanes),
         cmocka_unit_test(test_resample_tile),  cmocka_unit_test(test_deform_attn),
+        cmocka_unit_test(test_deform_pair),    cmocka_unit_test(test_quantise_block),
+        cmocka_unit_test(test_quantise_lanes), cmocka_unit_test(test_quantise_persistent),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
