@@ -227,6 +227,19 @@ static void test_driver_order_is_innermost_first(void **state) {
     assert_memory_equal(&seen, &expected, sizeof seen);
 }
 
+// Elements of four bits: two to a byte.
+static void test_strides_of_halves_of_bytes(void **state) {
+    (void)state;
+    struct tmg_tensor_map map;
+    struct tmg_manifest packed = {.name = "k",
+                                  .tensors = {{.name = "q", .dtype = TMG_DTYPE_E2M1, .rank = 2}},
+                                  .params = {{.box = {8, 128}, .element_strides = {1, 1}}}};
+    const struct tmg_bound_tensor bound = {.data = 0x1000, .dims = {8, 256}, .strides = {320, 1}};
+    answer = 0;
+    assert_int_equal(tmg_tensor_map_encode(&device, &packed, &packed.params[0], &bound, &map), 0);
+    assert_int_equal(seen.strides[0], 160);
+}
+
 static const struct {
     struct tmg_bound_tensor bound;
     const char *words;
@@ -259,6 +272,7 @@ int main(void) {
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_driver_order_is_innermost_first),
+        cmocka_unit_test(test_strides_of_halves_of_bytes),
         cmocka_unit_test(test_illegal_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

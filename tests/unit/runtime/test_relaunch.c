@@ -114,6 +114,10 @@ static void alpha(struct arguments *it) {
     it->scalars[0] = (tmagen_scalar){"alpha", 3};
     it->launch.scalar_count = 1;
 }
+static void another_alpha(struct arguments *it) {
+    alpha(it);
+    it->scalars[0].value = 4;  // not the one that was seen just before
+}
 static void workspace_address(struct arguments *it) { it->launch.workspace += 256; }
 static void workspace_size(struct arguments *it) { it->launch.workspace_bytes = 511; }
 static void sms(struct arguments *it) { it->launch.sms = 6; }
@@ -136,6 +140,7 @@ static const struct {
     {"d's rank", rank},
     {"a dim of the launch", another_dim},
     {"a scalar", alpha},
+    {"a scalar's value", another_alpha},
     {"the workspace's address", workspace_address},
     {"the workspace's size", workspace_size},
     {"the SMs", sms},
@@ -176,15 +181,15 @@ static tmagen_kernel *load_split(void) {
     const char *in_grid = strstr(manifest, grid), *in_param = strstr(manifest, part),
                *in_parts = strstr(manifest, parts);
     assert_true(in_grid && in_param && in_parts);
-    sprintf(
-        text,
-        "%.*s%s, \"splits\": {\"most\": 4}%.*s\"part\": \"semaphores\"}%.*s\"zero\": \"launch\"},"
-        "{\"name\": \"semaphores\", \"bytes\": 4, \"per\": \"item\", \"zero\": \"first\"},"
-        "{\"name\": \"sums\", \"bytes\": 100, \"per\": \"block\"}],"
-        "\"varies_with\": [\"splits\", \"sms\"]}",
-        (int)(in_grid - manifest), manifest, grid, (int)(in_param - in_grid) - (int)strlen(grid),
-        in_grid + strlen(grid), (int)(in_parts - in_param) - (int)strlen(part),
-        in_param + strlen(part));
+    sprintf(text,
+            "%.*s%s, \"splits\": {\"most\": 4, \"default\": 2}%.*s\"part\": "
+            "\"semaphores\"}%.*s\"zero\": \"launch\"},"
+            "{\"name\": \"semaphores\", \"bytes\": 4, \"per\": \"item\", \"zero\": \"first\"},"
+            "{\"name\": \"sums\", \"bytes\": 100, \"per\": \"block\"}],"
+            "\"varies_with\": [\"splits\", \"sms\"]}",
+            (int)(in_grid - manifest), manifest, grid,
+            (int)(in_param - in_grid) - (int)strlen(grid), in_grid + strlen(grid),
+            (int)(in_parts - in_param) - (int)strlen(part), in_param + strlen(part));
     tmagen_load_options options = in_memory(text);
     tmagen_kernel *split = NULL;
     if (tmagen_kernel_load(device, "gemm", &options, &split)) fail_msg("%s", tmagen_error_last());
@@ -199,6 +204,8 @@ static void test_semaphores_are_cleared_once(void **state) {
     tmagen_kernel *split = load_split();
     struct arguments *it = right();
     size_t bytes = 0;
+    assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
+    assert_int_equal(bytes, 768 + 64 * 100);  // the manifest's two splits
     it->launch.splits = 3;
     assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
     assert_int_equal(bytes, BYTES);
