@@ -57,14 +57,28 @@ static bool is_poison(const unsigned char *element, size_t bytes, uint8_t poison
     return true;
 }
 
+static bool contiguous(const struct ref_tensor *tensor) {
+    return (size_t)tensor->count * tmg_dtype_bytes(tensor->dtype) == tensor->bytes;
+}
+
+static const unsigned char *element_at(const struct ref_tensor *output, int64_t linear) {
+    int64_t index[TMAGEN_MAX_RANK], offset = linear;
+    if (!contiguous(output)) {
+        ref_index(output, linear, index);
+        offset = ref_offset(output, index);
+    }
+    return (const unsigned char *)output->data + (size_t)offset * tmg_dtype_bytes(output->dtype);
+}
+
+static bool is_unwritten(const struct ref_tensor *output, int64_t linear, uint8_t poison) {
+    return is_poison(element_at(output, linear), tmg_dtype_bytes(output->dtype), poison);
+}
+
 // What can be said of an element without knowing what it should be; FINDING_KINDS: nothing.
-static enum finding_kind judge(const struct ref_tensor *output, const int64_t *index,
-                               uint8_t poison, double *value) {
-    const size_t bytes = tmg_dtype_bytes(output->dtype);
-    const unsigned char *element =
-        (const unsigned char *)output->data + (size_t)ref_offset(output, index) * bytes;
-    *value = num_value(output->dtype, element);
-    if (is_poison(element, bytes, poison)) return FINDING_UNWRITTEN;
+static enum finding_kind judge(const struct ref_tensor *output, int64_t linear, uint8_t poison,
+                               double *value) {
+    *value = num_value(output->dtype, element_at(output, linear));
+    if (is_unwritten(output, linear, poison)) return FINDING_UNWRITTEN;
     return isfinite(*value) ? FINDING_KINDS : FINDING_NOT_FINITE;
 }
 
@@ -78,11 +92,10 @@ static void note_odd(struct job *job, int64_t linear) {
 
 static void judge_range(struct job *job, int64_t first, int64_t last, int64_t *found) {
     const struct ref_tensor *output = job->comparison->output;
-    int64_t index[TMAGEN_MAX_RANK], noted = 0;
+    int64_t noted = 0;
     for (int64_t i = first; i < last; ++i) {
         struct finding finding = {.linear = i, .want = NAN, .tolerance = NAN};
-        ref_index(output, i, index);
-        finding.kind = judge(output, index, job->poison, &finding.got);
+        finding.kind = judge(output, i, job->poison, &finding.got);
         if (finding.kind == FINDING_KINDS) continue;
         if (finding.kind == FINDING_NOT_FINITE) {
             note_odd(job, i);
@@ -102,10 +115,6 @@ static bool all_finite(const struct ref_tensor *output, int64_t first, int64_t c
                (size_t)count);
     for (int64_t i = 0; i < count; ++i) sum += values[i] - values[i];
     return sum == 0;
-}
-
-static bool contiguous(const struct ref_tensor *tensor) {
-    return (size_t)tensor->count * tmg_dtype_bytes(tensor->dtype) == tensor->bytes;
 }
 
 static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
@@ -133,12 +142,11 @@ static void compute_range(void *context, int64_t begin, int64_t end, int thread)
     (void)thread;
     struct job *job = context;
     const struct ref_tensor *output = job->comparison->output;
-    int64_t index[TMAGEN_MAX_RANK], wrong[FINDING_KINDS] = {0}, noted = 0;
+    int64_t wrong[FINDING_KINDS] = {0}, noted = 0;
     double worst = 0;
     for (int64_t i = begin; i < end; ++i) {
         struct finding finding = {FINDING_WRONG, job->list[i], 0, 0, 0};
-        ref_index(output, finding.linear, index);
-        const enum finding_kind kind = judge(output, index, job->poison, &finding.got);
+        const enum finding_kind kind = judge(output, finding.linear, job->poison, &finding.got);
         if (kind == FINDING_UNWRITTEN) continue;
         const struct ref_value want = job->values[i];
         finding.kind = kind == FINDING_KINDS ? FINDING_WRONG : kind;
@@ -161,14 +169,6 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool is_unwritten(const struct job *job, int64_t linear) {
-    const struct ref_tensor *output = job->comparison->output;
-    int64_t index[TMAGEN_MAX_RANK];
-    double value;
-    ref_index(output, linear, index);
-    return judge(output, index, job->poison, &value) == FINDING_UNWRITTEN;
-}
-
 // Asks the reference for [count] elements, and compares them. 0, or -1 with tmagen_error_last()
 // set.
 static int compute_list(struct job *job, const int64_t *list, int64_t count) {
@@ -188,6 +188,7 @@ static int compute_list(struct job *job, const int64_t *list, int64_t count) {
 // was never written is wrong whatever it should be, and asked for nothing.
 static int compute(struct job *job, const int64_t *list, int64_t first, int64_t count) {
     const int64_t most = count < VALUES_AT_ONCE ? count : VALUES_AT_ONCE;
+    const struct ref_tensor *output = job->comparison->output;
     int64_t *piece = malloc((size_t)(most + 1) * sizeof *piece);
     int status = piece ? 0 : (tmg_fail_memory(), -1);
     for (int64_t done = 0; status == 0 && done < count; done += most) {
@@ -195,7 +196,7 @@ static int compute(struct job *job, const int64_t *list, int64_t first, int64_t 
         int64_t picked = 0;
         for (int64_t i = done; i < end; ++i) {
             const int64_t linear = list ? list[i] : first + i;
-            if (!is_unwritten(job, linear)) piece[picked++] = linear;
+            if (!is_unwritten(output, linear, job->poison)) piece[picked++] = linear;
         }
         status = compute_list(job, piece, picked);
     }
@@ -243,11 +244,8 @@ static int64_t sample(const struct ref_problem *problem, const struct ref_tensor
 }
 
 static bool is_odd(const struct job *job, int64_t linear) {
-    const struct ref_tensor *output = job->comparison->output;
-    int64_t index[TMAGEN_MAX_RANK];
     double value;
-    ref_index(output, linear, index);
-    return judge(output, index, job->poison, &value) == FINDING_NOT_FINITE;
+    return judge(job->comparison->output, linear, job->poison, &value) == FINDING_NOT_FINITE;
 }
 
 static int compute_samples(struct job *job, uint64_t seed) {

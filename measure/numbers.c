@@ -85,6 +85,10 @@ double num_value(enum tmg_dtype_id dtype, const void *element) {
     memcpy(&bits, element, tmg_dtype_bytes(dtype));  // little-endian, as every CUDA host
     if (dtype == TMG_DTYPE_FP32) return bits.fp32;
     if (dtype == TMG_DTYPE_FP64) return bits.fp64;
+    if (dtype == TMG_DTYPE_BF16) {
+        bits.whole <<= 16;
+        return bits.fp32;
+    }
     if (row->kind == TMG_KIND_FLOAT) return format_value(row, (unsigned)bits.whole);
     if (row->kind == TMG_KIND_UNSIGNED) return (double)bits.whole;
     const unsigned above = 64 - row->bits;

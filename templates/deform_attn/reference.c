@@ -10,16 +10,20 @@ struct level {
     int64_t height, width, pitch, first;
 };
 
-// Level [i]; without a height where there is none.
-static struct level level_of(const struct problem *p, int i) {
+// Level [i], behind the one before; without a height where there is none.
+static struct level level_behind(const struct problem *p, int i, struct level before) {
     const int64_t border = (int64_t)number_of(p, "padded", 0);
     struct level level = {0, 0, 0, 0};
-    for (int at = 0; at <= i; ++at) {
-        level.first += level.pitch * (level.height ? level.height + 2 * border : 0);
-        level.height = (int64_t)number_of(p, "levels", 2 * at);
-        level.width = (int64_t)number_of(p, "levels", 2 * at + 1);
-        level.pitch = level.width + 2 * border;
-    }
+    level.first = before.first + before.pitch * (before.height ? before.height + 2 * border : 0);
+    level.height = (int64_t)number_of(p, "levels", 2 * i);
+    level.width = (int64_t)number_of(p, "levels", 2 * i + 1);
+    level.pitch = level.width + 2 * border;
+    return level;
+}
+
+static struct level level_of(const struct problem *p, int i) {
+    struct level level = {0, 0, 0, 0};
+    for (int at = 0; at <= i; ++at) level = level_behind(p, at, level);
     return level;
 }
 
@@ -31,9 +35,12 @@ static int level_count(const struct problem *p) {
 
 // The level that stored pixel [pixel] of a batch belongs to.
 static struct level level_at(const struct problem *p, int64_t pixel) {
-    int i = level_count(p) - 1;
-    while (i > 0 && pixel < level_of(p, i).first) --i;
-    return level_of(p, i);
+    struct level level = level_of(p, 0), next = level_behind(p, 1, level);
+    for (int i = 2; next.height && pixel >= next.first; ++i) {
+        level = next;
+        next = level_behind(p, i, level);
+    }
+    return level;
 }
 
 // What an output's element is summed from: the products, their magnitudes, and what positions may
@@ -46,7 +53,8 @@ struct sums {
 // [channel] and batch.
 static void add_sample(const struct problem *p, const struct level *level, double x, double y,
                        double weight, int64_t batch, int64_t channel, struct sums *sums) {
-    const int64_t border = (int64_t)number_of(p, "padded", 0);
+    const struct tensor *values = tensor_of(p, "value");
+    const int64_t border = (level->pitch - level->width) / 2;
     if (!(x > 0 && x < (double)level->width + 1 && y > 0 && y < (double)level->height + 1)) return;
     for (int i = 0; i < 4; ++i) {
         const int64_t column = (int64_t)floor(x) + i % 2, row = (int64_t)floor(y) + i / 2;
@@ -55,7 +63,7 @@ static void add_sample(const struct problem *p, const struct level *level, doubl
         if (column < 1 || column > level->width || row < 1 || row > level->height) continue;
         const int64_t pixel =
             level->first + (row - 1 + border) * level->pitch + column - 1 + border;
-        const double value = at3(tensor_of(p, "value"), batch, pixel, channel);
+        const double value = at3(values, batch, pixel, channel);
         sums->sum += weight * share_x * share_y * value;
         sums->magnitude += fabs(weight * share_x * share_y * value);
         // a position is three fp32 roundings of up to its level's size from exact
@@ -81,8 +89,9 @@ static struct value element(const struct problem *p, const struct tensor *out,
     const int64_t head = index[2] / channels, paired = number_of(p, "paired", 0) > 0;
     const int levels = level_count(p);
     struct sums sums = {0, 0, 0};
+    struct level level = {0, 0, 0, 0};
     for (int l = 0; l < levels; ++l) {
-        const struct level level = level_of(p, l);
+        level = level_behind(p, l, level);
         for (int64_t i = 0; i < points; ++i) {
             const int64_t point = (head * levels + l) * points + i;
             const double x = at3(locations, index[0], index[1], 2 * point);

@@ -11,6 +11,35 @@ static double summing(const struct problem *p, double squares) {
     return 0x1p-19 * ((double)dim_of(p, "k") / 16 + 8) * sqrt(squares);
 }
 
+enum { PIECE = 64 };
+
+// Elements of [t] from [place] on, which are decoded to [room] where they are not yet.
+static const float *numbers_of(const struct tensor *t, int64_t place, int count, float *room) {
+    if (t->numbers) return t->numbers + place;
+    for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i);
+    return room;
+}
+
+// Adds up products and their squares, in four sums that need not wait for each other.
+static void add_products(const float *x, const float *y, int count, double *sum, double *squares) {
+    double sums[4] = {*sum, 0, 0, 0}, of_squares[4] = {*squares, 0, 0, 0};
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+        for (int j = 0; j < 4; ++j) {
+            const double product = (double)x[i + j] * y[i + j];
+            sums[j] += product;
+            of_squares[j] += product * product;
+        }
+    }
+    for (; i < count; ++i) {
+        const double product = (double)x[i] * y[i];
+        sums[0] += product;
+        of_squares[0] += product * product;
+    }
+    *sum = sums[0] + sums[1] + (sums[2] + sums[3]);
+    *squares = of_squares[0] + of_squares[1] + (of_squares[2] + of_squares[3]);
+}
+
 // A value on its way through the epilogue: what it should be, and how far off it may be.
 struct passing {
     double x, off;
@@ -39,11 +68,13 @@ static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
     const int64_t a_row = row_of(a, &index[0]), b_row = row_of(b, &index[1]);
+    float xs[PIECE], ys[PIECE];
     double sum = 0, squares = 0;
-    for (int64_t k = 0; k < a->dims[1]; ++k) {
-        const double product = read(a, a_row + k) * read(b, b_row + k);
-        sum += product;
-        squares += product * product;
+    for (int64_t k = 0; k < a->dims[1]; k += PIECE) {
+        const int64_t rest = a->dims[1] - k;
+        const int count = rest < PIECE ? (int)rest : PIECE;
+        add_products(numbers_of(a, a_row + k, count, xs), numbers_of(b, b_row + k, count, ys),
+                     count, &sum, &squares);
     }
     struct passing value = {sum, summing(p, squares)};
     for (int i = 0; *word_of(p, "ops.name", i); ++i) apply(p, i, index, &value);

@@ -51,6 +51,7 @@ struct tensor {
     int64_t strides[REFERENCE_RANK];  // in elements; the last is 1
     unsigned char *data;
     const unsigned char *quantiles;  // 65536 standard normal values, as elements
+    const float *numbers;            // all elements, where someone has decoded them
     uint64_t seed;
 };
 
@@ -289,7 +290,7 @@ REFERENCE uint64_t bits_of(int type, const unsigned char *data, int64_t offset) 
 
 // The number that lies [offset] elements behind the tensor's first.
 REFERENCE double read(const struct tensor *t, int64_t offset) {
-    return decoded(t->type, bits_of(t->type, t->data, offset));
+    return t->numbers ? t->numbers[offset] : decoded(t->type, bits_of(t->type, t->data, offset));
 }
 // Where the element at [index] lies; -1 where there is none.
 REFERENCE int64_t place_of(const struct tensor *t, const int64_t *index) {
@@ -327,8 +328,7 @@ REFERENCE int64_t row_of(const struct tensor *t, const int64_t *row) {
 
 // 64 random bits for a position, and a number of 0..1 from 53 of them: the same wherever it runs.
 REFERENCE uint64_t bits_at(const struct tensor *t, uint64_t position) {
-    uint64_t z =
-        t->seed + (position + 1) * 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
+    uint64_t z = t->seed + (position + 1) * 0x9e3779b97f4a7c15u;  // splitmix64 (Steele et al. 2014)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
