@@ -308,18 +308,31 @@ static int seeds_wanted(const struct bug *bug) {
     return sanitized() ? 0 : 1;
 }
 
-// Runs the kernel as it is: no report under any seed. Returns its output, the caller's to free.
-static uint8_t *run_sound(const struct bug *bug) {
+// What a kernel gives as it is; bugs are planted in the same one many times.
+static struct sound {
+    const struct bug *bug;  // the first of that kernel and shape
+    uint8_t *outputs;
+} sound[BUGS + 1];
+
+static bool of_one_kernel(const struct bug *a, const struct bug *b) {
+    return !strcmp(a->kernel, b->kernel) && !memcmp(a->shape, b->shape, sizeof a->shape);
+}
+
+// Runs the kernel as it is, once: no report under any seed. Returns its output.
+static const uint8_t *run_sound(const struct bug *bug) {
     struct run run;
+    struct sound *is = sound;
+    for (; is->bug; ++is)
+        if (of_one_kernel(is->bug, bug)) return is->outputs;
     start(&run, bug, false);
     for (int seed = 0; seed < seed_count(); ++seed) {
         const char *reports = launch(&run);
         if (*reports) fail_msg("without the bug, seed %d:\n%s", seed, reports);
     }
-    uint8_t *outputs = run.outputs;
+    *is = (struct sound){bug, run.outputs};
     run.outputs = NULL;
     stop(&run);
-    return outputs;
+    return is->outputs;
 }
 
 static void test_bug(void **state) {
@@ -327,7 +340,7 @@ static void test_bug(void **state) {
     struct run run;
     char *other = NULL;
     int shown = 0;
-    uint8_t *right = run_sound(bug);
+    const uint8_t *right = run_sound(bug);
     start(&run, bug, true);
     for (int seed = 0; seed < seed_count(); ++seed) {
         const char *reports = launch(&run);
@@ -340,7 +353,6 @@ static void test_bug(void **state) {
         fail_msg("%s: shown as '%s' at '%s' by %d of %d seeds; another shows:\n%.3000s", bug->title,
                  bug->class_, bug->at, shown, seed_count(), other);
     free(other);
-    free(right);
     stop(&run);
 }
 
@@ -357,6 +369,7 @@ int main(void) {
             tests[tests_count++] =
                 (struct CMUnitTest){bugs[i].title, test_bug, NULL, NULL, &bugs[i]};
     const int failed = _cmocka_run_group_tests("emu_corpus", tests, tests_count, NULL, NULL);
+    for (struct sound *is = sound; is->bug; ++is) free(is->outputs);
     free(table);
     return failed;
 }
