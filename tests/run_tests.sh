@@ -9,7 +9,8 @@
 #   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
 #   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
 #   and SANITIZED in a sanitizer build.
-#   The last lines name the slowest tests and say 'N passed, N failed'; exit 1 if any failed.
+#   The last lines name the slowest tests, with the seconds of a core that they took, and say
+#   'N passed, N failed'; exit 1 if any failed. $BUILD/logs has the logs, and every test's times.
 set -u
 export BUILD=${BUILD:-build}
 cd "$(dirname "$0")/.." || exit 1
@@ -17,13 +18,21 @@ BUILD=$(realpath "$BUILD")
 [ -z "${NVRTC:-}" ] || export TMAGEN_NVRTC=$NVRTC
 export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
 
-# verdict NAME START PASSED FAILED SKIPPED - one line for the person, one row for the sum.
+# cpu - milliseconds of CPU time that this shell's children took, to a tick.
+cpu() {
+    local stat
+    read -ra stat </proc/$$/stat
+    echo $(((stat[15] + stat[16]) * 1000 / $(getconf CLK_TCK)))
+}
+
+# verdict NAME START PASSED FAILED SKIPPED - one line for the person, one row for the sum: counts,
+# milliseconds on the clock and of a core, and the name.
 verdict() {
     local word=ok skipped="" started=$2
     set -- "$1" "${@:3}"
     [ "$4" = 0 ] || [ "$2" != 0 ] || word=SKIP
     [ "$3" = 0 ] || word=FAIL
-    echo "$2 $3 $4 $(((${EPOCHREALTIME/./} - started) / 1000)) $1" >"$LOGS/$1.count"
+    echo "$2 $3 $4 $(((${EPOCHREALTIME/./} - started) / 1000)) $(cpu) $1" >"$LOGS/$1.count"
     printf '%-4s %s' "$word" "$1"
     [ "$4" = 0 ] || skipped=", $4 skipped"
     [ "$(($2 + $3 + $4))" -le 1 ] || printf ' (%d of %d%s)' "$2" $(($2 + $3 + $4)) "$skipped"
@@ -83,15 +92,16 @@ run_one() {
     chmod -R u+rwx "$TMPDIR" 2>/dev/null
     rm -rf "$TMPDIR"
 }
-export -f verdict summary unit script run_one
+export -f cpu verdict summary unit script run_one
 
 rm -rf "$LOGS" "$BUILD/tmp"
 mkdir -p "$LOGS"
+# The long ones first, so that both cores are busy up to the end.
 # shellcheck disable=SC2016
 {
+    find tests/cli -maxdepth 1 -name '*.sh' | sort
     printf '%s\n' "$@"
     find tests/cases -mindepth 3 -maxdepth 3 -name spec.yaml -printf '%h/\n' | sort
-    find tests/cli -maxdepth 1 -name '*.sh' | sort
 } | grep . | grep -e "${ONLY:-.}" |
     xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
 
