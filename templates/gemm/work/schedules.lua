@@ -28,7 +28,7 @@ end
 
 -- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.
 -- parts: an item may be a part of a tile's K; their sums meet in the workspace.
--- launch: the grid in a few words. grid(s): the manifest's rule.
+-- groups: an item belongs to one of several problems. launch: the grid in a few words. grid(s): the manifest's rule.
 return {
     { name = "tiles", doc = "a CTA a tile", launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
     { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true,
