@@ -20,6 +20,7 @@ static struct {
     char *templates;
     struct store *store;
     struct ptx *ptx;
+    size_t compared;  // of the store's files, with those of ./templates
 } shared;
 
 struct store *gen_store(const struct gen_options *options) {
@@ -29,9 +30,27 @@ struct store *gen_store(const struct gen_options *options) {
     ptx_free(shared.ptx);
     free(shared.templates);
     shared.ptx = NULL;
+    shared.compared = 0;
     shared.templates = mem_copy(folders);
     shared.store = store_new(folders);
     return shared.store;
+}
+
+// Remarks once that ./templates has the [family] too, but not as it was generated from: whoever
+// edits there expects to see it. Not where the user has said which templates are meant.
+static void note_templates(struct diag *diag, const struct gen_options *options,
+                           const char *family) {
+    static bool noted;
+    char *path = mem_format("templates/%s/family.lua", family);
+    const char *other = NULL;
+    if (!noted && !options->templates && file_exists(path))
+        other = store_outdated(shared.store, "templates", &shared.compared);
+    if (other)
+        diag_note(diag, (struct diag_place){.file = other},
+                  "differs from the one inside tmagen, which was used; --templates templates takes "
+                  "this one, make builds it in");
+    noted |= other != NULL;
+    free(path);
 }
 
 // One spec at work.
@@ -326,6 +345,8 @@ static int generate(const char *text, const struct gen_options *options,
     run.script = script_new(gen_store(options), run.diag);
     script_set_subject(run.script, result->spec);
     generate_all(&run, result->spec, text);
+    const struct spec_node *kernel = run.tree ? spec_get(run.tree, "kernel") : NULL;
+    if (kernel && kernel->kind == SPEC_SCALAR) note_templates(run.diag, options, kernel->text);
     diag_print(run.diag, stderr);
     int failed = diag_errors(run.diag) > 0;
     script_free(run.script);
@@ -388,6 +409,7 @@ int gen_explain_family(const char *family, const struct gen_options *options) {
         good = script_call(script, 1, 1);
     }
     if (good && lua_isstring(L, -1)) fputs(lua_tostring(L, -1), stdout);
+    note_templates(diag, options, family);
     diag_print(diag, stderr);
     int failed = diag_errors(diag) > 0;
     script_free(script);

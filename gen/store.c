@@ -140,6 +140,26 @@ bool store_embedded(const char *path, const char *text, size_t len) {
     return embedded_entry(path, &e) && e.len == len && !memcmp(e.text, text, len);
 }
 
+static bool same_text(const char *file, const struct entry *e) {
+    const char *why;
+    struct file_bytes bytes = file_read(file, FILE_MAX, &why);
+    const bool same = !bytes.data || (bytes.len == e->len && !memcmp(bytes.data, e->text, e->len));
+    free(bytes.data);
+    return same;
+}
+
+const char *store_outdated(const struct store *s, const char *folder, size_t *from) {
+    const char *found = NULL;
+    for (; *from < s->count && !found; ++*from) {
+        const struct entry *e = &s->entries[*from];
+        if (e->owned || strncmp(e->path, TEMPLATES, sizeof TEMPLATES - 1) != 0) continue;
+        char *file = mem_format("%s/%s", folder, e->path + sizeof TEMPLATES - 1);
+        if (!same_text(file, e)) found = e->path;
+        free(file);
+    }
+    return found;
+}
+
 struct store_file store_find_at(struct store *s, size_t place, const char *path, const char **why) {
     struct entry e;
     *why = NULL;

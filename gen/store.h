@@ -39,6 +39,10 @@ bool store_number(const struct store *, const char *name, size_t *number);
 // Whether the program holds [path] with this very text.
 bool store_embedded(const char *path, const char *text, size_t len);
 
+// Of the program's own templates that were found, from number *from on, the first that [folder] has
+// with another text, as "templates/..."; NULL: none. *from is where to go on when more were found.
+const char *store_outdated(const struct store *, const char *folder, size_t *from);
+
 // What Lua compiled a file to, kept so that only the first of many specs compiles it. NULL: nothing
 // yet. store_keep takes over [code].
 const char *store_compiled(const struct store *, size_t number, size_t *len);

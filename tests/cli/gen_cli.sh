@@ -48,6 +48,27 @@ exits 0 'the same from within specs' \
 cmp "$work/out/stem.cu" "$work/specs/out/stem.cu" ||
     complain 'the source depends on where tmagen was started'
 
+# templates beside the spec that are not those inside: a remark, once, unless it is said which
+cp -r "$families" "$work/templates"
+cp -r templates/deform_pair templates/lib "$work/templates"
+pair() { exits 0 "$1" env -u TMAGEN_TEMPLATES -C "$work" "${@:2}"; }
+remarks() {
+    [ "$(grep -c ' differs from the one inside' "$work/said")" = "$1" ] ||
+        complain "$2: not $1 remark on ./templates, but: $(cat "$work/said")"
+}
+printf 'kernel: deform_pair\n' | tee "$work/woven.yaml" >"$work/again.yaml"
+pair 'templates as inside' "$program" gen woven.yaml; remarks 0 'templates as inside'
+echo '-- later' | tee -a "$work"/templates/deform_pair/{manifest,plan}.lua >/dev/null
+pair 'other templates' "$program" gen woven.yaml again.yaml; remarks 1 'other templates'
+says '^templates/deform_pair/plan.lua: note: .*--templates templates'
+pair 'explaining' "$program" explain deform_pair; remarks 1 'explaining'
+pair 'a given folder' "$program" gen woven.yaml --templates templates; remarks 0 'a given folder'
+pair 'an empty variable' env TMAGEN_TEMPLATES= "$program" gen woven.yaml
+remarks 0 'an empty variable'
+rm -r "$work/templates/deform_pair"
+pair 'no such family there' "$program" gen woven.yaml; remarks 0 'no such family there'
+rm -r "$work/templates"
+
 # files that do not change keep their time; those that do are replaced
 exits 0 'a first run' "$TMAGEN" gen -o "$work/o/p/q" "$work/b.yaml"
 touch -d '2001-01-01' "$work"/o/p/q/*
