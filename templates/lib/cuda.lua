@@ -3,13 +3,13 @@
 
 local cuda = {}
 
-local WIDTH = 100
+local WIDTH, HEAD = 100, 60
 
--- `head(item, item, ...)tail`, broken before an item that would pass column 100; items align behind the parenthesis.
--- [indent]: columns that the template's own indentation takes.
+-- `head(item, item, ...)tail`, broken before an item that would pass column 100; items align behind the parenthesis,
+-- or stand below a head of over 60 columns. [indent]: columns that the template's own indentation takes.
 function cuda.list(head, items, tail, indent)
-    local lines = { head .. "(" }
-    local align = (" "):rep(#head + 1)
+    local align = (" "):rep(#head < HEAD and #head + 1 or 8)
+    local lines = { head .. "(", #head >= HEAD and align or nil }
     for i, item in ipairs(items) do
         local text = item .. (i < #items and "," or ")" .. tail)
         local line = lines[#lines]
