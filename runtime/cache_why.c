@@ -185,7 +185,7 @@ static int explain(const char *source, size_t bytes, const tmagen_compile_option
     struct tmg_request_text request;
     struct tmg_cache cache;
     struct tmg_stored stored;
-    int status = tmg_request_describe(source, bytes, options, &request);
+    int status = tmg_request_describe(source, bytes, options, NULL, &request);
     if (!status) status = tmg_cache_open(options->cache_dir, 1, &cache);
     if (status) return status;
     const struct tmg_nvrtc_place *place = tmg_nvrtc_find();

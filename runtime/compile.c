@@ -1,5 +1,7 @@
 // From CUDA source to cubin or PTX, through the cache.
 // On a hit NVRTC is neither loaded nor needed; on a miss one process compiles and the others wait.
+#include "runtime/compile.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +9,10 @@
 
 #include "runtime/cache.h"
 #include "runtime/error.h"
-#include "runtime/sized.h"
 #include "runtime/nvrtc.h"
 #include "runtime/request.h"
 #include "runtime/resources.h"
+#include "runtime/sized.h"
 
 enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
 
@@ -212,11 +214,18 @@ static int fail_miss(const struct tmg_cache *cache, const struct job *job, const
                     job->request->name, cache->path, key, fault);
 }
 
+// Returns NULL and [stored], or why there is none that serves.
+static const char *look_up(const struct tmg_cache *cache, const struct job *job,
+                           struct tmg_stored *stored) {
+    const char *compiler = job->place ? job->place->id : NULL;
+    const int any = !compiler || job->mode == TMAGEN_FAIL_ON_MISS;
+    return tmg_cache_load(cache, job->request, compiler, any, stored);
+}
+
 static int compile_cached(const struct tmg_cache *cache, struct job *job) {
     const char *compiler = job->place ? job->place->id : NULL;
-    int any = !compiler || job->mode == TMAGEN_FAIL_ON_MISS;
     struct tmg_stored stored;
-    const char *fault = tmg_cache_load(cache, job->request, compiler, any, &stored);
+    const char *fault = look_up(cache, job, &stored);
     if (!fault) return give_stored(&stored, job->code), TMAGEN_OK;
     if (job->mode == TMAGEN_FAIL_ON_MISS) return fail_miss(cache, job, fault);
     if (!compiler) {
@@ -258,7 +267,7 @@ static int compile_own(const char *source, size_t bytes, const tmagen_compile_op
     tmagen_code result = {0};
     struct job job = {.request = &job.text.request, .code = &result};
     tmg_warnings_clear();
-    int status = code ? tmg_request_describe(source, bytes, options, &job.text)
+    int status = code ? tmg_request_describe(source, bytes, options, NULL, &job.text)
                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the code");
     if (status) return status;
     job.mode = options->mode;
@@ -268,6 +277,27 @@ static int compile_own(const char *source, size_t bytes, const tmagen_compile_op
     result.elapsed_ms = now_ms() - start;
     *code = result;
     return TMAGEN_OK;
+}
+
+int tmg_compile_find(const char *source, size_t bytes, const tmagen_compile_options *options,
+                     const char *sha256, tmagen_code *code) {
+    double start = now_ms();
+    struct job job = {.request = &job.text.request, .mode = options->mode};
+    struct tmg_cache cache;
+    struct tmg_stored stored;
+    if (job.mode == TMAGEN_NO_CACHE ||
+        tmg_request_describe(source, bytes, options, sha256, &job.text) ||
+        tmg_cache_open(options->cache_dir, 0, &cache))
+        return 0;
+    job.place = tmg_nvrtc_find();
+    const char *fault = look_up(&cache, &job, &stored);
+    tmg_cache_close(&cache);
+    if (fault) return 0;
+    tmg_warnings_clear();
+    *code = (tmagen_code){0};
+    give_stored(&stored, code);
+    code->elapsed_ms = now_ms() - start;
+    return 1;
 }
 
 int tmagen_compile_sized(const char *source, size_t bytes, const tmagen_compile_options *options,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/compile.h"
 #include "runtime/error.h"
 #include "runtime/file.h"
 #include "runtime/key.h"
@@ -109,6 +110,12 @@ static int get_code(struct loading *load) {
                                       .arch = manifest->arch,
                                       .name = manifest->source,
                                       .cache_dir = load->options->cache_dir};
+    const char *sha256 = manifest->source_sha256;
+    if (*sha256 &&
+        tmg_compile_find(load->source, load->source_bytes, &options, sha256, &load->code))
+        return TMAGEN_OK;
+    const int status = check_source(load);
+    if (status) return status;
     return tmagen_compile(load->source, load->source_bytes, &options, &load->code);
 }
 
@@ -163,7 +170,6 @@ static int load_kernel(const char *name, struct loading *load) {
     int status = read_manifest(name, load);
     if (!status) status = check_arch(load);
     if (!status) status = read_source(load);
-    if (!status) status = check_source(load);
     if (!status) status = get_code(load);
     if (!status) status = tmg_prepare_layout(load->kernel);
     double loaded = now_ms();

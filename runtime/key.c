@@ -37,14 +37,17 @@ static void add_text(struct tmg_key *key, const char *text) {
 
 void tmg_request_key(const struct tmg_request *request, const char *compiler, char *text) {
     uint8_t digest[TMG_DIGEST_BYTES];
+    char own[TMAGEN_KEY_CHARS];
+    const char *source = request->source_sha256;
     struct tmg_key key;
+    if (!source) tmg_digest_text(request->source, request->source_bytes, own);
     tmg_key_begin(&key);
-    add_text(&key, "tmagen request 1");
+    add_text(&key, "tmagen request 2");
     add_text(&key, request->kind);
     add_text(&key, request->arch);
     add_text(&key, request->name);
     add_text(&key, request->options);
-    tmg_key_add(&key, request->source, request->source_bytes);
+    add_text(&key, source ? source : own);
     tmg_key_end(&key, digest);
     write_hex(text, digest, TMG_REQUEST_HEX);
     if (compiler) tmg_compiler_key(compiler, text + TMG_REQUEST_HEX);

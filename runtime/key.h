@@ -32,6 +32,7 @@ struct tmg_request {
     const char *options;  // the compiler's options that shape its output, separated by spaces
     const char *source;
     size_t source_bytes;
+    const char *source_sha256;  // in hexadecimal; NULL: to be computed where it is needed
 };
 
 enum {

@@ -65,20 +65,22 @@ static int check_choices(const tmagen_compile_options *options) {
 }
 
 int tmg_request_describe(const char *source, size_t bytes, const tmagen_compile_options *options,
-                         struct tmg_request_text *text) {
+                         const char *sha256, struct tmg_request_text *text) {
     if (!options) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the compile options are missing");
     int status = check_source(source, bytes);
     if (!status) status = check_choices(options);
     if (!status) status = check_word("arch", options->arch, 31);
     if (!status) status = check_word("name", options->name, 127);
-    if (!status) status = check_whole(source, bytes, options->name);
+    if (!status && !sha256) status = check_whole(source, bytes, options->name);
     if (status) return status;
+    if (!sha256) tmg_digest_text(source, bytes, text->source_sha256);
     text->request = (struct tmg_request){.kind = options->kind == TMAGEN_PTX ? "ptx" : "cubin",
                                          .arch = options->arch,
                                          .name = options->name,
                                          .options = text->options,
                                          .source = source,
-                                         .source_bytes = bytes};
+                                         .source_bytes = bytes,
+                                         .source_sha256 = sha256 ? sha256 : text->source_sha256};
     print_arch(&text->request, text->options, sizeof text->options / 2);
     for (size_t i = 0; i < sizeof shaping / sizeof *shaping; ++i)
         strcat(strcat(text->options, " "), shaping[i]);

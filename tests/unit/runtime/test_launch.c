@@ -1,4 +1,5 @@
 // Launches on the stand-in driver: what reaches cuLaunchKernelEx, what is refused and why.
+#include "runtime/key.h"
 #include "tests/unit/runtime/launch_fixture.h"
 
 static void test_parameters_reach_the_driver(void **state) {
@@ -317,6 +318,51 @@ static void test_load_refuses_another_source(void **state) {
 #undef SOURCE
 }
 
+// Loads the fixture's kernel through a cache of the test's own: the manifest names the digest of
+// [wanted], and the source is [source]. *hit says where the code came from.
+static int load_pair(const char *wanted, const char *source, tmagen_mode mode, int *hit) {
+    static char text[sizeof manifest + 256];
+    static const char *folder;
+    const char *at = strstr(manifest, "\"gemm.cu\"") + strlen("\"gemm.cu\"");
+    char digest[TMAGEN_KEY_CHARS];
+    if (!folder) folder = fresh_folder();
+    tmg_digest_text(wanted, strlen(wanted), digest);
+    snprintf(text, sizeof text, "%.*s, \"source_sha256\": \"%s\"%s", (int)(at - manifest), manifest,
+             digest, at);
+    const tmagen_load_options options = {
+        .manifest_text = text, .source_text = source, .mode = mode, .cache_dir = folder};
+    tmagen_kernel *loaded;
+    const int status = tmagen_kernel_load(device, "gemm", &options, &loaded);
+    if (status) return status;
+    *hit = loaded->info.hit;
+    tmagen_kernel_unload(loaded);
+    return TMAGEN_OK;
+}
+
+// The digest that a manifest names finds the entry, whose source is then compared: a mix of two
+// pairs finds none, although the code of both is there.
+static void test_load_of_pairs_from_the_cache(void **state) {
+    (void)state;
+    static const char one[] = "#pragma spill", other[] = "#pragma spill //";
+    int hit = -1;
+    assert_int_equal(load_pair(one, one, TMAGEN_FAIL_ON_MISS, &hit), TMAGEN_ERROR_MISS);
+    assert_int_equal(load_pair(one, one, TMAGEN_COMPILE_ON_MISS, &hit), TMAGEN_OK);
+    assert_int_equal(hit, 0);
+    assert_int_equal(load_pair(one, one, TMAGEN_COMPILE_ON_MISS, &hit), TMAGEN_OK);
+    assert_int_equal(hit, 1);
+    assert_int_equal(load_pair(other, other, TMAGEN_COMPILE_ON_MISS, &hit), TMAGEN_OK);
+    assert_int_equal(hit, 0);
+    for (tmagen_mode mode = TMAGEN_COMPILE_ON_MISS; mode <= TMAGEN_NO_CACHE; ++mode) {
+        assert_int_equal(load_pair(one, other, mode, &hit), TMAGEN_ERROR_MANIFEST);
+        assert_int_equal(load_pair(other, one, mode, &hit), TMAGEN_ERROR_MANIFEST);
+        assert_non_null(strstr(tmagen_error_last(), "they are of different runs"));
+    }
+    assert_int_equal(load_pair(other, other, TMAGEN_FAIL_ON_MISS, &hit), TMAGEN_OK);
+    assert_int_equal(hit, 1);
+    assert_int_equal(load_pair("#include <x>", "#include <x>", TMAGEN_COMPILE_ON_MISS, &hit),
+                     TMAGEN_ERROR_ARGUMENT);
+}
+
 static void test_info(void **state) {
     (void)state;
     tmagen_kernel_info info;
@@ -354,6 +400,7 @@ int main(void) {
         cmocka_unit_test(test_the_callers_context_is_given_back),
         cmocka_unit_test(test_load_checks_the_kernel_against_its_manifest),
         cmocka_unit_test(test_load_refuses_another_source),
+        cmocka_unit_test(test_load_of_pairs_from_the_cache),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_workspace_size),
     };
