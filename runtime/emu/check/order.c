@@ -297,6 +297,21 @@ static bool known(const struct emu_touch_global *by, const struct touch *before,
     return false;
 }
 
+// A flag's own last write is over for whoever has acquired the flag since: a lock's last holder may
+// set it back as if it were any word.
+static bool was_acquired(const struct emu_touch_global *by, const struct touch *before,
+                         uint64_t word) {
+    const struct emu_cluster *cluster = by->warp->cta->cluster;
+    struct emu_order *order = cluster->machine->order;
+    uint64_t address = by->allocation->base + word;
+    const struct flag *flag = find_flag(order, address, false);
+
+    if (flag == NULL) flag = find_flag(order, address & ~UINT64_C(7), false);  // one of 8 bytes
+    return flag != NULL && before->strength >= EMU_STRONG && before->cluster != cluster->number &&
+           flag->clock[before->cluster] != 0 &&
+           flag->clock[before->cluster] <= cluster->known[before->cluster];
+}
+
 static bool same_agent(const struct touch *a, const struct touch *b) {
     return a->cluster == b->cluster && a->agent == b->agent;
 }
@@ -308,22 +323,23 @@ static bool stores_the_same(const struct emu_touch_global *by) {
            memcmp(by->allocation->data + by->offset, by->value, by->bytes) == 0;
 }
 
-static void check(const struct emu_touch_global *by, const struct touch *before,
+static void check(const struct emu_touch_global *by, uint64_t word, const struct touch *before,
                   const struct touch *now, bool wrote) {
     if (before->time == 0 || same_agent(before, now) || !(before->bytes & now->bytes) ||
         emu_may_meet(before->strength, now->strength))
         return;
     if (now->silent || (before->silent && by->use == EMU_READ)) return;
-    bool ordered = known(by, before, false);
+    bool ordered = known(by, before, false) || (wrote && was_acquired(by, before, word));
     if (!ordered)
         complain(by, before, wrote, false);
     else if (wrote && now->async && !before->async && !known(by, before, true))
         complain(by, before, wrote, true);
 }
 
-static void touch_cell(const struct emu_touch_global *by, struct cell *cell, struct touch now) {
-    check(by, &cell->write, &now, true);
-    if (by->use != EMU_READ) check(by, &cell->read, &now, false);
+static void touch_cell(const struct emu_touch_global *by, uint64_t word, struct cell *cell,
+                       struct touch now) {
+    check(by, word, &cell->write, &now, true);
+    if (by->use != EMU_READ) check(by, word, &cell->read, &now, false);
     struct touch *last = by->use == EMU_READ ? &cell->read : &cell->write;
     if (same_agent(last, &now) && last->time == now.time) now.bytes |= last->bytes;
     *last = now;
@@ -347,7 +363,7 @@ void emu_order_touch(const struct emu_touch_global *by) {
         struct cell *cells = find_cells(cluster->machine, by->allocation, at / PAGE);
         if (cells == NULL) return;
         now.bytes = (uint8_t)(((1u << (stop - word)) - 1) & ~((1u << (at - word)) - 1));
-        touch_cell(by, &cells[word % PAGE / WORD], now);
+        touch_cell(by, word, &cells[word % PAGE / WORD], now);
         at = stop;
     }
 }
