@@ -96,9 +96,11 @@ static void free_op(struct emu_async *op) {
 }
 
 // A copy that has ended stands for the earlier ones of the same lanes and groups: whoever asks for
-// one of them asks for all. Copies that only an mbarrier announces would else pile up.
+// one of them asks for all. Copies that only an mbarrier announces would else pile up. An arrival
+// between the two, which is still to come, asks for the earlier ones alone.
 static void absorb_earlier(struct emu_async *op) {
     for (struct emu_async **link = &op->next, *other; (other = *link) != NULL;) {
+        if (other->warp == op->warp && other->kind == ASYNC_ARRIVE) return;
         if (other->warp != op->warp || !other->in_copy_group || other->stage != DONE ||
             other->lanes != op->lanes || other->waited != op->waited ||
             memcmp(other->group, op->group, sizeof op->group) != 0) {

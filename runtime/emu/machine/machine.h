@@ -380,6 +380,9 @@ enum { EMU_PLACE_TEXT = 1000 };
 // into EMU_PLACE_TEXT characters.
 const char *emu_place_text(const struct emu_machine *machine, const struct emu_insn *insn,
                            char *text, size_t size);
+// Does [insn], or a call that was inlined around it, stand in a file below [folder]?
+bool emu_comes_from(const struct emu_machine *machine, const struct emu_insn *insn,
+                    const char *folder);
 // What the manifest calls the warp's role, or NULL.
 const struct emu_role *emu_role_of(const struct emu_warp *warp);
 

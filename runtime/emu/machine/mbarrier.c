@@ -161,7 +161,8 @@ void emu_mbarriers_fence(struct emu_warp *warp) {
             b->fenced |= warp->clock.seen[b->init_agent] >= b->init_time;
 }
 
-// The async proxy sees an init only behind a fence (PTX ISA 9.7.13.4, fence.mbarrier_init).
+// The async proxy sees an init only behind a fence (PTX ISA 9.7.13.4, fence.mbarrier_init). Not so
+// where CUDA's library has made a bulk copy of a cuda::memcpy_async: it asks its callers for none.
 static void check_fence(const struct emu_async *op, struct emu_mbarrier *barrier) {
     char name[64], where[EMU_PLACE_TEXT];
 
@@ -169,6 +170,7 @@ static void check_fence(const struct emu_async *op, struct emu_mbarrier *barrier
         op->clock.async[barrier->init_agent] >= barrier->init_time)
         return;
     barrier->fenced = true;  // once is enough
+    if (emu_comes_from(emu_machine(op->warp), op->insn, "/cuda/__memcpy_async/")) return;
     emu_report(op->warp, op->insn, EMU_MISSING_PROXY_FENCE,
                "%s counts bytes at %s, whose mbarrier.init the async proxy need not see\n"
                "  initialised at %s\n"

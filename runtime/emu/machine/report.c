@@ -60,15 +60,27 @@ void emu_put(struct emu_text *text, const char *format, ...) {
 
 // ---- names ----
 
-static const char *file_name(const struct emu_machine *machine, unsigned number) {
+static const char *file_path(const struct emu_machine *machine, unsigned number) {
     const struct ptx_tree *tree = &machine->module->tree;
 
     for (uint32_t i = 0; i < tree->file_count; i++)
-        if (tree->files[i].number == number) {
-            const char *slash = strrchr(tree->files[i].name, '/');
-            return slash ? slash + 1 : tree->files[i].name;
-        }
+        if (tree->files[i].number == number) return tree->files[i].name;
     return "source";
+}
+
+static const char *file_name(const struct emu_machine *machine, unsigned number) {
+    const char *path = file_path(machine, number), *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool emu_comes_from(const struct emu_machine *machine, const struct emu_insn *insn,
+                    const char *folder) {
+    const struct ptx_loc *loc = insn->loc;
+
+    for (int depth = 0; loc != NULL && depth < 64; depth++, loc = loc->parent)
+        if (strstr(file_path(machine, loc->file), folder) != NULL) return true;
+    return false;
 }
 
 // The kernel's own line: that of the outermost call into what was inlined.
