@@ -8,22 +8,22 @@ local function tile_a_cta(s)
         json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } } } } }
 end
 
--- As many CTAs as the SMs hold, in whole clusters; each walks.
-local function cta_an_sm(s)
+-- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
+local function walkers(s, splits)
+    local cluster = s.cluster.m * s.cluster.n
     return json.object { { "rule", "persistent" }, { "tiles", json.array {
         json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
         json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } } } },
-        { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
+        { "blocks_per_tile", cluster }, { "blocks_per_sm", 1 },
+        { "max_tiles", splits and (1 << 30) // cluster }, { "splits", splits } }
 end
 
--- The same, where each tile is divided along K.
+local function cta_an_sm(s)
+    return walkers(s)
+end
+
 local function parts_an_sm(s)
-    return json.object { { "rule", "persistent" }, { "tiles", json.array {
-        json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
-        json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } } } },
-        { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 },
-        { "max_tiles", (1 << 30) // (s.cluster.m * s.cluster.n) },
-        { "splits", json.object { { "default", s.splits }, { "most", 64 } } } }
+    return walkers(s, json.object { { "default", s.splits }, { "most", 64 } })
 end
 
 -- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.
