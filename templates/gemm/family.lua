@@ -36,7 +36,7 @@ local function persistent(s)
 end
 
 local function splitting(s)
-    return plan.schedule(s).parts or false
+    return plan.schedule(s).parts ~= nil
 end
 
 local function staging(s)
@@ -65,7 +65,7 @@ local function staging_buffers(s)
 end
 
 local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
-local PERSISTENT, SPLITTING, STAGING = "grid is persistent or split_k", "grid is split_k", "epilogue.store is tma"
+local PERSISTENT, SPLITTING, STAGING = "grid is not tiles", "grid is split_k or stream_k", "epilogue.store is tma"
 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
@@ -100,8 +100,9 @@ local knobs = {
           .. "one multiplying while the other stores" },
     { "grid", type = "enum", values = grids, default = "tiles",
       when = tensor_cores, when_doc = TENSOR_CORES, doc = grid_doc },
-    { "splits", type = "int", min = 1, max = 64, default = 2, unit = "parts", when = splitting, when_doc = SPLITTING,
-      doc = "into which the K of a tile is divided where a launch does not say; no more than its steps" },
+    { "splits", type = "int", min = 1, max = 64, unit = "parts", when = splitting, when_doc = SPLITTING,
+      default = function(s) return s.grid == "stream_k" and 8 or 2 end,
+      doc = "of each tile's K, where a launch does not say; for stream_k at most, on average" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },

@@ -8,6 +8,9 @@ local function dims(s, p)
     for i, name in ipairs { "m", "n", "k" } do
         local step = s.tile[name] * (name ~= "k" and wgmma and s.cluster[name] or 1)
         local most = (name ~= "k" or wgmma) and rows.largest(math.max(step, s.raster.group)) // step * step
+        if name == "k" and p.work.parts and p.work.parts.most_steps then
+            most = math.min(most, p.work.parts.most_steps * step)
+        end
         list[i] = { name = name, value = s.problem[name], multiple_of = p.multiples[name], most = most or nil }
     end
     for _, operand in ipairs(p.op_operands) do
@@ -32,7 +35,9 @@ local function cost(s, p)
         }
     end
     if p.work.parts then
-        list[#list + 1] = { unit = "l2_bytes", per = "item", amount = 2 * 4 * m * n } -- sums, written and read
+        local count, per = table.unpack(p.work.parts.sums)                            -- written and read
+        list[#list + 1] = { unit = "l2_bytes", per = per, amount = 2 * 4 * count * s.tile.m * s.tile.n
+            * (per == "block" and 1 or clusters.m * clusters.n) }
     end
     list[#list + 1] = { unit = "store_bytes", per = "tile", amount = m * n * d }
     for _, part in ipairs { { a, "m", "k" }, { b, "n", "k" }, { d, "m", "n" } } do
@@ -54,6 +59,6 @@ end
 return function(s, p)
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
-        workspace = p.workspace or nil, varies_with = p.work.parts and { "splits" } or nil,
+        workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })
 end

@@ -90,17 +90,21 @@ local function parameter_plan(s, p)
     if p.work.parts then
         list[#list + 1] = { kind = "workspace", part = "arrived", cuda = "uint32_t" }
         list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
-        list[#list + 1] = { kind = "splits", type = "i32" }
+        list[#list + 1] = p.work.parts.takes_splits and { kind = "splits", type = "i32" } or nil
     end
     return parameters.list(p.tensors, list)
 end
 
 -- What the parts of tiles leave for each other: how many have arrived, of each that sums by itself, and fp32 sums.
+-- The grid counts a cluster's tiles as one, and its blocks each.
 local function workspace_plan(s, p)
+    local function part(name, bytes, needed, zero)
+        local count, per = table.unpack(needed)
+        return { name = name, bytes = bytes * count * (per == "block" and 1 or p.cluster_size), per = per, zero = zero }
+    end
     return {
-        { name = "arrived", bytes = 4 * p.cluster_size * (p.shared_tile and p.consumers or 1), per = "tile",
-          zero = "first" },
-        { name = "partials", bytes = 4 * p.cluster_size * s.tile.m * s.tile.n, per = "item", zero = "never" },
+        part("arrived", 4 * (p.shared_tile and p.consumers or 1), p.work.parts.counters, "first"),
+        part("partials", 4 * s.tile.m * s.tile.n, p.work.parts.sums, "never"),
     }
 end
 

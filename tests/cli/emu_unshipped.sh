@@ -46,20 +46,28 @@ verify "$exchanged" --shape 50x77x136 --set problem.d=fp32 --set phase=1 --set s
 
 # A tile's K in parts: fewer steps than parts, parts of two lengths, each store, warpgroups that
 # share a tile or take turns, clusters; in several orders, since who comes last sums.
-cat >"$TMPDIR/parts.yaml" <<'YAML'
+cat >"$TMPDIR/divided.yaml" <<'YAML'
 kernel: gemm
 grid: split_k
 tile: {m: 128, n: 64, k: 64}
 stages: 3
 YAML
-parts=$TMPDIR/parts.yaml
-verify "$parts" --shape 200x136x264 --set 'splits=[1,2,8]' --schedules 5
-verify "$parts" --shape 200x264x520 --set 'cluster.m=[1,2]' --set cluster.n=2 --set splits=3 \
+divided=$TMPDIR/divided.yaml
+verify "$divided" --shape 200x136x264 --set 'splits=[1,2,8]' --schedules 5
+verify "$divided" --shape 200x264x520 --set 'cluster.m=[1,2]' --set cluster.n=2 --set splits=3 \
     --schedules 5
-verify "$parts" --shape 200x264x520 --set phase=7 --set splits=3 --set "epilogue.ops=$ops" \
+verify "$divided" --shape 200x264x520 --set phase=7 --set splits=3 --set "epilogue.ops=$ops" \
     --set problem.d=fp32 --set epilogue.tile.n=32 --schedules 5
 verify "$exchanged" --shape 50x200x1032 --set grid=split_k --set splits=4 --set tile.n=128 \
     --set warps.consumer.count=8 --set epilogue.store=direct --schedules 5
+
+# The steps of the tiles that are left over dealt out: less than a wave of them, several waves, with
+# turns and clusters, and more workers than steps.
+stream=(--set grid=stream_k --schedules 5)
+verify "$divided" "${stream[@]}" --shape 8x8x64 --shape 200x136x520 --shape 700x264x264
+verify "$divided" "${stream[@]}" --shape 700x264x520 --set 'cluster.m=[1,2]' --set cluster.n=2
+verify "$divided" "${stream[@]}" --shape 700x264x520 --set phase=7 --set 'splits=[1,8]'
+verify "$exchanged" "${stream[@]}" --shape 100x504x264
 
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \

@@ -27,13 +27,19 @@ local function parts_an_sm(s)
 end
 
 -- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.
--- parts: an item may be a part of a tile's K; their sums meet in the workspace.
+-- parts: an item may be a part of a tile's K; their sums meet in the workspace: { counters =, sums = } are needed, so
+-- many for each of what the manifest counts; varies_with, what the sums' order depends on; takes_splits, whether it
+-- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
 -- groups: an item belongs to one of several problems. launch: the grid in a few words. grid(s): the manifest's rule.
 return {
     { name = "tiles", doc = "a CTA a tile", launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
     { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true,
       launch = "persistent: min(tiles, SMs), in whole clusters", grid = cta_an_sm },
     { name = "split_k", doc = "the same, where a tile's K is divided by `splits`: for few tiles and a long K",
-      walks = true, parts = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
-      grid = parts_an_sm },
+      walks = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters", grid = parts_an_sm,
+      parts = { counters = { 1, "tile" }, sums = { 1, "item" }, varies_with = { "splits" }, takes_splits = true } },
+    { name = "stream_k", doc = "whole waves of tiles first, then the steps along K of the rest, dealt out evenly",
+      walks = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters", grid = parts_an_sm,
+      parts = { counters = { 1, "block" }, sums = { 2, "block" }, varies_with = { "sms", "splits" },
+                most_steps = 1 << 21 } },
 }
