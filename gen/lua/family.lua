@@ -51,21 +51,21 @@ end
 -- What a family's table, a knob and a check may say; true: must. A word that is not here is a mistake.
 local FIELDS = { name = true, doc = true, arch = true, template = true, knobs = true, plan = true, manifest = true,
                  checks = false, phases = false, default_phase = false, explain = false, reference = false }
-local KNOB_FIELDS = { type = true, doc = true, values = false, min = false, max = false, step = false, default = false,
-                      unit = false, when = false, when_doc = false, optional = false, of = false, repeats = false,
-                      length = false }
-local CHECK_FIELDS = { doc = false, check = true }
+local KNOB_FIELDS = { [1] = true, type = true, doc = true, values = false, min = false, max = false, step = false,
+                      default = false, unit = false, when = false, when_doc = false, optional = false, of = false,
+                      repeats = false, length = false }
+local CHECK_FIELDS = { [1] = true, doc = false, check = true }
 
 local function names_of(fields)
     local names = {}
-    for name in pairs(fields) do names[#names + 1] = name end
+    for name in pairs(fields) do names[#names + 1] = type(name) == "string" and name or nil end
     return names
 end
 
 -- Faults a word of [table] that is none of [fields]; [of] says whose.
 local function check_fields(fields, table, of, fault)
     for name in pairs(table) do
-        if name ~= 1 and fields[name] == nil then
+        if fields[name] == nil then
             local names = names_of(fields)
             local nearest = type(name) == "string" and host.nearest(name, names)
             local hint = nearest and "; did you mean " .. nearest .. "?" or ""
@@ -88,7 +88,9 @@ local function check_knob(knob, faults)
     local path = knob[1]
     local function fault(message, word, legal) faults(message, word or path, legal) end
     check_fields(KNOB_FIELDS, knob, "a knob", fault)
-    if not values.type_exists(knob.type) then fault(path .. ": has no known type") end
+    if not values.types[knob.type] then
+        fault(path .. ": has no known type", nil, values.list(names_of(values.types)))
+    end
     if knob.type == "enum" and not knob.values then fault(path .. ": an enum needs values") end
     if knob.type == "list" and not knob.of then fault(path .. ": a list needs of") end
     if type(knob.doc) ~= "string" then fault(path .. ": has no doc") end
@@ -100,25 +102,23 @@ local function check_knob(knob, faults)
     if message then fault(path .. ": default " .. message) end
 end
 
--- What a rung of the ladder may say; title must be there, sets are values of knobs by path.
-local PHASE_TEXTS = { title = true, doc = true, predict = true }
+-- What a rung of the ladder may say, and by what type; title must be there, sets are values of knobs by path.
+local PHASE_FIELDS = { title = "string", doc = "string", predict = "string", sets = "table" }
 
-local function check_phase_texts(number, phase, fault)
+local function check_phase_fields(number, phase, fault)
     if type(phase) ~= "table" then fault("phase " .. number .. ": must be a table") end
+    check_fields(PHASE_FIELDS, phase, "a phase", fault)
     if phase.title == nil then fault("phase " .. number .. ": has no title") end
     for field, value in pairs(phase) do
-        local of_type = PHASE_TEXTS[field] and "string" or field == "sets" and "table"
-        if not of_type then
-            fault(string.format("phase %d: %s: is no field of a phase", number, tostring(field)), field)
-        end
-        if type(value) ~= of_type then fault(string.format("phase %d: %s: must be a %s", number, field, of_type)) end
+        local due = PHASE_FIELDS[field]
+        if type(value) ~= due then fault(("phase %d: %s: must be a %s"):format(number, field, due)) end
     end
 end
 
 local function check_phases(definition, by_path, fault)
     for number, phase in pairs(definition.phases or {}) do
         if math.type(number) ~= "integer" then fault("phases are numbered") end
-        check_phase_texts(number, phase, fault)
+        check_phase_fields(number, phase, fault)
         for path, value in pairs(phase.sets or {}) do
             local knob = by_path[path]
             local message = knob and values.check(knob, value) or (not knob and "is no knob")

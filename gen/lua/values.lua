@@ -221,7 +221,7 @@ local types = {
     },
 }
 
-function values.type_exists(name) return types[name] ~= nil end
+values.types = types
 
 -- true where a list is the knob's own value; else a list is a sweep
 function values.is_list(knob) return types[knob.type].is_list or false end
