@@ -3,6 +3,7 @@
 
 local host = require "host"
 local json = require "json"
+local values = require "values"
 
 local reference = {}
 
@@ -65,22 +66,22 @@ local FIELDS = {
 
 -- The rows of [given], what the family says; its mistakes are those of the file [path].
 function reference.rows(given, path)
-    local function fault(message)
-        host.error(path, "reference: " .. message)
+    local function fault(message, legal)
+        host.error(path, "reference: " .. message, legal)
         host.stop()
     end
-    local members, known = {}, {}
+    local members, known, names = {}, {}, {}
     if type(given) ~= "table" then fault("must be a table, or a function that returns one") end
-    for _, field in ipairs(FIELDS) do
+    for i, field in ipairs(FIELDS) do
         local name, check, wanted, write = table.unpack(field)
         local value = given[name]
-        known[name] = true
+        known[name], names[i] = true, name
         if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
         if value ~= nil and not check(value) then fault(name .. ": must be " .. wanted) end
         if value ~= nil then members[#members + 1] = { name, write and write(value) or value } end
     end
     for name in pairs(given) do
-        if not known[name] then fault(tostring(name) .. ": is no field of a reference") end
+        if not known[name] then fault(tostring(name) .. ": is no field of a reference", values.list(names)) end
     end
     return json.object(members)
 end

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # templates/README.md, the manual for authors of families, is true: its commands work where nothing
 # else is, its tables have the words that the generator takes and the files that there are, and its
-# two examples are a family.
+# two examples are a family. measure/README.md lists every field of a reference.
 set -u
 bad=0
 complain() { echo "$*"; bad=1; }
@@ -35,6 +35,7 @@ local family = { name = "probe", doc = "", arch = { "sm_90a" }, template = "t", 
 for field, value in pairs $1 do family[field] = value end
 return family
 LUA
+    echo >probe/probe/t
     "$program" check --templates probe probe.yaml 2>&1 |
         sed -n 's/^ *legal: //p' | sed 's/ or /, /' | tr -d ' ' | tr ',' '\n' | sort
 }
@@ -61,6 +62,10 @@ same 'fields of a rung' "$(grep 'sets =' <<<"$fields" | given)" \
     "$(legal '{ phases = { [0] = { nonsense = 1 } } }')"
 same 'fields of a check' "$(grep 'check =' <<<"$fields" | given)" \
     "$(legal '{ checks = { { "a", check = function() end, nonsense = 1 } } }')"
+same 'fields of a reference' \
+    "$(sed -n '/^reference = {/,/^}/s/^    \([a-z0-9_]*\) = .*/\1/p' "$root/measure/README.md" |
+        sort)" \
+    "$(legal '{ reference = { dims = { "m" }, small = {}, full = {}, nonsense = 1 } }')"
 same 'files of lib' "$(section 'The plan' | column file)" \
     "$(cd "$root/templates/lib" && find . -mindepth 1 -maxdepth 1 -printf '%P%y\n' |
         sed 's/d$/\//; s/f$//' | sort)"
