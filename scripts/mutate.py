@@ -15,6 +15,7 @@ usage: scripts/mutate.py [-j N] [--quick] [--open] [--first TEST] [PATTERN...]
   --sum: judges nothing
 """
 import argparse
+import functools
 import os
 import re
 import subprocess
@@ -133,7 +134,7 @@ def run(root, *command, **more):
 def test(root, entry):
     """Who notices, of the tests or the spec that [entry] of AREAS stands for, or None."""
     if entry.startswith("specs/"):
-        run(root, "make", "-s", "all")
+        run(root, "make", "-s", "build/tmagen")
         specs = sorted(str(x.relative_to(root)) for x in root.glob(entry + ".yaml"))
         code, said = run(root, "timeout", "300", "build/tmagen", "verify", "--device", "emu",
                          "--schedules", "1", *specs, TMAGEN_CACHE=str(root / "build/specs_cache"))
@@ -142,16 +143,25 @@ def test(root, entry):
     # Of the programs only those that the entry needs: a change of the library relinks them all.
     units = [f"build/{x.relative_to(root).with_suffix('')}" for x in root.glob("tests/unit/*/*.c")]
     wanted = [x for x in units if re.search(entry, x)]
-    if run(root, "make", "-s", "all", "helpers", *wanted)[0]:
+    helpers = fakes(root) if wanted else ["all", "helpers"]
+    if run(root, "make", "-s", *helpers, *wanted)[0]:
         return "compiler"
-    _, said = run(root, "tests/run_tests.sh", *wanted, BUILD="build", ONLY=entry, NVRTC=nvrtc(root))
+    _, said = run(root, "tests/run_tests.sh", *wanted, BUILD="build", ONLY=entry, NVRTC=nvrtc())
     failed = re.findall(r"^FAIL (\S+)", said, re.M)
     return failed[0].removesuffix(".sh") if failed else None
 
 
-def nvrtc(root):
+def fakes(root):
+    """The stand-ins that unit tests load."""
+    return [f"build/{x.relative_to(root).with_suffix('.so')}"
+            for x in root.glob("tests/fixtures/fake/*.c")]
+
+
+@functools.cache
+def nvrtc():
     """The library's path where it must be named, as the Makefile asks for it."""
-    return run(root, "scripts/nvrtc.sh", "build/scripts/find_nvrtc", "build/nvrtc")[1].strip()
+    run(".", "make", "-s", "build/scripts/find_nvrtc")
+    return run(".", "scripts/nvrtc.sh", "build/scripts/find_nvrtc", "build/nvrtc")[1].strip()
 
 
 def judge(root, mutation, first, quick):
@@ -160,8 +170,7 @@ def judge(root, mutation, first, quick):
     fault = mutation.plant(root)
     if fault:
         return "error: " + fault
-    code, _ = run(root, "make", "-s", "all", "build/scripts/find_nvrtc")
-    if code:
+    if run(root, "make", "-s", "build/tmagen")[0]:
         return "compiler"
     specs = sorted(str(x.relative_to(root)) for x in root.glob("specs/*.yaml"))
     if any(path.startswith(("templates/", "gen/")) for path, _, _ in mutation.edits):
