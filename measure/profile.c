@@ -102,17 +102,24 @@ static int print_kernel(struct subject *subject, const struct shape_list *given,
     return status ? status : print_launch(subject, dims, out);
 }
 
-int profile_all(const struct profile_plan *plan, FILE *out) {
+// On a device of its own: a later launch on the same one runs in another order, and its waits differ.
+static int profile_kernel(const struct kernel_text *text, const struct shape_list *shapes,
+                          FILE *out) {
     tmagen_device *device;
-    int wrong = 0;
-    if (tmagen_device_open("emu", &device)) return kernel_complain(""), 3;
-    for (size_t i = 0; i < plan->kernel_count; ++i) {
-        struct subject subject;
-        const int status = subject_open(device, &plan->kernels[i], &subject);
-        if (status) kernel_complain(subject.text->name);
-        wrong += status || print_kernel(&subject, plan->shapes, out);
-        subject_close(&subject);
-    }
+    struct subject subject;
+    int status = tmagen_device_open("emu", &device);
+    if (status) return kernel_complain(text->name), status;
+    status = subject_open(device, text, &subject);
+    if (status) kernel_complain(text->name);
+    if (!status) status = print_kernel(&subject, shapes, out);
+    subject_close(&subject);
     tmagen_device_close(device);
+    return status;
+}
+
+int profile_all(const struct profile_plan *plan, FILE *out) {
+    int wrong = 0;
+    for (size_t i = 0; i < plan->kernel_count; ++i)
+        wrong += profile_kernel(&plan->kernels[i], plan->shapes, out) != TMAGEN_OK;
     return wrong ? 1 : 0;
 }

@@ -42,9 +42,8 @@ AREAS = {
     "quantise": ["specs/quantise_*", "unit.runtime.test_wide", "cli.pairwise", "cli.profile"],
     "ptx": ["specs/gemm_phase6", "specs/deform_attn_phase10", "specs/resample_persistent",
             "cli.gemm_ops", "specs/*_phase*", "cli.profile"],
-    "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_corpus", "unit.emu",
-            "cli.emu_reports", "emulate", "unit.runtime.test_device_emu", "cli.emu_vectors",
-            "cli.emu_rooms"],
+    "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_[cbegprt]", "unit.emu", "cli.emu_reports",
+            "cases/emulate", "unit.runtime.test_device_emu", "cli.emu_vectors", "cli.emu_rooms"],
     "gen": ["unit.gen", "tests/cases", "cli.check_out", "cli.out_pair", "cli.gen",
             "cli.own_family"],
     "cache": ["unit.runtime.test_cache", "unit.runtime.test_[ek]", "cli.cache"],
@@ -75,7 +74,8 @@ class Mutation:
         return None
 
     def tests(self, first, quick):
-        """What to run, [first] first if it is not None. Golden files, which show the edited text alone, notice no template's."""
+        """What to run, [first] first if it is not None. Of a template no golden file is asked:
+        it shows the edited text alone."""
         listed = AREAS[self.area]
         if self.name.startswith("P"):  # right but slow
             listed = ["cli.profile"] + listed
@@ -131,15 +131,36 @@ def run(root, *command, **more):
     return done.returncode, done.stdout
 
 
-def test(root, entry):
-    """Who notices, of the tests or the spec that [entry] of AREAS stands for, or None."""
+def test_specs(root, names):
+    """The first of the specs that does not verify, or None."""
+    run(root, "make", "-s", "build/tmagen")
+    for name in names:
+        if run(root, "timeout", "300", "build/tmagen", "verify", "--device", "emu", "--schedules",
+               "1", f"specs/{name}.yaml", TMAGEN_CACHE=str(root / "build/specs_cache"))[0]:
+            return f"specs/{name}"
+    return None
+
+
+def test_profiles(root, names):
+    """Whether one of the specs costs something else than the record says."""
+    run(root, "make", "-s", "build/tmagen")
+    record = (root / "tests/emu/profiles.txt").read_text()
+    for name in names:
+        _, said = run(root, "timeout", "300", "build/tmagen", "profile", f"specs/{name}.yaml",
+                      TMAGEN_CACHE=str(root / "build/specs_cache"))
+        if said not in record:
+            return "cli.profile"
+    return None
+
+
+def test(root, entry, changed):
+    """Who notices, of the tests or the specs that [entry] of AREAS stands for, or None. Of the
+    specs only those that the mistake has [changed] are asked; None: all."""
     if entry.startswith("specs/"):
-        run(root, "make", "-s", "build/tmagen")
-        specs = sorted(str(x.relative_to(root)) for x in root.glob(entry + ".yaml"))
-        code, said = run(root, "timeout", "300", "build/tmagen", "verify", "--device", "emu",
-                         "--schedules", "1", *specs, TMAGEN_CACHE=str(root / "build/specs_cache"))
-        wrong = re.findall(r"^(\w+) .*  (?:WRONG|BROKEN) ", said, re.M)
-        return f"specs/{wrong[0] if wrong else Path(specs[0]).stem}" if code else None
+        names = sorted(x.stem for x in root.glob(entry + ".yaml"))
+        return test_specs(root, [x for x in names if changed is None or x in changed])
+    if entry == "cli.profile" and changed is not None:
+        return test_profiles(root, sorted(changed))
     # Of the programs only those that the entry needs: a change of the library relinks them all.
     units = [f"build/{x.relative_to(root).with_suffix('')}" for x in root.glob("tests/unit/*/*.c")]
     wanted = [x for x in units if re.search(entry, x)]
@@ -172,16 +193,21 @@ def judge(root, mutation, first, quick):
         return "error: " + fault
     if run(root, "make", "-s", "build/tmagen")[0]:
         return "compiler"
-    specs = sorted(str(x.relative_to(root)) for x in root.glob("specs/*.yaml"))
+    changed = None
     if any(path.startswith(("templates/", "gen/")) for path, _, _ in mutation.edits):
+        specs = sorted(str(x.relative_to(root)) for x in root.glob("specs/*.yaml"))
         if run(root, "build/tmagen", "gen", *specs)[0]:
             return "gen"
+    if all(path.startswith("templates/") and "reference" not in path
+           for path, _, _ in mutation.edits):
+        _, said = run(root, "git", "diff", "--name-only", "out")
+        changed = {Path(x).stem for x in said.split()}
     for entry in mutation.tests(first, quick):
         if entry in ("compiler", "gen"):
             continue
-        found = test(root, entry)
+        found = test(root, entry, changed)
         if found:
-            return found if is_sound(found) else f"error: {found} fails anyway"
+            return found if is_sound(found, changed) else f"error: {found} fails anyway"
     return ""
 
 
@@ -189,11 +215,11 @@ sound = {}  # whether what noticed a mistake passes without any
 sound_lock = Lock()
 
 
-def is_sound(found):
+def is_sound(found, changed):
     """Does [found] pass in a checkout in which nothing is planted?"""
     with sound_lock:
         if found not in sound:
-            sound[found] = test(checkout("sound"), found) is None
+            sound[found] = test(checkout("sound"), found, changed) is None
         return sound[found]
 
 

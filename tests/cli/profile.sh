@@ -10,6 +10,11 @@ if [ -n "${SANITIZED:-}" ]; then    # ten times as slow: a few, for what the san
     exec "$TMAGEN" profile specs/gemm_phase[1-3].yaml specs/resample_phase*.yaml
 fi
 "$TMAGEN" profile specs/*.yaml >"$TMPDIR/now" || exit 1
+
+# a kernel's counts are the same whatever was run before it
+"$TMAGEN" profile specs/gemm_phase6.yaml >"$TMPDIR/alone"
+awk '/^[^ ]/ { on = $1 == "gemm_phase6" } on' "$TMPDIR/now" | diff -u - "$TMPDIR/alone" || exit 1
+
 compiler() { sed -n 's/^  \(nvrtc [^:]*\): .*/\1/p' "$1" | sort -u; }
 parts() { cat "$1"; }
 if [ "$(compiler "$record")" != "$(compiler "$TMPDIR/now")" ]; then
