@@ -270,8 +270,7 @@ static int check_gaps(const struct tmg_manifest *manifest, const struct tmg_tens
     return status;
 }
 
-// The bytes from the first to behind the last element, or -1 where that is no number of bytes.
-static int64_t span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound) {
+int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound) {
     int64_t last = 0, term;
     for (int axis = 0; axis < tensor->rank; ++axis)
         if (__builtin_mul_overflow(bound->dims[axis] - 1, bound->strides[axis], &term) ||
@@ -289,7 +288,7 @@ static int check_address(const struct tmg_manifest *manifest, const struct tmg_t
                         "%s: tensor '%s': the address 0x%" PRIx64 " is no multiple of %" PRId64
                         " bytes",
                         manifest->name, tensor->name, bound->data, tensor->alignment);
-    int64_t bytes = span_bytes(tensor, bound);
+    int64_t bytes = tmg_span_bytes(tensor, bound);
     if (bytes < 0 || bound->data > UINT64_MAX - (uint64_t)bytes)
         return fail(manifest, "tensor", tensor->name, "ends beyond the address space");
     return TMAGEN_OK;

@@ -23,6 +23,9 @@ struct tmg_binding {
 int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
              struct tmg_binding *binding);
 
+// The bytes from the first to behind the last element, or -1 where that is no number of bytes.
+int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound);
+
 // The size that [extent] has; at most 2^62 in magnitude.
 int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims);
 

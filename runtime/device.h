@@ -52,7 +52,10 @@ struct tmg_module_info {
 struct tmg_launch_config {
     unsigned grid[3], block[3], cluster[3];
     unsigned dynamic_shared_bytes;
-    unsigned flags;  // TMAGEN_LAUNCH_*
+    unsigned flags;                     // TMAGEN_LAUNCH_*
+    const struct tmg_binding *binding;  // for a backend that asks for it, else NULL
+    tmagen_address workspace;
+    size_t workspace_bytes;
 };
 
 // Of an emulator: how much it did, in how many seconds of all CPUs together.
@@ -64,8 +67,9 @@ struct tmg_effort {
 // [state] is what open() returned. Every int function returns TMAGEN_OK or an error with
 // tmagen_error_last() set, and may be called from any thread.
 struct tmg_backend {
-    const char *name;  // what tmagen_device_open() takes before the ':'
-    tmagen_kind kind;  // what module_load() takes
+    const char *name;    // what tmagen_device_open() takes before the ':'
+    tmagen_kind kind;    // what module_load() takes
+    bool wants_binding;  // launch() is told of the tensors behind its parameters
     int (*open)(int ordinal, void **state, tmagen_device_info *info);
     void (*close)(void *state);
     int (*synchronize)(void *state);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/arch.h"
+#include "runtime/binding.h"
 #include "runtime/device.h"
 #include "runtime/emu/emu.h"
 #include "runtime/error.h"
@@ -325,22 +326,28 @@ static int launch(struct emu_state *emu, const struct emu_launch *launch) {
     return status;
 }
 
-// Names the memory behind the parameters after the manifest's tensors, for the reports. A tensor
-// within an allocation of several keeps that one's name.
-static void name_buffers(struct emu_state *emu, const struct emu_kernel *kernel, void **params) {
-    const json_t *row;
-    size_t i;
-    json_array_foreach(json_object_get(kernel->names, "params"), i, row) {
-        const char *kind = json_string_value(json_object_get(row, "kind"));
-        const char *name = json_string_value(json_object_get(row, "tensor"));
-        const size_t bytes = emu_entry_param_size(kernel->module, kernel->entry, (int)i);
-        tmagen_address address = 0;
-        if (!kind) continue;
-        if (!strcmp(kind, "workspace")) name = "the workspace";
-        if (bytes == sizeof(struct tmg_tensor_map)) address = emu_tensor_map_address(params[i]);
-        if (bytes == sizeof address) memcpy(&address, params[i], sizeof address);
-        if (name && address) emu_memory_name(emu->memory, address, name);
+// The tensors and the workspace of a launch, for bounds and for reports. Returns how many.
+static size_t list_tensors(const struct tmg_launch_config *config, struct emu_tensor *list) {
+    const struct tmg_binding *binding = config->binding;
+    size_t count = 0;
+    for (unsigned i = 0; binding && i < binding->manifest->tensor_count; ++i) {
+        const struct tmg_tensor *tensor = &binding->manifest->tensors[i];
+        const struct tmg_bound_tensor *bound = &binding->tensors[i];
+        list[count++] = (struct emu_tensor){.name = tensor->name,
+                                            .address = bound->data,
+                                            .bytes = (uint64_t)tmg_span_bytes(tensor, bound),
+                                            .bits = (unsigned)tmg_dtypes[tensor->dtype].bits,
+                                            .rank = tensor->rank,
+                                            .dims = bound->dims,
+                                            .strides = bound->strides,
+                                            .writes = tensor->writes};
     }
+    if (config->workspace)
+        list[count++] = (struct emu_tensor){.name = "the workspace",
+                                            .address = config->workspace,
+                                            .bytes = config->workspace_bytes,
+                                            .writes = true};
+    return count;
 }
 
 static int emu_backend_launch(void *state, void *module, const struct tmg_launch_config *config,
@@ -348,6 +355,7 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
     struct emu_state *emu = state;
     const struct emu_kernel *kernel = module;
     (void)stream;
+    struct emu_tensor tensors[TMG_MAX_TENSORS + 1];
     struct emu_launch what = {.module = kernel->module,
                               .entry = kernel->entry,
                               .dynamic_smem = config->dynamic_shared_bytes,
@@ -361,6 +369,8 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .role_count = kernel->role_count,
                               .lines = kernel->lines,
                               .line_count = kernel->line_count,
+                              .tensors = tensors,
+                              .tensor_count = list_tensors(config, tensors),
                               .budget = {.cancel = &emu->cancel}};
     memcpy(what.grid, config->grid, sizeof what.grid);
     memcpy(what.block, config->block, sizeof what.block);
@@ -371,7 +381,6 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
     what.budget.seconds = emu->budget.seconds;
     what.budget.memory = emu->budget.memory_bytes;
     what.budget.output = emu->budget.output_bytes;
-    name_buffers(emu, kernel, params);
     if (emu->profile) what.profile = emu_profile_new();
     const int status = launch(emu, &what);
     emu_profile_delete(what.profile);
@@ -413,6 +422,7 @@ static void emu_cancel(void *state) {
 const struct tmg_backend tmg_emu_backend = {
     .name = "emu",
     .kind = TMAGEN_PTX,
+    .wants_binding = true,
     .open = emu_open,
     .close = emu_close,
     .synchronize = emu_synchronize,

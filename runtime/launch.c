@@ -88,6 +88,17 @@ static int clear_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, v
     return device->backend->clear_async(device->state, launch->workspace, bytes, stream);
 }
 
+// Launches with the tensors bound anew, which words do not keep.
+static int launch_bound(tmagen_kernel *kernel, const tmagen_launch *launch,
+                        struct tmg_launch_config *config, void *stream, void **params) {
+    struct tmg_binding binding;
+    int status = tmg_bind(kernel->manifest, launch, &binding);
+    config->binding = &binding;
+    if (status) return status;
+    return kernel->device->backend->launch(kernel->device->state, kernel->module, config, stream,
+                                           params);
+}
+
 static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch, uint64_t *words,
                  uint64_t clear) {
     const struct tmg_manifest *manifest = kernel->manifest;
@@ -95,15 +106,19 @@ static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launc
     struct tmg_launch_config config = {
         .grid = {(unsigned)head[0], (unsigned)(head[0] >> 32), (unsigned)head[1]},
         .dynamic_shared_bytes = manifest->shared_memory,
-        .flags = launch->flags};
+        .flags = launch->flags,
+        .workspace = launch->workspace,
+        .workspace_bytes = launch->workspace_bytes};
     memcpy(config.block, manifest->block, sizeof config.block);
     memcpy(config.cluster, manifest->cluster, sizeof config.cluster);
     void *params[TMG_MAX_PARAMS + 1];
     for (unsigned i = 0; i < manifest->param_count; ++i) params[i] = words + kernel->param_word[i];
     int status = clear ? clear_workspace(kernel, launch, stream, clear) : TMAGEN_OK;
     if (status) return status;
-    return kernel->device->backend->launch(kernel->device->state, kernel->module, &config, stream,
-                                           params);
+    const struct tmagen_device *device = kernel->device;
+    if (device->backend->wants_binding)
+        return launch_bound(kernel, launch, &config, stream, params);
+    return device->backend->launch(device->state, kernel->module, &config, stream, params);
 }
 
 // Whether every list of [launch] that counts something is there.

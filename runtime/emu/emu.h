@@ -47,9 +47,6 @@ struct emu_memory *emu_memory_new_apart(unsigned number);
 void emu_memory_delete(struct emu_memory *memory);
 // An address aligned to 256, or 0 when there is no memory. [name] (may be NULL) is for reports.
 uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *name);
-// Calls the allocation [name] in reports from here on. 0, or -1 without memory or when [address]
-// isn't what emu_memory_alloc returned.
-int emu_memory_name(struct emu_memory *memory, uint64_t address, const char *name);
 // 0, or -1 when [address] isn't what emu_memory_alloc returned.
 int emu_memory_free(struct emu_memory *memory, uint64_t address);
 // 0, or -1 when the range isn't inside one allocation. Written bytes count as initialised.
@@ -138,6 +135,17 @@ struct emu_role {
     unsigned first_warp, warps;
 };
 
+// A tensor that the parameters lead to, anywhere in an allocation: reports speak of it and of its
+// elements, and what a launch touches of an allocation with tensors must be of one of them.
+struct emu_tensor {
+    const char *name;
+    uint64_t address, bytes;  // from its first element to behind its last
+    unsigned bits;            // of an element; 0: they are not spoken of
+    int rank;
+    const int64_t *dims, *strides;  // outermost first, in elements
+    bool writes;                    // false: nobody may write it
+};
+
 // Line [i] (from 1) of the generated source came from file lines[i].file, line lines[i].line.
 struct emu_source_line {
     const char *file;
@@ -175,6 +183,8 @@ struct emu_launch {
     size_t role_count;
     const struct emu_source_line *lines;
     size_t line_count;
+    const struct emu_tensor *tensors;
+    size_t tensor_count;
     FILE *print;                  // where the kernel's printf goes; NULL = stdout
     struct emu_profile *profile;  // what the launch does is counted in it; NULL: nobody asks
 };
@@ -194,9 +204,6 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
                           const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
                           const uint32_t *element_strides, int interleave, int swizzle,
                           int l2_promotion, int fill, struct emu_error *error);
-// The tensor's address in [map]; 0 where the bytes are no tensor map.
-uint64_t emu_tensor_map_address(const void *map);
-
 // As cuTensorMapEncodeIm2col, likewise; corners for W, H, D.
 int emu_tensor_map_encode_im2col(void *map, int type, uint32_t rank, uint64_t address,
                                  const uint64_t *dims, const uint64_t *strides, const int *lower,

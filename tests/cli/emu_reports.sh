@@ -32,7 +32,7 @@ sed -i "${line}s|STAGE_BYTES|STAGE_BYTES + 16|" "$stage"
 verify --device emu
 says '^gemm_64x64 +72x72x72 +BROKEN +gemm_64x64: the emulator reports$' \
     '^    deadlock in gemm_64x64, CTA \(0,0,0\)$' \
-    'consumer warps 0..3 +waits for full\[0\].*/multiply.cu.in:[0-9]+, in .*mbarrier.cuh:[0-9]+, in [0-9]+ \(gemm_64x64.cu:[0-9]+' \
+    'consumer warps 0..3 +waits for full\[0\].*/multiply.cu.in:[0-9]+, in .*/mbarrier.cuh:[0-9]+' \
     ' 16 bytes still due' 'in the order of seed 0$' '^1 cases, 1 wrong'
 line=$(sed -nE 's/.* waits for full.*multiply.cu.in:([0-9]+).*/\1/p' "$TMPDIR/out")
 multiply=templates/gemm/mma/wgmma/multiply.cu.in

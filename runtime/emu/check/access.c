@@ -79,17 +79,35 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
     return cta->smem + offset;
 }
 
+// Reports an access that is in the allocation, but not in one of the tensors that divide it.
+static void check_tensors(const struct emu_touch_global *by) {
+    const struct emu_machine *machine = emu_machine(by->warp);
+    uint64_t address = by->allocation->base + by->offset;
+    const char *what = by->what ? by->what : use_text(by->use);
+    char where[EMU_MEMORY_TEXT];
+
+    if (emu_tensor_at(machine, address, by->bytes, by->use != EMU_READ) != NULL) return;
+    emu_memory_text(machine, by->allocation, by->offset, by->bytes, where, sizeof where);
+    emu_report(by->warp, by->insn, EMU_OUT_OF_BOUNDS, "%s of %zu bytes at %s%s", what, by->bytes,
+               where,
+               emu_tensor_at(machine, address, by->bytes, false) ? ", which it may not write" : "");
+}
+
 void emu_global_touch(const struct emu_touch_global *by) {
     uint8_t *written = by->allocation->written;
+    char where[EMU_MEMORY_TEXT];
+
+    if (by->allocation->divided) check_tensors(by);
 
     emu_footprint(by->warp, by->allocation, by->offset, by->bytes, by->use);
     if (emu_machine(by->warp)->launch->dependent) emu_before_touch(by);
     if (written != NULL && by->use != EMU_WRITE &&
         memchr(written + by->offset, 0, by->bytes) != NULL)
         emu_report(by->warp, by->insn, EMU_UNINITIALISED,
-                   "%s%sglobal memory at offset %llu of %s was never written",
-                   by->what ? by->what : "", by->what ? " reads " : "",
-                   (unsigned long long)by->offset, by->allocation->name);
+                   "%s%sglobal memory at %s was never written", by->what ? by->what : "",
+                   by->what ? " reads " : "",
+                   emu_memory_text(emu_machine(by->warp), by->allocation, by->offset, 1, where,
+                                   sizeof where));
     if (written != NULL && by->use != EMU_READ) memset(written + by->offset, 1, by->bytes);
     if (by->warp->cta->cluster->known != NULL) emu_order_touch(by);
 }
@@ -113,18 +131,19 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
             if (memory->allocations[i].base <= address &&
                 (i + 1 == memory->count || memory->allocations[i + 1].base > address))
                 near = &memory->allocations[i];
+        char where[EMU_MEMORY_TEXT];
         if (near != NULL && address - near->base < near->bytes + 4096)
-            emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS,
-                      "%s of %u bytes at offset %llu of %s, which has %zu bytes", use_text(use),
-                      bytes, (unsigned long long)(address - near->base), near->name, near->bytes);
+            emu_fatal(
+                warp, insn, EMU_OUT_OF_BOUNDS, "%s of %u bytes at %s", use_text(use), bytes,
+                emu_memory_text(machine, near, address - near->base, bytes, where, sizeof where));
         else
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s of %u bytes at 0x%llx, where nothing is",
                       use_text(use), bytes, (unsigned long long)address);
         return NULL;
     }
     uint64_t offset = address - found->base;
-    if (machine->check &&
-        (found->written != NULL || machine->order != NULL || machine->launch->dependent)) {
+    if (machine->check && (found->written != NULL || found->divided || machine->order != NULL ||
+                           machine->launch->dependent)) {
         struct emu_touch_global by = {.warp = warp,
                                       .insn = insn,
                                       .allocation = found,

@@ -123,14 +123,17 @@ void emu_before_touch(const struct emu_touch_global *by) {
     const _Atomic uint64_t *feet = by->allocation->feet_before;
     const char *verb = by->use == EMU_READ ? "reads" : "writes";
     uint64_t at = by->offset, end = by->offset + by->bytes;
+    char where[EMU_MEMORY_TEXT];
 
     if (feet == NULL || emu_knows_before(by->warp->cta->cluster, by->clock)) return;
     for (; at < end; at++) {
         if (!(feet[at / EMU_FOOT_UNIT] >> at % EMU_FOOT_UNIT & 1)) continue;
-        emu_report(by->warp, by->insn, EMU_RACE,
-                   "%s %s offset %llu of %s, which the kernel before this one writes\n"
-                   "  no griddepcontrol.wait comes first: that kernel may still run",
-                   by->what ? by->what : "it", verb, (unsigned long long)at, by->allocation->name);
+        emu_report(
+            by->warp, by->insn, EMU_RACE,
+            "%s %s %s, which the kernel before this one writes\n"
+            "  no griddepcontrol.wait comes first: that kernel may still run",
+            by->what ? by->what : "it", verb,
+            emu_memory_text(emu_machine(by->warp), by->allocation, at, 1, where, sizeof where));
         return;
     }
 }

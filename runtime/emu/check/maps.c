@@ -41,16 +41,18 @@ static bool is_fenced(const struct emu_warp *warp, uint64_t address) {
 void emu_map_check(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address) {
     const struct emu_allocation *found = emu_memory_find(emu_machine(warp)->memory, address);
     uint64_t written = 0;
+    char where[EMU_MEMORY_TEXT];
 
     if (found == NULL || found->feet == NULL || !emu_machine(warp)->check) return;
     for (uint64_t at = address - found->base, end = at + TMG_TENSOR_MAP_BYTES;
          at < end && at < found->bytes; at += EMU_FOOT_UNIT)
         written |= found->feet[at / EMU_FOOT_UNIT] & EMU_FOOT_WRITTEN;
     if (written == 0 || is_fenced(warp, address)) return;
-    emu_report(warp, insn, EMU_MISSING_PROXY_FENCE,
-               "the tensor map at offset %llu of %s has been written in this launch\n"
-               "  no fence.proxy.tensormap::generic.acquire of it comes before its use",
-               (unsigned long long)(address - found->base), found->name);
+    emu_report(
+        warp, insn, EMU_MISSING_PROXY_FENCE,
+        "the tensor map at %s has been written in this launch\n"
+        "  no fence.proxy.tensormap::generic.acquire of it comes before its use",
+        emu_memory_text(emu_machine(warp), found, address - found->base, 1, where, sizeof where));
 }
 
 void emu_maps_free(struct emu_cluster *cluster) {

@@ -255,7 +255,7 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
                      bool fence_missing) {
     struct emu_machine *machine = emu_machine(by->warp);
     const char *verb = by->use == EMU_READ ? "reads" : "writes", *what = by->what ? by->what : "it";
-    char where[EMU_PLACE_TEXT], other[128];
+    char where[EMU_PLACE_TEXT], other[128], bytes[EMU_MEMORY_TEXT];
 
     const struct emu_insn *other_insn = &machine->program->code[before->insn];
 
@@ -264,20 +264,18 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
                          fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE))
         return;
     put_other(by, before, other, sizeof other);
+    emu_memory_text(machine, by->allocation, by->offset, 1, bytes, sizeof bytes);
     emu_place_text(machine, other_insn, where, sizeof where);
     if (fence_missing)
         emu_report_pair(by->warp, by->insn, other_insn, EMU_MISSING_PROXY_FENCE,
-                        "%s %s offset %llu of %s, which %s writes through the generic proxy\n"
+                        "%s %s %s, which %s writes through the generic proxy\n"
                         "  written at %s\n  no fence.proxy.async lies between the two",
-                        what, verb, (unsigned long long)by->offset, by->allocation->name, other,
-                        where);
+                        what, verb, bytes, other, where);
     else
-        emu_report_pair(
-            by->warp, by->insn, other_insn, EMU_RACE,
-            "%s %s offset %llu of %s, which %s %s\n  without order between the two; the "
-            "other is at %s",
-            what, verb, (unsigned long long)by->offset, by->allocation->name, other,
-            wrote ? "writes" : "reads", where);
+        emu_report_pair(by->warp, by->insn, other_insn, EMU_RACE,
+                        "%s %s %s, which %s %s\n  without order between the two; the "
+                        "other is at %s",
+                        what, verb, bytes, other, wrote ? "writes" : "reads", where);
 }
 
 // Has [before] happened, as far as [by] may know? [async]: and does the async proxy see it?

@@ -227,8 +227,7 @@ struct emu_program {
 struct emu_module {
     struct ptx_tree tree;
     struct emu_program *programs;  // those launched so far
-    uint64_t image_address;        // of .global and .const data in the memory bound last
-    struct emu_memory *image_memory;
+    uint64_t number;               // of all modules of the process, from 1
 };
 
 // ---- decode.c ----

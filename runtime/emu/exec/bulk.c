@@ -13,12 +13,13 @@ enum { BULK_LOAD, BULK_STORE, BULK_PEER, REDUCE = 1 << 8 };
 static uint8_t *global_bytes(struct emu_async *op, uint64_t address, size_t bytes,
                              enum emu_use use) {
     struct emu_allocation *found = emu_memory_find(emu_machine(op->warp)->memory, address);
+    char where[EMU_MEMORY_TEXT];
 
     if (found == NULL || bytes > found->bytes - (address - found->base)) {
-        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
-                  "%s of %zu bytes at offset %llu of %s (%zu bytes)", op->what, bytes,
-                  found ? (unsigned long long)(address - found->base) : 0ULL,
-                  found ? found->name : "no buffer", found ? found->bytes : 0);
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS, "%s of %zu bytes at %s", op->what, bytes,
+                  found ? emu_memory_text(emu_machine(op->warp), found, address - found->base,
+                                          bytes, where, sizeof where)
+                        : "an address where nothing is");
         return NULL;
     }
     uint64_t offset = address - found->base;

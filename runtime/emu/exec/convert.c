@@ -164,11 +164,12 @@ EMU_HANDLER(cvta) {
 }
 
 // .const variables lie among the module's .global ones.
-static bool is_constant(const struct emu_module *module, uint64_t address) {
-    for (const struct ptx_global_data *data = module->tree.globals; data; data = data->next) {
+static bool is_constant(const struct emu_machine *machine, uint64_t address) {
+    for (const struct ptx_global_data *data = machine->module->tree.globals; data;
+         data = data->next) {
         const struct ptx_symbol *symbol = data->symbol;
         if (symbol->space == SPACE_CONST &&
-            address - module->image_address - symbol->offset < symbol->bytes)
+            address - machine->image_address - symbol->offset < symbol->bytes)
             return true;
     }
     return false;
@@ -176,7 +177,6 @@ static bool is_constant(const struct emu_module *module, uint64_t address) {
 
 // Of what is in no other window, .const's is apart; .param's is within .global (PTX ISA 6.4.1).
 EMU_HANDLER(isspacep) {
-    const struct emu_module *module = emu_machine(warp)->module;
     uint32_t found = 0;
 
     EMU_EACH_LANE(lane, mask) {
@@ -185,8 +185,8 @@ EMU_HANDLER(isspacep) {
         bool yes = insn->space == SPACE_SHARED  ? !far && in == EMU_SHARED_WINDOW
                    : insn->space == SPACE_LOCAL ? !far && in == EMU_LOCAL_WINDOW
                    : insn->space == SPACE_PARAM ? !far && in == EMU_PARAM_WINDOW
-                   : insn->space == SPACE_CONST ? far && is_constant(module, a)
-                   : far                        ? !is_constant(module, a)
+                   : insn->space == SPACE_CONST ? far && is_constant(emu_machine(warp), a)
+                   : far                        ? !is_constant(emu_machine(warp), a)
                                                 : in == EMU_PARAM_WINDOW;
         if (yes && insn->space == SPACE_SHARED && !(insn->flags & F_SHARED_CLUSTER))
             yes = (a & UINT32_MAX) >> EMU_RANK_SHIFT == warp->cta->rank;

@@ -111,8 +111,7 @@ static void report_lanes(struct emu_warp *warp, const struct emu_insn *insn,
     char place[EMU_PLACE_TEXT];
 
     if (found != NULL)
-        snprintf(place, sizeof place, "offset %llu of %s",
-                 (unsigned long long)(address - found->base), found->name);
+        emu_memory_text(emu_machine(warp), found, address - found->base, 1, place, sizeof place);
     else
         snprintf(place, sizeof place, "shared memory at 0x%x",
                  (unsigned)address & ((1u << EMU_RANK_SHIFT) - 1));

@@ -26,15 +26,17 @@ static void report_bounds(struct emu_async *op, const struct tmg_tma_run *run) {
     const struct emu_box *box = op->box;
     const struct emu_allocation *meant =
         emu_memory_find(emu_machine(op->warp)->memory, box->map.address);
+    char where[EMU_MEMORY_TEXT];
 
     if (meant == NULL)
         emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
                   "%s by a tensor map over 0x%llx, which is in no buffer", op->what,
                   (unsigned long long)box->map.address);
     else
-        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS,
-                  "%s of %u bytes at offset %lld of %s, which has %zu bytes", op->what, run->bytes,
-                  (long long)(run->global - meant->base), meant->name, meant->bytes);
+        emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS, "%s of %u bytes at %s", op->what,
+                  run->bytes,
+                  emu_memory_text(emu_machine(op->warp), meant, run->global - meant->base,
+                                  run->bytes, where, sizeof where));
 }
 
 enum { LONGEST_RUN = 2048 };  // 256 elements of 8 bytes
@@ -224,12 +226,6 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
 
     if (status != 0) snprintf(error->text, sizeof error->text, "%s", why);
     return status;
-}
-
-uint64_t emu_tensor_map_address(const void *map) {
-    struct tmg_tensor_map read;
-
-    return tmg_tensor_map_read(map, &read) ? 0 : read.address;
 }
 
 // The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a

@@ -77,7 +77,7 @@ static void fill_constant(struct emu_warp *warp, const struct emu_constant *cons
     uint64_t value = constant->value;
 
     if (constant->kind == CONSTANT_SHARED) value |= (uint64_t)warp->cta->rank << EMU_RANK_SHIFT;
-    if (constant->kind == CONSTANT_IMAGE) value += emu_machine(warp)->module->image_address;
+    if (constant->kind == CONSTANT_IMAGE) value += emu_machine(warp)->image_address;
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
         if (constant->kind == CONSTANT_SPECIAL)
             value = special_value(warp, lane, (enum emu_special)constant->value);

@@ -20,6 +20,7 @@ static int refuse(struct emu_error *error, const char *format, ...) {
 
 int emu_module_parse(const char *name, const char *text, size_t length, struct emu_module **out,
                      struct emu_error *error) {
+    static _Atomic uint64_t modules;
     struct emu_module *module = calloc(1, sizeof *module);
     struct ptx_lexer lexer = {.error = error};
     jmp_buf fail;
@@ -27,6 +28,7 @@ int emu_module_parse(const char *name, const char *text, size_t length, struct e
     *out = NULL;
     snprintf(error->text, sizeof error->text, "out of memory");
     if (module == NULL) return -1;
+    module->number = ++modules;
     lexer.fail = module->tree.arena.fail = &fail;
     if (setjmp(fail) != 0) {
         emu_module_free(module);
@@ -86,32 +88,43 @@ size_t emu_entry_param_size(const struct emu_module *module, const char *entry, 
 
 // ---- .global and .const variables ----
 
-static int bind_globals(struct emu_machine *machine, struct emu_error *error) {
-    struct emu_module *module = machine->module;
+// Fills the module's variables, at machine->image_address, with what they begin with.
+static void fill_image(struct emu_machine *machine) {
+    const struct ptx_tree *tree = &machine->module->tree;
 
-    if (module->tree.global_bytes == 0 || module->image_memory == machine->memory) return 0;
-    module->image_address =
-        emu_memory_alloc(machine->memory, module->tree.global_bytes, "the module's variables");
-    if (module->image_address == 0) {
-        snprintf(error->text, sizeof error->text,
-                 "no memory for the module's %llu bytes of variables",
-                 (unsigned long long)module->tree.global_bytes);
-        return -1;
-    }
-    module->image_memory = machine->memory;
-    emu_memory_fill(machine->memory, module->image_address, 0, module->tree.global_bytes);
-    for (struct ptx_global_data *data = module->tree.globals; data != NULL; data = data->next) {
+    emu_memory_fill(machine->memory, machine->image_address, 0, tree->global_bytes);
+    for (struct ptx_global_data *data = tree->globals; data != NULL; data = data->next) {
         if (data->bytes == NULL) continue;
-        uint64_t at = module->image_address + data->symbol->offset;
+        uint64_t at = machine->image_address + data->symbol->offset;
         emu_memory_write(machine->memory, at, data->bytes, data->symbol->bytes);
         for (struct ptx_relocation *r = data->relocations; r != NULL; r = r->next) {
             uint64_t value =
                 (uint64_t)r->offset + (r->symbol->kind == SYM_FUNCTION
                                            ? emu_function_address(r->symbol->function)
-                                           : module->image_address + r->symbol->offset);
+                                           : machine->image_address + r->symbol->offset);
             emu_memory_write(machine->memory, at + r->at, &value, 8);
         }
     }
+}
+
+// Finds the module's variables in the memory, where launches leave them for the next ones, or makes
+// them. The memory knows them by the module's number: an address may be another module's by now.
+static int bind_globals(struct emu_machine *machine, struct emu_error *error) {
+    const struct emu_module *module = machine->module;
+    struct emu_memory *memory = machine->memory;
+
+    if (module->tree.global_bytes == 0) return 0;
+    for (size_t i = 0; i < memory->count; i++)
+        if (memory->allocations[i].image == module->number)
+            machine->image_address = memory->allocations[i].base;
+    if (machine->image_address != 0) return 0;
+    machine->image_address =
+        emu_memory_alloc(memory, module->tree.global_bytes, "the module's variables");
+    if (machine->image_address == 0)
+        return refuse(error, "no memory for the module's %llu bytes of variables",
+                      (unsigned long long)module->tree.global_bytes);
+    emu_memory_find(memory, machine->image_address)->image = module->number;
+    fill_image(machine);
     return 0;
 }
 
@@ -267,6 +280,7 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
         free_workspace(&machine);
         return -1;
     }
+    emu_tensors_start(&machine);
     emu_footprints_start(&machine);
     emu_grid_run(&machine);
     free_workspace(&machine);

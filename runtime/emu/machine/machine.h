@@ -15,6 +15,8 @@ struct emu_allocation {
     uint8_t *data;
     uint8_t *written;  // a flag each byte, NULL when all are
     char *name;
+    bool divided;    // among tensors of the launch that runs, with other bytes beside them
+    uint64_t image;  // the number of the module whose variables these are; 0: of none
     // check/footprint.c's: cells of this launch and of the one before, which pages are kept
     _Atomic uint64_t *feet, *feet_before;
     _Atomic uint8_t *pages;
@@ -204,7 +206,8 @@ struct emu_machine {
     const struct emu_program *program;
     const struct ptx_function *entry;
     uint8_t *params;
-    uint64_t workspace;  // of a cooperative grid; 0: it is none
+    uint64_t workspace;      // of a cooperative grid; 0: it is none
+    uint64_t image_address;  // of the module's .global and .const data
     unsigned grid[3], block[3], cluster_size[3];
     uint64_t steps, thread_steps, multiply_adds;
     struct emu_budget budget;  // nothing in it is 0, but for cancel
@@ -294,6 +297,21 @@ static inline struct emu_machine *emu_machine(const struct emu_warp *warp) {
 struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t address);
 // Forgets who touched the allocation.
 void emu_memory_forget(struct emu_allocation *allocation);
+
+// ---- tensors.c: the launch's tensors in their allocations ----
+
+// Divides the memory's allocations among the launch's tensors.
+void emu_tensors_start(struct emu_machine *machine);
+// A tensor that has all of the bytes and, with [writes], may be written; NULL: none.
+const struct emu_tensor *emu_tensor_at(const struct emu_machine *machine, uint64_t address,
+                                       uint64_t bytes, bool writes);
+enum { EMU_MEMORY_TEXT = 300 };
+// "offset 132 of b, element [0, 66]", "offset 96 of a, which has 64 bytes, 32 bytes before b",
+// "offset 0 of buffer 1": where [bytes] at [offset] of [allocation] are, maybe beyond it, into
+// [text] of EMU_MEMORY_TEXT characters.
+const char *emu_memory_text(const struct emu_machine *machine,
+                            const struct emu_allocation *allocation, uint64_t offset,
+                            uint64_t bytes, char *text, size_t size);
 
 // ---- split.c: divergence ----
 

@@ -90,16 +90,6 @@ struct emu_allocation *emu_memory_find(const struct emu_memory *memory, uint64_t
     return address - found->base < found->bytes ? found : NULL;
 }
 
-int emu_memory_name(struct emu_memory *memory, uint64_t address, const char *name) {
-    struct emu_allocation *found = emu_memory_find(memory, address);
-    char *copy = found != NULL && found->base == address ? strdup(name) : NULL;
-
-    if (copy == NULL) return -1;
-    free(found->name);
-    found->name = copy;
-    return 0;
-}
-
 int emu_memory_free(struct emu_memory *memory, uint64_t address) {
     struct emu_allocation *found = emu_memory_find(memory, address);
 

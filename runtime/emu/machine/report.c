@@ -91,8 +91,8 @@ static const struct ptx_loc *outermost(const struct ptx_loc *loc) {
 
 enum { DEPTH = 16 };  // calls of a place that are named
 
-// Where [loc] is in the text that people wrote; no file: nothing of it is known. Of the source it is
-// what the compiler says, of the templates what the launch knows of the source's lines.
+// Where [loc] is in the text that people wrote; no file: it is not known. Of the source that is what
+// the compiler says, of the templates what the launch knows of the source's lines.
 static struct emu_source_line line_of(const struct emu_machine *machine, const struct ptx_loc *loc,
                                       bool in_templates) {
     const struct emu_launch *launch = machine->launch;
@@ -104,8 +104,8 @@ static struct emu_source_line line_of(const struct emu_machine *machine, const s
 }
 
 // "main.cu:141, in 258, in cute.hpp:151": the kernel's line and those of the functions inlined
-// there, outermost first, with their file where that is another one than the caller's. Nothing where
-// the kernel's own line is not known.
+// there, outermost first, with their file where that is another one than the caller's. Nothing
+// where the kernel's own line is not known.
 static void put_chain(const struct emu_machine *machine, const struct ptx_loc *loc,
                       bool in_templates, char *text, size_t size) {
     const struct ptx_loc *chain[DEPTH];

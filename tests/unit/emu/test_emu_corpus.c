@@ -18,7 +18,14 @@
 #include "runtime/manifest.h"
 #include "measure/random.h"
 
-enum { BUGS = 128, CHANGES = 4, TABLE_BYTES = 1 << 18, SOURCE_BYTES = 1 << 20, TITLE = 160 };
+enum {
+    BUGS = 128,
+    CHANGES = 4,
+    TABLE_BYTES = 1 << 18,
+    SOURCE_BYTES = 1 << 20,
+    TITLE = 160,
+    BLOCK = 1 << 20
+};
 static const uint8_t poison = 0xff;
 
 // One bug: what to change in which kernel, and what must come of it. Texts point into the table.
@@ -29,6 +36,7 @@ struct bug {
     const char *at;      // a part of the line that the report names
     const char *cause;   // a part of another line that it names; "" for none
     const char *seeds;   // "all" or "any" of them must show it
+    const char *memory;  // "one": all tensors lie in one allocation, with gaps
     int64_t shape[TMG_MAX_DIMS];
     int dims;
     struct change {
@@ -48,7 +56,8 @@ struct run {
     size_t bytes[TMG_MAX_TENSORS];
     tmagen_dim dims[TMG_MAX_DIMS];
     tmagen_launch launch;
-    uint8_t *outputs;  // of the latest launch, one after the other
+    tmagen_address block;  // where tensors share one allocation: BLOCK bytes each
+    uint8_t *outputs;      // of the latest launch, one after the other
     size_t output_bytes;
 };
 
@@ -81,6 +90,7 @@ static void set_field(struct bug *bug, const char *key, char *value) {
     if (!strcmp(key, "at")) bug->at = value;
     if (!strcmp(key, "cause")) bug->cause = value;
     if (!strcmp(key, "seeds")) bug->seeds = value;
+    if (!strcmp(key, "memory")) bug->memory = value;
     if (!strcmp(key, "by")) bug->changes[bug->change_count - 1].new = value;
     if (!strcmp(key, "replace") || !strcmp(key, "replace in manifest")) {
         assert_true(bug->change_count < CHANGES);
@@ -151,7 +161,10 @@ static void make_tensor(struct run *run, const struct bug *bug, unsigned i) {
     const struct tmg_dtype *dtype = &tmg_dtypes[declared->dtype];
     run->bytes[i] = count * dtype->bits / 8;
     if (declared->writes) run->output_bytes += run->bytes[i];
-    need(tmagen_memory_alloc(run->device, run->bytes[i], &tensor->data));
+    if (bug->memory)
+        tensor->data = run->block + i * BLOCK;
+    else
+        need(tmagen_memory_alloc(run->device, run->bytes[i], &tensor->data));
     if (!declared->reads) return;
     void *data = malloc(run->bytes[i]);
     assert_non_null(data);
@@ -189,6 +202,8 @@ static void start(struct run *run, const struct bug *bug, bool planted) {
     assert_int_equal(run->read->dim_count, bug->dims);
     for (unsigned i = 0; i < run->read->dim_count; ++i)
         run->dims[i] = (tmagen_dim){run->read->dims[i].name, bug->shape[i]};
+    if (bug->memory)
+        need(tmagen_memory_alloc(run->device, run->read->tensor_count * BLOCK, &run->block));
     for (unsigned i = 0; i < run->read->tensor_count; ++i) make_tensor(run, bug, i);
     run->launch = (tmagen_launch){.tensors = run->tensors,
                                   .tensor_count = run->read->tensor_count,

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,34 @@ static void functions_are_called_by_address(void **state) {
     emu_module_free(module);
 }
 
+// A memory keeps a module's variables from launch to launch, and knows neither those of another
+// module nor what another memory had, whatever was there before at the same address of the host.
+static void variables_stay_with_their_memory(void **state) {
+#define COUNTER(begin)                                                                  \
+    HEAD ".global .align 4 .u32 count = " begin ";\n" ENTRY(                            \
+        "k", "mov.u64 %rd2, count;\nld.global.u32 %r1, [%rd2];\nadd.u32 %r1, %r1, 1;\n" \
+             "mov.u32 %r2, 0;\nst.global.u32 [%rd2], %r1;")
+    struct emu_module *modules[] = {parse(COUNTER("0")), parse(COUNTER("10"))};
+    (void)state;
+    for (int turn = 0; turn < 3; turn++) {
+        struct emu_memory *memories[2] = {emu_memory_new(), emu_memory_new()};
+        for (int i = 0; i < 8; i++) {  // each module twice in each memory
+            struct emu_memory *memory = memories[i / 2 % 2];
+            uint64_t out = emu_memory_alloc(memory, 8, "out");
+            const void *params[] = {&out};
+            const struct emu_launch like = {
+                .module = modules[i % 2], .entry = "k", .params = params, .param_count = 1};
+            emu_result_free(&result);
+            assert_int_equal(emu_launch_run(memory, &like, &result, &error), 0);
+            if (result.report_count) fail_msg("%s", result.reports[0].text);
+            emu_memory_read(memory, words, out, 4);
+            assert_int_equal(words[0], 10 * (i % 2) + i / 4 + 1);
+        }
+        for (int i = 0; i < 2; i++) emu_memory_delete(memories[i]);
+    }
+    for (int i = 0; i < 2; i++) emu_module_free(modules[i]);
+}
+
 static void calls_must_suit_their_functions(void **state) {
     static const char *const texts[] = {
         HEAD DOUBLE ENTRY("k", ".param .b32 in;\ncall twice, (in, in);"),
@@ -297,6 +326,7 @@ int main(void) {
         cmocka_unit_test(dynamic_memory_is_aligned_for_the_entry),
         cmocka_unit_test(a_function_serves_several_entries),
         cmocka_unit_test(functions_are_called_by_address),
+        cmocka_unit_test(variables_stay_with_their_memory),
         cmocka_unit_test(calls_must_suit_their_functions),
         cmocka_unit_test(only_what_an_entry_reaches_is_refused),
         cmocka_unit_test(too_much_of_a_thread_is_refused),

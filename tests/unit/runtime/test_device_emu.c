@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/binding.h"
 #include "runtime/device.h"
 
 // y[i] = x[i]
@@ -22,10 +23,6 @@ static const char copy_ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                                "add.u64 %rd0, %rd0, %rd2;\nadd.u64 %rd1, %rd1, %rd2;\n"
                                "ld.global.u32 %r1, [%rd0];\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
 static const size_t copy_params[] = {8, 8};
-static const char manifest[] = "{\"params\": [{\"kind\": \"pointer\", \"tensor\": \"left\"},"
-                               "{\"kind\": \"workspace\"}, {\"kind\": \"pointer\"}, 7]}";
-static const char map_manifest[] = "{\"params\": [{\"kind\": \"pointer\"}, "
-                                   "{\"kind\": \"tensor_map\", \"tensor\": \"right\"}]}";
 
 enum { COUNT = 32, BYTES = 4 * COUNT };
 
@@ -36,8 +33,8 @@ struct copy {
     uint32_t values[COUNT];
 };
 
-static int load_named(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
-                      const char *names, void **module) {
+static int load(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
+                void **module) {
     struct tmg_module_info info;
     const struct tmg_module_source source = {.code = ptx,
                                              .bytes = strlen(ptx),
@@ -45,21 +42,33 @@ static int load_named(tmagen_device *device, const char *ptx, const size_t *para
                                              .param_bytes = params,
                                              .param_count = count,
                                              .block = {COUNT, 1, 1},
-                                             .cluster = {1, 1, 1},
-                                             .manifest = names};
+                                             .cluster = {1, 1, 1}};
     return device->backend->module_load(device->state, &source, module, &info);
 }
 
-static int load(tmagen_device *device, const char *ptx, const size_t *params, size_t count,
-                void **module) {
-    return load_named(device, ptx, params, count, manifest, module);
+// left of 4 rows of [left] / 4 words, right of 32, which alone is written.
+static struct tmg_binding bind(const struct copy *copy, int64_t left) {
+    static struct tmg_manifest manifest = {
+        .tensor_count = 2,
+        .tensors = {{.name = "left", .rank = 2}, {.name = "right", .rank = 1, .writes = 1}}};
+    for (int i = 0; i < 2; ++i) manifest.tensors[i].dtype = TMG_DTYPE_FP32;
+    return (struct tmg_binding){
+        .manifest = &manifest,
+        .tensors = {{.data = copy->x, .dims = {4, left / 4}, .strides = {left / 4, 1}},
+                    {.data = copy->y, .dims = {COUNT}, .strides = {1}}}};
+}
+
+static int launch_bound(const struct copy *copy, const struct tmg_binding *binding) {
+    tmagen_address x = copy->x, y = copy->y;
+    void *params[] = {&x, &y};
+    const struct tmg_launch_config config = {
+        .grid = {1, 1, 1}, .block = {COUNT, 1, 1}, .cluster = {1, 1, 1}, .binding = binding};
+    return copy->device->backend->launch(copy->device->state, copy->module, &config, NULL, params);
 }
 
 static int launch(const struct copy *copy) {
-    tmagen_address x = copy->x, y = copy->y;
-    void *params[] = {&x, &y};
-    const struct tmg_launch_config config = {{1, 1, 1}, {COUNT, 1, 1}, {1, 1, 1}, 0, 0};
-    return copy->device->backend->launch(copy->device->state, copy->module, &config, NULL, params);
+    const struct tmg_binding binding = bind(copy, COUNT);
+    return launch_bound(copy, &binding);
 }
 
 static int setup(void **state) {
@@ -169,7 +178,7 @@ static void test_poison(void **state) {
     assert_int_equal(launch(copy), TMAGEN_ERROR_DEVICE);
     const char *reports = tmagen_device_reports(copy->device);
     must_say(reports, "uninitialised read in copy");
-    must_say(reports, "at offset 0 of left was never written");
+    must_say(reports, "at offset 0 of left, element [0, 0] was never written");
     must_say(reports, "in the order of seed 8\n\n");
     must_say(tmagen_error_last(), "copy: the emulator reports\nuninitialised read");
     tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
@@ -180,38 +189,56 @@ static void test_poison(void **state) {
 static void test_bounds(void **state) {
     struct copy copy = *(struct copy *)*state;
     tmagen_memory_upload(copy.device, copy.x, copy.values, BYTES);
+    assert_int_equal(launch_bound(&copy, NULL), TMAGEN_OK);
     copy.x += 4;
-    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    assert_int_equal(launch_bound(&copy, NULL), TMAGEN_ERROR_DEVICE);
     must_say(tmagen_device_reports(copy.device), "out of bounds in copy");
-    must_say(tmagen_device_reports(copy.device), "of buffer 1, which has 128 bytes");
+    must_say(tmagen_device_reports(copy.device), "at offset 128 of buffer 1, which has 128 bytes");
+    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device),
+             "at offset 124 of left, beyond the 128 bytes of buffer 1");
     copy.x -= 4;
     assert_int_equal(tmagen_memory_alloc(copy.device, 4, &copy.y), TMAGEN_OK);
     assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
-    must_say(tmagen_device_reports(copy.device), "at offset 4 of the workspace, which has 4 bytes");
+    must_say(tmagen_device_reports(copy.device),
+             "at offset 4 of right, beyond the 4 bytes of buffer 3");
 }
 
-// A tensor that only a tensor map leads to has its name too.
-static void test_tensor_map_name(void **state) {
-    static const size_t params[] = {8, 128};
-    static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                              ".entry copy(.param .u64 x, .param .align 64 .b8 map[128])\n{\n"
-                              ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [x];\n"
-                              "ld.global.u32 %r1, [%rd1];\nret;\n}\n";
-    const struct copy *copy = *state;
-    const struct tmg_backend *backend = copy->device->backend;
-    struct tmg_tensor_map_args args = {.type = 2, .rank = 1, .address = copy->x, .dims = {COUNT}};
-    struct tmg_tensor_map map;
-    tmagen_address x = copy->x;
-    void *module, *values[] = {&x, &map};
-    const struct tmg_launch_config config = {{1, 1, 1}, {COUNT, 1, 1}, {1, 1, 1}, 0, 0};
-    args.box[0] = COUNT;
-    args.element_strides[0] = 1;
-    assert_int_equal(load_named(copy->device, ptx, params, 2, map_manifest, &module), TMAGEN_OK);
-    assert_int_equal(backend->tensor_map(copy->device->state, &args, &map), TMAGEN_OK);
-    assert_int_equal(backend->launch(copy->device->state, module, &config, NULL, values),
-                     TMAGEN_ERROR_DEVICE);
-    must_say(tmagen_device_reports(copy->device), "at offset 0 of right was never written");
-    backend->module_unload(copy->device->state, module);
+// Of tensors in one allocation each is known by its name and ends where it ends.
+static void test_tensors_of_one_allocation(void **state) {
+    struct copy copy = *(struct copy *)*state;
+    enum { GAP = 64 };
+    tmagen_address all;
+    assert_int_equal(tmagen_memory_alloc(copy.device, 3 * BYTES + GAP, &all), TMAGEN_OK);
+    copy.x = all + BYTES;
+    copy.y = copy.x + BYTES + GAP;
+    assert_int_equal(tmagen_memory_fill(copy.device, all, 0, 3 * BYTES + GAP), TMAGEN_OK);
+    assert_int_equal(launch(&copy), TMAGEN_OK);
+
+    assert_int_equal(tmg_memory_poison(copy.device, copy.x + 36, 0xff, 4), TMAGEN_OK);
+    assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device), "at offset 36 of left, element [1, 1] was never");
+    assert_int_equal(tmagen_memory_fill(copy.device, all, 0, 3 * BYTES + GAP), TMAGEN_OK);
+
+    // the gap behind a tensor, what lies before it, and what belongs to nobody
+    const struct tmg_binding less = bind(&copy, COUNT - 4);
+    assert_int_equal(launch_bound(&copy, &less), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device),
+             "read of 4 bytes at offset 112 of left, which has 112 bytes, 80 bytes before right");
+    const struct tmg_binding there = bind(&copy, COUNT);
+    copy.x -= 4;
+    assert_int_equal(launch_bound(&copy, &there), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device),
+             "read of 4 bytes at offset 124 of buffer 3, 4 bytes before left");
+    copy.x += 4;
+
+    // a tensor that is only read
+    copy.y = copy.x;
+    assert_int_equal(launch_bound(&copy, &there), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_device_reports(copy.device),
+             "write of 4 bytes at offset 0 of left, element [0, 0], which it may not write");
+    const struct tmg_binding both = bind(&copy, COUNT);  // left and right are one memory
+    assert_int_equal(launch_bound(&copy, &both), TMAGEN_OK);
 }
 
 static void test_refused_modules(void **state) {
@@ -280,7 +307,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_poison, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tensor_map_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tensors_of_one_allocation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_reports, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
