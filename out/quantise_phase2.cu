@@ -6,13 +6,12 @@
 //     phase: 2
 //     problem: {m: dynamic, k: dynamic, dtype: bf16}
 //     mapping: lanes
-//     threads: 256
-//     vector: 8
-//     unroll: 4
+//     threads: 128
+//     vector: 16
+//     unroll: 1
 //     tile: {m: 1}
-//     schedule: persistent
-//     blocks_per_sm: 4
-//     store_hint: none
+//     schedule: tiles
+//     store_hint: streaming
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -58,10 +57,10 @@ __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address
 }
 
 // a group of LANES lanes shares a block of BLOCK elements, a vector each, and takes UNROLL blocks
-constexpr int THREADS = 256, BLOCK = 128, VECTOR = 8, LANES = BLOCK / VECTOR;
+constexpr int THREADS = 128, BLOCK = 128, VECTOR = 16, LANES = BLOCK / VECTOR;
 constexpr int PAIRS = VECTOR / 2;                        // of elements, in 32 bits each
 // a CTA's tile: rows, and blocks of each, of which GROUPS groups take one each at a time
-constexpr int TILE_M = 1, GROUPS = THREADS / LANES / TILE_M, UNROLL = 4;
+constexpr int TILE_M = 1, GROUPS = THREADS / LANES / TILE_M, UNROLL = 1;
 constexpr int TILE_BLOCKS = GROUPS * UNROLL;
 
 constexpr float E4M3_MAX = 448, LEAST = 0x1p-100f;       // with a smaller maximum, what inverts it would overflow
@@ -83,6 +82,11 @@ __device__ __forceinline__ void load(uint32_t (&pairs)[PAIRS], const bf16 *from)
     pairs[1] = v0.y;
     pairs[2] = v0.z;
     pairs[3] = v0.w;
+    const uint4 v1 = ld_global_nc_no_allocate_v4(from + 8);
+    pairs[4] = v1.x;
+    pairs[5] = v1.y;
+    pairs[6] = v1.z;
+    pairs[7] = v1.w;
 }
 
 // the largest magnitude of the block of which the lane has a vector
@@ -110,37 +114,37 @@ __device__ __forceinline__ uint32_t convert(uint32_t pair, uint32_t next, float 
 }
 
 __device__ __forceinline__ void store(e4m3 *to, const uint32_t (&pairs)[PAIRS], float inverse) {
-    uint2 v;
+    uint4 v;
     v.x = convert(pairs[0], pairs[1], inverse);
     v.y = convert(pairs[2], pairs[3], inverse);
-    *reinterpret_cast<uint2 *>(to) = v;
+    v.z = convert(pairs[4], pairs[5], inverse);
+    v.w = convert(pairs[6], pairs[7], inverse);
+    __stcs(reinterpret_cast<uint4 *>(to), v);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+extern "C" __global__ void __launch_bounds__(THREADS)
 quantise_phase2(const bf16 *x, e4m3 *y, float *scales, int m, int k) {
     const int blocks = ceil_div(k, BLOCK), tiles_of_row = ceil_div(blocks, TILE_BLOCKS);
     const int lane = threadIdx.x % LANES, group = threadIdx.x / LANES;
-    const int tiles = ceil_div(m, TILE_M) * tiles_of_row;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        const int64_t row = static_cast<int64_t>(tile / tiles_of_row) * TILE_M + group % TILE_M;
-        const int first_block = tile % tiles_of_row * TILE_BLOCKS + group / TILE_M;
-        uint32_t pairs[UNROLL][PAIRS] = {};
-        #pragma unroll
-        for (int i = 0; i < UNROLL; ++i) {
-            const int column = (first_block + i * GROUPS) * BLOCK + lane * VECTOR;
-            if (row < m && column < k) {
-                load(pairs[i], x + row * k + column);
-            }
+    const int tile = blockIdx.x;
+    const int64_t row = static_cast<int64_t>(tile / tiles_of_row) * TILE_M + group % TILE_M;
+    const int first_block = tile % tiles_of_row * TILE_BLOCKS + group / TILE_M;
+    uint32_t pairs[UNROLL][PAIRS] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; ++i) {
+        const int column = (first_block + i * GROUPS) * BLOCK + lane * VECTOR;
+        if (row < m && column < k) {
+            load(pairs[i], x + row * k + column);
         }
-        #pragma unroll
-        for (int i = 0; i < UNROLL; ++i) {
-            const int block = first_block + i * GROUPS, column = block * BLOCK + lane * VECTOR;
-            const float largest = largest_of(pairs[i]);
-            if (row < m && column < k) {
-                store(y + row * k + column, pairs[i], inverse_of(largest));
-                if (lane == 0) {
-                    scales[row * blocks + block] = scale_of(largest);
-                }
+    }
+    #pragma unroll
+    for (int i = 0; i < UNROLL; ++i) {
+        const int block = first_block + i * GROUPS, column = block * BLOCK + lane * VECTOR;
+        const float largest = largest_of(pairs[i]);
+        if (row < m && column < k) {
+            store(y + row * k + column, pairs[i], inverse_of(largest));
+            if (lane == 0) {
+                scales[row * blocks + block] = scale_of(largest);
             }
         }
     }

@@ -21,7 +21,7 @@ local knobs = {
       doc = "threads of a CTA" },
     { "vector", type = "int", values = { 4, 8, 16 }, default = 8, unit = "elements", when = in_lanes,
       when_doc = "mapping is lanes", doc = "elements of a block that a lane takes; 128 / vector lanes share a block" },
-    { "unroll", type = "int", values = { 1, 2, 4, 8 }, default = 4, unit = "blocks", when = in_lanes,
+    { "unroll", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "blocks", when = in_lanes,
       when_doc = "mapping is lanes", doc = "blocks that a lane loads before it quantises the first" },
     { "tile.m", type = "int", values = { 1, 2, 4, 8, 16, 32 }, default = 1, unit = "rows", when = in_lanes,
       when_doc = "mapping is lanes", doc = "rows of a CTA's tile; more of them for short rows" },
@@ -40,9 +40,9 @@ local phases = {
     [1] = { title = "lanes", doc = "16 lanes a block: a 16-byte load and an 8-byte store each, the maximum by shuffles",
             predict = "10 to 20 times: whole sectors, and x is read once",
             sets = { mapping = "lanes", threads = 256, vector = 8, unroll = 1, schedule = "tiles" } },
-    [2] = { title = "loads in flight", doc = "a lane's loads of four blocks are issued together, by CTAs that stay",
-            predict = "+20%: 64 KB in flight on every SM, more than latency times bandwidth",
-            sets = { unroll = 4, schedule = "persistent", blocks_per_sm = 4 } },
+    [2] = { title = "32 bytes a lane", doc = "8 lanes a block, two loads each, and stores that leave the caches first",
+            predict = "+5%: twice the bytes in flight, fewer shuffles a block, and y does not drive x out of the L2",
+            sets = { threads = 128, vector = 16, store_hint = "streaming" } },
 }
 
 -- What verify and bench must know beside reference.c: short last blocks, single elements, and edges of tiles.
