@@ -103,12 +103,18 @@ static int poison_part(struct run *run, int64_t from, int64_t to) {
                              (size_t)(to - from));
 }
 
-// Semaphores are the kernel's from its first launch on: it finds what it left.
+// Semaphores are the kernel's from its first launch on: it finds what it left. At first they are
+// zero, as whoever writes to a workspace must leave them: a case before this one may have launched
+// with the same sizes at the same address, and then the library does not clear them again.
 static int poison_workspace(struct run *run) {
     const struct tmg_layout *layout = &run->layout;
-    if (!run->cleared) return poison_part(run, 0, (int64_t)run->workspace.bytes);
-    const int status = poison_part(run, 0, layout->zero_launch);
-    return status ? status : poison_part(run, layout->zero_first, layout->bytes);
+    const int64_t semaphores = layout->zero_first - layout->zero_launch;
+    int status = poison_part(run, 0, layout->zero_launch);
+    if (!status) status = poison_part(run, layout->zero_first, layout->bytes);
+    if (status || run->cleared || semaphores <= 0) return status;
+    return tmagen_memory_fill(run->device,
+                              run->workspace.address + (uint64_t)layout->zero_launch, 0,
+                              (size_t)semaphores);
 }
 
 static int poison_outputs(struct run *run, uint8_t poison) {
