@@ -94,7 +94,7 @@ local function check_knob(knob, faults)
     if knob.type == "enum" and not knob.values then fault(path .. ": an enum needs values") end
     if knob.type == "list" and not knob.of then fault(path .. ": a list needs of") end
     if type(knob.doc) ~= "string" then fault(path .. ": has no doc") end
-    if knob.default == nil and knob.type == "enum" then knob.default = knob.values[1] end
+    if knob.default == nil and knob.type == "enum" and not knob.optional then knob.default = knob.values[1] end
     if knob.when and not knob.when_doc then fault(path .. ": when needs a when_doc") end
     local default = knob.default
     if default == nil or type(default) == "function" then return end

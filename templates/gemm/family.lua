@@ -11,6 +11,8 @@ local schedules = require "work/schedules"
 -- what wgmma multiplies, and what pairs of accumulators can be packed into
 local input_types, output_types = dtypes.with("wgmma"), dtypes.with("pack_pair")
 
+local cache_hints = { "evict_first", "evict_last" }
+
 -- the names of [rows], which are the values of a knob, and what they mean
 local function names_of(rows)
     local names, docs = {}, {}
@@ -106,6 +108,8 @@ local knobs = {
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
+    { "raster.snake", type = "bool", optional = true, when = persistent, when_doc = PERSISTENT,
+      doc = "true: every other group is walked backwards, so that it begins where the one before ended" },
     { "raster.group", type = "int", min = 1, max = 64, default = 8, unit = "tiles",
       when = persistent, when_doc = PERSISTENT,
       doc = "tiles (clusters, where there are any) that a group spans" },
@@ -136,6 +140,12 @@ local knobs = {
     { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
       when = staging, when_doc = STAGING,
       doc = "the same for D's staging buffers" },
+    { "cache_hint.a", type = "enum", values = cache_hints, optional = true,
+      when = tensor_cores, when_doc = TENSOR_CORES,
+      doc = "what A's lines are to the L2: the first to leave it, or the last; without, as all others" },
+    { "cache_hint.b", type = "enum", values = cache_hints, optional = true,
+      when = tensor_cores, when_doc = TENSOR_CORES,
+      doc = "the same for B" },
     { "epilogue.store", type = "enum", values = { "direct", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; tma: stmatrix into swizzled staging, bulk store drained late" },

@@ -26,6 +26,40 @@ __device__ __forceinline__ void tma_load_2d_multicast(void *destination, const T
         : "memory");
 }
 
+// box at ([x], [y]) -> [destination], its lines under a [policy] of the L2; its bytes complete on [barrier]
+__device__ __forceinline__ void tma_load_2d_hint(void *destination, const TensorMap *map, int x, int y,
+                                                 uint64_t *barrier, uint64_t policy) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+        " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier)), "l"(policy)
+        : "memory");
+}
+
+// the same into every CTA of the cluster whose bit is set in [ctas]
+__device__ __forceinline__ void tma_load_2d_multicast_hint(void *destination, const TensorMap *map, int x, int y,
+                                                           uint64_t *barrier, uint16_t ctas, uint64_t policy) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier)), "h"(ctas), "l"(policy)
+        : "memory");
+}
+
+// a policy of the L2: what comes in under it leaves first
+__device__ __forceinline__ uint64_t createpolicy_evict_first() {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    return policy;
+}
+
+// a policy of the L2: what comes in under it leaves last
+__device__ __forceinline__ uint64_t createpolicy_evict_last() {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+    return policy;
+}
+
 // [source] -> box at ([x], [y]); what lies outside the tensor is not written; joins the thread's bulk group
 __device__ __forceinline__ void tma_store_2d(const TensorMap *map, int x, int y, const void *source) {
     asm volatile(

@@ -69,6 +69,12 @@ verify "$divided" "${stream[@]}" --shape 700x264x520 --set 'cluster.m=[1,2]' --s
 verify "$divided" "${stream[@]}" --shape 700x264x520 --set phase=7 --set 'splits=[1,8]'
 verify "$exchanged" "${stream[@]}" --shape 100x504x264
 
+# Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
+hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
+verify gemm_128x128_pingpong "${hints[@]}" --set raster.group=1 --set 'tile.k=[64,128]' \
+    --set stages=3 --shape 700x520x136
+verify "$exchanged" "${hints[@]}" --set raster.along=n --set raster.group=2 --shape 100x504x264
+
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \

@@ -7,9 +7,9 @@ local swizzle = require "swizzle"
 local UNIT = 16 -- bytes: what a matrix descriptor counts in
 
 -- [operand]: { name =, extent = what its rows are to D, "M" or "N", dtype =, rows = and depth = of its tile,
--- swizzle_bits =, peers = CTAs that share the tile, ctas = their bits }. Adds its type in CUDA, what a load brings, a
--- box (box_rows, box_columns, in boxes a stage), bytes and descriptor units of a box's row, stage_bytes, and the
--- descriptor's fields.
+-- swizzle_bits =, peers = CTAs that share the tile, ctas = their bits, hint = for the L2, if any }. Adds its type in
+-- CUDA, what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes and descriptor units of a box's row,
+-- stage_bytes, and the descriptor's fields.
 return function(operand)
     local dtype, row_bytes = dtypes[operand.dtype], swizzle.span(operand.swizzle_bits)
     local bits = dtype.bits

@@ -28,7 +28,8 @@ local function plan_operands(s)
     end
     local function of(name, extent, peers, ctas)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
-            depth = s.tile.k, swizzle_bits = s.swizzle_bits[name], peers = peers, ctas = ctas }
+            depth = s.tile.k, swizzle_bits = s.swizzle_bits[name], peers = peers, ctas = ctas,
+            hint = s.cache_hint[name] }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
 end
