@@ -67,4 +67,5 @@ fresh
 (cd "$work" && "$program" new --templates own scale >/dev/null) || complain 'a family is not made'
 TMAGEN_TEMPLATES=$work/own gives '2 * x[i]' 'a family' "$work/specs/scale.yaml"
 touched 0 'a family'
+[ "$(ls "$work/own")" = scale ] || complain "a family is more than its folder: $(ls "$work/own")"
 exit $bad

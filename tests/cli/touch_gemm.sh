@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How many files an op, a schedule and a type of gemm touch, counted: each is made in a scratch
 # folder of templates that holds nothing but the files touched, over the ones that tmagen has, and
-# the result is verified. touch.sh has the rest.
+# the result is verified. touch.sh has the rest, touch_emu.sh an instruction of the emulator.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 scratch=$TMPDIR/templates
