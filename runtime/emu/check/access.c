@@ -51,8 +51,10 @@ static enum emu_strength global_strength(const struct emu_insn *insn, uint32_t b
     return narrow && strength >= EMU_STRONG ? EMU_WEAK : strength;
 }
 
-static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                              uint32_t bytes, enum emu_use use) {
+static uint32_t lanes_of(unsigned lane) { return lane == EMU_LANES ? UINT32_MAX : 1u << lane; }
+
+static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                              uint64_t address, uint32_t bytes, enum emu_use use) {
     struct emu_cta *cta;
     uint32_t offset, first = EMU_SMEM_RESERVED;
 
@@ -68,7 +70,8 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
         struct emu_toucher toucher = {
             .agent = warp->agent,
             .time = warp->clock.seen[warp->agent],
-            .clock = &warp->clock,
+            .lanes = lanes_of(lane),
+            .clock = emu_view(warp, lanes_of(lane)),
             .strength = strength_of(insn, bytes, use),
             .warp = warp,
             .insn = insn,
@@ -112,8 +115,8 @@ void emu_global_touch(const struct emu_touch_global *by) {
     if (by->warp->cta->cluster->known != NULL) emu_order_touch(by);
 }
 
-static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                              uint32_t bytes, enum emu_use use) {
+static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                              uint64_t address, uint32_t bytes, enum emu_use use) {
     struct emu_machine *machine = emu_machine(warp);
     struct emu_memory *memory = machine->memory;
     struct emu_allocation *found = NULL;
@@ -153,7 +156,8 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
                                       .strength = global_strength(insn, bytes, use),
                                       .agent = warp->agent,
                                       .time = warp->clock.seen[warp->agent],
-                                      .clock = &warp->clock,
+                                      .lanes = lanes_of(lane),
+                                      .clock = emu_view(warp, lanes_of(lane)),
                                       .value = warp->stores};
         emu_global_touch(&by);
     } else if (machine->check) {
@@ -183,7 +187,7 @@ static uint8_t *access_window(struct emu_warp *warp, const struct emu_insn *insn
     }
     if (param) return machine->params + offset;
     if (use != EMU_READ) emu_local_written(warp, offset, bytes);
-    return warp->local + lane * limit + offset;
+    return warp->local + lane % EMU_LANES * limit + offset;
 }
 
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
@@ -199,15 +203,15 @@ uint8_t *emu_access_in(struct emu_warp *warp, const struct emu_insn *insn, unsig
                   (unsigned long long)address, bytes);
         return NULL;
     }
-    if (space == SPACE_SHARED) return access_shared(warp, insn, address, bytes, use);
+    if (space == SPACE_SHARED) return access_shared(warp, insn, lane, address, bytes, use);
     if (space == SPACE_LOCAL)
         return access_window(warp, insn, lane, EMU_LOCAL_WINDOW | (address & ~EMU_WINDOW_MASK),
                              bytes, use);
     switch (address >> 40) {
-    case EMU_SHARED_WINDOW >> 40: return access_shared(warp, insn, address, bytes, use);
+    case EMU_SHARED_WINDOW >> 40: return access_shared(warp, insn, lane, address, bytes, use);
     case EMU_LOCAL_WINDOW >> 40:
     case EMU_PARAM_WINDOW >> 40: return access_window(warp, insn, lane, address, bytes, use);
-    default: return access_global(warp, insn, address, bytes, use);
+    default: return access_global(warp, insn, lane, address, bytes, use);
     }
 }
 

@@ -28,6 +28,7 @@ static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
 // Who touches shared memory: a warp or an operation in flight.
 struct emu_toucher {
     uint32_t agent, time;
+    uint32_t lanes;  // of the warp; 0: an operation
     const struct emu_clock *clock;
     bool async;  // through the async proxy
     bool four;   // it ends when the four agents from [agent] on have: a warpgroup's wgmma
@@ -74,6 +75,7 @@ struct emu_touch_global {
     enum emu_use use;
     enum emu_strength strength;
     uint32_t agent, time;
+    uint32_t lanes;  // of the warp; 0: an operation
     const struct emu_clock *clock;
     bool async;         // through the async proxy
     const void *value;  // that is written; NULL: not said
@@ -133,12 +135,13 @@ static inline void emu_footprint(const struct emu_warp *warp,
 
 // ---- sync.c: words of memory that serve as flags ----
 
-// Publishes the warp's clock with a release (or, relaxed, the clock of its last fence) at a word.
-void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
-                      bool release);
+// Publishes the warp's clock with [lane]'s release (or, relaxed, the clock of the last fence) at a
+// word.
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                      uint64_t key, bool release);
 // Learns what was published there; relaxed: only with the next fence.
-void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
-                      bool acquire);
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                      uint64_t key, bool acquire);
 void emu_syncs_free(struct emu_cluster *cluster);
 
 // ---- access.c: addresses to bytes ----
@@ -146,9 +149,9 @@ void emu_syncs_free(struct emu_cluster *cluster);
 // Checks and notes an access whose bounds are right: initialisation, and order between clusters.
 void emu_global_touch(const struct emu_touch_global *by);
 
-// The bytes behind an address of [space] as [lane] sees it, checked for bounds, alignment to
-// [bytes], initialisation and races; NULL after a fatal report. *cta (may be NULL) is the owner of
-// shared bytes.
+// The bytes behind an address of [space] as [lane] sees it (EMU_LANES: all of them, as one),
+// checked for bounds, alignment to [bytes], initialisation and races; NULL after a fatal report.
+// *cta (may be NULL) is the owner of shared bytes.
 uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     uint64_t address, uint32_t bytes, enum emu_use use);
 // The same in [space], where the instruction names another or none.

@@ -11,8 +11,9 @@
 enum { CLUSTERS_MAX = 4096, BUCKETS = 256, PAGE = 4096, WORD = 4 };
 
 struct touch {
-    uint32_t time;  // of the agent; 0: nobody
-    uint32_t insn;  // its place in the code
+    uint32_t time;   // of the agent; 0: nobody
+    uint32_t insn;   // its place in the code
+    uint32_t lanes;  // of the warp; 0: an operation
     uint16_t cluster, agent;
     uint8_t bytes;                  // a bit each, of the word
     uint8_t strength;               // of enum emu_strength
@@ -255,7 +256,7 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
                      bool fence_missing) {
     struct emu_machine *machine = emu_machine(by->warp);
     const char *verb = by->use == EMU_READ ? "reads" : "writes", *what = by->what ? by->what : "it";
-    char where[EMU_PLACE_TEXT], other[128], bytes[EMU_MEMORY_TEXT];
+    char where[EMU_PLACE_TEXT], other[128], bytes[EMU_MEMORY_TEXT], lanes[128] = "";
 
     const struct emu_insn *other_insn = &machine->program->code[before->insn];
 
@@ -265,6 +266,10 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
         return;
     put_other(by, before, other, sizeof other);
     emu_memory_text(machine, by->allocation, by->offset, 1, bytes, sizeof bytes);
+    if (before->lanes && before->cluster == by->warp->cta->cluster->number &&
+        by->clock->seen[before->agent] >= before->time)
+        emu_lanes_text(before->lanes, before->agent == by->agent ? by->lanes : 0, lanes,
+                       sizeof lanes);
     emu_place_text(machine, other_insn, where, sizeof where);
     if (fence_missing)
         emu_report_pair(by->warp, by->insn, other_insn, EMU_MISSING_PROXY_FENCE,
@@ -274,8 +279,8 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
     else
         emu_report_pair(by->warp, by->insn, other_insn, EMU_RACE,
                         "%s %s %s, which %s %s\n  without order between the two; the "
-                        "other is at %s",
-                        what, verb, bytes, other, wrote ? "writes" : "reads", where);
+                        "other is at %s%s",
+                        what, verb, bytes, other, wrote ? "writes" : "reads", where, lanes);
 }
 
 // Has [before] happened, as far as [by] may know? [async]: and does the async proxy see it?
@@ -283,8 +288,12 @@ static bool known(const struct emu_touch_global *by, const struct touch *before,
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     const struct told *told = &cluster->machine->order->told[before->cluster];
 
+    if (before->cluster == cluster->number && before->lanes && before->agent == by->agent)
+        return emu_lanes_know(by->warp, by->lanes, before->lanes, before->time);
     if (before->cluster == cluster->number)
-        return (async ? by->clock->global : by->clock->seen)[before->agent] >= before->time;
+        return (async ? by->clock->global : by->clock->seen)[before->agent] >= before->time &&
+               emu_was_told(cluster, before->agent, before->lanes, before->time,
+                            by->clock->seen[before->agent]);
     for (int fenced = 0; fenced <= (int)async; fenced++) {
         uint32_t number = (fenced ? known_async(cluster) : cluster->known)[before->cluster];
         if (!number) continue;
@@ -323,8 +332,8 @@ static bool stores_the_same(const struct emu_touch_global *by) {
 
 static void check(const struct emu_touch_global *by, uint64_t word, const struct touch *before,
                   const struct touch *now, bool wrote) {
-    if (before->time == 0 || same_agent(before, now) || !(before->bytes & now->bytes) ||
-        emu_may_meet(before->strength, now->strength))
+    if (before->time == 0 || (same_agent(before, now) && !(before->lanes & ~now->lanes)) ||
+        !(before->bytes & now->bytes) || emu_may_meet(before->strength, now->strength))
         return;
     if (now->silent || (before->silent && by->use == EMU_READ)) return;
     bool ordered = known(by, before, false) || (wrote && was_acquired(by, before, word));
@@ -339,7 +348,11 @@ static void touch_cell(const struct emu_touch_global *by, uint64_t word, struct 
     check(by, word, &cell->write, &now, true);
     if (by->use != EMU_READ) check(by, word, &cell->read, &now, false);
     struct touch *last = by->use == EMU_READ ? &cell->read : &cell->write;
-    if (same_agent(last, &now) && last->time == now.time) now.bytes |= last->bytes;
+    if (same_agent(last, &now) && last->time == now.time) {
+        bool alike = last->bytes == now.bytes && last->lanes;  // else who wrote what is not kept
+        now.lanes = alike ? now.lanes | last->lanes : 0;
+        now.bytes |= last->bytes;
+    }
     *last = now;
 }
 
@@ -349,6 +362,7 @@ void emu_order_touch(const struct emu_touch_global *by) {
     uint64_t at = by->offset, end = by->offset + by->bytes;
     struct touch now = {.time = by->time,
                         .insn = (uint32_t)(by->insn - program->code),
+                        .lanes = by->lanes,
                         .cluster = (uint16_t)cluster->number,
                         .agent = (uint16_t)by->agent,
                         .strength = (uint8_t)by->strength,

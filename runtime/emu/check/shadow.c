@@ -11,10 +11,11 @@ enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f };
 
 struct touch {
     uint32_t time;
+    uint32_t lanes;  // of the warp; 0: not one's own access
+    uint32_t insn;   // its place in the code
     uint16_t agent;
     uint8_t strength : 6, async : 1, four : 1;  // as a toucher's
     uint8_t layout;                             // the same; BARRIER: an mbarrier lies here
-    const struct emu_insn *insn;
 };
 
 struct readers {
@@ -136,11 +137,21 @@ static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t s
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-// Has [touch] happened before whoever has [view]?
-static inline bool known(const uint32_t *view, const struct touch *touch) {
+static const struct emu_insn *insn_of(const struct emu_cta *cta, const struct touch *touch) {
+    return &cta->cluster->machine->program->code[touch->insn];
+}
+
+// Has [touch] happened before [toucher], who has [view]?
+static inline bool known(const struct emu_toucher *toucher, const uint32_t *view,
+                         const struct touch *touch) {
     const uint32_t *of = view + touch->agent;
 
-    if (!touch->four) return of[0] >= touch->time;
+    if (touch->lanes && touch->agent == toucher->agent)
+        return emu_lanes_know(toucher->warp, toucher->lanes, touch->lanes, touch->time);
+    if (!touch->four)
+        return of[0] >= touch->time &&
+               emu_was_told(toucher->warp->cta->cluster, touch->agent, touch->lanes, touch->time,
+                            toucher->clock->seen[touch->agent]);
     return of[0] >= touch->time && of[1] >= touch->time && of[2] >= touch->time &&
            of[3] >= touch->time;
 }
@@ -185,32 +196,47 @@ static const char *earlier_name(const struct emu_cta *cta, const struct touch *t
     return text;
 }
 
+// Where it is that a lane does not speak for the others of its warp.
+static const char *lanes_text(const struct emu_toucher *toucher, const struct touch *before,
+                              char *text, size_t size) {
+    if (!before->lanes || toucher->clock->seen[before->agent] < before->time) return "";
+    return emu_lanes_text(before->lanes, before->agent == toucher->agent ? toucher->lanes : 0, text,
+                          size);
+}
+
 static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
                      const struct touch *before, bool before_wrote,
                      const struct emu_toucher *toucher, bool fence_missing) {
-    char who[128], other[128], where[EMU_PLACE_TEXT];
+    char who[128], other[128], where[EMU_PLACE_TEXT], lanes[128];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
     enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
 
-    if (emu_report_again(cta->cluster->machine, toucher->insn, before->insn, class_)) return;
+    if (emu_report_again(cta->cluster->machine, toucher->insn, insn_of(cta, before), class_))
+        return;
     toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
-    emu_place_text(cta->cluster->machine, before->insn, where, sizeof where);
+    emu_place_text(cta->cluster->machine, insn_of(cta, before), where, sizeof where);
     if (fence_missing)
-        emu_report_pair(toucher->warp, toucher->insn, before->insn, class_,
+        emu_report_pair(toucher->warp, toucher->insn, insn_of(cta, before), class_,
                         "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
                         "  written at %s\n  no fence.proxy.async lies between the two",
                         who, verb, offset, other, where);
     else
         emu_report_pair(
-            toucher->warp, toucher->insn, before->insn, class_,
-            "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s", who,
+            toucher->warp, toucher->insn, insn_of(cta, before), class_,
+            "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s%s", who,
             verb, offset, other, before_wrote ? "writes" : "reads",
-            before->async ? " asynchronously" : "", where);
+            before->async ? " asynchronously" : "", where,
+            lanes_text(toucher, before, lanes, sizeof lanes));
 }
 
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
     return emu_may_meet(touch->strength, toucher->strength);
+}
+
+// Is it one's own, and not another lane's?
+static inline bool is_own(const struct touch *touch, const struct emu_toucher *toucher) {
+    return touch->agent == toucher->agent && !(touch->lanes && toucher->lanes);
 }
 
 // Is the earlier write visible to [toucher]?
@@ -218,17 +244,17 @@ static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
                         const struct cell *cell, const struct emu_toucher *toucher) {
     const struct touch *write = &cell->write;
 
-    if (write->time == 0 || write->agent == toucher->agent || same_kind(write, toucher)) return;
+    if (write->time == 0 || is_own(write, toucher) || same_kind(write, toucher)) return;
     const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
-    if (known(view, write)) return;
+    if (known(toucher, view, write)) return;
     complain(cta, offset, use, write, true, toucher,
-             toucher->async && toucher->clock->seen[write->agent] >= write->time);
+             toucher->async && known(toucher, toucher->clock->seen, write));
 }
 
 static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
                        const struct touch *read, const struct emu_toucher *toucher) {
-    if (read->time != 0 && read->agent != toucher->agent && !same_kind(read, toucher) &&
-        !known(toucher->clock->seen, read))
+    if (read->time != 0 && !is_own(read, toucher) && !same_kind(read, toucher) &&
+        !known(toucher, toucher->clock->seen, read))
         complain(cta, offset, use, read, false, toucher, false);
 }
 
@@ -236,12 +262,26 @@ static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
 static bool replaces(const struct emu_toucher *toucher, const struct touch *next,
                      const struct touch *last) {
     return (last->agent == next->agent && next->four >= last->four) ||
-           known(toucher->clock->seen, last);
+           known(toucher, toucher->clock->seen, last);
+}
+
+// Lanes of the same warp that have read before and that others may not know of yet.
+static uint32_t lanes_left(const struct emu_toucher *toucher, const struct touch *last) {
+    const struct emu_cluster *cluster = toucher->warp->cta->cluster;
+
+    if (!toucher->lanes || last->agent != toucher->agent || last->time == 0) return 0;
+    if (last->time == toucher->time) return last->lanes;
+    if (emu_lanes_know(toucher->warp, toucher->lanes, last->lanes & ~toucher->lanes, last->time))
+        return 0;
+    return emu_was_told(cluster, last->agent, last->lanes, last->time, toucher->time - 1)
+               ? 0
+               : last->lanes;
 }
 
 static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch) {
     struct touch *last = &cell->read;
 
+    touch.lanes |= lanes_left(toucher, last);
     if (last->time == 0 || replaces(toucher, &touch, last)) {
         *last = touch;
         return;
@@ -249,6 +289,7 @@ static void note_read(struct cell *cell, const struct emu_toucher *toucher, stru
     struct readers *others = cell->others;
     for (uint32_t i = 0; others != NULL && i < others->count; i++)
         if (replaces(toucher, &touch, &others->list[i])) {
+            touch.lanes |= lanes_left(toucher, &others->list[i]);
             others->list[i] = *last;
             *last = touch;
             return;
@@ -279,13 +320,13 @@ static void check_layout(uint32_t offset, const struct touch *write,
     if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
         write->layout == BARRIER)
         return;
-    emu_report(
-        toucher->warp, toucher->insn, EMU_BAD_OPERAND,
-        "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
-        "  written at %s",
-        toucher->what, offset, tmg_swizzle_rules[toucher->layout - 1].name,
-        tmg_swizzle_rules[write->layout - 1].name,
-        emu_place_text(toucher->warp->cta->cluster->machine, write->insn, where, sizeof where));
+    emu_report(toucher->warp, toucher->insn, EMU_BAD_OPERAND,
+               "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
+               "  written at %s",
+               toucher->what, offset, tmg_swizzle_rules[toucher->layout - 1].name,
+               tmg_swizzle_rules[write->layout - 1].name,
+               emu_place_text(toucher->warp->cta->cluster->machine,
+                              insn_of(toucher->warp->cta, write), where, sizeof where));
 }
 
 static void check_barrier(struct emu_cta *cta, uint32_t offset, const struct emu_toucher *toucher) {
@@ -326,7 +367,8 @@ static void report_unwritten(struct emu_cta *cta, uint32_t offset,
         "%s reads shared memory at 0x%x, which was never written; behind it, at 0x%x, lies a "
         "box,\n  not at a multiple of %u as its swizzle %s wants\n  written at %s",
         toucher->what, offset, at, period, tmg_swizzle_rules[toucher->layout - 1].name,
-        emu_place_text(cta->cluster->machine, cell_at(cta, at)->write.insn, where, sizeof where));
+        emu_place_text(cta->cluster->machine, insn_of(cta, &cell_at(cta, at)->write), where,
+                       sizeof where));
 }
 
 static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
@@ -350,6 +392,14 @@ static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, 
     note_write(cell, touch);
 }
 
+// Of a touch that an instruction repeats, as for another lane: is there nothing else to see?
+static inline bool alone(const struct cell *cell, enum emu_use use,
+                         const struct emu_toucher *toucher) {
+    if (use != EMU_READ) return cell->read.time == 0;
+    return cell->write.agent != toucher->agent || is_own(&cell->write, toucher) ||
+           emu_lanes_know(toucher->warp, toucher->lanes, cell->write.lanes, cell->write.time);
+}
+
 void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset) {
     for (uint32_t at = offset; at < offset + 8; at++)
         if (cell_at(cta, at) != NULL) cell_at(cta, at)->write.layout = BARRIER;
@@ -358,12 +408,13 @@ void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset) {
 void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
     struct touch touch = {.time = toucher->time,
+                          .lanes = toucher->lanes,
                           .agent = (uint16_t)toucher->agent,
                           .strength = toucher->strength & 0x3f,
                           .async = toucher->async,
                           .four = toucher->four,
                           .layout = toucher->layout,
-                          .insn = toucher->insn};
+                          .insn = (uint32_t)(toucher->insn - cta->cluster->machine->program->code)};
     uint32_t end = offset + bytes, odd = offset | end;
     uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
 
@@ -375,10 +426,12 @@ void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum
         if (block == NULL) return;
         for (; offset < stop; offset += 1u << block->shift) {
             struct cell *cell = &block->cells[(offset % PAGE) >> block->shift];
-            const struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
+            struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
             if (same->time == touch.time && same->agent == touch.agent &&
-                same->insn == touch.insn && (use == EMU_READ || cell->read.time == 0))
+                same->insn == touch.insn && alone(cell, use, toucher)) {
+                same->lanes |= touch.lanes;
                 continue;
+            }
             touch_cell(cta, cell, offset, use, toucher, touch);
         }
     }

@@ -43,24 +43,29 @@ static bool reaches_others(const struct emu_insn *insn, uint64_t key) {
            insn->scope != SCOPE_CLUSTER;
 }
 
-void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
-                      bool release) {
+void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                      uint64_t key, bool release) {
+    const struct emu_clock *clock = release ? &warp->clock : &warp->fenced;
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, true);
 
     if (reaches_others(insn, key)) emu_order_release(warp, key, release);
-    if (word != NULL) emu_clock_join(cluster, &word->clock, release ? &warp->clock : &warp->fenced);
+    emu_tell(warp, 1u << lane, clock->seen[warp->agent]);
+    if (word != NULL) emu_clock_join(cluster, &word->clock, clock);
 }
 
-void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key,
-                      bool acquire) {
+void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                      uint64_t key, bool acquire) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct word *word = find(cluster, key, false);
 
     if (reaches_others(insn, key)) emu_order_acquire(cluster, key, acquire);
     if (word == NULL) return;
-    emu_clock_join(cluster, acquire ? &warp->clock : &warp->observed, &word->clock);
-    warp->has_observed = true;
+    if (acquire)
+        emu_learn(warp, 1u << lane, &word->clock);
+    else
+        emu_clock_join(cluster, &warp->observed, &word->clock);
+    warp->has_observed |= !acquire;
 }
 
 void emu_syncs_free(struct emu_cluster *cluster) {

@@ -38,20 +38,23 @@ static uint64_t key_of(const struct emu_insn *insn, uint64_t address) {
     return insn->space == SPACE_SHARED ? EMU_SHARED_WINDOW | (address & UINT32_MAX) : address;
 }
 
-// Both halves of what an atomic does to the order; relaxed is the default (PTX ISA 9.7.13.3).
-static void order(struct emu_warp *warp, const struct emu_insn *insn, uint64_t key) {
-    bool acquires = insn->sem == SEM_ACQUIRE || insn->sem == SEM_ACQ_REL;
-    bool releases = insn->sem == SEM_RELEASE || insn->sem == SEM_ACQ_REL;
+static bool releases(const struct emu_insn *insn) {
+    return insn->sem == SEM_RELEASE || insn->sem == SEM_ACQ_REL;
+}
 
-    emu_sync_acquire(warp, insn, key, acquires);
-    emu_sync_release(warp, insn, key, releases);
+// Both halves of what an atomic does to the order; relaxed is the default (PTX ISA 9.7.13.3).
+static void order(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane, uint64_t key) {
+    bool acquires = insn->sem == SEM_ACQUIRE || insn->sem == SEM_ACQ_REL;
+
+    emu_sync_acquire(warp, insn, lane, key, acquires);
+    emu_sync_release(warp, insn, lane, key, releases(insn));
 }
 
 static uint8_t *locate(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                        uint64_t address, uint32_t bytes, bool *global) {
     *global = insn->space == SPACE_GLOBAL ||
               (insn->space == SPACE_GENERIC && (address & EMU_WINDOW_MASK) != EMU_SHARED_WINDOW);
-    order(warp, insn, key_of(insn, address));
+    order(warp, insn, lane, key_of(insn, address));
     return emu_access(warp, insn, lane, address, bytes, EMU_ATOMIC);
 }
 
@@ -99,7 +102,7 @@ EMU_HANDLER(atom_128) {
         emu_r64(warp, insn->op[0])[lane] = old[0];
         emu_r64(warp, insn->op[0])[lane + EMU_LANES] = old[1];
     }
-    emu_tick(warp);
+    if (releases(insn)) emu_tick(warp);
     return EMU_YIELD;
 }
 
@@ -115,7 +118,7 @@ EMU_HANDLER(atom) {
             return EMU_NEXT;
         if (insn->op[0] != 0) emu_set(warp, insn->op[0] | flag, lane, old);
     }
-    emu_tick(warp);
+    if (releases(insn)) emu_tick(warp);
     return EMU_YIELD;
 }
 
@@ -137,7 +140,7 @@ EMU_HANDLER(cas) {
         }
         if (insn->op[0] != 0) emu_set(warp, insn->op[0] | flag, lane, old);
     }
-    emu_tick(warp);
+    if (releases(insn)) emu_tick(warp);
     return EMU_YIELD;
 }
 
@@ -152,7 +155,7 @@ EMU_HANDLER(red) {
                     emu_get(warp, list[1 + i], lane), &old))
             return EMU_NEXT;
     }
-    emu_tick(warp);
+    if (releases(insn)) emu_tick(warp);
     return EMU_NEXT;
 }
 
@@ -169,7 +172,7 @@ EMU_HANDLER(atom_vector) {
             return EMU_NEXT;
         if ((to[1 + i] & ~EMU_WIDE) != 0) emu_set(warp, to[1 + i], lane, old);
     }
-    emu_tick(warp);
+    if (releases(insn)) emu_tick(warp);
     return EMU_YIELD;
 }
 
@@ -179,8 +182,7 @@ EMU_HANDLER(atom_vector) {
 EMU_HANDLER(fence) {
     struct emu_cluster *cluster = warp->cta->cluster;
 
-    (void)mask;
-    if (warp->has_observed) emu_clock_join(cluster, &warp->clock, &warp->observed);
+    if (warp->has_observed) emu_learn(warp, mask, &warp->observed);
     emu_clock_copy(cluster, &warp->fenced, &warp->clock);
     if (emu_is(insn, FACT_TELLS) || insn->scope >= SCOPE_GPU) emu_order_fence(warp);
     emu_tick(warp);
@@ -195,29 +197,26 @@ EMU_HANDLER(fence_init) {
 
 // The launch before this one is over, and all that it wrote is visible.
 EMU_HANDLER(wait_for_before) {
-    uint32_t agent = emu_before_agent(warp->cta->cluster);
-
     (void)insn;
-    (void)mask;
-    warp->clock.seen[agent] = warp->clock.async[agent] = 1;
-    if (warp->clock.global != NULL) warp->clock.global[agent] = 1;
+    emu_learn_time(warp, mask, emu_before_agent(warp->cta->cluster), 1);
     return EMU_NEXT;
 }
 
 enum { SHARED_ONLY = 1, GLOBAL_ONLY };
 
+static void make_async(struct emu_warp *warp, const struct emu_clock *clock, int spaces) {
+    size_t bytes = warp->cta->cluster->agent_count * sizeof *clock->seen;
+
+    if (spaces != GLOBAL_ONLY) memcpy(clock->async, clock->seen, bytes);
+    if (spaces != SHARED_ONLY && clock->global != NULL) memcpy(clock->global, clock->seen, bytes);
+}
+
 // From here on the async proxy may rely on all that is known now of the state space named.
 EMU_HANDLER(fence_async) {
-    struct emu_cluster *cluster = warp->cta->cluster;
-    const struct emu_clock *clock = &warp->clock;
-    size_t bytes = cluster->agent_count * sizeof *clock->seen;
-
     (void)mask;
-    if (insn->row->aux != GLOBAL_ONLY) memcpy(clock->async, clock->seen, bytes);
-    if (insn->row->aux != SHARED_ONLY && clock->global != NULL) {
-        memcpy(clock->global, clock->seen, bytes);
-        emu_order_fence_async(cluster);
-    }
+    make_async(warp, &warp->clock, insn->row->aux);
+    if (warp->lanes.ahead) make_async(warp, &warp->lanes.common, insn->row->aux);
+    if (insn->row->aux != SHARED_ONLY) emu_order_fence_async(warp->cta->cluster);
     emu_tick(warp);
     return EMU_NEXT;
 }

@@ -78,7 +78,7 @@ EMU_HANDLER(bar) {
     if (kind == BAR_ARRIVE) return EMU_NEXT;
     struct emu_named_barrier *barrier = &warp->cta->barriers[number];
     if (barrier->generation == warp->gather.generation) return EMU_BLOCKED;
-    emu_clock_join(warp->cta->cluster, &warp->clock, &barrier->released);
+    emu_learn(warp, mask, &barrier->released);
     give_result(warp, insn, mask, &barrier->result);
     return EMU_NEXT;
 }
@@ -102,7 +102,9 @@ EMU_HANDLER(cluster_arrive) {
     warp->cluster_arrived |= mask;
     warp->cluster_generation = barrier->generation;
     // .relaxed publishes what the last fence covers
-    emu_clock_join(cluster, &barrier->clock, insn->row->aux ? &warp->fenced : &warp->clock);
+    const struct emu_clock *told = insn->row->aux ? &warp->fenced : &warp->clock;
+    emu_clock_join(cluster, &barrier->clock, told);
+    emu_tell(warp, mask, told->seen[warp->agent]);
     if (!insn->row->aux) emu_tick(warp);
     barrier->arrived += popcount(mask);
     emu_changed(cluster);
@@ -120,7 +122,7 @@ EMU_HANDLER(cluster_wait) {
     }
     if (barrier->generation == warp->cluster_generation) return emu_block(warp, WAIT_CLUSTER, 0);
     warp->cluster_arrived &= ~mask;
-    emu_clock_join(warp->cta->cluster, &warp->clock, &barrier->released);
+    emu_learn(warp, mask, &barrier->released);
     return EMU_NEXT;
 }
 

@@ -153,9 +153,8 @@ static bool start_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
                   (unsigned long long)global);
         return false;
     }
-    struct emu_async *op = emu_async_new(warp, insn, ASYNC_BULK, names[kind]);
+    struct emu_async *op = emu_async_new(warp, insn, 1u << lane, ASYNC_BULK, names[kind]);
     if (op == NULL) return false;
-    op->lanes = 1u << lane;
     op->byte_count = bytes;
     op->bytes = malloc(bytes + 16);
     op->bulk.source = from;

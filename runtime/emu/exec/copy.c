@@ -66,7 +66,7 @@ static void run_copy(struct emu_async *op, int stage) {
 }
 
 EMU_HANDLER(copy) {
-    struct emu_async *op = emu_async_new(warp, insn, ASYNC_COPY, "cp.async");
+    struct emu_async *op = emu_async_new(warp, insn, mask, ASYNC_COPY, "cp.async");
     struct emu_copies *copy = calloc(1, sizeof *copy);
     uint32_t bytes = insn->op[4];
 
@@ -76,7 +76,6 @@ EMU_HANDLER(copy) {
     }
     op->copy = copy;
     op->run = run_copy;
-    op->lanes = mask;
     op->in_copy_group = true;
     op->through_proxy = false;
     EMU_EACH_LANE(lane, mask) {
@@ -164,10 +163,10 @@ static bool start_arrivals(struct emu_warp *warp, const struct emu_insn *insn, u
         emu_fatal(warp, insn, EMU_BARRIER_MISUSE, "there is no mbarrier at 0x%x", offset);
         return false;
     }
-    struct emu_async *op = emu_async_new(warp, insn, ASYNC_ARRIVE, "cp.async.mbarrier.arrive");
+    struct emu_async *op =
+        emu_async_new(warp, insn, lanes, ASYNC_ARRIVE, "cp.async.mbarrier.arrive");
     if (op == NULL) return false;
     op->run = run_arrive;
-    op->lanes = lanes;
     op->through_proxy = false;
     op->cta = cta;
     op->shared = offset;

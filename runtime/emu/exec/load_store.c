@@ -60,7 +60,8 @@ EMU_HANDLER(load) {
         if (from == NULL) return EMU_NEXT;
         load_lane(warp, list, lane, from, type);
         if (insn->sem != SEM_WEAK)
-            emu_sync_acquire(warp, insn, sync_key(warp, insn, address), insn->sem == SEM_ACQUIRE);
+            emu_sync_acquire(warp, insn, lane, sync_key(warp, insn, address),
+                             insn->sem == SEM_ACQUIRE);
     }
     return insn->sem != SEM_WEAK ? EMU_YIELD : EMU_NEXT;  // it may be polling
 }
@@ -147,7 +148,8 @@ EMU_HANDLER(store) {
     EMU_EACH_LANE(lane, mask) {
         uint64_t address = emu_address(warp, insn, 0, lane);
         if (insn->sem != SEM_WEAK)
-            emu_sync_release(warp, insn, sync_key(warp, insn, address), insn->sem == SEM_RELEASE);
+            emu_sync_release(warp, insn, lane, sync_key(warp, insn, address),
+                             insn->sem == SEM_RELEASE);
         if (bytes <= sizeof made && emu_machine(warp)->order != NULL) {
             store_lane(warp, list, lane, made, size);
             warp->stores = made;
@@ -164,7 +166,7 @@ EMU_HANDLER(store) {
         check_lanes(warp, insn, mask, &(struct units){list, size, unit, bytes / unit}, to);
     }
     warp->cta->cluster->last_change = emu_machine(warp)->steps;
-    if (insn->sem != SEM_WEAK) emu_tick(warp);
+    if (insn->sem == SEM_RELEASE) emu_tick(warp);
     return EMU_NEXT;
 }
 

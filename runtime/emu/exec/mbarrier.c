@@ -92,6 +92,7 @@ EMU_HANDLER(arrive_insn) {
                       emu_barrier_text(barrier->cta, barrier->offset, name, sizeof name));
         emu_mbarrier_end_phase(barrier);
     }
+    emu_tell(warp, mask, warp->clock.seen[warp->agent]);
     emu_tick(warp);
     return EMU_NEXT;
 }
@@ -123,8 +124,8 @@ static bool gives_up(struct emu_warp *warp) {
 // aux: try_wait blocks until the phase has ended, test_wait only looks
 EMU_HANDLER(wait) {
     bool parity = insn->flags & F_PARITY;
-    uint32_t done = 0;
-    struct emu_mbarrier *pending = NULL;
+    uint32_t done = 0, learnt = 0;
+    struct emu_mbarrier *pending = NULL, *last = NULL;
 
     EMU_EACH_LANE(lane, mask) {
         struct emu_mbarrier *barrier = find(warp, insn, 1, lane);
@@ -137,12 +138,17 @@ EMU_HANDLER(wait) {
                       (unsigned long long)asked);
             return EMU_NEXT;
         }
+        if (ended && last != NULL && last != barrier) {  // most often all ask for one
+            emu_learn(warp, done & ~learnt, &last->completed);
+            learnt = done;
+        }
         if (ended)
-            emu_clock_join(warp->cta->cluster, &warp->clock, &barrier->completed);
+            last = barrier;
         else
             pending = barrier;
         done |= (uint32_t)ended << lane;
     }
+    if (last != NULL) emu_learn(warp, done & ~learnt, &last->completed);
     if (pending != NULL && insn->row->aux && !gives_up(warp)) {
         struct emu_wait *wait_for = &emu_split(warp)->wait;
         emu_block(warp, WAIT_MBARRIER, pending->offset | pending->cta->rank << EMU_RANK_SHIFT);

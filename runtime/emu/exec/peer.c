@@ -69,12 +69,11 @@ EMU_HANDLER(store_async) {
     unsigned size = ptx_type_bytes((enum ptx_type)insn->type[0]);
 
     EMU_EACH_LANE(lane, mask) {
-        struct emu_async *op =
-            emu_async_new(warp, insn, ASYNC_STORE, insn->row->aux ? "red.async" : "st.async");
+        struct emu_async *op = emu_async_new(warp, insn, 1u << lane, ASYNC_STORE,
+                                             insn->row->aux ? "red.async" : "st.async");
         struct emu_cta *barrier_cta;
         if (op == NULL) return EMU_NEXT;
         op->run = run_store;
-        op->lanes = 1u << lane;
         op->through_proxy = false;
         op->byte_count = size * list[0];
         op->bytes = malloc(op->byte_count + 8);

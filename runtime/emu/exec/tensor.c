@@ -254,7 +254,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];
     unsigned lane = (unsigned)__builtin_ctz(lanes);
     struct emu_box *box = calloc(1, sizeof *box);
-    struct emu_async *op = emu_async_new(warp, insn, ASYNC_BOX, what);
+    struct emu_async *op = emu_async_new(warp, insn, lanes, ASYNC_BOX, what);
     struct emu_cta *cta;
     uint32_t offset;
 
@@ -263,7 +263,6 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
         return NULL;
     }
     op->box = box;
-    op->lanes = lanes;
     box->op = op;
     op->run = run_store;  // so that a failed one can be freed by the scheduler
     emu_async_start(op);

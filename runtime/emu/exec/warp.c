@@ -175,6 +175,7 @@ EMU_HANDLER(bar_warp) {
         }
         warp->warp_barrier &= ~wanted;
         warp->warp_barriers++;
+        emu_lanes_meet(warp, wanted);
         emu_changed(warp->cta->cluster);
         return EMU_NEXT;
     }

@@ -215,8 +215,11 @@ static void multiply(struct emu_warp *warp, const struct emu_insn *insn) {
         for (uint32_t i = 0; op.a_in_registers && i < a[0] && i < 4; i++)
             operands.a[w][i] = emu_r32(first + w, a[1 + i]);
     }
+    for (int w = 0; w < 4; w++)
+        emu_tell(first + w, UINT32_MAX, first[w].clock.seen[first[w].agent]);
     if (emu_machine(warp)->check)
         touch_operands(warp, insn, &op, operands.a_descriptor, operands.b_descriptor);
+    for (int w = 0; w < 4; w++) emu_tick(first + w);
     if (op.sparse && !op.transpose_b &&
         tmg_matrix_descriptor_decode(operands.b_descriptor).swizzle == TMG_SWIZZLE_32B) {
         emu_fatal(warp, insn, EMU_UNIMPLEMENTED,
@@ -261,10 +264,9 @@ EMU_HANDLER(commit) {
 EMU_HANDLER(wait) {
     uint32_t allowed = insn->op[0], agent = emu_wgmma_agent(warp);
 
-    (void)mask;
     if (!emu_pending_new(warp) || warp->wgmma_open < allowed) return EMU_NEXT;
     uint32_t done = warp->wgmma_open - allowed;
-    if (warp->clock.seen[agent] < done) warp->clock.seen[agent] = warp->clock.async[agent] = done;
+    emu_learn_time(warp, mask, agent, done);
     emu_pending_end(warp, done);
     emu_changed(warp->cta->cluster);
     return EMU_NEXT;

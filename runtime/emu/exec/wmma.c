@@ -79,8 +79,8 @@ static bool copy_lines(struct emu_warp *warp, const struct emu_insn *insn,
 
     for (uint32_t line = 0; line < lines->count; line++)
         for (uint32_t i = 0; i < lines->bytes; i += step) {
-            uint8_t *at =
-                emu_access(warp, insn, 0, lines->address + line * lines->pitch + i, step, use);
+            uint8_t *at = emu_access(warp, insn, EMU_LANES,
+                                     lines->address + line * lines->pitch + i, step, use);
             uint8_t *mine = dense + line * lines->bytes + i;
             if (at == NULL) return false;
             memcpy(use == EMU_WRITE ? at : mine, use == EMU_WRITE ? mine : at, step);

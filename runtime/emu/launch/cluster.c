@@ -117,7 +117,8 @@ static int make_warp(struct emu_warp *warp, struct emu_cta *cta, unsigned index)
     warp->local = calloc(EMU_LANES, program->local_bytes + LOCAL_TAIL);
     if (warp->regs == NULL || warp->preds == NULL || warp->local == NULL ||
         emu_clock_new(cta->cluster, &warp->clock) || emu_clock_new(cta->cluster, &warp->fenced) ||
-        emu_clock_new(cta->cluster, &warp->observed))
+        emu_clock_new(cta->cluster, &warp->observed) ||
+        emu_clock_new(cta->cluster, &warp->lanes.common))
         return -1;
     memset(warp->regs, 0, bytes);
     fill_constants(warp, false);
@@ -131,6 +132,7 @@ static void start_warp(struct emu_warp *warp) {
     warp->live = warp->started = threads >= EMU_LANES ? UINT32_MAX : (1u << threads) - 1;
     warp->preds[0] = UINT32_MAX;
     warp->clock.seen[warp->agent] = 1;
+    emu_lanes_start(warp);
     warp->owner = warp->cta->cluster->number * warp->cta->cluster->warp_count + warp->agent + 1;
     fill_constants(warp, true);
     warp->splits[0] = (struct emu_split){.pc = program->functions->first_pc, .mask = warp->live};
@@ -149,7 +151,8 @@ static void clean_warp(struct emu_warp *warp) {
                              .local = warp->local,
                              .clock = warp->clock,
                              .fenced = warp->fenced,
-                             .observed = warp->observed};
+                             .observed = warp->observed,
+                             .lanes.common = warp->lanes.common};
 
     emu_joins_free(warp);
     emu_pending_free(warp);
@@ -160,6 +163,7 @@ static void clean_warp(struct emu_warp *warp) {
     emu_clock_clear(cluster, &warp->clock);
     emu_clock_clear(cluster, &warp->fenced);
     emu_clock_clear(cluster, &warp->observed);
+    emu_clock_clear(cluster, &warp->lanes.common);
     *warp = clean;
 }
 
@@ -172,6 +176,7 @@ static void free_warp(struct emu_warp *warp) {
     emu_clock_free(&warp->clock);
     emu_clock_free(&warp->fenced);
     emu_clock_free(&warp->observed);
+    emu_clock_free(&warp->lanes.common);
 }
 
 // ---- barriers ----
@@ -264,6 +269,7 @@ static void free_cluster(struct emu_cluster *cluster) {
     emu_maps_free(cluster);
     free(cluster->ctas);
     free(cluster->agent_times);
+    free(cluster->told);
     free(cluster->known);
     free(cluster);
 }
@@ -281,7 +287,8 @@ static struct emu_cluster *make_cluster(struct emu_machine *machine) {
     cluster->agent_capacity = cluster->agent_count + ASYNC_AGENTS;
     cluster->ctas = calloc(cluster->cta_count, sizeof *cluster->ctas);
     cluster->agent_times = calloc(cluster->agent_capacity, sizeof *cluster->agent_times);
-    bool failed = cluster->ctas == NULL || cluster->agent_times == NULL ||
+    cluster->told = calloc(cluster->warp_count, sizeof *cluster->told);
+    bool failed = cluster->ctas == NULL || cluster->agent_times == NULL || cluster->told == NULL ||
                   make_barrier(cluster, &cluster->barrier);
     for (unsigned i = 0; i < cluster->cta_count && !failed; i++) failed = make_cta(cluster, i);
     if (!failed) return cluster;
@@ -321,7 +328,8 @@ static void clean_cluster(struct emu_cluster *cluster) {
                                     .warp_count = cluster->warp_count,
                                     .agent_count = 2 * cluster->warp_count + 1,
                                     .agent_capacity = cluster->agent_capacity,
-                                    .agent_times = cluster->agent_times};
+                                    .agent_times = cluster->agent_times,
+                                    .told = cluster->told};
 }
 
 struct emu_cluster *emu_cluster_new(struct emu_machine *machine, uint64_t index) {

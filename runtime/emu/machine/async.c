@@ -27,7 +27,7 @@ uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
     return agent;
 }
 
-struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
+struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                                 enum emu_async_kind kind, const char *what) {
     struct emu_cluster *cluster = warp->cta->cluster;
     struct emu_async *op = calloc(1, sizeof *op);
@@ -42,9 +42,11 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     op->kind = kind;
     op->what = what;
     op->cta = warp->cta;
+    op->lanes = lanes;
     op->agent = emu_agent_take(warp, &op->time);
     emu_clock_copy(cluster, &op->clock, &warp->clock);
     op->clock.seen[op->agent] = op->time;
+    emu_tell(warp, lanes, warp->clock.seen[warp->agent]);
     op->through_proxy = true;
     return op;
 }
@@ -172,7 +174,7 @@ bool emu_async_groups_done(struct emu_warp *warp, uint32_t lanes, bool bulk, uin
             if (mine && pass == 1) {
                 op->waited |= mine;
                 // of equal copies, that of a lane that does not wait is still in flight
-                if (!bulk || (op->lanes & ~op->waited) == 0) emu_async_join(op, &warp->clock);
+                if (!bulk || (op->lanes & ~op->waited) == 0) emu_learn_end(warp, lanes, &op->clock);
                 if (op->stage == DONE) op->lanes &= ~mine;
                 if (op->lanes == 0) {
                     *link = op->next;

@@ -61,8 +61,9 @@ struct emu_async {
 // An agent for an operation of [warp] and its time: one whose last use the warp knows to have
 // ended.
 uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time);
-// A new operation of [warp], with the clock inherited and an agent of its own; NULL after a report.
-struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
+// A new operation of [lanes], with the clock inherited and an agent of its own; NULL after a
+// report.
+struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                                 enum emu_async_kind kind, const char *what);
 // Puts it in flight; it is the scheduler's from here.
 void emu_async_start(struct emu_async *op);

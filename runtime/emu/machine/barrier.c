@@ -66,6 +66,7 @@ static void arrive(struct emu_warp *warp) {
     barrier->counted |= gather->asked != 0;
     emu_votes_add(&barrier->votes, &gather->votes);
     emu_clock_join(warp->cta->cluster, &barrier->clock, &warp->clock);
+    emu_tell(warp, UINT32_MAX, warp->clock.seen[warp->agent]);
     emu_tick(warp);
     barrier->arrived += EMU_LANES;
     barrier->warps |= 1u << warp->index;

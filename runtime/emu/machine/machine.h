@@ -41,6 +41,27 @@ struct emu_clock {
     uint32_t *global, *wide;
 };
 
+// What lanes of a warp know of each other: they go on by themselves, and only what orders threads
+// orders them. See lanes.c.
+struct emu_lanes {
+    uint32_t joined[EMU_LANES];  // a lane knows all that the others did until that time of the warp
+    uint32_t mates[EMU_LANES], until[EMU_LANES];  // and of these lanes, all until that
+    // Where a few lanes have learnt what the others have not: what all know, and who knows more.
+    bool ahead;
+    uint32_t knowers;
+    struct emu_clock common;
+};
+
+enum { EMU_TELLINGS = 32 };
+
+// Which lanes of a warp told others of what they had done, at each of its latest times.
+struct emu_told {
+    uint32_t now;
+    struct {
+        uint32_t lanes, joined;  // and all lanes until [joined]
+    } at[EMU_TELLINGS];
+};
+
 // ---- control flow: lanes that go together ----
 
 enum emu_wait_kind {  // a row each in wait.c
@@ -141,8 +162,9 @@ struct emu_warp {
     unsigned split_count, current;
     struct emu_join *joins;
     uint8_t *local;
-    uint64_t local_end;         // of what any lane has written in it
-    struct emu_clock clock;     // clock.seen[agent] is the warp's own time
+    uint64_t local_end;      // of what any lane has written in it
+    struct emu_clock clock;  // clock.seen[agent] is the warp's own time
+    struct emu_lanes lanes;
     struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
     const void *stores;         // what a store in progress writes; NULL: not said
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
@@ -188,6 +210,7 @@ struct emu_cluster {
     uint32_t warp_count;        // of all its CTAs; the agents from here on are no warps
     uint32_t agent_count, agent_capacity;
     uint32_t *agent_times;  // of asynchronous agents: last time used
+    struct emu_told *told;  // by warp's agent
     uint64_t random;
     struct emu_sync *syncs;            // clocks of shared memory words used as flags
     struct emu_map_fence *map_fences;  // check/maps.c's
@@ -379,8 +402,42 @@ static inline bool emu_knows_before(const struct emu_cluster *cluster,
     return clock->seen[emu_before_agent(cluster)] != 0;
 }
 
+// ---- lanes.c ----
+
 // What [warp] does from here on isn't covered by what it has released so far.
-static inline void emu_tick(struct emu_warp *warp) { warp->clock.seen[warp->agent]++; }
+void emu_tick(struct emu_warp *warp);
+// [lanes] publish what the warp knew at [time] of its own, now or then.
+void emu_tell(struct emu_warp *warp, uint32_t lanes, uint32_t time);
+// Did [lanes] of the warp with [agent], or others that knew, tell of what they did at [time],
+// [until] then?
+bool emu_was_told(const struct emu_cluster *cluster, uint32_t agent, uint32_t lanes, uint32_t time,
+                  uint32_t until);
+// [lanes] learn all that is in [from]; of the warp's other lanes what those have told.
+void emu_learn(struct emu_warp *warp, uint32_t lanes, const struct emu_clock *from);
+// The same, but nothing of the warp itself: [from] is that of an operation of its.
+void emu_learn_end(struct emu_warp *warp, uint32_t lanes, const struct emu_clock *from);
+// [lanes] know that [agent] has come to [time].
+void emu_learn_time(struct emu_warp *warp, uint32_t lanes, uint32_t agent, uint32_t time);
+// [lanes] meet (bar.warp.sync): each knows from here on what any of them did and knew.
+void emu_lanes_meet(struct emu_warp *warp, uint32_t lanes);
+void emu_lanes_start(struct emu_warp *warp);
+
+// What [lanes] know of others.
+static inline const struct emu_clock *emu_view(const struct emu_warp *warp, uint32_t lanes) {
+    return warp->lanes.ahead && (lanes & ~warp->lanes.knowers) ? &warp->lanes.common : &warp->clock;
+}
+
+// Do [lanes] know what [others] of the same warp did at [time]?
+static inline bool emu_lanes_know(const struct emu_warp *warp, uint32_t lanes, uint32_t others,
+                                  uint32_t time) {
+    const struct emu_lanes *known = &warp->lanes;
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
+
+    if (time <= known->joined[lane] || others == 0) return true;
+    if (lanes & (lanes - 1)) return false;
+    return !(others & ~lanes) ||
+           (time <= known->until[lane] && !(others & ~(lanes | known->mates[lane])));
+}
 
 // ---- report.c: how things are called, and reports ----
 
@@ -401,6 +458,9 @@ const char *emu_place_text(const struct emu_machine *machine, const struct emu_i
 // Does [insn], or a call that was inlined around it, stand in a file below [folder]?
 bool emu_comes_from(const struct emu_machine *machine, const struct emu_insn *insn,
                     const char *folder);
+// What is to be said of a race with what [others] of a warp did and [lanes] of it do not know of;
+// 0: whom another lane, that told of it, does not speak for.
+const char *emu_lanes_text(uint32_t others, uint32_t lanes, char *text, size_t size);
 // What the manifest calls the warp's role, or NULL.
 const struct emu_role *emu_role_of(const struct emu_warp *warp);
 

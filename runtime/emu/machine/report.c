@@ -183,6 +183,20 @@ const char *emu_warp_text(const struct emu_warp *warp, char *text, size_t size) 
     return text;
 }
 
+const char *emu_lanes_text(uint32_t others, uint32_t lanes, char *text, size_t size) {
+    bool one = lanes && !(lanes & (lanes - 1));
+
+    if (one && !(others & (others - 1)))
+        snprintf(text, size,
+                 "\n  lane %d before lane %d: no bar.warp.sync (__syncwarp) lies between",
+                 __builtin_ctz(others), __builtin_ctz(lanes));
+    else
+        snprintf(text, size,
+                 "\n  lanes 0x%08x, before %s: no bar.warp.sync (__syncwarp) lies between", others,
+                 lanes ? "others of the warp" : "the lane that tells of it");
+    return text;
+}
+
 // ---- one report ----
 
 // A line of the kernel with what it calls that was inlined; of PTX where nothing better is known.
