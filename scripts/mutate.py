@@ -20,7 +20,7 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import Queue
 from threading import Lock
@@ -34,10 +34,10 @@ AREAS = {
              "specs/gemm_phase5", "specs/gemm_128x192_bias", "cli.emu_unshipped",
              "unit.runtime.test_wide", "specs/gemm_*", "cli.pairwise", "cli.profile"],
     "deform": ["specs/deform_attn_phase1", "specs/deform_attn_phase5", "specs/deform_attn_phase10",
-               "specs/deform_pair", "cli.emu_unshipped", "unit.runtime.test_wide",
-               "specs/deform_*", "cli.pairwise", "cli.profile"],
+               "specs/deform_*", "cli.emu_unshipped", "unit.runtime.test_wide", "cli.pairwise",
+               "cli.profile"],
     "resample": ["specs/resample_phase3", "specs/resample_persistent", "specs/resample_odd",
-                 "cli.emu_unshipped", "unit.runtime.test_wide", "specs/resample_*", "cli.pairwise",
+                 "specs/resample_*", "cli.emu_unshipped", "unit.runtime.test_wide", "cli.pairwise",
                  "cli.profile"],
     "quantise": ["specs/quantise_*", "unit.runtime.test_wide", "cli.pairwise", "cli.profile"],
     "ptx": ["specs/gemm_phase6", "specs/deform_attn_phase10", "specs/resample_persistent",
@@ -247,7 +247,8 @@ def judge_all(wanted, jobs, first, quick):
             roots.put(root)
 
     with ThreadPoolExecutor(jobs) as pool:
-        for mutation, by in pool.map(one, wanted):
+        for done in as_completed([pool.submit(one, mutation) for mutation in wanted]):
+            mutation, by = done.result()
             if by.startswith("error: "):
                 word, bad = by, bad + 1
             elif by:
