@@ -18,6 +18,7 @@ import argparse
 import functools
 import os
 import re
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -167,9 +168,22 @@ def test(root, entry, changed):
     helpers = fakes(root) if wanted else ["all", "helpers"]
     if run(root, "make", "-s", *helpers, *wanted)[0]:
         return "compiler"
-    _, said = run(root, "tests/run_tests.sh", *wanted, BUILD="build", ONLY=entry, NVRTC=nvrtc())
-    failed = re.findall(r"^FAIL (\S+)", said, re.M)
-    return failed[0].removesuffix(".sh") if failed else None
+    return run_tests(root, entry, wanted)
+
+
+def run_tests(root, only, units):
+    """The first test that fails, at which the others end; or None."""
+    environment = {**os.environ, "BUILD": "build", "ONLY": only, "NVRTC": nvrtc()}
+    with subprocess.Popen(["tests/run_tests.sh", *units], cwd=root, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT, errors="replace",
+                          start_new_session=True) as tests:
+        for line in tests.stdout:
+            failed = re.match(r"FAIL (\S+)", line)
+            if failed:
+                os.killpg(tests.pid, signal.SIGKILL)
+                return failed[1].removesuffix(".sh")
+    return None
 
 
 def fakes(root):
