@@ -138,6 +138,14 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
     return status;
 }
 
+double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row,
+                      const int64_t counts[TMG_PER_COUNT]) {
+    double spent = (double)row->amount * (double)counts[row->per];
+    for (unsigned i = 0; i < row->factor_count; ++i)
+        spent *= (double)tmg_extent_value(&row->factors[i], binding->dims);
+    return spent;
+}
+
 int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     double cost[TMG_UNITS]) {
     const struct tmg_manifest *manifest = binding->manifest;
@@ -146,10 +154,7 @@ int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity
     for (int unit = 0; unit < TMG_UNITS; ++unit) cost[unit] = 0;
     for (unsigned i = 0; i < manifest->cost_count && !status; ++i) {
         const struct tmg_cost *row = &manifest->costs[i];
-        double spent = (double)row->amount * (double)counts[row->per];
-        for (unsigned j = 0; j < row->factor_count; ++j)
-            spent *= (double)tmg_extent_value(&row->factors[j], binding->dims);
-        cost[row->unit] += spent;
+        cost[row->unit] += tmg_cost_value(binding, row, counts);
     }
     return status;
 }

@@ -34,6 +34,10 @@ struct tmg_layout {
 int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                          struct tmg_layout *layout);
 
+// What [row] says that a launch with those counts spends.
+double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row,
+                      const int64_t counts[TMG_PER_COUNT]);
+
 // What the launch spends of each unit, by the manifest's rows.
 int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     double cost[TMG_UNITS]);

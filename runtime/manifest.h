@@ -153,6 +153,9 @@ enum tmg_unit {
 struct tmg_cost {
     enum tmg_unit unit;
     enum tmg_per per;
+    int tensor;     // whose rows are moved, -1: not said
+    int64_t ahead;  // steps: so many are under way at once
+    int overlaps;   // it hides behind the next tile's steps
     int64_t amount;
     unsigned factor_count;
     struct tmg_extent factors[TMG_MAX_FACTORS];

@@ -8,7 +8,8 @@
 enum {
     MAX_BOX = 256,
     MAX_TILES = 1 << 30,  // a kernel that steps over them in 32 bits passes the last one
-    MAX_SPLITS = 1024
+    MAX_SPLITS = 1024,
+    MAX_AHEAD = 1024
 };
 #define MAX_BYTES ((int64_t)1 << 40)
 
@@ -292,7 +293,7 @@ static void read_cost(const struct tmg_node *node, const struct tmg_manifest *ma
     static const char *const units[] = {"tensor_flops", "flops",    "shared_bytes",
                                         "l1_bytes",     "l2_bytes", "dram_bytes",
                                         "store_bytes",  "steps",    NULL};
-    tmg_node_keys(node, "unit per amount times");
+    tmg_node_keys(node, "unit per amount times tensor ahead overlaps");
     cost->unit = (enum tmg_unit)tmg_member_choice(node, "unit", units, -1);
     cost->per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);
     cost->amount = tmg_member_integer(node, "amount", 1, MAX_BYTES, TMG_REQUIRED_INTEGER);
@@ -301,6 +302,11 @@ static void read_cost(const struct tmg_node *node, const struct tmg_manifest *ma
         struct tmg_node item = tmg_node_item(&times, i);
         cost->factors[i] = tmg_read_extent(&item, manifest);
     }
+    struct tmg_node overlaps = tmg_node_member(node, "overlaps");
+    cost->tensor =
+        tmg_node_member(node, "tensor").value ? tmg_member_tensor(node, manifest) : -1;
+    cost->ahead = tmg_member_integer(node, "ahead", 1, MAX_AHEAD, 1);
+    cost->overlaps = tmg_node_flag(&overlaps, 0);
 }
 
 // What of a launch the bits of the results vary with: a list of "sms" and "splits".

@@ -1,36 +1,119 @@
 // tmagen explain SPEC|FAMILY: what a spec resolves to and why, or what a family offers.
 // All text comes from explain.lua, which reads the tables that validate and generate.
+#include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gen/cli/command.h"
+#include "gen/diag.h"
+#include "gen/measured.h"
+#include "gen/memory.h"
+#include "gen/output.h"
+#include "gen/store.h"
+#include "measure/predict.h"
 
-static int explain_spec(const char *spec, const struct gen_options *options) {
+enum { KEY_SHAPE = 0x2000, KEY_SHAPES, KEY_GPU };
+
+static const struct argp_option options[] = {
+    {"shape", KEY_SHAPE, "MxNxK", 0,
+     "predict what the kernels take at this shape, and what binds them; may be repeated", 0},
+    {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
+    {"gpu", KEY_GPU, "NAME", 0, "predict for lib/gpus/NAME.json (default: nvidia_h200)", 0},
+    {0},
+};
+
+static const char name_letters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+struct arguments {
+    struct spec_arguments specs;
+    struct shape_list shapes;
+    const char *gpu;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
+    case KEY_GPU:
+        if (strspn(argument, name_letters) != strlen(argument))
+            argp_error(state, "--gpu: '%s' is no name; legal: letters, digits and _", argument);
+        a->gpu = argument;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "SPEC|FAMILY...",
+    .doc =
+        "Explains a SPEC: every value and where it came from, the map of shared memory, barriers, "
+        "registers, launch; or a FAMILY: its knobs, ladder and checks. With --shape it predicts "
+        "instead what each kernel of the SPECs takes, the fastest first.",
+    .children = children,
+};
+
+static int explain_spec(const char *spec, const struct gen_options *gen) {
     struct gen_result result;
-    int failed = gen_spec(spec, options, &result);
+    int failed = gen_spec(spec, gen, &result);
     for (size_t i = 0; i < result.output_count; i++)
         printf("%s%s", i ? "\n\n" : "", result.outputs[i].explain);
     gen_result_free(&result);
     return failed;
 }
 
-int cmd_explain(int argc, char **argv) {
-    struct spec_arguments a;
-    spec_arguments_parse(&a, argc, argv, "SPEC|FAMILY...",
-                         "Explains a SPEC: every value and where it came from, the map of shared "
-                         "memory, barriers, registers, launch; or a FAMILY: its knobs, ladder and "
-                         "checks.");
-    a.options.explain = true;
+// The rates of the GPU that is asked for; they are found as templates are.
+static int read_gpu(const struct arguments *a, struct predict_gpu *gpu) {
+    const char *why, *none = "there is no such file among the templates";
+    char *path = mem_format("templates/lib/gpus/%s.json", a->gpu);
+    const struct store_file file = store_find(gen_store(&a->specs.options), path, &why);
+    const int failed = !file.text || predict_read(file.text, file.name, gpu);
+    if (failed) diag_say("%s: %s", path, file.text ? tmagen_error_last() : why ? why : none);
+    free(path);
+    return failed;
+}
+
+static int predict(const struct arguments *a) {
+    struct predict_gpu gpu;
+    size_t count;
+    if (read_gpu(a, &gpu)) return EXIT_USER;
+    struct gen_result *results =
+        output_generate(a->specs.specs, a->specs.spec_count, &a->specs.options);
+    if (!results) return EXIT_USER;
+    struct kernel_text *kernels = kernels_of(results, a->specs.spec_count, &count);
+    const int code = predict_all(kernels, count, &a->shapes, &gpu, stdout);
+    free(kernels);
+    output_free(results, a->specs.spec_count);
+    return code;
+}
+
+static int explain(struct spec_arguments *a) {
     int failed = 0;
-    for (size_t i = 0; i < a.spec_count; i++) {
+    a->options.explain = true;
+    for (size_t i = 0; i < a->spec_count; i++) {
         if (i) puts("\n");
-        if (gen_family_exists(a.specs[i], &a.options))
-            failed |= gen_explain_family(a.specs[i], &a.options);
-        else if (!gen_spec_exists(a.specs[i]) && !strpbrk(a.specs[i], "/."))
-            failed |= gen_explain_family(a.specs[i], &a.options);  // which says what there is
+        if (gen_family_exists(a->specs[i], &a->options))
+            failed |= gen_explain_family(a->specs[i], &a->options);
+        else if (!gen_spec_exists(a->specs[i]) && !strpbrk(a->specs[i], "/."))
+            failed |= gen_explain_family(a->specs[i], &a->options);  // which says what there is
         else
-            failed |= explain_spec(a.specs[i], &a.options);
+            failed |= explain_spec(a->specs[i], &a->options);
     }
-    spec_arguments_free(&a);
     return failed ? EXIT_USER : EXIT_FINE;
+}
+
+int cmd_explain(int argc, char **argv) {
+    struct arguments a = {.gpu = "nvidia_h200"};
+    spec_arguments_init(&a.specs);
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    const int code = a.shapes.count ? predict(&a) : explain(&a.specs);
+    shapes_free(&a.shapes);
+    spec_arguments_free(&a.specs);
+    return code;
 }

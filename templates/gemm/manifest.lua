@@ -19,29 +19,46 @@ local function dims(s, p)
     return list
 end
 
--- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once.
-local function cost(s, p)
+-- What the tensor cores read of shared memory for a k step of a CTA: 64 rows of one operand and the other's tile each time.
+local function operand_reads(s, p)
+    local rows, columns = s.tile.m, s.tile.n
+    if p.exchanged then rows, columns = columns, rows end
+    return rows // 64 * (64 * p.a_type.bits + columns * p.b_type.bits) // 8 * s.tile.k
+end
+
+-- What the parts of split tiles write and read of the workspace; nil where no tile is split.
+local function sums(s, p, clusters)
+    if not p.work.parts then return nil end
+    local count, per = table.unpack(p.work.parts.sums)
+    return { unit = "l2_bytes", per = per, amount = 2 * 4 * count * s.tile.m * s.tile.n
+        * (per == "block" and 1 or clusters.m * clusters.n) }
+end
+
+-- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts share
+-- its steps.
+local function multiplies(s, p)
     local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
-    local m, n, k, steps = s.tile.m * clusters.m, s.tile.n * clusters.n, s.tile.k, { { dim = "k", by = s.tile.k } }
-    local a, b, d = p.a_type.bits // 8, p.b_type.bits // 8, p.d.bits // 8
-    local list = { { unit = "flops", per = "tile", amount = 2 * m * n, times = { "k" } } }
-    if p.mma then
-        list = {
-            { unit = "tensor_flops", per = "tile", amount = 2 * m * n * k, times = steps },
-            { unit = "shared_bytes", per = "tile", times = steps,
-              amount = (s.tile.m * a + s.tile.n * b) * k * clusters.m * clusters.n },
-            { unit = "l2_bytes", per = "tile", amount = (m * a + n * b) * k, times = steps },
-            { unit = "steps", per = "tile", amount = 1, times = steps },
-        }
-    end
-    if p.work.parts then
-        local count, per = table.unpack(p.work.parts.sums)                            -- written and read
-        list[#list + 1] = { unit = "l2_bytes", per = per, amount = 2 * 4 * count * s.tile.m * s.tile.n
-            * (per == "block" and 1 or clusters.m * clusters.n) }
-    end
-    list[#list + 1] = { unit = "store_bytes", per = "tile", amount = m * n * d }
-    for _, part in ipairs { { a, "m", "k" }, { b, "n", "k" }, { d, "m", "n" } } do
-        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[1], times = { part[2], part[3] } }
+    local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
+    local steps, a, b = { { dim = "k", by = s.tile.k } }, p.a_type.bits // 8, p.b_type.bits // 8
+    return {
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k, times = steps },
+        { unit = "shared_bytes", per = "tile", amount = operand_reads(s, p) * clusters.m * clusters.n, times = steps },
+        { unit = "l2_bytes", per = "launch", amount = a, times = { "m", "k", { dim = "n", by = n } }, tensor = "a" },
+        { unit = "l2_bytes", per = "launch", amount = b, times = { "n", "k", { dim = "m", by = m } }, tensor = "b" },
+        { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
+        { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8, overlaps = s.schedule == "pingpong" },
+        sums(s, p, clusters),
+    }
+end
+
+local function cost(s, p)
+    local list = p.mma and multiplies(s, p) or {
+        { unit = "flops", per = "tile", amount = 2 * s.tile.m * s.tile.n, times = { "k" } },
+        { unit = "store_bytes", per = "tile", amount = s.tile.m * s.tile.n * p.d.bits // 8 },
+    }
+    for _, part in ipairs { { "a", p.a_type, "m", "k" }, { "b", p.b_type, "n", "k" }, { "d", p.d, "m", "n" } } do
+        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[2].bits // 8, times = { part[3], part[4] },
+            tensor = part[1] }
     end
     return list
 end

@@ -100,12 +100,13 @@ function rows.grid(rule, tiles, more)
     return object(grid, GRID)
 end
 
--- [cost]: { {unit=, per=, amount=, times={extent, ...}}, ... }
+-- [cost]: { {unit=, per=, amount=, times={extent, ...}, tensor=, ahead=, overlaps=}, ... }
 local function cost_rows(cost)
     local list = {}
     for i, row in ipairs(cost) do
         list[i] = json.object { { "unit", row.unit }, { "per", row.per }, { "amount", row.amount },
-            { "times", row.times and extents(row.times) } }
+            { "times", row.times and extents(row.times) }, { "tensor", row.tensor }, { "ahead", row.ahead },
+            { "overlaps", row.overlaps or nil } }
     end
     return json.array(list)
 end

@@ -174,7 +174,8 @@ static void test_cost(void **state) {
     assert_int_equal(tmg_launch_cost(&binding, &capacity, cost), TMAGEN_OK);
     assert_true(cost[TMG_UNIT_STEPS] == 4 * 2);
     assert_true(cost[TMG_UNIT_TENSOR_FLOPS] == 4 * 2 * 2.0 * 64 * 64 * 128);
-    assert_true(cost[TMG_UNIT_L2_BYTES] == 4 * 2 * (64 + 64) * 128 * 2);
+    assert_true(cost[TMG_UNIT_SHARED_BYTES] == 4 * 2 * (64 + 64) * 128 * 2);
+    assert_true(cost[TMG_UNIT_L2_BYTES] == 2 * 2 * (100 + 72) * 200);
     assert_true(cost[TMG_UNIT_STORE_BYTES] == 4 * 64 * 64 * 2);
     assert_true(cost[TMG_UNIT_DRAM_BYTES] == 2 * (100 * 200 + 72 * 200 + 100 * 72));
     assert_true(cost[TMG_UNIT_FLOPS] == 0);

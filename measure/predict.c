@@ -1,0 +1,121 @@
+// Predictions of several kernels at a shape, as a table.
+#include "measure/predict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/reference.h"
+#include "measure/table.h"
+#include "runtime/error.h"
+
+int predict_read(const char *text, const char *origin, struct predict_gpu *gpu) {
+    json_error_t fault;
+    struct tmg_document document = {.origin = origin, .code = TMAGEN_ERROR_FILE};
+    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, &fault);
+    if (!value) return tmg_fail(TMAGEN_ERROR_FILE, "%s:%d: %s", origin, fault.line, fault.text);
+    const struct tmg_node root = tmg_node_root(&document, value);
+    const struct tmg_node version = tmg_node_member(&root, "tmagen_rates");
+    const struct tmg_node name = tmg_node_member(&root, "gpu"), sms = tmg_node_member(&root, "sms");
+    const struct tmg_node rates = tmg_node_member(&root, "rates");
+    tmg_node_keys(&root, "tmagen_rates gpu sms rates");
+    tmg_node_integer(&version, 1, 1, TMG_REQUIRED_INTEGER);
+    gpu->capacity =
+        (struct tmg_capacity){.sms = (int)tmg_node_integer(&sms, 1, 4096, TMG_REQUIRED_INTEGER)};
+    snprintf(gpu->name, sizeof gpu->name, "%s",
+             json_is_string(name.value) ? json_string_value(name.value) : "");
+    if (!*gpu->name) tmg_node_fail(&name, "must be the GPU's name");
+    tmg_rates_read(&rates, &gpu->rates);
+    json_decref(value);
+    return document.status;
+}
+
+// A kernel at a shape.
+struct prediction {
+    const struct kernel_text *text;
+    struct tmg_estimate estimate;
+};
+
+static int bind(const struct tmg_manifest *manifest, const int64_t *dims,
+                struct tmg_binding *binding) {
+    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
+    tmagen_dim given[TMG_MAX_DIMS];
+    tmagen_launch launch = {.tensors = tensors, .dims = given};
+    for (unsigned i = 0; i < manifest->tensor_count; ++i)
+        tensors[launch.tensor_count++] =
+            (tmagen_tensor){.name = manifest->tensors[i].name, .data = 1 << 20};
+    for (unsigned i = 0; i < manifest->dim_count; ++i)
+        if (!manifest->dims[i].derived)
+            given[launch.dim_count++] = (tmagen_dim){manifest->dims[i].name, dims[i]};
+    return tmg_bind(manifest, &launch, binding);
+}
+
+// 0, or -1 where the kernel does not take the shape, or has no model; it says so.
+static int predict(const struct kernel_text *text, const struct shape *shape,
+                   const struct predict_gpu *gpu, struct prediction *prediction) {
+    struct tmg_manifest *manifest = NULL;
+    struct reference reference = {0};
+    struct tmg_binding binding;
+    int64_t dims[TMG_MAX_DIMS];
+    char error[160] = "";
+    prediction->text = text;
+    int status = tmg_manifest_parse(text->manifest, strlen(text->manifest), text->name, &manifest);
+    if (!status) status = reference_read(manifest, &reference);
+    if (!status && shape_dims(shape, &reference, manifest, dims, error, sizeof error))
+        status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error);
+    if (!status) status = bind(manifest, dims, &binding);
+    if (!status && binding.empty) status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "nothing to compute");
+    if (!status)
+        status = tmg_estimate(&binding, &gpu->capacity, &gpu->rates, &prediction->estimate);
+    if (status) kernel_complain(text->name);
+    tmg_manifest_free(manifest);
+    return status ? -1 : 0;
+}
+
+static int faster(const void *left, const void *right) {
+    const double a = ((const struct prediction *)left)->estimate.us;
+    const double b = ((const struct prediction *)right)->estimate.us;
+    return (a > b) - (a < b);
+}
+
+static void print_row(struct table *table, const struct prediction *prediction) {
+    const struct tmg_estimate *estimate = &prediction->estimate;
+    table_cell(table, "%s", prediction->text->name);
+    table_cell(table, "%.4g", estimate->us);
+    table_cell(table, "%s", tmg_bound_name(estimate->binds));
+    table_cell(table, "%.0f", estimate->items);
+    table_cell(table, "%.0f", estimate->waves);
+    for (int bound = 0; bound < TMG_BOUNDS; ++bound)
+        table_cell(table, "%.3g", estimate->bound[bound]);
+}
+
+static void print_shape(const struct shape *shape, const struct predict_gpu *gpu,
+                        const struct prediction *predictions, size_t count, FILE *out) {
+    static const char *const titles[] = {"kernel",    ">us",     "bound by", ">items", ">waves",
+                                         ">tensor",   ">shared", ">L2",      ">DRAM",  ">latency",
+                                         ">epilogue", ">launch", ">power",   NULL};
+    fprintf(out, "%s, ", gpu->name);
+    for (int i = 0; i < shape->count; ++i)
+        fprintf(out, "%s%lld", i ? "x" : "", (long long)shape->numbers[i]);
+    fputs(": predicted, and the us that each unit would need if nothing else took time\n", out);
+    struct table *table = table_new(titles);
+    for (size_t i = 0; i < count; ++i) print_row(table, &predictions[i]);
+    table_print(table, out);
+    table_free(table);
+}
+
+int predict_all(const struct kernel_text *kernels, size_t count, const struct shape_list *shapes,
+                const struct predict_gpu *gpu, FILE *out) {
+    int code = 0;
+    struct prediction *predictions = calloc(count + 1, sizeof *predictions);
+    if (!predictions) return tmg_fail_memory(), kernel_complain("explain"), 1;
+    for (size_t i = 0; i < shapes->count; ++i) {
+        size_t good = 0;
+        for (size_t j = 0; j < count; ++j)
+            good += !predict(&kernels[j], &shapes->shapes[i], gpu, &predictions[good]);
+        qsort(predictions, good, sizeof *predictions, faster);
+        if (good) print_shape(&shapes->shapes[i], gpu, predictions, good, out);
+        if (good < count) code = good ? 1 : 2;
+    }
+    free(predictions);
+    return code;
+}

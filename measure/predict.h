@@ -1,0 +1,23 @@
+// The command `tmagen explain SPEC --shape`, behind its arguments: how long each kernel should take
+// at a shape, and which unit binds it. No GPU is asked.
+#pragma once
+#include <stdio.h>
+
+#include "measure/kernels.h"
+#include "runtime/model.h"
+
+// A GPU as the model knows it.
+struct predict_gpu {
+    char name[TMG_MAX_NAME];
+    struct tmg_capacity capacity;
+    struct tmg_rates rates;
+};
+
+// Parses the text of a file of rates, {"tmagen_rates": 1, "gpu":, "sms":, "rates": {...}}; [origin]
+// names it in messages. A library error code.
+int predict_read(const char *text, const char *origin, struct predict_gpu *gpu);
+
+// Prints a table for each shape to [out], the fastest kernel first. Returns an exit code: 1 where
+// a kernel has no model, 2 where no kernel takes a shape.
+int predict_all(const struct kernel_text *kernels, size_t count, const struct shape_list *shapes,
+                const struct predict_gpu *gpu, FILE *out);

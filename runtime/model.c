@@ -1,0 +1,172 @@
+// The model of a launch's time: work of a step, steps of a wave, waves, floors.
+#include "runtime/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/error.h"
+
+static const char *const rate_names[TMG_RATES] = {
+    "tensor",  "shared", "l2_sm", "l2",      "dram",  "store",    "sustained", "launch",
+    "latency", "turn",   "tile",  "cluster", "split", "pitch_64", "pitch_32",  "pitch_16"};
+
+static const char *const bound_names[TMG_BOUNDS] = {
+    "tensor cores",     "shared memory", "L2",     "DRAM",
+    "latency of loads", "epilogue",      "launch", "power"};
+
+const char *tmg_rate_name(enum tmg_rate rate) { return rate_names[rate]; }
+const char *tmg_bound_name(enum tmg_bound bound) { return bound_names[bound]; }
+
+void tmg_rates_read(const struct tmg_node *node, struct tmg_rates *rates) {
+    char legal[512] = "";
+    for (int i = 0; i < TMG_RATES; ++i) {
+        struct tmg_node member = tmg_node_member(node, rate_names[i]);
+        rates->of[i] = tmg_node_number(&member);
+        if (!(rates->of[i] > 0)) tmg_node_fail(&member, "must be positive");
+        strcat(strcat(legal, i ? " " : ""), rate_names[i]);
+    }
+    tmg_node_keys(node, legal);
+}
+
+// A launch as the model sees it; flops and bytes are those of one step of one CTA.
+struct work {
+    double items, steps, ahead, ctas, slots;  // steps and ctas of an item; items at work at once
+    double flops, shared, l2, dram;
+    double store;  // bytes of an item and CTA
+    int overlaps;
+    double all_flops, all_dram;  // of the launch
+};
+
+// The share of its bytes that moving rows of [tensor] costs more than where lines begin with them.
+static double pitch_share(const struct tmg_binding *binding, int tensor,
+                          const struct tmg_rates *rates) {
+    const struct tmg_tensor *row = &binding->manifest->tensors[tensor];
+    const int64_t bits = tmg_dtypes[row->dtype].bits;
+    if (row->rank < 2 || binding->tensors[tensor].dims[row->rank - 1] * bits <= 1024) return 0;
+    const int64_t pitch = binding->tensors[tensor].strides[row->rank - 2] * bits / 8;
+    if (pitch % 128 == 0) return 0;
+    return rates->of[pitch % 64 == 0   ? TMG_RATE_PITCH_64
+                     : pitch % 32 == 0 ? TMG_RATE_PITCH_32
+                                       : TMG_RATE_PITCH_16];
+}
+
+// Adds what row [row] spends in the whole launch.
+static void add_row(const struct tmg_binding *binding, const struct tmg_cost *row, double spent,
+                    const struct tmg_rates *rates, struct work *work) {
+    const struct tmg_tensor *tensors = binding->manifest->tensors;
+    switch (row->unit) {
+    case TMG_UNIT_TENSOR_FLOPS: work->flops += spent; break;
+    case TMG_UNIT_SHARED_BYTES: work->shared += spent; break;
+    case TMG_UNIT_L2_BYTES:
+        work->l2 += spent * (row->tensor < 0 ? 1 : 1 + pitch_share(binding, row->tensor, rates));
+        break;
+    case TMG_UNIT_DRAM_BYTES:
+        work->all_dram += spent;
+        if (row->tensor >= 0 && tensors[row->tensor].reads) work->dram += spent;
+        break;
+    case TMG_UNIT_STORE_BYTES:
+        work->store += spent;
+        work->overlaps |= row->overlaps;
+        break;
+    case TMG_UNIT_STEPS:
+        work->steps += spent;
+        work->ahead = (double)row->ahead;
+        break;
+    default: break;
+    }
+}
+
+// The flops that the problem asks for, those of ragged tiles' edges left out; all if not told.
+static double asked_flops(const struct tmg_binding *binding, const struct work *work) {
+    double covered = 1;
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    for (unsigned i = 0; i < grid->tile_count; ++i) {
+        const struct tmg_extent *extent = &grid->tiles[i].extent;
+        if (extent->dim >= 0)
+            covered *= (double)binding->dims[extent->dim] /
+                       (double)(tmg_tile_count(binding, i) * extent->by);
+    }
+    return work->flops * covered;
+}
+
+static int take_work(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                     const struct tmg_rates *rates, struct work *work) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    int64_t counts[TMG_PER_COUNT];
+    const int status = tmg_launch_counts(binding, capacity, counts);
+    if (status) return status;
+    *work = (struct work){.ctas = (double)manifest->grid.blocks_per_tile};
+    for (unsigned i = 0; i < manifest->cost_count; ++i)
+        add_row(binding, &manifest->costs[i], tmg_cost_value(binding, &manifest->costs[i], counts),
+                rates, work);
+    work->items = (double)counts[TMG_PER_ITEM];
+    if (!(work->steps > 0) || !(work->items > 0))
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
+                        manifest->name);
+    double blocks = (double)counts[TMG_PER_BLOCK], resident = capacity->resident_blocks;
+    if (!(resident > 0)) resident = (double)capacity->sms;
+    work->slots = fmax(1, floor(fmin(blocks, resident) / work->ctas));
+    work->all_flops = asked_flops(binding, work);
+    const double cta_steps = work->steps * work->ctas;
+    work->flops /= cta_steps, work->shared /= cta_steps;
+    work->l2 /= cta_steps, work->dram /= cta_steps;
+    work->store /= work->items * work->ctas;
+    work->steps = work->steps / work->items;
+    return TMAGEN_OK;
+}
+
+// A maximum that is rounded where two come close: neither quite hides the other.
+static double smooth_max(const double *values, int count, double power) {
+    double most = 0, sum = 0;
+    for (int i = 0; i < count; ++i) most = fmax(most, values[i]);
+    if (!(most > 0)) return 0;
+    for (int i = 0; i < count; ++i) sum += pow(values[i] / most, power);
+    return most * pow(sum, 1 / power);
+}
+
+// The times that each unit needs for a step while [active] CTAs are at work.
+static void step_times(const struct work *work, const struct tmg_rates *rates, double active,
+                       double times[TMG_BOUND_STEPS]) {
+    const double *rate = rates->of;
+    times[TMG_BOUND_TENSOR] = work->flops / rate[TMG_RATE_TENSOR];
+    times[TMG_BOUND_SHARED] = work->shared / rate[TMG_RATE_SHARED];
+    times[TMG_BOUND_L2] = work->l2 / fmin(rate[TMG_RATE_L2_SM], rate[TMG_RATE_L2] / active);
+    times[TMG_BOUND_DRAM] = work->dram * active / rate[TMG_RATE_DRAM];
+    times[TMG_BOUND_LATENCY] = rate[TMG_RATE_LATENCY] / work->ahead;
+}
+
+// Adds the time of [waves] waves of [items] items each.
+static double add_waves(const struct work *work, const struct tmg_rates *rates, double waves,
+                        double items, struct tmg_estimate *estimate) {
+    double times[TMG_BOUND_STEPS];
+    if (!(waves > 0)) return 0;
+    step_times(work, rates, items * work->ctas, times);
+    for (int i = 0; i < TMG_BOUND_STEPS; ++i) estimate->bound[i] += waves * work->steps * times[i];
+    return waves * work->steps * smooth_max(times, TMG_BOUND_STEPS, 4);
+}
+
+int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                 const struct tmg_rates *rates, struct tmg_estimate *estimate) {
+    struct work work;
+    const double *rate = rates->of;
+    const int status = take_work(binding, capacity, rates, &work);
+    if (status) return status;
+    const double full = floor(work.items / work.slots), rest = work.items - full * work.slots;
+    *estimate = (struct tmg_estimate){.items = work.items, .waves = full + (rest > 0)};
+    double *bound = estimate->bound;
+    const double us = add_waves(&work, rates, full, work.slots, estimate) +
+                      add_waves(&work, rates, rest > 0, rest, estimate);
+    bound[TMG_BOUND_EPILOGUE] = (rate[TMG_RATE_TURN] + work.store / rate[TMG_RATE_STORE]) *
+                                (work.overlaps ? 1 : estimate->waves);
+    const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
+                           (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
+                           (binding->splits > 1 ? rate[TMG_RATE_SPLIT] : 0);
+    bound[TMG_BOUND_LAUNCH] = rate[TMG_RATE_LAUNCH] + between;
+    bound[TMG_BOUND_POWER] = work.all_flops / rate[TMG_RATE_SUSTAINED];
+    const double floors[] = {us + bound[TMG_BOUND_EPILOGUE] + between,
+                             work.all_dram / rate[TMG_RATE_DRAM], bound[TMG_BOUND_POWER]};
+    estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, 8);
+    for (int i = 1; i < TMG_BOUNDS; ++i)
+        if (bound[i] > bound[estimate->binds]) estimate->binds = (enum tmg_bound)i;
+    return TMAGEN_OK;
+}

@@ -1,0 +1,69 @@
+// How long a launch takes, predicted from its manifest's cost rows and the rates of a GPU: each unit's
+// time for a step of a CTA, the slowest of them for every step of every wave, and the floor that
+// memory and power set to the whole. No kernel is run, and no device is needed.
+#pragma once
+
+#include "runtime/grid.h"
+#include "runtime/node.h"
+
+// What a GPU does in a microsecond, and what takes how long, in microseconds. They are fitted to
+// measurements: a rate is what kernels reach, and not what the data sheet says.
+enum tmg_rate {
+    TMG_RATE_TENSOR,     // flops of an SM's tensor cores
+    TMG_RATE_SHARED,     // bytes that they read of an SM's shared memory
+    TMG_RATE_L2_SM,      // bytes that an SM takes from the L2
+    TMG_RATE_L2,         // bytes that all of them take
+    TMG_RATE_DRAM,       // bytes of the GPU's memory
+    TMG_RATE_STORE,      // bytes of results that an SM's epilogue hands over
+    TMG_RATE_SUSTAINED,  // flops of all tensor cores that power allows in the long run
+    TMG_RATE_LAUNCH,     // us: of a launch, its first load and its end
+    TMG_RATE_LATENCY,    // us: from a load's issue to its arrival
+    TMG_RATE_TURN,       // us: from a tile's last step to its first store
+    TMG_RATE_TILE,       // us: from a tile to the CTA's next one
+    TMG_RATE_CLUSTER,    // us: what CTAs of a cluster wait for each other
+    TMG_RATE_SPLIT,      // us: what the last part of a split tile waits for the others
+    // the share of L2 bytes that is added where rows begin at odd multiples of 64 bytes, of 32, or
+    // of 16: a row of a box then lies in one line of 128 bytes more
+    TMG_RATE_PITCH_64,
+    TMG_RATE_PITCH_32,
+    TMG_RATE_PITCH_16,
+    TMG_RATES
+};
+
+struct tmg_rates {
+    double of[TMG_RATES];
+};
+
+// Reads the object [node]: every rate by its name, a positive number each.
+void tmg_rates_read(const struct tmg_node *node, struct tmg_rates *rates);
+
+const char *tmg_rate_name(enum tmg_rate rate);
+
+// What may bind a launch; the first ones bind a step of a CTA.
+enum tmg_bound {
+    TMG_BOUND_TENSOR,
+    TMG_BOUND_SHARED,
+    TMG_BOUND_L2,
+    TMG_BOUND_DRAM,
+    TMG_BOUND_LATENCY,
+    TMG_BOUND_STEPS,  // how many bind a step
+    TMG_BOUND_EPILOGUE = TMG_BOUND_STEPS,
+    TMG_BOUND_LAUNCH,
+    TMG_BOUND_POWER,
+    TMG_BOUNDS
+};
+
+const char *tmg_bound_name(enum tmg_bound bound);
+
+struct tmg_estimate {
+    double us;                 // in all
+    double bound[TMG_BOUNDS];  // us that the launch would take if nothing else took time
+    enum tmg_bound binds;      // the largest of them
+    double waves;              // items of work of the busiest CTA
+    double items;              // of work: tiles times splits
+};
+
+// The estimate of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT for a launch that is illegal,
+// or a kernel whose manifest does not say what its steps cost.
+int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                 const struct tmg_rates *rates, struct tmg_estimate *estimate);

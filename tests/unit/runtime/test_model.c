@@ -1,0 +1,156 @@
+// The model of a launch's time, with rates so simple that each prediction is worked out by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "runtime/model.h"
+
+// A kernel of one dim, "m", in tiles of 100 rows: 10 steps each of 50 flops, 200 bytes to store.
+static const char manifest_text[] =
+    "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"f\", \"entry\": \"k\","
+    " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [32, 1, 1],"
+    " \"cluster\": [1, 1, 1], \"shared_memory\": 0, \"dims\": [{\"name\": \"m\"}, {\"name\": "
+    "\"k\"}],"
+    " \"tensors\": [{\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"], \"access\": "
+    "\"read\"}],"
+    " \"grid\": {\"rule\": \"persistent\", \"tiles\": [{\"dim\": \"m\", \"by\": 100}]},"
+    " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"a\"}],"
+    " \"cost\": [{\"unit\": \"tensor_flops\", \"per\": \"tile\", \"amount\": 500},"
+    "  {\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 10, \"ahead\": 4},"
+    "  {\"unit\": \"l2_bytes\", \"per\": \"tile\", \"amount\": 10, \"tensor\": \"a\"},"
+    "  {\"unit\": \"dram_bytes\", \"per\": \"launch\", \"amount\": 1, \"times\": [\"m\"], "
+    "\"tensor\": \"a\"},"
+    "  {\"unit\": \"store_bytes\", \"per\": \"tile\", \"amount\": 200}]}";
+
+// Everything but what a row sets is so fast that it takes no time.
+static struct tmg_rates free_rates(void) {
+    struct tmg_rates rates;
+    for (int i = 0; i < TMG_RATES; ++i) rates.of[i] = i < TMG_RATE_LAUNCH ? 1e30 : 1e-30;
+    return rates;
+}
+
+struct model {
+    struct tmg_manifest *manifest;
+    struct tmg_binding binding;
+};
+
+static void open_model(struct model *model, int64_t m, int64_t k) {
+    assert_int_equal(
+        tmg_manifest_parse(manifest_text, strlen(manifest_text), "k", &model->manifest), TMAGEN_OK);
+    const tmagen_tensor a = {.name = "a", .data = 4096};
+    const tmagen_dim dims[] = {{"m", m}, {"k", k}};
+    const tmagen_launch launch = {.tensors = &a, .tensor_count = 1, .dims = dims, .dim_count = 2};
+    assert_int_equal(tmg_bind(model->manifest, &launch, &model->binding), TMAGEN_OK);
+}
+
+// [m] rows on 4 SMs with [rates].
+static struct tmg_estimate estimate_of(int64_t m, int64_t k, const struct tmg_rates *rates) {
+    const struct tmg_capacity capacity = {.sms = 4, .resident_blocks = 4};
+    struct tmg_estimate estimate;
+    struct model model;
+    open_model(&model, m, k);
+    assert_int_equal(tmg_estimate(&model.binding, &capacity, rates, &estimate), TMAGEN_OK);
+    tmg_manifest_free(model.manifest);
+    return estimate;
+}
+
+static void assert_us(double us, double expected) {
+    if (!(us > expected * 0.999 && us < expected * 1.001))
+        fail_msg("%g us instead of %g", us, expected);
+}
+
+// One rate counts, and m rows: what the whole launch takes.
+static const struct {
+    const char *what;
+    enum tmg_rate rate;
+    double value;
+    int64_t m, k;
+    double us;
+    enum tmg_bound binds;
+} rows[] = {
+    {"one tile: 500 flops", TMG_RATE_TENSOR, 5, 100, 64, 100, TMG_BOUND_TENSOR},
+    {"a wave takes as long as a tile", TMG_RATE_TENSOR, 5, 400, 64, 100, TMG_BOUND_TENSOR},
+    {"a tile more, a wave more", TMG_RATE_TENSOR, 5, 401, 64, 200, TMG_BOUND_TENSOR},
+    {"an SM's share of the L2", TMG_RATE_L2_SM, 2, 100, 64, 5, TMG_BOUND_L2},
+    {"the L2 is shared by four", TMG_RATE_L2, 2, 400, 64, 20, TMG_BOUND_L2},
+    {"and by one of them alone", TMG_RATE_L2, 2, 100, 64, 5, TMG_BOUND_L2},
+    {"ten steps, four loads under way", TMG_RATE_LATENCY, 2, 100, 64, 5, TMG_BOUND_LATENCY},
+    {"DRAM: bytes of the launch", TMG_RATE_DRAM, 5, 400, 64, 80, TMG_BOUND_DRAM},
+    {"the stores of two waves", TMG_RATE_STORE, 10, 500, 64, 40, TMG_BOUND_EPILOGUE},
+    {"power: the flops that are asked for", TMG_RATE_SUSTAINED, 5, 50, 64, 50, TMG_BOUND_POWER},
+    {"a launch", TMG_RATE_LAUNCH, 3, 100, 64, 3, TMG_BOUND_LAUNCH},
+    {"from tile to tile, twice", TMG_RATE_TILE, 3, 900, 64, 6, TMG_BOUND_LAUNCH},
+};
+
+static void test_rows(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        struct tmg_rates rates = free_rates();
+        rates.of[rows[i].rate] = rows[i].value;
+        const struct tmg_estimate estimate = estimate_of(rows[i].m, rows[i].k, &rates);
+        print_message("%s\n", rows[i].what);
+        // DRAM bounds steps and the whole, whose maximum is a little more than either
+        if (rows[i].binds == TMG_BOUND_DRAM)
+            assert_true(estimate.us > rows[i].us && estimate.us < 1.1 * rows[i].us);
+        else
+            assert_us(estimate.us, rows[i].us);
+        assert_int_equal(estimate.binds, rows[i].binds);
+    }
+}
+
+// Rows of 128 bytes or less lie in one line; longer ones at odd multiples of 16, 32 or 64 in more.
+static void test_pitch(void **state) {
+    (void)state;
+    static const struct {
+        int64_t k;
+        double share;
+    } pitches[] = {{60, 0}, {128, 0}, {96, 3}, {80, 2}, {72, 1}};
+    for (size_t i = 0; i < sizeof pitches / sizeof *pitches; ++i) {
+        struct tmg_rates rates = free_rates();
+        rates.of[TMG_RATE_L2_SM] = 2;
+        rates.of[TMG_RATE_PITCH_16] = 1;
+        rates.of[TMG_RATE_PITCH_32] = 2;
+        rates.of[TMG_RATE_PITCH_64] = 3;
+        const struct tmg_estimate estimate = estimate_of(100, pitches[i].k, &rates);
+        assert_us(estimate.us, 5 * (1 + pitches[i].share));
+    }
+}
+
+// Two units that need as long as each other hide each other not wholly.
+static void test_both(void **state) {
+    (void)state;
+    struct tmg_rates rates = free_rates();
+    rates.of[TMG_RATE_TENSOR] = 5;
+    rates.of[TMG_RATE_L2_SM] = 0.1;
+    const struct tmg_estimate estimate = estimate_of(100, 64, &rates);
+    assert_true(estimate.us > 100 && estimate.us < 125);
+    assert_us(estimate.bound[TMG_BOUND_TENSOR], 100);
+    assert_us(estimate.bound[TMG_BOUND_L2], 100);
+}
+
+static void test_no_steps(void **state) {
+    (void)state;
+    const struct tmg_capacity capacity = {.sms = 4};
+    const struct tmg_rates rates = free_rates();
+    struct tmg_estimate estimate;
+    struct model model;
+    open_model(&model, 100, 64);
+    model.manifest->cost_count = 1;
+    assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate),
+                     TMAGEN_ERROR_ARGUMENT);
+    tmg_manifest_free(model.manifest);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_pitch),
+        cmocka_unit_test(test_both),
+        cmocka_unit_test(test_no_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
