@@ -240,6 +240,11 @@ static void test_waiting_ends_with_the_entry(void **state) {
 
 // ---- Dates
 
+static int is_used_now(const tmagen_cache_entry *entry, void *context) {
+    (void)context;
+    return llabs((long long)(entry->last_used - time(NULL))) <= 60;
+}
+
 static void test_entry_from_the_future_ages(void **state) {
     (void)state;
     char key[TMAGEN_KEY_CHARS], path[4400];
@@ -250,6 +255,7 @@ static void test_entry_from_the_future_ages(void **state) {
     assert_true(hits(NULL));
     assert_in_range(date_of(path), now - 60, now + 60);
     set_date(path, now + 100000);
+    assert_int_equal(tmagen_cache_list(NULL, 0, is_used_now, NULL), 1);
     collect();
     assert_in_range(date_of(path), now - 60, now + 60);
 }
