@@ -112,9 +112,8 @@ static int poison_workspace(struct run *run) {
     int status = poison_part(run, 0, layout->zero_launch);
     if (!status) status = poison_part(run, layout->zero_first, layout->bytes);
     if (status || run->cleared || semaphores <= 0) return status;
-    return tmagen_memory_fill(run->device,
-                              run->workspace.address + (uint64_t)layout->zero_launch, 0,
-                              (size_t)semaphores);
+    return tmagen_memory_fill(run->device, run->workspace.address + (uint64_t)layout->zero_launch,
+                              0, (size_t)semaphores);
 }
 
 static int poison_outputs(struct run *run, uint8_t poison) {

@@ -113,6 +113,9 @@ void emu_global_touch(const struct emu_touch_global *by) {
                                    sizeof where));
     if (written != NULL && by->use != EMU_READ) memset(written + by->offset, 1, by->bytes);
     if (by->warp->cta->cluster->known != NULL) emu_order_touch(by);
+    if (emu_machine(by->warp)->weak != NULL && by->use != EMU_READ)
+        emu_weak_write(by->warp->cta->cluster, by->allocation->base + by->offset,
+                       by->allocation->data + by->offset, by->bytes);
 }
 
 static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
@@ -164,6 +167,9 @@ static uint8_t *access_global(struct emu_warp *warp, const struct emu_insn *insn
         emu_footprint(warp, found, offset, bytes, use);
     }
     if (machine->launch->profile) emu_profile_access(warp, false, address, bytes);
+    if (machine->weak != NULL && use == EMU_READ && strength_of(insn, bytes, use) < EMU_STRONG)
+        return (uint8_t *)(uintptr_t)emu_weak_read(warp->cta->cluster, address,
+                                                   found->data + offset, bytes);
     return found->data + offset;
 }
 

@@ -82,6 +82,21 @@ struct emu_touch_global {
 };
 void emu_order_touch(const struct emu_touch_global *by);
 
+// ---- weak.c: what loads may still see of what other clusters have overwritten ----
+
+// Under drawn orders, those of a seed that is not 0.
+void emu_weak_new(struct emu_machine *machine);
+void emu_weak_delete(struct emu_machine *machine);
+// What the cluster has stored until now is released; it sees from now on what others have released.
+void emu_weak_release(const struct emu_cluster *cluster);
+void emu_weak_acquire(const struct emu_cluster *cluster);
+// [data] is about to be overwritten by the cluster; what a plain load of it sees there, up to the
+// next load. Only where machine->weak is.
+void emu_weak_write(const struct emu_cluster *cluster, uint64_t address, const uint8_t *data,
+                    size_t bytes);
+const uint8_t *emu_weak_read(const struct emu_cluster *cluster, uint64_t address,
+                             const uint8_t *data, size_t bytes);
+
 // ---- footprint.c: what a launch touches of global memory ----
 
 // A cell, of 16 bytes: who came first, whether others came, reads, and a bit for each byte written.

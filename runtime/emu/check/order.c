@@ -58,6 +58,7 @@ void emu_order_new(struct emu_machine *machine) {
     order->pages = calloc(memory->count + 1, sizeof *order->pages);
     order->told = calloc(order->count, sizeof *order->told);
     order->allocations = order->pages && order->told ? memory->count : 0;
+    emu_weak_new(machine);
 }
 
 void emu_order_delete(struct emu_machine *machine) {
@@ -82,6 +83,7 @@ void emu_order_delete(struct emu_machine *machine) {
     free(order->told);
     free(order->pages);
     free(order);
+    emu_weak_delete(machine);
     machine->order = NULL;
 }
 
@@ -187,6 +189,7 @@ void emu_order_release(struct emu_warp *warp, uint64_t address, bool release) {
     const struct emu_clock *clock = release ? &warp->clock : &fenced;
     struct flag *flag = order ? find_flag(order, address, true) : NULL;
 
+    if (release) emu_weak_release(cluster);
     if (flag == NULL || order->told == NULL) return;
     join(flag->clock, release ? cluster->known : published(cluster), order->count);
     if (is_blank(clock, cluster->agent_count)) return;
@@ -198,6 +201,7 @@ void emu_order_acquire(struct emu_cluster *cluster, uint64_t address, bool acqui
     struct emu_order *order = cluster->machine->order;
     struct flag *flag = order ? find_flag(order, address, false) : NULL;
 
+    if (acquire) emu_weak_acquire(cluster);
     if (flag != NULL) join(acquire ? cluster->known : observed(cluster), flag->clock, order->count);
 }
 
@@ -206,6 +210,8 @@ void emu_order_fence(struct emu_warp *warp) {
     const struct emu_order *order = cluster->machine->order;
 
     if (order == NULL) return;
+    emu_weak_acquire(cluster);
+    emu_weak_release(cluster);
     join(cluster->known, observed(cluster), order->count);
     memcpy(published(cluster), cluster->known, order->count * sizeof *cluster->known);
     memcpy(warp->clock.wide, warp->clock.seen, cluster->agent_count * sizeof *warp->clock.wide);

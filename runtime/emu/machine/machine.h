@@ -250,6 +250,7 @@ struct emu_machine {
     bool check;
     bool found_race;          // between warps in global memory
     struct emu_order *order;  // NULL: the clusters cannot hear of each other
+    struct emu_weak *weak;    // what they may still see; NULL: only the latest
     struct emu_apart *apart;  // of clusters that run each on its own; NULL: they do not
     size_t last_allocation;   // that was accessed, most likely to be the next one
     uint64_t index;           // of the only cluster, with [last]

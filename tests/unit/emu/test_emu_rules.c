@@ -4,6 +4,7 @@
 //     CODE //!! CLASS           under every seed
 //     CODE //= CLASS: OTHER     with OTHER in its place, under some seed
 //     CODE //~ OTHER            with OTHER in its place nothing is wrong either
+// CLASS "wrong": the buffer out begins otherwise than it should, whatever is reported.
 // " @ TEXT" behind the class: the report is of a line with TEXT in it. Comments at the top say how
 // to launch, "// launch: grid 2 block 128 cluster 2 dynamic 1024"; what the buffer out begins with
 // afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; how large each
@@ -38,6 +39,7 @@ struct program {
     char class_[LINE], at[LINE];      // of the report that is due; class "" for none
     bool always;                      // under every seed
     uint32_t expected[WORDS], words;  // what [out] begins with
+    bool differs;                     // the latest run's is not that
     _Alignas(64) uint8_t map[EMU_TENSOR_MAP_BYTES];
     struct emu_launch launch;
 };
@@ -119,6 +121,7 @@ static bool line_has(const char *text, unsigned number, const char *part) {
 }
 
 static bool is_due(const struct program *p, const struct emu_result *result) {
+    if (!strcmp(p->class_, "wrong")) return p->differs;
     for (size_t i = 0; i < result->report_count; ++i)
         if (!strcmp(emu_class_name(result->reports[i].class_), p->class_) &&
             line_has(p->wrong, result->reports[i].ptx_line, p->at))
@@ -170,6 +173,7 @@ static void run(struct program *p, const struct emu_module *module, uint64_t see
     emu_memory_delete(memory);
     const bool runs_on = directive(p->text, "// runs on") != NULL;
     const bool finished = !result->report_count || runs_on;
+    p->differs = memcmp(words, p->expected, p->words * sizeof *words) != 0;
     for (uint32_t i = 0; i < p->words && (p->wrong == p->text || runs_on) && finished; ++i)
         if (words[i] != p->expected[i])
             fail_msg("%s: out[%u] is 0x%x, not 0x%x, with seed %llu", p->path, i, words[i],
