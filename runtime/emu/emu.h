@@ -92,6 +92,8 @@ struct emu_report {
     uint64_t place,
         other;       // what tells places apart: two source lines; other: 0 where there is one
     unsigned count;  // how often the same thing happened there
+    bool watched;    // it is of a load, and what is loaded was looked for in registers:
+    bool used;       // an instruction has used it
     char *text;      // the whole report, several lines
 };
 

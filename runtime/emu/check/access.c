@@ -203,6 +203,7 @@ uint8_t *emu_access(struct emu_warp *warp, const struct emu_insn *insn, unsigned
 
 uint8_t *emu_access_in(struct emu_warp *warp, const struct emu_insn *insn, unsigned space,
                        unsigned lane, uint64_t address, uint32_t bytes, enum emu_use use) {
+    warp->lane = lane;
     if (address & (bytes - 1)) {
         emu_fatal(warp, insn, EMU_MISALIGNED,
                   "%s of %u bytes at 0x%llx, which is not a multiple of %u", use_text(use), bytes,

@@ -212,6 +212,13 @@ void emu_pending_check(struct emu_warp *warp, const struct emu_insn *insn);
 // NULL where someone who runs may still bring all about.
 const struct emu_insn *emu_blame(const struct emu_cluster *cluster, struct emu_text *text);
 
+// ---- unused.c: what a read that was reported has left in registers ----
+
+// Before [insn] of lanes [mask], where [warp] has been reported: watches what came of that, and
+// notes in the report where it is used.
+void emu_watch_step(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask);
+void emu_watches_free(struct emu_warp *warp);
+
 // ---- standstill.c ----
 
 // The state of every warp of [stuck], which stands still; NULL: of all, since the budget is spent

@@ -267,7 +267,7 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
     const struct emu_insn *other_insn = &machine->program->code[before->insn];
 
     machine->found_race = true;
-    if (emu_report_again(machine, by->insn, other_insn,
+    if (emu_report_again(by->warp, by->insn, other_insn,
                          fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE))
         return;
     put_other(by, before, other, sizeof other);

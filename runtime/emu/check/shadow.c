@@ -211,8 +211,7 @@ static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
     enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
 
-    if (emu_report_again(cta->cluster->machine, toucher->insn, insn_of(cta, before), class_))
-        return;
+    if (emu_report_again(toucher->warp, toucher->insn, insn_of(cta, before), class_)) return;
     toucher_name(toucher, before, who, sizeof who);
     earlier_name(cta, before, other, sizeof other);
     emu_place_text(cta->cluster->machine, insn_of(cta, before), where, sizeof where);

@@ -156,6 +156,7 @@ static void clean_warp(struct emu_warp *warp) {
 
     emu_joins_free(warp);
     emu_pending_free(warp);
+    emu_watches_free(warp);
     memset(warp->regs, 0, (size_t)program->constant_slots * EMU_LANES * sizeof *warp->regs);
     memset(warp->preds, 0, program->pred_count * sizeof *warp->preds);
     for (unsigned lane = 0; lane < EMU_LANES && warp->local_end; lane++)
@@ -170,6 +171,7 @@ static void clean_warp(struct emu_warp *warp) {
 static void free_warp(struct emu_warp *warp) {
     emu_joins_free(warp);
     emu_pending_free(warp);
+    emu_watches_free(warp);
     free(warp->regs);
     free(warp->preds);
     free(warp->local);

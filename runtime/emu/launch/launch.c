@@ -288,6 +288,7 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     result->reports = machine.reports;
     result->report_count = machine.report_count;
     result->left_out = machine.left_out;
+    if (!machine.stop) emu_reports_end(result->reports, result->report_count);
     emu_reports_sort(result->reports, result->report_count);
     say_end(&machine, result);
     result->stopped = machine.stop;

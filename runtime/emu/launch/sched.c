@@ -50,6 +50,7 @@ static bool step(struct emu_warp *warp, const struct emu_insn *code) {
     warp->line = insn->line;
     if (insn->flags & F_CLOCK) emu_refresh_clocks(warp);
     if (warp->pending_registers) emu_pending_check(warp, insn);
+    if (warp->watched) emu_watch_step(warp, insn, mask);
     if (machine->launch->profile && !split->blocked) emu_profile_begin(warp, insn);
     enum emu_step result = insn->exec(warp, insn, mask);
     if (machine->launch->profile) emu_profile_end(warp);

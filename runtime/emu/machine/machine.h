@@ -174,6 +174,13 @@ struct emu_warp {
     bool wgmma_fenced;            // a wgmma.fence has been there
     struct emu_pending *pending;  // registers that those in flight use, see check/pending.c
     uint32_t pending_registers;   // how many; nonzero: check operands
+    bool watched;                 // an unsound read's value may be in its registers
+    struct emu_watches *watches;  // see check/unused.c
+    // the latest report against the warp, at which instruction, by accesses of which lanes
+    struct emu_report *blamed;
+    const struct emu_insn *blamed_insn;
+    uint32_t blamed_lanes;
+    unsigned lane;  // that accesses memory
     uint64_t steps;
     uint32_t line;  // of the instruction executed last
 };
@@ -467,7 +474,7 @@ const struct emu_role *emu_role_of(const struct emu_warp *warp);
 
 // Counts a report of [insn] that there is already; false if there is none. emu_report does so too,
 // but where millions are alike their texts would take longer than the run.
-bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
+bool emu_report_again(struct emu_warp *warp, const struct emu_insn *insn,
                       const struct emu_insn *other, enum emu_class class_);
 // Notes a report against [insn] of [warp]; the text is completed with where and who.
 void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,
@@ -487,6 +494,8 @@ struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class cl
                                   const struct emu_insn *insn, const struct emu_insn *other);
 // Puts [report], whose text it takes over, to the machine's: one a class and place.
 void emu_report_add(struct emu_machine *machine, struct emu_report *report);
+// Completes the texts of a launch that has come to its end.
+void emu_reports_end(struct emu_report *reports, size_t count);
 // By their rank, those that explain others first.
 void emu_reports_sort(struct emu_report *reports, size_t count);
 

@@ -91,8 +91,8 @@ static const struct ptx_loc *outermost(const struct ptx_loc *loc) {
 
 enum { DEPTH = 16 };  // calls of a place that are named
 
-// Where [loc] is in the text that people wrote; no file: it is not known. Of the source that is what
-// the compiler says, of the templates what the launch knows of the source's lines.
+// Where [loc] is in the text that people wrote; no file: it is not known. Of the source that is
+// what the compiler says, of the templates what the launch knows of the source's lines.
 static struct emu_source_line line_of(const struct emu_machine *machine, const struct ptx_loc *loc,
                                       bool in_templates) {
     const struct emu_launch *launch = machine->launch;
@@ -103,9 +103,9 @@ static struct emu_source_line line_of(const struct emu_machine *machine, const s
     return launch->lines[loc->line - 1];
 }
 
-// "main.cu:141, in 258, in cute.hpp:151": the kernel's line and those of the functions inlined
-// there, outermost first, with their file where that is another one than the caller's. Nothing
-// where the kernel's own line is not known.
+// "main.cu:141, in 258, in cute.hpp:151": the kernel's line and those of what is inlined there,
+// outermost first, with their file where that is another one than the caller's. Nothing where the
+// kernel's own line is not known.
 static void put_chain(const struct emu_machine *machine, const struct ptx_loc *loc,
                       bool in_templates, char *text, size_t size) {
     const struct ptx_loc *chain[DEPTH];
@@ -216,11 +216,28 @@ static struct emu_report *find(struct emu_machine *machine, enum emu_class class
     return NULL;
 }
 
-bool emu_report_again(struct emu_machine *machine, const struct emu_insn *insn,
-                      const struct emu_insn *other, enum emu_class class_) {
+// Whose access it was, for check/unused.c.
+static void blame(struct emu_warp *warp, const struct emu_insn *insn, struct emu_report *report) {
+    if (warp->blamed_insn != insn || warp->blamed != report) warp->blamed_lanes = 0;
+    warp->blamed = report;
+    warp->blamed_insn = insn;
+    warp->blamed_lanes |= 1u << warp->lane;
+    warp->watched = true;
+}
+
+static struct emu_report *count_again(struct emu_machine *machine, const struct emu_insn *insn,
+                                      const struct emu_insn *other, enum emu_class class_) {
     struct emu_report *report = find(machine, class_, place_of(insn), place_of(other));
 
     if (report != NULL) report->count++;
+    return report;
+}
+
+bool emu_report_again(struct emu_warp *warp, const struct emu_insn *insn,
+                      const struct emu_insn *other, enum emu_class class_) {
+    struct emu_report *report = count_again(emu_machine(warp), insn, other, class_);
+
+    if (report != NULL) blame(warp, insn, report);
     return report != NULL;
 }
 
@@ -253,7 +270,7 @@ static struct emu_report *new_row(struct emu_machine *machine, enum emu_class cl
 
 struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class class_,
                                   const struct emu_insn *insn, const struct emu_insn *other) {
-    if (emu_report_again(machine, insn, other, class_)) return NULL;
+    if (count_again(machine, insn, other, class_)) return NULL;
     struct emu_report *report = new_row(machine, class_);
     if (report == NULL) return NULL;
     *report = (struct emu_report){
@@ -270,11 +287,25 @@ void emu_report_add(struct emu_machine *machine, struct emu_report *report) {
     struct emu_report *same = find(machine, report->class_, report->place, report->other);
     struct emu_report *row = same ? NULL : new_row(machine, report->class_);
 
-    if (same != NULL) same->count += report->count;
+    if (same != NULL) {
+        same->count += report->count;
+        same->watched |= report->watched;
+        same->used |= report->used;
+    }
     if (row != NULL)
         *row = *report;
     else
         free(report->text);
+}
+
+void emu_reports_end(struct emu_report *reports, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct emu_report *report = &reports[i];
+        size_t used = report->text ? strlen(report->text) : 0;
+        struct emu_text text = {report->text, used, used + 1};
+        if (report->watched && !report->used) emu_put(&text, "  its value is never used\n");
+        report->text = text.at;
+    }
 }
 
 void emu_reports_sort(struct emu_report *reports, size_t count) {
@@ -290,7 +321,8 @@ static void report_list(struct emu_warp *warp, const struct emu_insn *insn,
                         const struct emu_insn *other, enum emu_class class_, const char *format,
                         va_list arguments) {
     struct emu_machine *machine = emu_machine(warp);
-    struct emu_report *report = emu_report_new(machine, class_, insn, other);
+    bool again = emu_report_again(warp, insn, other, class_);
+    struct emu_report *report = again ? NULL : emu_report_new(machine, class_, insn, other);
     const struct emu_cta *cta = warp->cta;
     struct emu_text text = {0};
     char place[EMU_PLACE_TEXT], who[100];
@@ -303,6 +335,7 @@ static void report_list(struct emu_warp *warp, const struct emu_insn *insn,
     put_list(&text, format, arguments);
     emu_put(&text, "\n");
     report->text = text.at;
+    blame(warp, insn, report);
 }
 
 void emu_report(struct emu_warp *warp, const struct emu_insn *insn, enum emu_class class_,

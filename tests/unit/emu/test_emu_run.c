@@ -275,6 +275,40 @@ static void wrong_accesses(void **state) {
     }
 }
 
+// A faulty read whose value goes nowhere is called that, lane by lane and through copies; not where
+// it has been used, nor where the launch ended before it could be.
+static void a_read_for_nothing_is_called_that(void **state) {
+#define LOW "setp.lt.u32 %p1, %r1, 16;\n"
+    static const struct {
+        const char *code;
+        bool unused;
+    } cases[] = {
+        {"ld.shared.u32 %r3, [smem];", true},
+        {"ld.shared.u32 %r3, [smem]; st.global.u32 [%rd1], %r3;", false},
+        {"ld.shared.u32 %r3, [smem]; setp.eq.u32 %p1, %r3, 7;", false},
+        {"ld.shared.u32 %r3, [smem]; mov.u32 %r3, 5; st.global.u32 [%rd1], %r3;", true},
+        {"ld.shared.u32 %r3, [smem]; mov.u32 %r4, %r3; mov.u32 %r3, 5;", true},
+        {"ld.shared.u32 %r3, [smem]; mov.u32 %r4, %r3; st.global.u32 [%rd1], %r4;", false},
+        {"ld.shared.v2.u32 {%r3, %r4}, [smem]; st.global.u32 [%rd1], %r4;", false},
+        {LOW "st.shared.u32 [smem], 1; @!%p1 ld.shared.u32 %r3, [smem+4];\n"
+             "@%p1 st.global.u32 [%rd1], %r3;",
+         true},
+        {LOW "mov.u32 %r3, 0; @%p1 ld.shared.u32 %r3, [smem]; @!%p1 mov.u32 %r3, 5;\n"
+             "@%p1 st.global.u32 [%rd1], %r3;",
+         false},
+        {"ld.shared.u32 %r3, [smem]; trap; st.global.u32 [%rd1], %r3;", false},
+        {"atom.shared.add.u32 %r3, [smem], 1;", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        run(cases[i].code, 32, NULL);
+        is_reported(EMU_UNINITIALISED);
+        const struct emu_report *report = &result.reports[result.report_count - 1];
+        if (!strstr(report->text, "\n  its value is never used\n") == cases[i].unused)
+            fail_msg("%s\n%s", cases[i].code, report->text);
+    }
+}
+
 // Four warps race at 300 places of 150 source lines, then three wait for one that has exited: the
 // hang has room, comes first, and says how the launch ended. Places of one pair of lines are one
 // report, and an inlined line of another file has its name.
@@ -412,6 +446,7 @@ int main(void) {
         cmocka_unit_test(a_race_is_one_without_a_barrier_only),
         cmocka_unit_test(an_mbarrier_orders_and_deadlocks),
         cmocka_unit_test(wrong_accesses),
+        cmocka_unit_test(a_read_for_nothing_is_called_that),
         cmocka_unit_test(a_hang_is_named_before_what_else_there_is),
         cmocka_unit_test(an_endless_kernel_stops_at_the_limit),
         cmocka_unit_test(errors_in_the_text_have_a_place),
