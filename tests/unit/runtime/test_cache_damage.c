@@ -26,6 +26,70 @@ static void test_damaged_entries_are_compiled_again(void **state) {
     assert_string_equal(tmagen_warning_last(), "");
 }
 
+static void write_file(const char *path, const uint8_t *data, size_t bytes) {
+    int file = open(path, O_WRONLY | O_TRUNC);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, data, bytes), bytes);
+    close(file);
+}
+
+// A number below [limit] that looks drawn.
+static size_t draw(uint64_t *state, size_t limit) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)((*state >> 33) % limit);
+}
+
+// Spoils [data] of *bytes bytes, of which there is room for twice as many, in one of five ways.
+static void spoil(uint64_t *state, uint8_t *data, size_t *bytes) {
+    size_t at = draw(state, *bytes), from = draw(state, *bytes), length = 1 + draw(state, 64);
+    if (at + length > *bytes) length = *bytes - at;
+    if (from + length > *bytes) from = *bytes - length;
+    switch (draw(state, 5)) {
+    case 0: data[at] ^= (uint8_t)(1 << draw(state, 8)); break;
+    case 1: memset(data + at, (int)draw(state, 256), length); break;
+    case 2: memmove(data + at, data + from, length); break;
+    case 3: *bytes = at; break;
+    default:  // something comes between
+        memmove(data + at + length, data + at, *bytes - at);
+        *bytes += length;
+    }
+}
+
+// Thousands of damaged entries, by the whole way of a load: a miss, or the very code that was
+// stored.
+static void test_damage_never_gives_other_code(void **state) {
+    (void)state;
+    enum { ROUNDS = 10000, ROOM = 1 << 16 };
+    static uint8_t whole[ROOM], spoilt[2 * ROOM];
+    uint64_t drawn = 1;
+    char path[4400];
+    tmagen_code first, code;
+    int misses = 0;
+    assert_int_equal(compile("source", TMAGEN_COMPILE_ON_MISS, &first), TMAGEN_OK);
+    entry_path(first.key, path);
+    int file = open(path, O_RDONLY);
+    ssize_t size = read(file, whole, ROOM);
+    close(file);
+    assert_in_range(size, 4096, ROOM - 1);
+    for (int i = 0; i < ROUNDS; ++i) {
+        size_t bytes = (size_t)size;
+        memcpy(spoilt, whole, bytes);
+        for (size_t n = 1 + draw(&drawn, 3); n > 0 && bytes > 0; --n) spoil(&drawn, spoilt, &bytes);
+        write_file(path, spoilt, bytes);
+        int status = compile("source", TMAGEN_FAIL_ON_MISS, &code);
+        misses += status == TMAGEN_ERROR_MISS;
+        if (status == TMAGEN_ERROR_MISS) continue;
+        assert_int_equal(status, TMAGEN_OK);
+        assert_int_equal(code.bytes, first.bytes);
+        assert_memory_equal(code.data, first.data, first.bytes);
+        assert_string_equal(code.log, first.log);
+        tmagen_code_free(&code);
+    }
+    assert_in_range(misses, ROUNDS / 2, ROUNDS - 1);
+    assert_int_equal(compiles(), 1);
+    tmagen_code_free(&first);
+}
+
 static void test_foreign_entries_are_misses(void **state) {
     (void)state;
     char key[TMAGEN_KEY_CHARS], other_key[TMAGEN_KEY_CHARS], path[4400], other[4400];
@@ -235,6 +299,7 @@ int main(void) {
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
     const struct CMUnitTest tests[] = {
         TEST(test_damaged_entries_are_compiled_again),
+        TEST(test_damage_never_gives_other_code),
         TEST(test_foreign_entries_are_misses),
         TEST(test_links_and_folders_are_no_entries),
         TEST(test_entries_that_others_may_write_are_misses),
