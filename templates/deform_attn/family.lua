@@ -160,7 +160,7 @@ local function reference(s, p)
                    padded = s.problem.padded, levels = s.problem.levels, packed = s.math == "packed",
                    paired = p.paired and true or false },
         small = { { 1, pixels, 1 }, { 2, pixels, 9 } },
-        waves = p.persistent and { { 1, pixels, 12 * q + 5 } } or {},
+        waves = p.persistent and { { 3, pixels, 4 * q + 5 } } or {},    -- a CTA's range spans batches
         full = { { 1, pixels, 1 }, { 1, pixels, 7 }, { 3, pixels, math.max(q - 1, 1) }, { 2, pixels, q + 1 },
                  { 5, pixels, 33 }, { 1, pixels, pixels }, { 3, pixels, 4097 }, { 2, pixels, 3 * q + 5 },
                  { 17, pixels, 300 }, { 4, pixels, 17821 } },

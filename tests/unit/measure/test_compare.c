@@ -81,7 +81,8 @@ static void test_right_results_pass(void **state) {
         assert_true(compare_passed(&comparison));
         assert_true(comparison.whole);
         assert_int_equal(comparison.checked, 139 * 104);
-        assert_true(comparison.worst > 0 && comparison.worst <= 1);
+        // rounded once, some of so many elements are as far off as may be
+        assert_true(comparison.worst > (i < 4 ? 0.9 : 0) && comparison.worst <= 1);
         compare_free(&comparison);
         drop(&f);
     }
