@@ -38,7 +38,8 @@ local function persistent(s)
 end
 
 local function splitting(s)
-    return plan.schedule(s).parts ~= nil
+    local schedule = plan.schedule(s)
+    return schedule.parts ~= nil or schedule.in_cluster or false
 end
 
 local function staging(s)
@@ -67,7 +68,8 @@ local function staging_buffers(s)
 end
 
 local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
-local PERSISTENT, SPLITTING, STAGING = "grid is not tiles", "grid is split_k or stream_k", "epilogue.store is tma"
+local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
+local STAGING = "epilogue.store is tma"
 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
@@ -104,7 +106,7 @@ local knobs = {
       when = tensor_cores, when_doc = TENSOR_CORES, doc = grid_doc },
     { "splits", type = "int", min = 1, max = 64, unit = "parts", when = splitting, when_doc = SPLITTING,
       default = function(s) return s.grid == "stream_k" and 8 or 2 end,
-      doc = "of each tile's K, where a launch does not say; for stream_k at most, on average" },
+      doc = "of each tile's K, where a launch does not say; for stream_k at most, on average; for cluster_k always" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },

@@ -109,8 +109,9 @@ local function workspace_plan(s, p)
 end
 
 function plan.plan(s)
-    local p = mma_plan(s).plan(s)
-    p.work = plan.schedule(s)
+    local work = plan.schedule(s)
+    local p = mma_plan(s).plan(s, work)
+    p.work = work
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)

@@ -62,6 +62,16 @@ __device__ __forceinline__ void st_shared(uint32_t address, float x) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
 }
 
+// Four floats to [address], 16-byte aligned, of any CTA of the cluster; their bytes complete on [barrier] there. Both
+// are as mapa gives them.
+__device__ __forceinline__ void st_async_v4(uint32_t address, float x, float y, float z, float w, uint32_t barrier) {
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"
+        " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(address),
+        "f"(x), "f"(y), "f"(z), "f"(w), "r"(barrier)
+        : "memory");
+}
+
 // two floats to [address], 8-byte aligned
 __device__ __forceinline__ void st_shared_v2(uint32_t address, float x, float y) {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

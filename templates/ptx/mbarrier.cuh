@@ -25,6 +25,14 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(uint64_t *barrier, uint3
                  : "memory");
 }
 
+// the same after all that this thread, and those that a barrier has joined it with, did to memory, for who waits in
+// the cluster
+__device__ __forceinline__ void mbarrier_arrive_release_cluster(uint64_t *barrier, uint32_t rank) {
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                     mapa(smem_address(barrier), rank))
+                 : "memory");
+}
+
 // one arrival, and [bytes] more that copies must land before the phase ends
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(smem_address(barrier)),
@@ -50,4 +58,20 @@ __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint
 __device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, uint32_t parity) {
     while (!mbarrier_try_wait_parity(barrier, parity)) {
     }
+}
+
+// until the phase of this [parity] has ended; what the cluster's CTAs did to memory before they arrived is seen then
+__device__ __forceinline__ void mbarrier_wait_parity_cluster(uint64_t *barrier, uint32_t parity) {
+    uint32_t ended;
+    do {
+        asm volatile(
+            "{\n"
+            ".reg .pred p;\n"
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, p;\n"
+            "}\n"
+            : "=r"(ended)
+            : "r"(smem_address(barrier)), "r"(parity)
+            : "memory");
+    } while (!ended);
 }

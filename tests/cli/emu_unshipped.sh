@@ -69,6 +69,14 @@ verify "$divided" "${stream[@]}" --shape 700x264x520 --set 'cluster.m=[1,2]' --s
 verify "$divided" "${stream[@]}" --shape 700x264x520 --set phase=7 --set 'splits=[1,8]'
 verify "$exchanged" "${stream[@]}" --shape 100x504x264
 
+# The parts in a cluster's shared memory: more CTAs than steps, several tiles one after the other,
+# warpgroups that share a tile or take turns.
+verify "$exchanged" --set grid=cluster_k --set 'splits=[2,4]' --shape 100x264x648 --shape 8x8x264 \
+    --schedules 5
+verify "$divided" --set grid=cluster_k --set splits=2 --set phase=7 --shape 300x200x520 --schedules 5
+verify "$exchanged" --set grid=cluster_k --set splits=3 --set tile.n=128 --set tile.k=64 \
+    --set warps.consumer.count=8 --set epilogue.store=direct --shape 70x264x648 --schedules 5
+
 # Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
 hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
 verify gemm_128x128_pingpong "${hints[@]}" --set raster.group=1 --set 'tile.k=[64,128]' \

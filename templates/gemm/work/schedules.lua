@@ -22,6 +22,13 @@ local function cta_an_sm(s)
     return walkers(s)
 end
 
+-- A cluster a tile, of CTAs that divide its K.
+local function part_a_cta(s)
+    return json.object { { "rule", "persistent" }, { "tiles", json.array {
+        json.object { { "dim", "m" }, { "by", s.tile.m } }, json.object { { "dim", "n" }, { "by", s.tile.n } } } },
+        { "blocks_per_tile", s.splits }, { "blocks_per_sm", 1 } }
+end
+
 local function parts_an_sm(s)
     return walkers(s, json.object { { "default", s.splits }, { "most", 64 } })
 end
@@ -30,6 +37,7 @@ end
 -- parts: an item may be a part of a tile's K; their sums meet in the workspace: { counters =, sums = } are needed, so
 -- many for each of what the manifest counts; varies_with, what the sums' order depends on; takes_splits, whether it
 -- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
+-- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
 -- groups: an item belongs to one of several problems. launch: the grid in a few words. grid(s): the manifest's rule.
 return {
     { name = "tiles", doc = "a CTA a tile", launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
@@ -42,4 +50,7 @@ return {
       walks = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters", grid = parts_an_sm,
       parts = { counters = { 1, "block" }, sums = { 2, "block" }, varies_with = { "sms", "splits" },
                 most_steps = 1 << 21 } },
+    { name = "cluster_k", doc = "the CTAs of a cluster divide a tile's K, and the first adds their sums",
+      walks = true, in_cluster = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
+      grid = part_a_cta },
 }

@@ -89,12 +89,16 @@ wgmma["operand boxes"] = function(s, p, fail)
 end
 
 wgmma["cluster"] = function(s, p, fail)
-    if p.cluster_size > 8 then
+    if p.cluster_size > 8 and not p.in_cluster then
         fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of 8"):format(p.cluster_size),
             "cluster.m * cluster.n up to 8")
     end
     if p.cluster_size > 1 and (not p.work.walks or p.producers == 0) then
         fail("cluster.m", "a cluster needs the tile order of the persistent grid", "grid: persistent")
+    end
+    if p.in_cluster and (s.splits < 2 or s.splits > 8 or p.clustered) then
+        fail("splits", ("splits: %d parts of a tile, one a CTA, in a cluster of %d"):format(s.splits, p.cluster_size),
+            "splits: 2 to 8, and cluster: {m: 1, n: 1}")
     end
     for _, side in ipairs { { "n", "m" }, { "m", "n" } } do
         local knob, tile = "cluster." .. side[1], "tile." .. side[2]

@@ -63,9 +63,15 @@ local function barrier_plan(s, p)
               or "each warp that reads the stage",
           doc = "the stage may be filled again" },
     }
+    if p.in_cluster then
+        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1, bytes = (s.splits - 1) * p.part_bytes,
+            who = "a thread of the warpgroup", doc = "the other CTAs' parts have come" }
+        barriers[4] = { name = "sums_empty", count = p.consumers, arrivals = 1, bytes = 0,
+            who = "a thread of the first CTA's warpgroup", doc = "the part has been added" }
+    end
     if p.pingpong then
-        barriers[3] = { name = "order", count = p.consumers, arrivals = 1, bytes = 0, who = "the other warpgroup",
-            doc = "the tensor cores are this warpgroup's" }
+        barriers[#barriers + 1] = { name = "order", count = p.consumers, arrivals = 1, bytes = 0,
+            who = "the other warpgroup", doc = "the tensor cores are this warpgroup's" }
     end
     return barriers
 end
@@ -79,6 +85,10 @@ local function smem_plan(s, p)
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
             bytes = p.consumers * s.epilogue.buffers * p.store.buffer_bytes }
+    end
+    if p.in_cluster then
+        members[#members + 1] = { name = "sums", align = 16, doc = "the other CTAs' parts of a tile",
+            bytes = p.consumers * (s.splits - 1) * p.part_bytes }
     end
     for _, barrier in ipairs(p.barriers) do
         members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
@@ -120,12 +130,16 @@ local function plan_alignment(s, p)
     }
 end
 
-function wgmma.plan(s)
+function wgmma.plan(s, work)
     local p = {
         producers = s.warps.producer.count // 4, consumers = s.warps.consumer.count // 4,
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         pingpong = s.schedule == "pingpong", mma = instruction(s),
     }
+    p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
+    if p.in_cluster then
+        p.cluster_size = p.cluster_size * s.splits
+    end
     p.threads = (p.producers + p.consumers) * 128
     p.exchanged = s.exchange or false
     p.a, p.b = plan_operands(s)
@@ -137,6 +151,7 @@ function wgmma.plan(s)
     p.shared_tile = p.consumers > 1 and not p.pingpong          -- the consumer warpgroups share each tile
     p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
+    p.part_bytes = p.consumer_rows * p.right.rows * 4           -- of a warpgroup's sums
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
     p.store = s.epilogue.store == "tma" and plan_store(s, p) or false
