@@ -203,8 +203,8 @@ __device__ __forceinline__ Share load_share(const float *locations, const float 
     return share;
 }
 
-// the level of chunk [i] of lane [sub]
-__device__ __forceinline__ Level level_of_share(int i, int sub) {
+// the level of a lane's chunk
+__device__ __forceinline__ Level level_of_share(int sub) {
     return sub < 2 ? level_of(0) :
            sub < 4 ? level_of(1) :
            sub < 6 ? level_of(2) :
@@ -292,7 +292,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                 // locate the next chunk of every lane
                 if (begin % (LANES * CHUNK) == 0) {
                     const int i = begin / (LANES * CHUNK);
-                    const Level level = level_of_share(i, sub);
+                    const Level level = level_of_share(sub);
                     #pragma unroll
                     for (int k = 0; k < CHUNK; ++k) {
                         words[k] = encode(locate_in(level, share.locations[i], share.weights[i], k));

@@ -263,13 +263,13 @@ struct Sums {
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
         partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight)
-                             : fma_rn_f16x2(pixels.x, weight, partial[0]);
+                           : fma_rn_f16x2(pixels.x, weight, partial[0]);
         partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight)
-                             : fma_rn_f16x2(pixels.y, weight, partial[1]);
+                           : fma_rn_f16x2(pixels.y, weight, partial[1]);
         partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight)
-                             : fma_rn_f16x2(pixels.z, weight, partial[2]);
+                           : fma_rn_f16x2(pixels.z, weight, partial[2]);
         partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight)
-                             : fma_rn_f16x2(pixels.w, weight, partial[3]);
+                           : fma_rn_f16x2(pixels.w, weight, partial[3]);
     }
 
     __device__ __forceinline__ void widen() {
@@ -297,7 +297,7 @@ struct Share {
 };
 
 // 32 bits of a vector
-__device__ __forceinline__ uint32_t word(uint32_t vector, int i) {
+__device__ __forceinline__ uint32_t word(uint32_t vector, int) {
     return vector;
 }
 
@@ -314,8 +314,8 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
     return share;
 }
 
-// the level of chunk [i] of lane [sub]
-__device__ __forceinline__ Level level_of_share(int i, int sub) {
+// the level of a lane's chunk
+__device__ __forceinline__ Level level_of_share(int i) {
     switch (i) {
     case 0:
     case 1:
@@ -428,7 +428,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                     // locate the next chunk of every lane
                     if (begin % (LANES * CHUNK) == 0) {
                         const int i = begin / (LANES * CHUNK);
-                        const Level level = level_of_share(i, sub);
+                        const Level level = level_of_share(i);
                         #pragma unroll
                         for (int k = 0; k < CHUNK; ++k) {
                             words[k] = encode(locate_in(level, share.locations[i], share.weights[i], k));

@@ -254,15 +254,13 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
     return share;
 }
 
-// the level of chunk [i] of lane [sub]
+// the level of a lane's chunk
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
     switch (i) {
     case 0:
-        return sub < 2 ? level_of(0) :
-               level_of(1);
+        return sub < 2 ? level_of(0) : level_of(1);
     default:
-        return sub < 2 ? level_of(2) :
-               level_of(3);
+        return sub < 2 ? level_of(2) : level_of(3);
     }
 }
 

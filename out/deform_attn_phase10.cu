@@ -241,13 +241,13 @@ struct Sums {
     // partial = or += [pixels] * the weight in both halves of [weight]
     __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
         partial[0] = fresh ? mul_rn_f16x2(pixels.x, weight)
-                             : fma_rn_f16x2(pixels.x, weight, partial[0]);
+                           : fma_rn_f16x2(pixels.x, weight, partial[0]);
         partial[1] = fresh ? mul_rn_f16x2(pixels.y, weight)
-                             : fma_rn_f16x2(pixels.y, weight, partial[1]);
+                           : fma_rn_f16x2(pixels.y, weight, partial[1]);
         partial[2] = fresh ? mul_rn_f16x2(pixels.z, weight)
-                             : fma_rn_f16x2(pixels.z, weight, partial[2]);
+                           : fma_rn_f16x2(pixels.z, weight, partial[2]);
         partial[3] = fresh ? mul_rn_f16x2(pixels.w, weight)
-                             : fma_rn_f16x2(pixels.w, weight, partial[3]);
+                           : fma_rn_f16x2(pixels.w, weight, partial[3]);
     }
 
     __device__ __forceinline__ void widen() {
@@ -295,15 +295,13 @@ __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *w
     return share;
 }
 
-// the level of chunk [i] of lane [sub]
+// the level of a lane's chunk
 __device__ __forceinline__ Level level_of_share(int i, int sub) {
     switch (i) {
     case 0:
-        return sub < 2 ? level_of(0) :
-               level_of(1);
+        return sub < 2 ? level_of(0) : level_of(1);
     default:
-        return sub < 2 ? level_of(2) :
-               level_of(3);
+        return sub < 2 ? level_of(2) : level_of(3);
     }
 }
 

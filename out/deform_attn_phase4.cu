@@ -342,8 +342,7 @@ __device__ __forceinline__ void produce(SharedMemory &smem, Ring &ring, const Te
     }
 }
 
-__device__ __forceinline__ void consume(SharedMemory &smem, Ring &ring, const fp16 *locations,
-                                        const fp16 *weights, fp16 *out, const Tile &tile,
+__device__ __forceinline__ void consume(SharedMemory &smem, Ring &ring, fp16 *out, const Tile &tile,
                                         int consumer) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
     for (int first = tile.first; first <= tile.last; first += CONSUMERS * SLICE) {
@@ -411,7 +410,7 @@ deform_attn_phase4(const __grid_constant__ TensorMap value_map, const fp16 *loca
         }
     } else {
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            consume(smem, ring, locations, weights, out, tile_of(tile, q), warp);
+            consume(smem, ring, out, tile_of(tile, q), warp);
         }
     }
 }

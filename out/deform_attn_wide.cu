@@ -174,7 +174,7 @@ struct Share {
 __device__ __forceinline__ uint32_t word(uint2 vector, int i) {
     return i == 0 ? vector.x : vector.y;
 }
-__device__ __forceinline__ uint32_t word(uint32_t vector, int i) {
+__device__ __forceinline__ uint32_t word(uint32_t vector, int) {
     return vector;
 }
 
@@ -191,8 +191,8 @@ __device__ __forceinline__ Share load_share(const float *locations, const float 
     return share;
 }
 
-// the level of chunk [i] of lane [sub]
-__device__ __forceinline__ Level level_of_share(int i, int sub) {
+// the level of a lane's chunk
+__device__ __forceinline__ Level level_of_share() {
     return level_of(0);
 }
 
@@ -277,7 +277,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
                     // locate the next chunk of every lane
                     if (begin % (LANES * CHUNK) == 0) {
                         const int i = begin / (LANES * CHUNK);
-                        const Level level = level_of_share(i, sub);
+                        const Level level = level_of_share();
                         #pragma unroll
                         for (int k = 0; k < CHUNK; ++k) {
                             words[k] = encode(locate_in(level, share.locations[i], share.weights[i], k));

@@ -275,10 +275,6 @@ struct Work {
         index += stride;
     }
 
-    __device__ __forceinline__ int k_tiles() const {
-        return steps;
-    }
-
     __device__ __forceinline__ Item item() const {
         int row, column;
         tiles.locate(index, &row, &column);
@@ -296,6 +292,7 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -345,15 +342,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         }
     }
     wgmma_commit_group();
-}
-
-// where the two rows of a block and the pairs of columns lie that a thread holds
-__device__ __forceinline__ int pair_row(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
-__device__ __forceinline__ int pair_column(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
 }
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
@@ -413,7 +401,7 @@ gemm_128x256(const __grid_constant__ TensorMap a_map, const __grid_constant__ Te
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 8);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         fence_mbarrier_init();
     }

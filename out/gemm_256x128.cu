@@ -316,10 +316,6 @@ struct Work {
         index += stride;
     }
 
-    __device__ __forceinline__ int k_tiles() const {
-        return steps;
-    }
-
     __device__ __forceinline__ Item item() const {
         int row, column;
         tiles.locate(index, &row, &column);
@@ -339,9 +335,10 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
 constexpr int A_BOX_ROWS = 128;    // rows of A that one load brings: the CTA's slice
-constexpr uint16_t A_CTAS = 0x3;    // those that share a tile of A, in the first row or column
+constexpr uint16_t A_CTAS = 0x3;    // those that share a tile of A
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -362,12 +359,12 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     const int a_slice = cta.n * A_BOX_ROWS;
     tma_load_2d_multicast(smem.a[stage] + a_slice * A_BOX_K, a_map, k_tile * TILE_K,
-                          item.row + a_slice, full, A_CTAS << cta.m);
+                          item.row + a_slice, full, A_CTAS);
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
-__device__ __forceinline__ void release(uint64_t *empty, Cta) {
+__device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 < CLUSTER_SIZE) {
         mbarrier_arrive_cluster(empty, threadIdx.x % 32);
     }
@@ -394,15 +391,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         }
     }
     wgmma_commit_group();
-}
-
-// where the two rows of a block and the pairs of columns lie that a thread holds
-__device__ __forceinline__ int pair_row(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
-__device__ __forceinline__ int pair_column(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
 }
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
@@ -463,7 +451,7 @@ gemm_256x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Te
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 16);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         fence_mbarrier_init();
     }
@@ -500,12 +488,12 @@ gemm_256x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Te
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();
                 if (k_tile > item.k_begin) {
-                    release(&smem.empty[previous], cta);        // the step before this one has read its stage
+                    release(&smem.empty[previous]);        // the step before this one has read its stage
                 }
                 previous = ring.stage;
             }
             wgmma_wait_group<0>();
-            release(&smem.empty[previous], cta);
+            release(&smem.empty[previous]);
             const int first_row = item.row + warpgroup * CONSUMER_M;
             store_tile(accumulator, &d_map, smem.store[warpgroup], first_row, item.column, 1 + warpgroup);
         }

@@ -251,10 +251,6 @@ struct Work {
         index += stride;
     }
 
-    __device__ __forceinline__ int k_tiles() const {
-        return steps;
-    }
-
     __device__ __forceinline__ Item item() const {
         int row, column;
         tiles.locate(index, &row, &column);
@@ -272,6 +268,7 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 201728, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
 constexpr int B_BOX_K = 64;    // columns of B that one load brings
 
@@ -337,15 +334,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_commit_group();
 }
 
-// where the two rows of a block and the pairs of columns lie that a thread holds
-__device__ __forceinline__ int pair_row(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
-__device__ __forceinline__ int pair_column(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
-}
-
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 
 // byte offset of [byte] of [row] in a staging buffer, as the TMA store unswizzles it
@@ -403,7 +391,7 @@ gemm_64x32(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tens
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 4);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         fence_mbarrier_init();
     }
@@ -444,8 +432,7 @@ gemm_64x32(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tens
             }
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
-            const int first_row = item.row;
-            store_tile(accumulator, &d_map, smem.store[warpgroup], first_row, item.column, 1 + warpgroup);
+            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it

@@ -353,9 +353,10 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int B_BOX_K = 64;    // columns of B that one load brings
 constexpr int B_BOX_ROWS = 64;    // rows of B that one load brings: the CTA's slice
-constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B, in the first row or column
+constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -384,11 +385,11 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
     const int b_slice = cta.m * B_BOX_ROWS;
     tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
-                          item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
+                          item.column + b_slice, full, B_CTAS);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
-__device__ __forceinline__ void release(uint64_t *empty, Cta) {
+__device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 < CLUSTER_SIZE) {
         mbarrier_arrive_cluster(empty, threadIdx.x % 32);
     }
@@ -417,11 +418,12 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_commit_group();
 }
 
-// where the two rows of a block and the pairs of columns lie that a thread holds
+// the row of a block in which a half of a thread's values lies
 __device__ __forceinline__ int pair_row(int half) {
     return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
 }
 
+// the first of the two columns in which a pair of a thread's values lies
 __device__ __forceinline__ int pair_column(int pair) {
     return pair * 8 + threadIdx.x % 4 * 2;
 }
@@ -526,7 +528,7 @@ gemm_patch_embedding(const __grid_constant__ TensorMap a_map,
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 8);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
             mbarrier_init(&smem.order[consumer], 1);
@@ -554,10 +556,7 @@ gemm_patch_embedding(const __grid_constant__ TensorMap a_map,
         setmaxnreg_inc<232>();
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-        const Operands operands = {
-            combined, combined_stride,
-            m, n,
-        };
+        const Operands operands = {combined, combined_stride, m, n};
         Ring ring;
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
         Work work(m, n, k, cta);
@@ -577,7 +576,7 @@ gemm_patch_embedding(const __grid_constant__ TensorMap a_map,
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();
                 if (k_tile > item.k_begin) {
-                    release(&smem.empty[previous], cta);        // the step before this one has read its stage
+                    release(&smem.empty[previous]);        // the step before this one has read its stage
                 }
                 previous = ring.stage;
             }
@@ -585,11 +584,10 @@ gemm_patch_embedding(const __grid_constant__ TensorMap a_map,
                 mbarrier_arrive(&smem.order[1 - warpgroup]);
             }
             wgmma_wait_group<0>();
-            release(&smem.empty[previous], cta);
+            release(&smem.empty[previous]);
             work.advance();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
-            const int first_row = item.row;
-            store_tile(accumulator, &d_map, smem.store[warpgroup], first_row, item.column, 1 + warpgroup, operands);
+            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, operands);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it

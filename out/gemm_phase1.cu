@@ -200,11 +200,12 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_commit_group();
 }
 
-// where the two rows of a block and the pairs of columns lie that a thread holds
+// the row of a block in which a half of a thread's values lies
 __device__ __forceinline__ int pair_row(int half) {
     return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
 }
 
+// the first of the two columns in which a pair of a thread's values lies
 __device__ __forceinline__ int pair_column(int pair) {
     return pair * 8 + threadIdx.x % 4 * 2;
 }
@@ -261,6 +262,5 @@ gemm_phase1(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
         __syncthreads();                      // every warp has read the stage: it may be filled again
     }
 
-    const int first_row = item.row;
-    store_tile(accumulator, d, d_stride, m, n, first_row, item.column);
+    store_tile(accumulator, d, d_stride, m, n, item.row, item.column);
 }

@@ -198,6 +198,7 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 132096, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -249,11 +250,12 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_commit_group();
 }
 
-// where the two rows of a block and the pairs of columns lie that a thread holds
+// the row of a block in which a half of a thread's values lies
 __device__ __forceinline__ int pair_row(int half) {
     return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
 }
 
+// the first of the two columns in which a pair of a thread's values lies
 __device__ __forceinline__ int pair_column(int pair) {
     return pair * 8 + threadIdx.x % 4 * 2;
 }
@@ -297,7 +299,7 @@ gemm_phase2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 4);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         fence_mbarrier_init();
     }
@@ -335,7 +337,6 @@ gemm_phase2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
         }
         wgmma_wait_group<0>();
         release(&smem.empty[previous]);
-        const int first_row = item.row;
-        store_tile(accumulator, d, d_stride, m, n, first_row, item.column);
+        store_tile(accumulator, d, d_stride, m, n, item.row, item.column);
     }
 }

@@ -156,11 +156,10 @@ __device__ __forceinline__ float interpolate(float from, float to, float weight)
 // two elements, the lower-addressed in the low half
 __device__ __forceinline__ uint32_t interpolate(uint32_t from, uint32_t to, float weight) {
     return cvt_rn_bf16x2(interpolate(bf16_low_to_float(from), bf16_low_to_float(to), weight),
-                        interpolate(bf16_high_to_float(from), bf16_high_to_float(to), weight));
+                         interpolate(bf16_high_to_float(from), bf16_high_to_float(to), weight));
 }
 
-__device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
-                                              float weight) {
+__device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to, float weight) {
     return {interpolate(from.x, to.x, weight), interpolate(from.y, to.y, weight),
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
@@ -194,8 +193,8 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const bf16 *rows,
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
-                                           int count, bf16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
+                                           bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);

@@ -173,8 +173,7 @@ __device__ __forceinline__ uint32_t interpolate(uint32_t from, uint32_t to, floa
                         interpolate(fp16_high_to_float(from), fp16_high_to_float(to), weight));
 }
 
-__device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
-                                              float weight) {
+__device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to, float weight) {
     return {interpolate(from.x, to.x, weight), interpolate(from.y, to.y, weight),
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
@@ -208,9 +207,8 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const fp16 *rows,
 
 // the rows of the CTA's [count] targets; [rows] begins with row [first_row]
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const fp16 *rows,
-                                           int first_row,
-                                           int count, fp16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const fp16 *rows, int first_row, int count,
+                                           fp16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(fp16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);

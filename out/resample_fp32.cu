@@ -129,8 +129,7 @@ __device__ __forceinline__ float interpolate(float from, float to, float weight)
     return fmaf(weight, to, fmaf(-weight, from, from));
 }
 
-__device__ __forceinline__ float4 interpolate(const float4 &from, const float4 &to,
-                                              float weight) {
+__device__ __forceinline__ float4 interpolate(const float4 &from, const float4 &to, float weight) {
     return {interpolate(from.x, to.x, weight), interpolate(from.y, to.y, weight),
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }
@@ -164,9 +163,8 @@ __device__ __forceinline__ void fetch_rows(SharedMemory &smem, const float *rows
 
 // the rows of the CTA's [count] targets; [rows] begins with row [first_row]
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const float *rows,
-                                           int first_row,
-                                           int count, float *out, int s, int d) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const float *rows, int first_row, int count,
+                                           float *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(float));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);

@@ -119,8 +119,8 @@ struct Cursor {
 
 // the rows of the CTA's [count] targets; [rows] begins with row 0
 template <typename Vector>
-__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows,
-                                           int count, bf16 *out, int s, int d) {
+__device__ __forceinline__ void write_rows(SharedMemory &smem, const bf16 *rows, int count,
+                                           bf16 *out, int s, int d) {
     const int vectors = d / (sizeof(Vector) / sizeof(bf16));    // of a row
     const Vector *vectors_in = reinterpret_cast<const Vector *>(rows);
     Vector *vectors_out = reinterpret_cast<Vector *>(out);

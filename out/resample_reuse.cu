@@ -99,11 +99,10 @@ __device__ __forceinline__ bf16 interpolate(bf16 from, bf16 to, float weight) {
 // two elements, the lower-addressed in the low half
 __device__ __forceinline__ uint32_t interpolate(uint32_t from, uint32_t to, float weight) {
     return cvt_rn_bf16x2(interpolate(bf16_low_to_float(from), bf16_low_to_float(to), weight),
-                        interpolate(bf16_high_to_float(from), bf16_high_to_float(to), weight));
+                         interpolate(bf16_high_to_float(from), bf16_high_to_float(to), weight));
 }
 
-__device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to,
-                                              float weight) {
+__device__ __forceinline__ uint4 interpolate(const uint4 &from, const uint4 &to, float weight) {
     return {interpolate(from.x, to.x, weight), interpolate(from.y, to.y, weight),
             interpolate(from.z, to.z, weight), interpolate(from.w, to.w, weight)};
 }

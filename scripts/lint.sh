@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a reader may rely on in every file: one format, sound shell, 600 lines, 100 columns; 120 in
-# Lua, templates and what is generated from them, but not in the odd inputs of test cases.
+# Lua, templates and what is generated from them, but not in the odd inputs of test cases. And in
+# generated kernels no function, variable or parameter that nothing uses.
 # The format itself stands in .clang-format alone; for warnings the Makefile asks both compilers.
 #
 # usage: scripts/lint.sh      prints every finding; exit 1 if there was any
@@ -32,4 +33,23 @@ narrow 120 '*.lua' '*.in' '*.cuh' 'out/*.cu' ':!tests/cases'
 files '*.[ch]' '*.lua' '*.in' '*.cuh' '*.sh' | xargs awk '
     FNR == 601 { print FILENAME ": over 600 lines"; bad = 1 }
     END { exit bad }' || finding "over 600 lines"
+
+# unused KERNEL.cu - prints what it declares and never uses. Its own parameters do not count: they
+# are what every rung of a family is launched with.
+unused() {
+    { echo 'namespace {'; cat "$1"; echo '}'; } |
+        clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_86 -nocudainc -nocudalib -std=c++17 \
+            -fsyntax-only -include scripts/lint_cuda.h -Wunused -Wunused-parameter \
+            -Wunused-const-variable -Wunused-member-function -Wunused-template \
+            -Wno-unknown-cuda-version - 2>&1 |
+        awk -F : -v file="$1" -v kernel="$(grep -n '^extern "C" __global__' "$1")" '
+            /(warning|error): / && !(/unused parameter/ && $2 > kernel + 1) {
+                line = $2 - 1
+                sub(/^[^ ]* /, "")
+                print file ":" line ": " $0
+            }'
+}
+if command -v clang >/dev/null; then
+    for kernel in out/*.cu; do unused "$kernel"; done | grep . && finding "unused in generated code"
+fi
 exit $bad

@@ -152,6 +152,10 @@ local function lane_plan(s, p)
     -- sizeof(Share): the locations of its chunks, then their weights, aligned as a vector of locations is
     local vector = 2 * p.chunk * p.bytes
     p.share_levels = share_level_plan(s, p)
+    p.level_by_share, p.level_by_lane = #p.share_levels > 1, false
+    for _, parts in ipairs(p.share_levels) do
+        p.level_by_lane = p.level_by_lane or #parts > 1
+    end
     p.share_bytes = (p.shares * 3 + 1) // 2 * vector
     p.location_vector = vectors.of_bytes(2 * p.chunk * p.bytes)
     p.weight_vector = vectors.of_bytes(p.chunk * p.bytes)
