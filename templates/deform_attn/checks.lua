@@ -77,6 +77,13 @@ local function producers(s, p, fail)
     end
 end
 
+local function draws(s, p, fail)
+    if s.mapping == "roles" and s.schedule == "dynamic" then
+        fail("schedule", "schedule: dynamic draws groups of items for the warps of a gather, roles have none",
+            "static or persistent; or mapping: gather")
+    end
+end
+
 local function boxes(s, p, fail)
     if s.mapping == "roles" and s.load == "tma" and p.pixels < 2 then
         fail("load", "load: tma boxes two pixels, value has one", "ldg or cp_async")
@@ -92,6 +99,7 @@ end
 
 return {
     { "producers", check = producers },
+    { "draws", check = draws },
     { "boxes", check = boxes },
     { "copies", check = copies },
     { "levels", check = levels.check },

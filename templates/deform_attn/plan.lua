@@ -261,7 +261,7 @@ local function grid_plan(s, p)
         local per_query = s.problem.heads * p.vectors                   -- threads
         return { { "b", 1 }, { "q", s.threads, per_query } }, ("b x ceil(%d q / %d)"):format(per_query, s.threads)
     end
-    if s.mapping == "roles" and s.schedule == "persistent" then
+    if s.mapping == "roles" and s.schedule ~= "static" then
         return { { "b", 1 }, { "q", s.queries_per_block } },
             ("persistent: min(tiles, SMs * %d)"):format(s.blocks_per_sm)
     elseif s.schedule == "static" then
