@@ -17,6 +17,7 @@ libyaml-dev            build   library:libyaml.a
 libjansson-dev         build   library:libjansson.a
 libmd-dev              build   library:libmd.a
 libcmocka-dev          test    library:libcmocka.so
+python3                test    program:python3
 clang                  fuzz    program:clang
 libclang-rt-dev        fuzz    fuzzer:clang
 clang                  lint    program:clang
