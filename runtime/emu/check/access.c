@@ -76,7 +76,7 @@ static uint8_t *access_shared(struct emu_warp *warp, const struct emu_insn *insn
             .warp = warp,
             .insn = insn,
         };
-        emu_shadow_touch(cta, offset, bytes, use, &toucher);
+        emu_shadow_touch(cta->shadow, offset, bytes, use, &toucher);
     }
     if (emu_machine(warp)->launch->profile) emu_profile_access(warp, true, offset, bytes);
     return cta->smem + offset;
@@ -234,7 +234,8 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                   .insn = op->insn,
                                   .what = op->what};
 
-    if (emu_machine(op->warp)->check && bytes) emu_shadow_touch(cta, offset, bytes, use, &toucher);
+    if (emu_machine(op->warp)->check && bytes)
+        emu_shadow_touch(cta->shadow, offset, bytes, use, &toucher);
 }
 
 void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,

@@ -25,7 +25,7 @@ static inline bool emu_may_meet(enum emu_strength a, enum emu_strength b) {
 
 // ---- shadow.c ----
 
-// Who touches shared memory: a warp or an operation in flight.
+// Who touches a memory: a warp or an operation in flight.
 struct emu_toucher {
     uint32_t agent, time;
     uint32_t lanes;  // of the warp; 0: an operation
@@ -40,14 +40,24 @@ struct emu_toucher {
     const char *what; /* "TMA load", ... for reports; NULL: a warp's own access */
 };
 
-struct emu_shadow *emu_shadow_new(uint32_t bytes);
+// A memory that a shadow is of. Another one than shared memory needs a row like this, a shadow of
+// it in struct emu_cta, and touches.
+struct emu_shadowed {
+    uint32_t begin;  // what lies below may be read though nobody writes it
+    // "shared memory at 0x440": how reports speak of [offset], into [text]
+    const char *(*place)(uint32_t offset, char *text, size_t size);
+};
+extern const struct emu_shadowed emu_shadowed_shared;
+
+struct emu_shadow *emu_shadow_new(const struct emu_shadowed *of, const struct emu_cta *cta,
+                                  uint32_t bytes);
 // As new; and [smem], where it was touched, is blank again.
 void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
 void emu_shadow_delete(struct emu_shadow *shadow);
 // Notes that an mbarrier lies at [offset], which has just been written: what writes there from now
 // on, while that mbarrier is valid, is reported.
-void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset);
-void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
+void emu_shadow_barrier(struct emu_shadow *shadow, uint32_t offset);
+void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher);
 
 // ---- order.c: between clusters, where they may hear of each other ----

@@ -1,13 +1,14 @@
-// Shadow of shared memory: who wrote each byte last, who read it since, and whether it was ever
+// Shadow of a memory of a CTA: who wrote each byte last, who read it since, and whether it was ever
 // written. Pages keep cells of 16 bytes and are split to 4, 2 or 1 where a smaller access comes.
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/model/swizzle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f };
+enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f, PLACE = 80 };
 
 struct touch {
     uint32_t time;
@@ -37,17 +38,30 @@ struct block {
 };
 
 struct emu_shadow {
-    uint32_t touched_count;
+    const struct emu_shadowed *of;
+    const struct emu_cta *cta;
+    uint32_t bytes, touched_count;
     uint32_t *touched;            // pages with a block
     struct block *spare[SHIFTS];  // clean ones, by shift
     struct block *pages[];        // NULL: nobody was here
 };
 
-struct emu_shadow *emu_shadow_new(uint32_t bytes) {
+static const char *shared_place(uint32_t offset, char *text, size_t size) {
+    snprintf(text, size, "shared memory at 0x%x", offset);
+    return text;
+}
+
+const struct emu_shadowed emu_shadowed_shared = {EMU_SMEM_RESERVED, shared_place};
+
+struct emu_shadow *emu_shadow_new(const struct emu_shadowed *of, const struct emu_cta *cta,
+                                  uint32_t bytes) {
     uint32_t count = (bytes + PAGE - 1) / PAGE;
     struct emu_shadow *shadow = calloc(1, sizeof *shadow + count * sizeof *shadow->pages);
 
     if (shadow == NULL) return NULL;
+    shadow->of = of;
+    shadow->cta = cta;
+    shadow->bytes = bytes;
     shadow->touched = calloc(count, sizeof *shadow->touched);
     if (shadow->touched != NULL) return shadow;
     free(shadow);
@@ -137,8 +151,8 @@ static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t s
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-static const struct emu_insn *insn_of(const struct emu_cta *cta, const struct touch *touch) {
-    return &cta->cluster->machine->program->code[touch->insn];
+static const struct emu_insn *insn_of(const struct emu_shadow *shadow, const struct touch *touch) {
+    return &shadow->cta->cluster->machine->program->code[touch->insn];
 }
 
 // Has [touch] happened before [toucher], who has [view]?
@@ -179,10 +193,10 @@ static const char *toucher_name(const struct emu_toucher *toucher, const struct 
     return text;
 }
 
-static const char *earlier_name(const struct emu_cta *cta, const struct touch *touch, char *text,
-                                size_t size) {
-    const struct emu_cluster *cluster = cta->cluster;
-    uint32_t agent = touch->agent, warps = cta->warp_count;
+static const char *earlier_name(const struct emu_shadow *shadow, const struct touch *touch,
+                                char *text, size_t size) {
+    const struct emu_cluster *cluster = shadow->cta->cluster;
+    uint32_t agent = touch->agent, warps = shadow->cta->warp_count;
     char warp[64];
 
     if (agent >= 2 * cluster->warp_count) {
@@ -204,29 +218,29 @@ static const char *lanes_text(const struct emu_toucher *toucher, const struct to
                           size);
 }
 
-static void complain(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+static void complain(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                      const struct touch *before, bool before_wrote,
                      const struct emu_toucher *toucher, bool fence_missing) {
-    char who[128], other[128], where[EMU_PLACE_TEXT], lanes[128];
+    char who[128], other[128], where[EMU_PLACE_TEXT], lanes[128], place[PLACE];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
     enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
 
-    if (emu_report_again(toucher->warp, toucher->insn, insn_of(cta, before), class_)) return;
+    if (emu_report_again(toucher->warp, toucher->insn, insn_of(shadow, before), class_)) return;
     toucher_name(toucher, before, who, sizeof who);
-    earlier_name(cta, before, other, sizeof other);
-    emu_place_text(cta->cluster->machine, insn_of(cta, before), where, sizeof where);
+    earlier_name(shadow, before, other, sizeof other);
+    shadow->of->place(offset, place, sizeof place);
+    emu_place_text(shadow->cta->cluster->machine, insn_of(shadow, before), where, sizeof where);
     if (fence_missing)
-        emu_report_pair(toucher->warp, toucher->insn, insn_of(cta, before), class_,
-                        "%s %s shared memory at 0x%x that %s wrote through the generic proxy\n"
+        emu_report_pair(toucher->warp, toucher->insn, insn_of(shadow, before), class_,
+                        "%s %s %s that %s wrote through the generic proxy\n"
                         "  written at %s\n  no fence.proxy.async lies between the two",
-                        who, verb, offset, other, where);
+                        who, verb, place, other, where);
     else
-        emu_report_pair(
-            toucher->warp, toucher->insn, insn_of(cta, before), class_,
-            "%s %s shared memory at 0x%x, which %s %s%s without order\n  the other is at %s%s", who,
-            verb, offset, other, before_wrote ? "writes" : "reads",
-            before->async ? " asynchronously" : "", where,
-            lanes_text(toucher, before, lanes, sizeof lanes));
+        emu_report_pair(toucher->warp, toucher->insn, insn_of(shadow, before), class_,
+                        "%s %s %s, which %s %s%s without order\n  the other is at %s%s", who, verb,
+                        place, other, before_wrote ? "writes" : "reads",
+                        before->async ? " asynchronously" : "", where,
+                        lanes_text(toucher, before, lanes, sizeof lanes));
 }
 
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
@@ -239,22 +253,22 @@ static inline bool is_own(const struct touch *touch, const struct emu_toucher *t
 }
 
 // Is the earlier write visible to [toucher]?
-static void check_write(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                         const struct cell *cell, const struct emu_toucher *toucher) {
     const struct touch *write = &cell->write;
 
     if (write->time == 0 || is_own(write, toucher) || same_kind(write, toucher)) return;
     const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
     if (known(toucher, view, write)) return;
-    complain(cta, offset, use, write, true, toucher,
+    complain(shadow, offset, use, write, true, toucher,
              toucher->async && known(toucher, toucher->clock->seen, write));
 }
 
-static void check_read(struct emu_cta *cta, uint32_t offset, enum emu_use use,
+static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                        const struct touch *read, const struct emu_toucher *toucher) {
     if (read->time != 0 && !is_own(read, toucher) && !same_kind(read, toucher) &&
         !known(toucher, toucher->clock->seen, read))
-        complain(cta, offset, use, read, false, toucher, false);
+        complain(shadow, offset, use, read, false, toucher, false);
 }
 
 // Does the read [next] take the place of [last], because that has ended or its agent reads again?
@@ -312,35 +326,38 @@ static void note_write(struct cell *cell, struct touch touch) {
 }
 
 // The swizzle of what was written is that of who reads it, where both have one.
-static void check_layout(uint32_t offset, const struct touch *write,
-                         const struct emu_toucher *toucher) {
-    char where[EMU_PLACE_TEXT];
+static void check_layout(const struct emu_shadow *shadow, uint32_t offset,
+                         const struct touch *write, const struct emu_toucher *toucher) {
+    char where[EMU_PLACE_TEXT], place[PLACE];
 
     if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
         write->layout == BARRIER)
         return;
     emu_report(toucher->warp, toucher->insn, EMU_BAD_OPERAND,
-               "%s reads shared memory at 0x%x with swizzle %s, where it lies with swizzle %s\n"
+               "%s reads %s with swizzle %s, where it lies with swizzle %s\n"
                "  written at %s",
-               toucher->what, offset, tmg_swizzle_rules[toucher->layout - 1].name,
+               toucher->what, shadow->of->place(offset, place, sizeof place),
+               tmg_swizzle_rules[toucher->layout - 1].name,
                tmg_swizzle_rules[write->layout - 1].name,
-               emu_place_text(toucher->warp->cta->cluster->machine,
-                              insn_of(toucher->warp->cta, write), where, sizeof where));
+               emu_place_text(toucher->warp->cta->cluster->machine, insn_of(shadow, write), where,
+                              sizeof where));
 }
 
-static void check_barrier(struct emu_cta *cta, uint32_t offset, const struct emu_toucher *toucher) {
-    const struct emu_mbarrier *barrier = emu_mbarrier_overlapping(cta, offset, 1);
-    char name[64];
+static void check_barrier(const struct emu_shadow *shadow, uint32_t offset,
+                          const struct emu_toucher *toucher) {
+    const struct emu_mbarrier *barrier = emu_mbarrier_overlapping(shadow->cta, offset, 1);
+    char name[64], place[PLACE];
 
     if (barrier == NULL) return;
     emu_report(toucher->warp, toucher->insn, EMU_BARRIER_MISUSE,
-               "%s%sshared memory at 0x%x is written, where %s lives: mbarrier.inval comes first",
-               toucher->what ? toucher->what : "", toucher->what ? ": " : "", offset,
-               emu_barrier_text(cta, barrier->offset, name, sizeof name));
+               "%s%s%s is written, where %s lives: mbarrier.inval comes first",
+               toucher->what ? toucher->what : "", toucher->what ? ": " : "",
+               shadow->of->place(offset, place, sizeof place),
+               emu_barrier_text(shadow->cta, barrier->offset, name, sizeof name));
 }
 
-static struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
-    struct block *block = cta->shadow->pages[offset / PAGE];
+static struct cell *cell_at(const struct emu_shadow *shadow, uint32_t offset) {
+    struct block *block = shadow->pages[offset / PAGE];
 
     return block == NULL ? NULL : &block->cells[(offset % PAGE) >> block->shift];
 }
@@ -348,46 +365,46 @@ static struct cell *cell_at(const struct emu_cta *cta, uint32_t offset) {
 // Nobody wrote what is read at [offset]. Where a box with the reader's swizzle begins close behind,
 // not at a multiple of the swizzle's period, the box is in the wrong place: the reader counts from
 // such a multiple.
-static void report_unwritten(struct emu_cta *cta, uint32_t offset,
+static void report_unwritten(struct emu_shadow *shadow, uint32_t offset,
                              const struct emu_toucher *toucher) {
     uint32_t period = toucher->layout ? tmg_swizzle_rules[toucher->layout - 1].period : 0;
     uint32_t at = offset, end = offset + period;
-    char where[EMU_PLACE_TEXT];
+    char where[EMU_PLACE_TEXT], place[PLACE];
 
-    if (end > cta->smem_bytes) end = cta->smem_bytes;
-    while (at < end && (cell_at(cta, at) == NULL || cell_at(cta, at)->write.time == 0)) at += 16;
-    if (at >= end || at % period == 0 || cell_at(cta, at)->write.layout != toucher->layout) {
-        emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED,
-                   "shared memory at 0x%x was never written", offset);
+    shadow->of->place(offset, place, sizeof place);
+    if (end > shadow->bytes) end = shadow->bytes;
+    while (at < end && (cell_at(shadow, at) == NULL || cell_at(shadow, at)->write.time == 0))
+        at += 16;
+    if (at >= end || at % period == 0 || cell_at(shadow, at)->write.layout != toucher->layout) {
+        emu_report(toucher->warp, toucher->insn, EMU_UNINITIALISED, "%s was never written", place);
         return;
     }
-    emu_report(
-        toucher->warp, toucher->insn, EMU_MISALIGNED,
-        "%s reads shared memory at 0x%x, which was never written; behind it, at 0x%x, lies a "
-        "box,\n  not at a multiple of %u as its swizzle %s wants\n  written at %s",
-        toucher->what, offset, at, period, tmg_swizzle_rules[toucher->layout - 1].name,
-        emu_place_text(cta->cluster->machine, insn_of(cta, &cell_at(cta, at)->write), where,
-                       sizeof where));
+    emu_report(toucher->warp, toucher->insn, EMU_MISALIGNED,
+               "%s reads %s, which was never written; behind it, at 0x%x, lies a "
+               "box,\n  not at a multiple of %u as its swizzle %s wants\n  written at %s",
+               toucher->what, place, at, period, tmg_swizzle_rules[toucher->layout - 1].name,
+               emu_place_text(shadow->cta->cluster->machine,
+                              insn_of(shadow, &cell_at(shadow, at)->write), where, sizeof where));
 }
 
-static void touch_cell(struct emu_cta *cta, struct cell *cell, uint32_t offset, enum emu_use use,
-                       const struct emu_toucher *toucher, struct touch touch) {
-    if (use != EMU_WRITE && cell->write.time == 0 && offset >= EMU_SMEM_RESERVED) {
-        report_unwritten(cta, offset, toucher);
+static void touch_cell(struct emu_shadow *shadow, struct cell *cell, uint32_t offset,
+                       enum emu_use use, const struct emu_toucher *toucher, struct touch touch) {
+    if (use != EMU_WRITE && cell->write.time == 0 && offset >= shadow->of->begin) {
+        report_unwritten(shadow, offset, toucher);
         cell->write.time = 1;  // once is enough
         cell->write.agent = touch.agent;
         cell->write.insn = touch.insn;
     }
-    check_write(cta, offset, use, cell, toucher);
+    check_write(shadow, offset, use, cell, toucher);
     if (use == EMU_READ) {
-        check_layout(offset, &cell->write, toucher);
+        check_layout(shadow, offset, &cell->write, toucher);
         note_read(cell, toucher, touch);
         return;
     }
-    if (cell->write.layout == BARRIER) check_barrier(cta, offset, toucher);
-    check_read(cta, offset, use, &cell->read, toucher);
+    if (cell->write.layout == BARRIER) check_barrier(shadow, offset, toucher);
+    check_read(shadow, offset, use, &cell->read, toucher);
     for (uint32_t i = 0; cell->others != NULL && i < cell->others->count; i++)
-        check_read(cta, offset, use, &cell->others->list[i], toucher);
+        check_read(shadow, offset, use, &cell->others->list[i], toucher);
     note_write(cell, touch);
 }
 
@@ -399,29 +416,29 @@ static inline bool alone(const struct cell *cell, enum emu_use use,
            emu_lanes_know(toucher->warp, toucher->lanes, cell->write.lanes, cell->write.time);
 }
 
-void emu_shadow_barrier(struct emu_cta *cta, uint32_t offset) {
+void emu_shadow_barrier(struct emu_shadow *shadow, uint32_t offset) {
     for (uint32_t at = offset; at < offset + 8; at++)
-        if (cell_at(cta, at) != NULL) cell_at(cta, at)->write.layout = BARRIER;
+        if (cell_at(shadow, at) != NULL) cell_at(shadow, at)->write.layout = BARRIER;
 }
 
-void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum emu_use use,
+void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
-    struct touch touch = {.time = toucher->time,
-                          .lanes = toucher->lanes,
-                          .agent = (uint16_t)toucher->agent,
-                          .strength = toucher->strength & 0x3f,
-                          .async = toucher->async,
-                          .four = toucher->four,
-                          .layout = toucher->layout,
-                          .insn = (uint32_t)(toucher->insn - cta->cluster->machine->program->code)};
+    struct touch touch = {
+        .time = toucher->time,
+        .lanes = toucher->lanes,
+        .agent = (uint16_t)toucher->agent,
+        .strength = toucher->strength & 0x3f,
+        .async = toucher->async,
+        .four = toucher->four,
+        .layout = toucher->layout,
+        .insn = (uint32_t)(toucher->insn - shadow->cta->cluster->machine->program->code)};
     uint32_t end = offset + bytes, odd = offset | end;
     uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
 
     while (offset < end) {
-        struct block *block = cta->shadow->pages[offset / PAGE];
+        struct block *block = shadow->pages[offset / PAGE];
         uint32_t stop = (offset / PAGE + 1) * PAGE < end ? (offset / PAGE + 1) * PAGE : end;
-        if (block == NULL || block->shift > shift)
-            block = refine(cta->shadow, offset / PAGE, shift);
+        if (block == NULL || block->shift > shift) block = refine(shadow, offset / PAGE, shift);
         if (block == NULL) return;
         for (; offset < stop; offset += 1u << block->shift) {
             struct cell *cell = &block->cells[(offset % PAGE) >> block->shift];
@@ -431,7 +448,7 @@ void emu_shadow_touch(struct emu_cta *cta, uint32_t offset, uint32_t bytes, enum
                 same->lanes |= touch.lanes;
                 continue;
             }
-            touch_cell(cta, cell, offset, use, toucher, touch);
+            touch_cell(shadow, cell, offset, use, toucher, touch);
         }
     }
 }

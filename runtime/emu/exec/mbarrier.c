@@ -49,7 +49,7 @@ EMU_HANDLER(init) {
         }
         uint8_t *bytes = emu_access(warp, insn, lane, address, 8, EMU_WRITE);
         if (bytes == NULL || !emu_mbarrier_init(cta, offset, count, warp, insn)) return EMU_NEXT;
-        if (emu_machine(warp)->check) emu_shadow_barrier(cta, offset);
+        if (emu_machine(warp)->check) emu_shadow_barrier(cta->shadow, offset);
     }
     return EMU_NEXT;
 }

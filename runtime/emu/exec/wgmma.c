@@ -127,7 +127,7 @@ static int touch(void *context, uint32_t address, uint32_t bytes) {
     struct reader *reader = context;
 
     if (address < EMU_SMEM_RESERVED || address + bytes > reader->cta->smem_bytes) return 1;
-    emu_shadow_touch(reader->cta, address, bytes, EMU_READ, &reader->toucher);
+    emu_shadow_touch(reader->cta->shadow, address, bytes, EMU_READ, &reader->toucher);
     return 0;
 }
 

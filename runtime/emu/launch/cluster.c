@@ -215,7 +215,7 @@ static int make_cta(struct emu_cluster *cluster, unsigned rank) {
     cta->smem = malloc(cta->smem_bytes + SMEM_TAIL);
     cta->warps = calloc(cta->warp_count, sizeof *cta->warps);
     cta->warpgroups = calloc(cta->warp_count / 4 + 1, sizeof *cta->warpgroups);
-    cta->shadow = emu_shadow_new(cta->smem_bytes);
+    cta->shadow = emu_shadow_new(&emu_shadowed_shared, cta, cta->smem_bytes);
     if (cta->smem == NULL || cta->warps == NULL || cta->warpgroups == NULL || cta->shadow == NULL)
         return -1;
     memset(cta->smem, EMU_SMEM_BLANK, cta->smem_bytes + SMEM_TAIL);
