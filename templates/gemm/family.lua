@@ -221,7 +221,8 @@ end
 local function reference(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
-    local waves = shared and { { 640, 768, 136 }, s.schedule == "pingpong" and { 640, 768, 520 } or nil } or {}
+    local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
+    local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}
     return {
         dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
