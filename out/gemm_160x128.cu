@@ -325,10 +325,6 @@ struct Work {
         index += stride;
     }
 
-    __device__ __forceinline__ int k_tiles() const {
-        return steps;
-    }
-
     __device__ __forceinline__ Item item() const {
         int row, column;
         tiles.locate(index, &row, &column);
@@ -348,9 +344,10 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 205824, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int B_BOX_K = 64;    // columns of B that one load brings
 constexpr int B_BOX_ROWS = 64;    // rows of B that one load brings: the CTA's slice
-constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B, in the first row or column
+constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -372,11 +369,11 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
     const int b_slice = cta.m * B_BOX_ROWS;
     tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
-                          item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
+                          item.column + b_slice, full, B_CTAS);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
-__device__ __forceinline__ void release(uint64_t *empty, Cta) {
+__device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 < CLUSTER_SIZE) {
         mbarrier_arrive_cluster(empty, threadIdx.x % 32);
     }
@@ -403,15 +400,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         }
     }
     wgmma_commit_group();
-}
-
-// where the two columns of D in a block and the pairs of its rows lie that a thread holds
-__device__ __forceinline__ int pair_column(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
-__device__ __forceinline__ int pair_row(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
 }
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
@@ -475,7 +463,7 @@ gemm_160x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Te
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 16);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         fence_mbarrier_init();
     }
@@ -512,12 +500,12 @@ gemm_160x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Te
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();
                 if (k_tile > item.k_begin) {
-                    release(&smem.empty[previous], cta);        // the step before this one has read its stage
+                    release(&smem.empty[previous]);        // the step before this one has read its stage
                 }
                 previous = ring.stage;
             }
             wgmma_wait_group<0>();
-            release(&smem.empty[previous], cta);
+            release(&smem.empty[previous]);
             const int first_column = item.column + warpgroup * CONSUMER_N;
             store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, first_column, 1 + warpgroup);
         }

@@ -284,10 +284,6 @@ struct Work {
         return part * (steps / parts) + min(part, steps % parts);
     }
 
-    __device__ __forceinline__ int k_tiles() const {
-        return begin(index % parts + 1) - begin(index % parts);
-    }
-
     __device__ __forceinline__ Item item() const {
         const int tile = index / parts, part = index % parts;
         int row, column;
@@ -306,6 +302,7 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 207872, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
 constexpr int B_BOX_K = 64;    // columns of B that one load brings
 
@@ -369,15 +366,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         }
     }
     wgmma_commit_group();
-}
-
-// where the two columns of D in a block and the pairs of its rows lie that a thread holds
-__device__ __forceinline__ int pair_column(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
-__device__ __forceinline__ int pair_row(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
 }
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
@@ -474,7 +462,7 @@ gemm_16x64_split(const __grid_constant__ TensorMap a_map, const __grid_constant_
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 4);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         fence_mbarrier_init();
     }
@@ -518,8 +506,7 @@ gemm_16x64_split(const __grid_constant__ TensorMap a_map, const __grid_constant_
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             uint32_t *parts_arrived = arrived + item.counter;
             if (item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts, parts_arrived, 1 + warpgroup)) {
-                const int first_column = item.column;
-                store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, first_column, 1 + warpgroup);
+                store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
             }
         }
         if (threadIdx.x % 128 == 0) {

@@ -280,6 +280,7 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 197632, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -336,15 +337,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         }
     }
     wgmma_commit_group();
-}
-
-// where the two columns of D in a block and the pairs of its rows lie that a thread holds
-__device__ __forceinline__ int pair_column(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
-__device__ __forceinline__ int pair_row(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
 }
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
@@ -405,7 +397,7 @@ gemm_96x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 4);
+            mbarrier_init(&smem.empty[stage], EMPTY_ARRIVALS);
         }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
             mbarrier_init(&smem.order[consumer], 1);
@@ -462,8 +454,7 @@ gemm_96x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
             release(&smem.empty[previous]);
             work.advance();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
-            const int first_column = item.column;
-            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, first_column, 1 + warpgroup);
+            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it
