@@ -92,3 +92,6 @@ verify deform_attn_phase0 --set 'vector=[1,2]' \
 
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
+
+# Copies in flight of several stages, more than there are agents for each.
+verify deform_attn_cp_async --set stages=2

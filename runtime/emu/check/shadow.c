@@ -199,14 +199,18 @@ static const char *earlier_name(const struct emu_shadow *shadow, const struct to
     uint32_t agent = touch->agent, warps = shadow->cta->warp_count;
     char warp[64];
 
-    if (agent >= 2 * cluster->warp_count) {
+    if (agent >= emu_fixed_agents(cluster)) {
         snprintf(text, size, "an asynchronous operation");
         return text;
     }
-    bool multiplies = agent >= cluster->warp_count;
-    agent -= multiplies ? cluster->warp_count : 0;
+    bool multiplies = agent >= cluster->warp_count, copies = agent > 2 * cluster->warp_count;
+    agent -= copies ? 2 * cluster->warp_count + 1 : multiplies ? cluster->warp_count : 0;
     emu_warp_text(&cluster->ctas[agent / warps].warps[agent % warps], warp, sizeof warp);
-    snprintf(text, size, "%s%s", multiplies ? "a wgmma of the warpgroup of " : "", warp);
+    snprintf(text, size, "%s%s",
+             copies       ? "a cp.async of "
+             : multiplies ? "a wgmma of the warpgroup of "
+                          : "",
+             warp);
     return text;
 }
 
@@ -247,9 +251,10 @@ static bool same_kind(const struct touch *touch, const struct emu_toucher *touch
     return emu_may_meet(touch->strength, toucher->strength);
 }
 
-// Is it one's own, and not another lane's?
+// Is it one's own, and neither another lane's nor an earlier copy's?
 static inline bool is_own(const struct touch *touch, const struct emu_toucher *toucher) {
-    return touch->agent == toucher->agent && !(touch->lanes && toucher->lanes);
+    return touch->agent == toucher->agent && touch->time == toucher->time &&
+           !(touch->lanes && toucher->lanes);
 }
 
 // Is the earlier write visible to [toucher]?

@@ -48,21 +48,13 @@ static void write_destinations(struct emu_async *op) {
     }
 }
 
-// Arrivals behind this copy know of it, even where it is waited for and gone before they come.
-static void tell_arrivals(struct emu_async *op) {
-    for (struct emu_async *other = op->warp->cta->cluster->pending; other != op;
-         other = other->next)
-        if (other->warp == op->warp && other->kind == ASYNC_ARRIVE && (other->lanes & op->lanes))
-            emu_async_join(op, &other->clock);
-}
-
 static void run_copy(struct emu_async *op, int stage) {
     if (stage == 0) {
         read_sources(op);
         return;
     }
     write_destinations(op);
-    tell_arrivals(op);
+    op->clock.seen[op->agent] = op->time;
 }
 
 EMU_HANDLER(copy) {
@@ -132,12 +124,6 @@ static bool earlier_pending(const struct emu_async *op) {
     return false;
 }
 
-static void join_earlier(struct emu_async *op) {
-    for (struct emu_async *other = op->next; other != NULL; other = other->next)
-        if (other->warp == op->warp && other->in_copy_group && (other->lanes & op->lanes))
-            emu_async_join(other, &op->clock);
-}
-
 static void run_arrive(struct emu_async *op, int stage) {
     if (stage == 0) return;
     if (earlier_pending(op)) {
@@ -150,7 +136,6 @@ static void run_arrive(struct emu_async *op, int stage) {
                   op->shared);
         return;
     }
-    join_earlier(op);
     emu_mbarrier_arrive_async(op, barrier);
 }
 

@@ -285,7 +285,7 @@ static struct emu_cluster *make_cluster(struct emu_machine *machine) {
     cluster->machine = machine;
     cluster->cta_count = size[0] * size[1] * size[2];
     cluster->warp_count = cluster->cta_count * ((threads + EMU_LANES - 1) / EMU_LANES);
-    cluster->agent_count = 2 * cluster->warp_count + 1;  // warps, what each multiplies, the past
+    cluster->agent_count = emu_fixed_agents(cluster);
     cluster->agent_capacity = cluster->agent_count + ASYNC_AGENTS;
     cluster->ctas = calloc(cluster->cta_count, sizeof *cluster->ctas);
     cluster->agent_times = calloc(cluster->agent_capacity, sizeof *cluster->agent_times);
@@ -328,7 +328,7 @@ static void clean_cluster(struct emu_cluster *cluster) {
                                     .cta_count = cluster->cta_count,
                                     .barrier = cluster->barrier,
                                     .warp_count = cluster->warp_count,
-                                    .agent_count = 2 * cluster->warp_count + 1,
+                                    .agent_count = emu_fixed_agents(cluster),
                                     .agent_capacity = cluster->agent_capacity,
                                     .agent_times = cluster->agent_times,
                                     .told = cluster->told};

@@ -8,19 +8,15 @@
 
 enum { READING, WRITING, DONE };
 
-static uint32_t first_agent(const struct emu_cluster *cluster) {
-    return 2 * cluster->warp_count + 1;
-}
-
 uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
     struct emu_cluster *cluster = warp->cta->cluster;
-    uint32_t agent = first_agent(cluster);
+    uint32_t agent = emu_fixed_agents(cluster);
 
     while (agent < cluster->agent_count && cluster->agent_times[agent] > warp->clock.seen[agent])
         agent++;
     if (agent == cluster->agent_capacity)  // nobody waits for these: sharing only loses precision
-        agent = first_agent(cluster) +
-                (uint32_t)(emu_random(&cluster->random) % (agent - first_agent(cluster)));
+        agent = emu_fixed_agents(cluster) +
+                (uint32_t)(emu_random(&cluster->random) % (agent - emu_fixed_agents(cluster)));
     else if (agent == cluster->agent_count)
         cluster->agent_count++;
     *time = ++cluster->agent_times[agent];
@@ -43,9 +39,14 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     op->what = what;
     op->cta = warp->cta;
     op->lanes = lanes;
-    op->agent = emu_agent_take(warp, &op->time);
     emu_clock_copy(cluster, &op->clock, &warp->clock);
-    op->clock.seen[op->agent] = op->time;
+    if (kind == ASYNC_COPY || kind == ASYNC_ARRIVE) {
+        op->agent = emu_copy_agent(warp);
+        op->time = kind == ASYNC_COPY ? ++warp->copies_begun : warp->copies_begun;
+    } else {
+        op->agent = emu_agent_take(warp, &op->time);
+    }
+    if (kind != ASYNC_COPY) op->clock.seen[op->agent] = op->time;  // its own end, a copy's comes yet
     emu_tell(warp, lanes, warp->clock.seen[warp->agent]);
     op->through_proxy = true;
     return op;
@@ -64,8 +65,10 @@ static void note_due(struct emu_cluster *cluster, const struct emu_async *op) {
 void emu_async_start(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
-    op->clock.async[op->agent] = op->through_proxy ? op->time : 0;
-    if (op->clock.global != NULL) op->clock.global[op->agent] = op->clock.async[op->agent];
+    if (op->agent != emu_copy_agent(op->warp)) {
+        op->clock.async[op->agent] = op->through_proxy ? op->time : 0;
+        if (op->clock.global != NULL) op->clock.global[op->agent] = op->clock.async[op->agent];
+    }
     for (unsigned lane = 0; lane < EMU_LANES; lane++)
         op->group[lane] =
             op->in_copy_group ? op->warp->copies[lane].open : op->warp->bulk[lane].open;
@@ -98,18 +101,15 @@ static void free_op(struct emu_async *op) {
 }
 
 // A copy that has ended stands for the earlier ones of the same lanes and groups: whoever asks for
-// one of them asks for all. Copies that only an mbarrier announces would else pile up. An arrival
-// between the two, which is still to come, asks for the earlier ones alone.
+// one of them asks for all. Copies that only an mbarrier announces would else pile up.
 static void absorb_earlier(struct emu_async *op) {
     for (struct emu_async **link = &op->next, *other; (other = *link) != NULL;) {
-        if (other->warp == op->warp && other->kind == ASYNC_ARRIVE) return;
         if (other->warp != op->warp || !other->in_copy_group || other->stage != DONE ||
             other->lanes != op->lanes || other->waited != op->waited ||
             memcmp(other->group, op->group, sizeof op->group) != 0) {
             link = &other->next;
             continue;
         }
-        emu_async_join(other, &op->clock);
         *link = other->next;
         free_op(other);
     }

@@ -170,6 +170,7 @@ struct emu_warp {
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
     bool has_observed;
     struct emu_group_state bulk[EMU_LANES], copies[EMU_LANES];
+    uint32_t copies_begun;
     uint32_t wgmma_open;          // the group of wgmma that collects now
     bool wgmma_fenced;            // a wgmma.fence has been there
     struct emu_pending *pending;  // registers that those in flight use, see check/pending.c
@@ -403,6 +404,17 @@ static inline uint32_t emu_wgmma_agent(const struct emu_warp *warp) {
 // The launch before this one, which whoever has waited by griddepcontrol knows to be over.
 static inline uint32_t emu_before_agent(const struct emu_cluster *cluster) {
     return 2 * cluster->warp_count;
+}
+
+// The agent of a warp's cp.async: its time is the number of the copy. Whoever waits for a group, or
+// for an mbarrier at which copies arrive, knows of all copies before.
+static inline uint32_t emu_copy_agent(const struct emu_warp *warp) {
+    return emu_before_agent(warp->cta->cluster) + 1 + warp->agent;
+}
+
+// Agents that stand for something from the start; those behind are taken as they are needed.
+static inline uint32_t emu_fixed_agents(const struct emu_cluster *cluster) {
+    return 3 * cluster->warp_count + 1;
 }
 
 static inline bool emu_knows_before(const struct emu_cluster *cluster,
