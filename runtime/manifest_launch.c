@@ -303,8 +303,7 @@ static void read_cost(const struct tmg_node *node, const struct tmg_manifest *ma
         cost->factors[i] = tmg_read_extent(&item, manifest);
     }
     struct tmg_node overlaps = tmg_node_member(node, "overlaps");
-    cost->tensor =
-        tmg_node_member(node, "tensor").value ? tmg_member_tensor(node, manifest) : -1;
+    cost->tensor = tmg_node_member(node, "tensor").value ? tmg_member_tensor(node, manifest) : -1;
     cost->ahead = tmg_member_integer(node, "ahead", 1, MAX_AHEAD, 1);
     cost->overlaps = tmg_node_flag(&overlaps, 0);
 }

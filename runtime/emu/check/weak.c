@@ -38,8 +38,8 @@ struct emu_weak {
 
 void emu_weak_new(struct emu_machine *machine) {
     if (machine->launch->seed == 0) return;
-    machine->weak = calloc(1, sizeof *machine->weak +
-                                  machine->cluster_total * sizeof *machine->weak->parties);
+    machine->weak =
+        calloc(1, sizeof *machine->weak + machine->cluster_total * sizeof *machine->weak->parties);
     if (machine->weak != NULL) machine->weak->random = ~machine->launch->seed;
 }
 

@@ -121,8 +121,20 @@ static bool gives_up(struct emu_warp *warp) {
            emu_random(&warp->cta->cluster->random) % ONE_IN == 0;
 }
 
+// Has the phase that the split waits for not ended? Then nothing else needs to be looked at.
+static bool still_pending(struct emu_warp *warp) {
+    const struct emu_wait *wait = &emu_split(warp)->wait;
+
+    if (wait->kind != WAIT_MBARRIER) return false;
+    const struct emu_cta *cta = &warp->cta->cluster->ctas[wait->object >> EMU_RANK_SHIFT];
+    const struct emu_mbarrier *barrier =
+        emu_mbarrier_at(cta, wait->object & ((1u << EMU_RANK_SHIFT) - 1));
+    return barrier != NULL && barrier->phase == wait->generation;
+}
+
 // aux: try_wait blocks until the phase has ended, test_wait only looks
 EMU_HANDLER(wait) {
+    if (still_pending(warp)) return EMU_BLOCKED;
     bool parity = insn->flags & F_PARITY;
     uint32_t done = 0, learnt = 0;
     struct emu_mbarrier *pending = NULL, *last = NULL;

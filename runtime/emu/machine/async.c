@@ -23,13 +23,27 @@ uint32_t emu_agent_take(struct emu_warp *warp, uint32_t *time) {
     return agent;
 }
 
+// One that is over, whose clock the warp's will replace, or a new one; NULL when memory is out.
+static struct emu_async *take_op(struct emu_cluster *cluster) {
+    struct emu_async *op = cluster->spare;
+
+    if (op != NULL) {
+        cluster->spare = op->next;
+        *op = (struct emu_async){.clock = op->clock};
+        return op;
+    }
+    op = calloc(1, sizeof *op);
+    if (op == NULL || emu_clock_new(cluster, &op->clock) == 0) return op;
+    free(op);
+    return NULL;
+}
+
 struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                                 enum emu_async_kind kind, const char *what) {
     struct emu_cluster *cluster = warp->cta->cluster;
-    struct emu_async *op = calloc(1, sizeof *op);
+    struct emu_async *op = take_op(cluster);
 
-    if (op == NULL || emu_clock_new(cluster, &op->clock)) {
-        free(op);
+    if (op == NULL) {
         emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
         return NULL;
     }
@@ -46,7 +60,8 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     } else {
         op->agent = emu_agent_take(warp, &op->time);
     }
-    if (kind != ASYNC_COPY) op->clock.seen[op->agent] = op->time;  // its own end, a copy's comes yet
+    if (kind != ASYNC_COPY)
+        op->clock.seen[op->agent] = op->time;  // its own end, a copy's comes yet
     emu_tell(warp, lanes, warp->clock.seen[warp->agent]);
     op->through_proxy = true;
     return op;
@@ -93,11 +108,13 @@ void emu_async_join(struct emu_async *op, struct emu_clock *into) {
 }
 
 static void free_op(struct emu_async *op) {
+    struct emu_cluster *cluster = op->warp->cta->cluster;
+
     if (op->kind == ASYNC_BOX) free(op->box);
     if (op->kind == ASYNC_COPY) free(op->copy);
-    emu_clock_free(&op->clock);
     free(op->bytes);
-    free(op);
+    op->next = cluster->spare;
+    cluster->spare = op;
 }
 
 // A copy that has ended stands for the earlier ones of the same lanes and groups: whoever asks for
@@ -121,11 +138,11 @@ static void advance(struct emu_cluster *cluster, struct emu_async **link) {
     int stage = op->stage;
 
     op->run(op, stage);
-    if (op->stage == stage)  // run() may postpone itself by stepping back
-        op->stage++;
+    bool postponed = op->stage != stage;  // it stepped back
+    if (!postponed) op->stage++;
     op->due = cluster->machine->steps + delay(cluster);
     note_due(cluster, op);
-    emu_changed(cluster);
+    if (!postponed) emu_changed(cluster);
     if (op->stage == DONE && !op->in_bulk_group && !op->in_copy_group) {
         *link = op->next;
         free_op(op);
@@ -205,5 +222,11 @@ void emu_async_free_all(struct emu_cluster *cluster) {
         struct emu_async *next = cluster->pending->next;
         free_op(cluster->pending);
         cluster->pending = next;
+    }
+    while (cluster->spare != NULL) {
+        struct emu_async *next = cluster->spare->next;
+        emu_clock_free(&cluster->spare->clock);
+        free(cluster->spare);
+        cluster->spare = next;
     }
 }

@@ -212,6 +212,7 @@ struct emu_cluster {
     unsigned cta_count, live_ctas;
     struct emu_named_barrier barrier;
     struct emu_async *pending;  // in flight
+    struct emu_async *spare;    // over, with a clock each, to be used again
     uint64_t next_due;          // before that step nothing of it goes on
     uint64_t changes;           // grows with every event that someone may wait for
     uint64_t last_change;       // step of the machine when it last grew
