@@ -19,7 +19,8 @@ local function dims(s, p)
     return list
 end
 
--- What the tensor cores read of shared memory for a k step of a CTA: 64 rows of one operand and the other's tile each time.
+-- What the tensor cores read of shared memory for a k step of a CTA: 64 rows of one operand and the other's tile each
+-- time.
 local function operand_reads(s, p)
     local rows, columns = s.tile.m, s.tile.n
     if p.exchanged then rows, columns = columns, rows end
@@ -34,8 +35,8 @@ local function sums(s, p, clusters)
         * (per == "block" and 1 or clusters.m * clusters.n) }
 end
 
--- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts share
--- its steps.
+-- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts
+-- share its steps.
 local function multiplies(s, p)
     local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
     local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
@@ -57,8 +58,8 @@ local function cost(s, p)
         { unit = "store_bytes", per = "tile", amount = s.tile.m * s.tile.n * p.d.bits // 8 },
     }
     for _, part in ipairs { { "a", p.a_type, "m", "k" }, { "b", p.b_type, "n", "k" }, { "d", p.d, "m", "n" } } do
-        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[2].bits // 8, times = { part[3], part[4] },
-            tensor = part[1] }
+        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[2].bits // 8,
+            times = { part[3], part[4] }, tensor = part[1] }
     end
     return list
 end

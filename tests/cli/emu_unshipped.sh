@@ -73,7 +73,8 @@ verify "$exchanged" "${stream[@]}" --shape 100x504x264
 # warpgroups that share a tile or take turns.
 verify "$exchanged" --set grid=cluster_k --set 'splits=[2,4]' --shape 100x264x648 --shape 8x8x264 \
     --schedules 5
-verify "$divided" --set grid=cluster_k --set splits=2 --set phase=7 --shape 300x200x520 --schedules 5
+verify "$divided" --set grid=cluster_k --set splits=2 --set phase=7 --shape 300x200x520 \
+    --schedules 5
 verify "$exchanged" --set grid=cluster_k --set splits=3 --set tile.n=128 --set tile.k=64 \
     --set warps.consumer.count=8 --set epilogue.store=direct --shape 70x264x648 --schedules 5
 

@@ -53,7 +53,8 @@ line=$(grep -n 'mbarrier_arrive_expect_tx(full, STAGE_BYTES)' "$stage" | head -n
 [ -n "$line" ] || { echo "the template has changed: where does it expect?"; exit 1; }
 sed -i "${line}s/STAGE_BYTES/STAGE_BYTES + 16/" "$stage"
 emulate 1 gemm_64x64 --templates "$TMPDIR/templates" --shape 72x72x72 --seed 7
-says '^deadlock in gemm_64x64, CTA ' 'consumer warps 0..3 +waits for full\[0\].*/multiply.cu.in:[0-9]+, ' ' 16 bytes still due' \
+says '^deadlock in gemm_64x64, CTA ' \
+    'consumer warps 0..3 +waits for full\[0\].*/multiply.cu.in:[0-9]+, ' ' 16 bytes still due' \
     'in the order of seed 7$' 'the launch stopped here: deadlock; 0 of 4 clusters'
 
 # Nothing but the checks is asked of a kernel: wrong numbers are verify's.
