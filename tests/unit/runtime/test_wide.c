@@ -46,17 +46,33 @@ static char *begin_at(const char *text, int64_t first) {
     return moved;
 }
 
-// A kernel whose grid is its block [first] alone, for work of which all would take hours: its
-// source says so itself, and its manifest asks for one tile in steps of the largest [dim].
-static tmagen_kernel *load_block(const char *name, int64_t first, const char *dim) {
+// The tiles of [manifest]'s grid along [dim], which is [size].
+static int64_t tiles_along(const json_t *manifest, const char *dim, int64_t size) {
+    const json_t *tiles = json_object_get(json_object_get(manifest, "grid"), "tiles"), *tile;
+    size_t i;
+    json_array_foreach(tiles, i, tile) {
+        if (strcmp(json_string_value(json_object_get(tile, "dim")), dim)) continue;
+        const json_int_t times = json_integer_value(json_object_get(tile, "times"));
+        const json_int_t by = json_integer_value(json_object_get(tile, "by"));
+        return (size * (times ? times : 1) + by - 1) / by;
+    }
+    fail_msg("no tiles along %s", dim);
+    return 0;
+}
+
+// A kernel whose grid is its last block alone, for work of which all would take hours: its source
+// says so itself, and its manifest asks for one tile in steps of the largest [dim]. It has [rows]
+// of that, each with tiles along [along], which is [size].
+static tmagen_kernel *load_block(const char *name, const char *dim, int64_t rows, const char *along,
+                                 int64_t size) {
     char path[100], digest[TMAGEN_KEY_CHARS], *source;
     size_t bytes;
     snprintf(path, sizeof path, "out/%s.cu", name);
     check(tmg_file_read(path, 1 << 20, &source, &bytes));
-    char *moved = begin_at(source, first);
-    tmg_digest_text(moved, strlen(moved), digest);
     snprintf(path, sizeof path, "out/%s.json", name);
     json_t *manifest = json_load_file(path, 0, NULL);
+    char *moved = begin_at(source, rows * tiles_along(manifest, along, size) - 1);
+    tmg_digest_text(moved, strlen(moved), digest);
     json_object_set_new(manifest, "source_sha256", json_string(digest));
     json_object_set_new(
         manifest, "grid",
@@ -236,9 +252,9 @@ static void test_deform_attn(void **state) {
 // because a row ends there, and the pair before it.
 static void test_deform_pair(void **state) {
     (void)state;
-    enum { B = 1636, S = 20522, C = 32, TWO_HALF = 0x4000, TILES = (S * 8 + 511) / 512 };
+    enum { B = 1636, S = 20522, C = 32, TWO_HALF = 0x4000 };
     const int64_t value[] = {B, S, C}, pairs[] = {B, S, 2 * C}, last = (int64_t)B * S - 1;
-    tmagen_kernel *kernel = load_block("deform_pair", (int64_t)TILES * B - 1, "b");
+    tmagen_kernel *kernel = load_block("deform_pair", "b", B, "s", S);
     tmagen_tensor tensors[] = {make("value", 3, value, 0, 2), make("pairs", 3, pairs, 0, 2)};
     put(&tensors[0], (last - 63) * C, TWO_HALF, 64 * C);
     launch(kernel, tensors, 2);
@@ -249,10 +265,10 @@ static void test_deform_pair(void **state) {
 }
 
 // The last row of those that take 2^31 elements, all ones: 448 (0x7e) by the scale 1 / 448.
-static void quantise(const char *name, int64_t blocks_of_row) {
+static void quantise(const char *name) {
     enum { M = (1 << 18) + 1, K = 8192, BLOCKS = K / 128 };
     const int64_t x[] = {M, K}, scales[] = {M, BLOCKS}, last = M - 1;
-    tmagen_kernel *kernel = load_block(name, M * blocks_of_row - 1, "m");
+    tmagen_kernel *kernel = load_block(name, "m", M, "k", K);
     tmagen_tensor tensors[] = {make("x", 2, x, 0, 2), make("y", 2, x, 0, 1),
                                make("scales", 2, scales, 0, 4)};
     put(&tensors[0], last * K, ONE, K / 2);
@@ -266,17 +282,17 @@ static void quantise(const char *name, int64_t blocks_of_row) {
     free_all(tensors, 3);
 }
 
-static void test_quantise_block(void **state) {
+static void test_quantise_phase0(void **state) {
     (void)state;
-    quantise("quantise_phase0", 1);
+    quantise("quantise_phase0");
 }
-static void test_quantise_lanes(void **state) {
+static void test_quantise_phase1(void **state) {
     (void)state;
-    quantise("quantise_phase1", 4);
+    quantise("quantise_phase1");
 }
-static void test_quantise_persistent(void **state) {
+static void test_quantise_phase2(void **state) {
     (void)state;
-    quantise("quantise_phase2", 1);
+    quantise("quantise_phase2");
 }
 
 static int open_device(void **state) {
@@ -292,12 +308,12 @@ static int close_device(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm_naive),     cmocka_unit_test(test_gemm_direct_store),
-        cmocka_unit_test(test_gemm_tma_store), cmocka_unit_test(test_resample_element),
-        cmocka_unit_test(test_resample_warp),  cmocka_unit_test(test_resample_lanes),
-        cmocka_unit_test(test_resample_tile),  cmocka_unit_test(test_deform_attn),
-        cmocka_unit_test(test_deform_pair),    cmocka_unit_test(test_quantise_block),
-        cmocka_unit_test(test_quantise_lanes), cmocka_unit_test(test_quantise_persistent),
+        cmocka_unit_test(test_gemm_naive),      cmocka_unit_test(test_gemm_direct_store),
+        cmocka_unit_test(test_gemm_tma_store),  cmocka_unit_test(test_resample_element),
+        cmocka_unit_test(test_resample_warp),   cmocka_unit_test(test_resample_lanes),
+        cmocka_unit_test(test_resample_tile),   cmocka_unit_test(test_deform_attn),
+        cmocka_unit_test(test_deform_pair),     cmocka_unit_test(test_quantise_phase0),
+        cmocka_unit_test(test_quantise_phase1), cmocka_unit_test(test_quantise_phase2),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
