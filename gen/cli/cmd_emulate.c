@@ -216,8 +216,9 @@ static void **encode_arguments(const struct emulate_file *file) {
 }
 
 static void print_reports(const struct emu_result *result, uint64_t seed) {
-    for (size_t i = 0; i < result->report_count; i++) {
+    for (size_t i = 0; i < result->report_count + result->note_count; i++) {
         const struct emu_report *report = &result->reports[i];
+        if (i >= result->report_count) fputs("no fault, but worth a look: ", stdout);
         fputs(report->text ? report->text : "out of memory\n", stdout);
         if (report->count > 1) printf("  %u times there\n", report->count);
         printf("  in the order of seed %" PRIu64 "\n\n", seed);

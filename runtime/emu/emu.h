@@ -94,12 +94,14 @@ struct emu_report {
     unsigned count;  // how often the same thing happened there
     bool watched;    // it is of a load, and what is loaded was looked for in registers:
     bool used;       // an instruction has used it
+    bool no_fault;   // none has
     char *text;      // the whole report, several lines
 };
 
 struct emu_result {
     struct emu_report *reports;  // hangs first, then misuse, bounds, races, uninitialised reads
     size_t report_count;
+    size_t note_count;  // behind the reports: reads for nothing, which are no fault
     uint64_t thread_instructions;
     uint64_t warp_instructions;
     uint64_t multiply_adds;  // of matrix instructions, one of which does thousands

@@ -227,6 +227,9 @@ const struct emu_insn *emu_blame(const struct emu_cluster *cluster, struct emu_t
 // Before [insn] of lanes [mask], where [warp] has been reported: watches what came of that, and
 // notes in the report where it is used.
 void emu_watch_step(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask);
+// [report] is of a write over what [lanes] of [warp] loaded with [load], at [time] of its own.
+void emu_watch_earlier(struct emu_warp *warp, const struct emu_insn *load, uint32_t lanes,
+                       uint32_t time, struct emu_report *report);
 void emu_watches_free(struct emu_warp *warp);
 
 // ---- standstill.c ----

@@ -247,6 +247,21 @@ static void complain(struct emu_shadow *shadow, uint32_t offset, enum emu_use us
                         lanes_text(toucher, before, lanes, sizeof lanes));
 }
 
+// What was read before it was written over may have been read for nothing.
+static void watch_reader(const struct emu_shadow *shadow, const struct touch *read,
+                         const struct emu_toucher *toucher) {
+    const struct emu_cluster *cluster = shadow->cta->cluster;
+    uint32_t agent = read->agent, warps = shadow->cta->warp_count;
+    struct emu_report *report = toucher->warp->blamed;
+
+    if (report == NULL || toucher->warp->blamed_insn != toucher->insn) return;
+    if (read->four || agent >= cluster->warp_count)
+        report->used = true;
+    else
+        emu_watch_earlier(&cluster->ctas[agent / warps].warps[agent % warps], insn_of(shadow, read),
+                          read->lanes, read->time, report);
+}
+
 static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
     return emu_may_meet(touch->strength, toucher->strength);
 }
@@ -272,8 +287,10 @@ static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use
 static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                        const struct touch *read, const struct emu_toucher *toucher) {
     if (read->time != 0 && !is_own(read, toucher) && !same_kind(read, toucher) &&
-        !known(toucher, toucher->clock->seen, read))
+        !known(toucher, toucher->clock->seen, read)) {
         complain(shadow, offset, use, read, false, toucher, false);
+        watch_reader(shadow, read, toucher);
+    }
 }
 
 // Does the read [next] take the place of [last], because that has ended or its agent reads again?

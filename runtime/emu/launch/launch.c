@@ -290,6 +290,10 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
     result->left_out = machine.left_out;
     if (!machine.stop) emu_reports_end(result->reports, result->report_count);
     emu_reports_sort(result->reports, result->report_count);
+    while (result->report_count && result->reports[result->report_count - 1].no_fault) {
+        result->report_count--;
+        result->note_count++;
+    }
     say_end(&machine, result);
     result->stopped = machine.stop;
     result->warp_instructions = machine.steps;
@@ -300,7 +304,8 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
 }
 
 void emu_result_free(struct emu_result *result) {
-    for (size_t i = 0; i < result->report_count; i++) free(result->reports[i].text);
+    for (size_t i = 0; i < result->report_count + result->note_count; i++)
+        free(result->reports[i].text);
     free(result->reports);
     *result = (struct emu_result){0};
 }

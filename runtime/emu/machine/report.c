@@ -2,6 +2,7 @@
 // involved. They are the product: written for a person who has stared at a hung GPU.
 #include "runtime/emu/machine/machine.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,14 +304,20 @@ void emu_reports_end(struct emu_report *reports, size_t count) {
         struct emu_report *report = &reports[i];
         size_t used = report->text ? strlen(report->text) : 0;
         struct emu_text text = {report->text, used, used + 1};
-        if (report->watched && !report->used) emu_put(&text, "  its value is never used\n");
+        report->no_fault = report->watched && !report->used;
+        if (report->no_fault) emu_put(&text, "  its value is never used\n");
         report->text = text.at;
     }
 }
 
+static int place_in_list(const struct emu_report *report) {
+    return report->no_fault ? INT_MAX : rank(report->class_);
+}
+
 void emu_reports_sort(struct emu_report *reports, size_t count) {
     for (size_t i = 1; i < count; i++)
-        for (size_t k = i; k > 0 && rank(reports[k].class_) < rank(reports[k - 1].class_); k--) {
+        for (size_t k = i; k > 0 && place_in_list(&reports[k]) < place_in_list(&reports[k - 1]);
+             k--) {
             struct emu_report swap = reports[k];
             reports[k] = reports[k - 1];
             reports[k - 1] = swap;

@@ -44,9 +44,9 @@ static inline void emu_kernel_is_clean(const struct emu_result *result) {
     if (result->report_count) fail_msg("%s", result->reports[0].text);
 }
 
-// Fails unless a report of [class_] is among those of [result].
+// Fails unless a report of [class_] is among those of [result], or a note.
 static inline void emu_kernel_is_reported(const struct emu_result *result, enum emu_class class_) {
-    for (size_t i = 0; i < result->report_count; ++i)
+    for (size_t i = 0; i < result->report_count + result->note_count; ++i)
         if (result->reports[i].class_ == class_) return;
     fail_msg("no report of class %s, but %s", emu_class_name(class_),
              result->report_count ? result->reports[0].text : "none at all");

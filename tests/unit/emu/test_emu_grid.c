@@ -52,7 +52,7 @@ static void reports(void **state) {
     static const char text[] =
         FRAME("st.shared.u32 [s], %r1;\nld.shared.u32 %r3, [s];\nrem.u32 %r4, %r1, 3;\n"
               "setp.eq.u32 %p1, %r4, 0;\n@%p1 ld.shared.u32 %r5, [s+64];\n"
-              "st.global.u32 [%rd2], %r3;");
+              "@%p1 add.u32 %r3, %r3, %r5;\nst.global.u32 [%rd2], %r3;");
     struct emu_result result;
 
     (void)state;

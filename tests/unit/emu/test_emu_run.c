@@ -303,7 +303,9 @@ static void a_read_for_nothing_is_called_that(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         run(cases[i].code, 32, NULL);
         is_reported(EMU_UNINITIALISED);
-        const struct emu_report *report = &result.reports[result.report_count - 1];
+        const size_t count = result.report_count + result.note_count;
+        const struct emu_report *report = &result.reports[count - 1];
+        assert_int_equal(result.note_count, cases[i].unused);
         if (!strstr(report->text, "\n  its value is never used\n") == cases[i].unused)
             fail_msg("%s\n%s", cases[i].code, report->text);
     }
