@@ -43,8 +43,8 @@ system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
-.PHONY: all run test test-emu pairwise test-gpu record profile mutate nvrtc programs helpers check lint
-.PHONY: format fuzz sanitize install clean FORCE
+.PHONY: all run test test-emu pairwise test-gpu record profile mutate nvrtc programs helpers check
+.PHONY: lint format fuzz sanitize install clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 

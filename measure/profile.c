@@ -102,7 +102,7 @@ static int print_kernel(struct subject *subject, const struct shape_list *given,
     return status ? status : print_launch(subject, dims, out);
 }
 
-// On a device of its own: a later launch on the same one runs in another order, and its waits differ.
+// On a device of its own: a later launch on the same one has another order, and other waits.
 static int profile_kernel(const struct kernel_text *text, const struct shape_list *shapes,
                           FILE *out) {
     tmagen_device *device;

@@ -505,7 +505,8 @@ gemm_16x64_split(const __grid_constant__ TensorMap a_map, const __grid_constant_
             release(&smem.empty[previous]);
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             uint32_t *parts_arrived = arrived + item.counter;
-            if (item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts, parts_arrived, 1 + warpgroup)) {
+            if (item.parts == 1
+                || sum_parts(accumulator, parts_sums, item.part, item.parts, parts_arrived, 1 + warpgroup)) {
                 store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
             }
         }

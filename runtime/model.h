@@ -1,6 +1,6 @@
-// How long a launch takes, predicted from its manifest's cost rows and the rates of a GPU: each unit's
-// time for a step of a CTA, the slowest of them for every step of every wave, and the floor that
-// memory and power set to the whole. No kernel is run, and no device is needed.
+// How long a launch takes, predicted from its manifest's cost rows and the rates of a GPU: each
+// unit's time for a step of a CTA, the slowest of them for every step of every wave, and the floor
+// that memory and power set to the whole. No kernel is run, and no device is needed.
 #pragma once
 
 #include "runtime/grid.h"
@@ -63,7 +63,7 @@ struct tmg_estimate {
     double items;              // of work: tiles times splits
 };
 
-// The estimate of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT for a launch that is illegal,
+// The estimate of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT for an illegal launch,
 // or a kernel whose manifest does not say what its steps cost.
 int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                  const struct tmg_rates *rates, struct tmg_estimate *estimate);

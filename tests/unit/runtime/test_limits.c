@@ -1,6 +1,7 @@
-// The largest shapes of every shipped kernel, and its least aligned addresses: what its manifest lets
-// through is what it can hold, and one step further is refused with the limit. That kernels are right
-// there too, verify shows, one of whose shapes has every tensor as little aligned as may be.
+// The largest shapes of every shipped kernel, and its least aligned addresses: what its manifest
+// lets through is what it can hold, and one step further is refused with the limit. That kernels
+// are right there too, verify shows, one of whose shapes has every tensor as little aligned as may
+// be.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ static void check_rounded(const struct tmg_manifest *manifest, unsigned dim) {
     }
 }
 
-// Each tensor may lie at every multiple of its alignment, and nowhere else: copies and vectors trap.
+// Each tensor may lie at every multiple of its alignment and nowhere else: copies and vectors trap.
 static void check_addresses(const struct tmg_manifest *manifest) {
     struct tmg_binding binding;
     const tmagen_launch launch = smallest(manifest);
