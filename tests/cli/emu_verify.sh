@@ -24,5 +24,9 @@ for spec in specs/*.yaml; do
     esac
 done
 verify --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
-[ -n "${SANITIZED:-}" ] ||
+# gemm_4096 is fixed at a size that takes a minute of both cores: make test-emu. Here smaller sizes
+# are fixed, in several waves too.
+if [ -n "${SCHEDULES:-}" ]; then
     verify --device emu --schedules 1 --against "$record" --shape 4096x4096x4096 gemm_4096
+fi
+verify --device emu --schedules 1 --set problem='{m: 640, n: 768, k: 520}' gemm_4096
