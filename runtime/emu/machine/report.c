@@ -222,7 +222,7 @@ static void blame(struct emu_warp *warp, const struct emu_insn *insn, struct emu
     if (warp->blamed_insn != insn || warp->blamed != report) warp->blamed_lanes = 0;
     warp->blamed = report;
     warp->blamed_insn = insn;
-    warp->blamed_lanes |= 1u << warp->lane;
+    warp->blamed_lanes |= warp->lane < EMU_LANES ? 1u << warp->lane : UINT32_MAX;  // or of all
     warp->watched = true;
 }
 
