@@ -106,7 +106,7 @@ mkdir -p "$LOGS"
     xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
 
 [ -n "${ONLY:-}" ] || sort -rnk4 "$LOGS"/*.count | head -8 |
-    awk '{ printf "%6.1f s %s\n", $4 / 1e3, $5 }'
+    awk '{ printf "%6.1f s %s\n", $4 / 1e3, $6 }'
 awk '{ passed += $1; failed += $2; skipped += $3 }
     END { printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
           exit failed > 0 || passed == 0 }' "$LOGS"/*.count /dev/null

@@ -265,8 +265,8 @@ static void test_many_reports(void **state) {
                         ".visible .entry copy(.param .u64 x, .param .u64 y)\n{\n"
                         ".reg .b32 %%r<2>;\n.reg .b64 %%rd<2>;\nld.param.u64 %%rd0, [x];\n");
     for (int i = 0; i < LOADS; ++i)
-        used += snprintf(ptx + used, sizeof ptx - (size_t)used, "ld.global.u32 %%r1, [%%rd0+%d];\n",
-                         i * 4);
+        used += snprintf(ptx + used, sizeof ptx - (size_t)used,
+                         "ld.global.u32 %%r1, [%%rd0+%d];\nadd.u32 %%r0, %%r0, %%r1;\n", i * 4);
     snprintf(ptx + used, sizeof ptx - (size_t)used, "ret;\n}\n");
     assert_int_equal(load(copy.device, ptx, copy_params, 2, &copy.module), TMAGEN_OK);
     assert_int_equal(tmagen_memory_alloc(copy.device, 4 * LOADS, &copy.x), TMAGEN_OK);
