@@ -3,7 +3,7 @@
 # Most at a random moment, some as soon as they write, which takes too short to be hit by chance.
 set -u
 export TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so FAKE_NVRTC_MS=2 FAKE_NVRTC_BYTES=4000000
-random_kills=250 aimed_kills=50
+random_kills=${KILLS:-100} aimed_kills=30
 [ -z "${SANITIZED:-}" ] || random_kills=40 aimed_kills=10
 RANDOM=1
 

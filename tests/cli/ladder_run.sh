@@ -7,6 +7,7 @@ fake=$BUILD/tests/fixtures/fake
 export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
 TMAGEN_TEMPLATES=$(realpath tests/fixtures/rungs)
 export TMAGEN_TEMPLATES FAKE_GEMM=1
+export FAKE_MEMORY=256    # MB: of which inputs are rotated through an eighth
 export FAKE_US_steps_phase1=12.5 FAKE_US_steps_phase2=12 FAKE_US_steps_phase4=12
 work=$TMPDIR/tree ledger=$TMPDIR/tree/out/EXPERIMENTS.md
 failed=0
