@@ -53,17 +53,17 @@ tile: {m: 128, n: 64, k: 64}
 stages: 3
 YAML
 divided=$TMPDIR/divided.yaml
-verify "$divided" --shape 200x136x264 --set 'splits=[1,2,8]' --schedules 5
+verify "$divided" --shape 200x136x264 --set 'splits=[1,2,8]' --schedules "${SCHEDULES:-2}"
 verify "$divided" --shape 200x264x520 --set 'cluster.m=[1,2]' --set cluster.n=2 --set splits=3 \
-    --schedules 5
+    --schedules "${SCHEDULES:-2}"
 verify "$divided" --shape 200x264x520 --set phase=7 --set splits=3 --set "epilogue.ops=$ops" \
-    --set problem.d=fp32 --set epilogue.tile.n=32 --schedules 5
+    --set problem.d=fp32 --set epilogue.tile.n=32 --schedules "${SCHEDULES:-2}"
 verify "$exchanged" --shape 50x200x1032 --set grid=split_k --set splits=4 --set tile.n=128 \
-    --set warps.consumer.count=8 --set epilogue.store=direct --schedules 5
+    --set warps.consumer.count=8 --set epilogue.store=direct --schedules "${SCHEDULES:-2}"
 
 # The steps of the tiles that are left over dealt out: less than a wave of them, several waves, with
 # turns and clusters, and more workers than steps.
-stream=(--set grid=stream_k --schedules 5)
+stream=(--set grid=stream_k --schedules "${SCHEDULES:-2}")
 verify "$divided" "${stream[@]}" --shape 8x8x64 --shape 200x136x520 --shape 700x264x264
 verify "$divided" "${stream[@]}" --shape 700x264x520 --set 'cluster.m=[1,2]' --set cluster.n=2
 verify "$divided" "${stream[@]}" --shape 700x264x520 --set phase=7 --set 'splits=[1,8]'
@@ -72,11 +72,12 @@ verify "$exchanged" "${stream[@]}" --shape 100x504x264
 # The parts in a cluster's shared memory: more CTAs than steps, several tiles one after the other,
 # warpgroups that share a tile or take turns.
 verify "$exchanged" --set grid=cluster_k --set 'splits=[2,4]' --shape 100x264x648 --shape 8x8x264 \
-    --schedules 5
+    --schedules "${SCHEDULES:-2}"
 verify "$divided" --set grid=cluster_k --set splits=2 --set phase=7 --shape 300x200x520 \
-    --schedules 5
+    --schedules "${SCHEDULES:-2}"
 verify "$exchanged" --set grid=cluster_k --set splits=3 --set tile.n=128 --set tile.k=64 \
-    --set warps.consumer.count=8 --set epilogue.store=direct --shape 70x264x648 --schedules 5
+    --set warps.consumer.count=8 --set epilogue.store=direct --shape 70x264x648 \
+    --schedules "${SCHEDULES:-2}"
 
 # Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
 hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
