@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/utf8.h"
 
 enum { PRINTED_MAX = 100, LINE_WIDTH = 96 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { CONTEXT = 3, STEPS_MAX = 3000 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gen/lualex.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { INDENT = 4 };
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { TEMPORARIES_MAX = 1000 };
 

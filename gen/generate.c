@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "gen/file.h"
-#include "gen/ptx.h"
+#include "gen/prelude.h"
 #include "gen/script.h"
 #include "runtime/directive.h"
 #include "runtime/key.h"

@@ -4,7 +4,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "gen/ptx.h"
+#include "gen/prelude.h"
 #include "gen/script.h"
 #include "gen/suggest.h"
 

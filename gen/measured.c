@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 // The code that was built in is that of the embedded texts alone.
 static struct reference_text reference_text_of(const struct gen_output *output) {

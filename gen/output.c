@@ -11,7 +11,7 @@
 
 #include "gen/diag.h"
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { LOCK_WAIT_US = 10000, LOCK_TRIES = 1000 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "gen/diag.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum spec_kind { SPEC_SCALAR, SPEC_LIST, SPEC_MAP };
 enum spec_origin { SPEC_FROM_FILE, SPEC_FROM_BASE, SPEC_FROM_SET };

@@ -9,7 +9,7 @@
 
 #include "gen/embed.h"
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { FILE_MAX = 4 << 20 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 static void reserve(struct text *t, size_t more) {
     if (t->len + more + 1 <= t->capacity) return;

@@ -6,7 +6,7 @@
 
 #include "gen/cli/command.h"
 #include "gen/measured.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/output.h"
 #include "measure/bench.h"
 #include "measure/overhead.h"

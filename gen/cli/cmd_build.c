@@ -6,7 +6,7 @@
 #include "gen/cli/command.h"
 #include "gen/cli/compiler_log.h"
 #include "gen/diag.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "measure/occupancy.h"
 #include "gen/output.h"
 #include "runtime/tmagen.h"

@@ -9,7 +9,7 @@
 #include "gen/cli/command.h"
 #include "gen/diag.h"
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/output.h"
 
 enum { FILE_MAX = 64 << 20, KEY_OUT = 0x2000 };

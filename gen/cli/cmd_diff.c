@@ -8,7 +8,7 @@
 #include "gen/diag.h"
 #include "gen/diff.h"
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/output.h"
 
 enum { FILE_MAX = 64 << 20 };

@@ -8,7 +8,7 @@
 #include "gen/cli/command.h"
 #include "gen/diag.h"
 #include "gen/measured.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/output.h"
 #include "gen/store.h"
 #include "measure/predict.h"

@@ -8,7 +8,7 @@
 #include "gen/cli/compiler_log.h"
 #include "gen/diag.h"
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/output.h"
 #include "runtime/tmagen.h"
 

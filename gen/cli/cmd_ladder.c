@@ -8,7 +8,7 @@
 #include "gen/diag.h"
 #include "gen/file.h"
 #include "gen/measured.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/rungs.h"
 #include "measure/ladder.h"
 #include "measure/ledger.h"

@@ -8,7 +8,7 @@
 #include "gen/cli/command.h"
 #include "gen/diag.h"
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/store.h"
 
 static const char SKELETON[] = "templates/lib/skeleton", WORD[] = "FAMILY", SPEC[] = "spec.yaml";

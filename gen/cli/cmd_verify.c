@@ -5,7 +5,7 @@
 
 #include "gen/cli/command.h"
 #include "gen/measured.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "gen/output.h"
 #include "measure/verify_all.h"
 #include "measure/random.h"

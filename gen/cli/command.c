@@ -5,7 +5,7 @@
 #include <argp.h>
 #include <stdlib.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct spec_arguments *a = state->input;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "runtime/tmagen.h"
 
 struct log {

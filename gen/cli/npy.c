@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { MAGIC_BYTES = 6, ALIGNMENT = 64, HEADER_MAX = 1 << 16 };
 static const char magic[] = "\x93NUMPY";

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gen/generate.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 enum { KEY_TEMPLATES = 0x1000, KEY_SET, KEY_STRICT };
 

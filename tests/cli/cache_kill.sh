@@ -53,7 +53,7 @@ build >/dev/null
 duration=$((${EPOCHREALTIME/./} - start))
 
 killed=0 stored=0
-for _ in $(seq $random_kills); do kill_one random_moment; done
+for _ in $(seq "$random_kills"); do kill_one random_moment; done
 for _ in $(seq $aimed_kills); do kill_one when_it_writes; done
 temporaries() { find "$TMAGEN_CACHE" -name '.new*' | wc -l; }
 for _ in $(seq 100); do                 # a busy machine looks too late, and hits none of the first

@@ -8,7 +8,7 @@
 
 #include "gen/cli/emulate.h"
 #include "gen/diag.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "gen/generate.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

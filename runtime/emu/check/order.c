@@ -20,7 +20,7 @@ struct touch {
     uint8_t async : 1, silent : 1;  // silent: what it wrote was there already
 };
 
-struct cell {
+struct place_cell {
     struct touch write, read;  // the last of each
 };
 
@@ -40,9 +40,9 @@ struct told {
 };
 
 struct emu_order {
-    uint32_t count;        // of clusters
-    size_t allocations;    // length of pages
-    struct cell ***pages;  // by allocation and page of it, made where someone comes
+    uint32_t count;              // of clusters
+    size_t allocations;          // length of pages
+    struct place_cell ***pages;  // by allocation and page of it, made where someone comes
     struct flag *flags[BUCKETS];
     struct told *told;  // by cluster
 };
@@ -225,8 +225,8 @@ void emu_order_fence_async(struct emu_cluster *cluster) {
 
 // ---- who touches what ----
 
-static struct cell *find_cells(const struct emu_machine *machine,
-                               const struct emu_allocation *allocation, uint64_t page) {
+static struct place_cell *find_cells(const struct emu_machine *machine,
+                                     const struct emu_allocation *allocation, uint64_t page) {
     const struct emu_order *order = machine->order;
     size_t index = (size_t)(allocation - machine->memory->allocations);
 
@@ -234,7 +234,7 @@ static struct cell *find_cells(const struct emu_machine *machine,
     if (order->pages[index] == NULL)
         order->pages[index] = calloc(allocation->bytes / PAGE + 1, sizeof **order->pages);
     if (order->pages[index] == NULL) return NULL;
-    struct cell **cells = &order->pages[index][page];
+    struct place_cell **cells = &order->pages[index][page];
     if (*cells == NULL) *cells = calloc(PAGE / WORD, sizeof **cells);
     return *cells;
 }
@@ -349,7 +349,7 @@ static void check(const struct emu_touch_global *by, uint64_t word, const struct
         complain(by, before, wrote, true);
 }
 
-static void touch_cell(const struct emu_touch_global *by, uint64_t word, struct cell *cell,
+static void touch_cell(const struct emu_touch_global *by, uint64_t word, struct place_cell *cell,
                        struct touch now) {
     check(by, word, &cell->write, &now, true);
     if (by->use != EMU_READ) check(by, word, &cell->read, &now, false);
@@ -378,7 +378,7 @@ void emu_order_touch(const struct emu_touch_global *by) {
     if (cluster->known == NULL) return;
     while (at < end) {
         uint64_t word = at & ~(uint64_t)(WORD - 1), stop = word + WORD < end ? word + WORD : end;
-        struct cell *cells = find_cells(cluster->machine, by->allocation, at / PAGE);
+        struct place_cell *cells = find_cells(cluster->machine, by->allocation, at / PAGE);
         if (cells == NULL) return;
         now.bytes = (uint8_t)(((1u << (stop - word)) - 1) & ~((1u << (at - word)) - 1));
         touch_cell(by, word, &cells[word % PAGE / WORD], now);

@@ -7,8 +7,8 @@
 // CLASS "wrong": the buffer out begins otherwise than it should, whatever is reported.
 // " @ TEXT" behind the class: the report is of a line with TEXT in it. Comments at the top say how
 // to launch, "// launch: grid 2 block 128 cluster 2 dynamic 1024"; what the buffer out begins with
-// afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; "// notes" where
-// what is no fault is none here, while elsewhere it counts as a report; how large each
+// afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; "// notes"
+// where what is no fault is none here, while elsewhere it counts as a report; how large each
 // buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with
 // sizes innermost first. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
 // (words that count from 0) and [fresh] (never written); the last is the map over [out] where there

@@ -14,7 +14,7 @@
 #include <lualib.h>
 
 #include "gen/file.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 #include "measure/numbers.h"
 #include "measure/occupancy.h"
 #include "runtime/arch.h"

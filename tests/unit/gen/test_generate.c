@@ -14,7 +14,7 @@
 
 #include "gen/file.h"
 #include "gen/generate.h"
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 static char folder[] = "/tmp/tmagen-generate-XXXXXX";
 

@@ -1,6 +1,6 @@
 // Splits templates/ptx into items, finds the identifiers each defines, and closes over their uses.
 // Text is enough for that: items are separated by blank lines and start in the first column.
-#include "gen/ptx.h"
+#include "gen/prelude.h"
 
 #include <ctype.h>
 #include <lauxlib.h>

@@ -1,6 +1,6 @@
 // malloc and friends that end the program when memory is out, and an arena on top.
 // Input is bounded before it gets here, so running out is the machine's state, not a user's error.
-#include "gen/memory.h"
+#include "gen/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
