@@ -17,7 +17,7 @@ allowed() {
     'gen/generate.c shared_memory') ;;             # and which are taken over from Lua
     'gen/generate.c registers') ;;                 # so is a budget
     'gen/lua/generate.lua shared_memory') ;;
-    'gen/prelude.c CUDA' | 'gen/lualex.h CUDA') ;;     # the language of the text that is cut or copied
+    'gen/prelude.c CUDA' | 'gen/lualex.h CUDA') ;;  # the language of the text that is cut or copied
     *) return 1 ;;
     esac
 }
