@@ -167,8 +167,7 @@ static int enqueue_copy(void *context, CUstream stream) {
 // TB/s).
 static int measure_copy(struct bench_session *session) {
     struct gpu *gpu = &session->gpu;
-    const size_t most = (size_t)gpu->info.memory_bytes / 8;  // of a small GPU
-    struct copying copying = {.gpu = gpu, .bytes = most >> 30 ? (size_t)1 << 30 : most};
+    struct copying copying = {.gpu = gpu, .bytes = gpu_share(gpu, (size_t)1 << 30)};
     int status = tmagen_memory_alloc(gpu->device, copying.bytes, &copying.from);
     if (status == TMAGEN_OK) status = tmagen_memory_alloc(gpu->device, copying.bytes, &copying.to);
     if (status == TMAGEN_OK) {

@@ -92,6 +92,11 @@ int gpu_time_stream(struct gpu *gpu, int (*enqueue)(void *, CUstream), void *con
     return status;
 }
 
+size_t gpu_share(const struct gpu *gpu, size_t bytes) {
+    const size_t most = (size_t)gpu->info.memory_bytes / 8;
+    return bytes < most ? bytes : most;
+}
+
 struct replaying {
     struct gpu *gpu;
     const struct gpu_graph *graph;

@@ -15,6 +15,9 @@ struct gpu {
 int gpu_open(const char *name, struct gpu *gpu);
 void gpu_close(struct gpu *gpu);
 
+// [bytes], or the eighth of a small GPU's memory that measuring may take.
+size_t gpu_share(const struct gpu *gpu, size_t bytes);
+
 // Waits for the stream.
 int gpu_wait(struct gpu *gpu);
 

@@ -90,11 +90,9 @@ int rotation_make(struct gpu *gpu, struct rotation_source *source,
         rotation->offsets[i] = rotation->set_bytes;
         rotation->set_bytes += round_up(problem->tensors[i].bytes);
     }
-    const size_t most = (size_t)gpu->info.memory_bytes / 8;  // a small GPU's own use comes first
     size_t enough = (size_t)gpu->info.l2_bytes * 2;
     if (enough < (size_t)256 << 20) enough = (size_t)256 << 20;
-    if (enough > most) enough = most;
-    const size_t sets = enough / rotation->set_bytes + 1;
+    const size_t sets = gpu_share(gpu, enough) / rotation->set_bytes + 1;
     rotation->sets = sets < 2 ? 2 : sets > SETS_MAX ? SETS_MAX : (int)sets;
     int status = tmagen_memory_alloc(gpu->device, rotation->set_bytes * (size_t)rotation->sets,
                                      &rotation->memory);
