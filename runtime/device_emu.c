@@ -155,6 +155,14 @@ static int emu_tensor_map(void *state, const struct tmg_tensor_map_args *args,
 
 // ---- Modules
 
+static struct emu_budget budget_of(struct emu_state *emu) {
+    return (struct emu_budget){.steps = emu->budget.steps,
+                               .seconds = emu->budget.seconds,
+                               .memory = emu->budget.memory_bytes,
+                               .output = emu->budget.output_bytes,
+                               .cancel = &emu->cancel};
+}
+
 // The non-negative integer [key] of a manifest's object, 0 where there is none.
 static uint32_t number(const json_t *object, const char *key) {
     const json_int_t value = json_integer_value(json_object_get(object, key));
@@ -227,18 +235,19 @@ static void emu_module_unload(void *state, void *module) {
     free(kernel);
 }
 
-static int load(struct emu_kernel *kernel, const struct tmg_module_source *source) {
+static int load(struct emu_kernel *kernel, const struct tmg_module_source *source,
+                const struct emu_budget *budget) {
     struct emu_error error;
     char name[160];
     snprintf(name, sizeof name, "%.128s.ptx", source->entry);
-    if (emu_module_parse(name, source->code, source->bytes, &kernel->module, &error))
+    if (emu_module_parse(name, source->code, source->bytes, budget, &kernel->module, &error))
         return tmg_fail(TMAGEN_ERROR_DEVICE, "%s", error.text);
     kernel->entry = strdup(source->entry);
     kernel->names = json_loads(source->manifest ? source->manifest : "{}", 0, NULL);
     kernel->param_count = source->param_count;
     if (!kernel->entry || !kernel->names) return tmg_fail_memory();
     int status = check_params(kernel, source);
-    if (!status && emu_entry_check(kernel->module, source->entry, &error))
+    if (!status && emu_entry_check(kernel->module, source->entry, budget, &error))
         status = tmg_fail(TMAGEN_ERROR_DEVICE, "%s", error.text);
     if (!status) status = read_names(kernel);
     if (!status) status = copy_lines(kernel, source);
@@ -256,9 +265,13 @@ static int blocks_per_sm(const struct tmg_module_source *source) {
 
 static int emu_module_load(void *state, const struct tmg_module_source *source, void **module,
                            struct tmg_module_info *info) {
+    struct emu_state *emu = state;
     struct emu_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel) return tmg_fail_memory();
-    const int status = load(kernel, source);
+    pthread_mutex_lock(&emu->lock);
+    const struct emu_budget budget = budget_of(emu);
+    pthread_mutex_unlock(&emu->lock);
+    const int status = load(kernel, source, &budget);
     if (status) {
         emu_module_unload(state, kernel);
         return status;
@@ -370,17 +383,13 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .lines = kernel->lines,
                               .line_count = kernel->line_count,
                               .tensors = tensors,
-                              .tensor_count = list_tensors(config, tensors),
-                              .budget = {.cancel = &emu->cancel}};
+                              .tensor_count = list_tensors(config, tensors)};
     memcpy(what.grid, config->grid, sizeof what.grid);
     memcpy(what.block, config->block, sizeof what.block);
     memcpy(what.cluster, config->cluster, sizeof what.cluster);
     pthread_mutex_lock(&emu->lock);
     what.seed = emu->seed;
-    what.budget.steps = emu->budget.steps;
-    what.budget.seconds = emu->budget.seconds;
-    what.budget.memory = emu->budget.memory_bytes;
-    what.budget.output = emu->budget.output_bytes;
+    what.budget = budget_of(emu);
     if (emu->profile) what.profile = emu_profile_new();
     const int status = launch(emu, &what);
     emu_profile_delete(what.profile);

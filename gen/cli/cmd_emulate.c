@@ -100,7 +100,7 @@ static struct emu_module *load(struct diag *diag, const struct emulate_file *fil
         return NULL;
     }
     diag_source(diag, file->ptx, ptx->data, ptx->len);
-    if (emu_module_parse(file->ptx, ptx->data, ptx->len, &module, &error))
+    if (emu_module_parse(file->ptx, ptx->data, ptx->len, &file->budget, &module, &error))
         report_ptx(diag, file, error.text);
     return module;
 }
@@ -153,7 +153,8 @@ static void find_entry(struct diag *diag, struct emulate_file *file,
 static void check_entry(struct diag *diag, const struct emulate_file *file,
                         struct emu_module *module) {
     struct emu_error error;
-    if (emu_entry_check(module, file->entry, &error)) report_ptx(diag, file, error.text);
+    if (emu_entry_check(module, file->entry, &file->budget, &error))
+        report_ptx(diag, file, error.text);
 }
 
 // Compares the arguments with the entry's parameters: their number and the bytes of each.
@@ -253,7 +254,6 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
                                 .unchecked = file->unchecked};
     struct emu_result result;
     struct emu_error error;
-    launch.budget.cancel = &interrupted;
     memcpy(launch.grid, file->grid, sizeof launch.grid);
     memcpy(launch.block, file->block, sizeof launch.block);
     memcpy(launch.cluster, file->cluster, sizeof launch.cluster);
@@ -353,6 +353,7 @@ static int run_all(struct session *s) {
 static int emulate(const struct arguments *a, struct emulate_file *file, struct diag *diag) {
     struct file_bytes ptx = {0};
     emulate_file_read(file, diag, a->path, a->options.sets, a->options.set_count, a->out_dir);
+    file->budget.cancel = &interrupted;
     struct emu_module *module = diag_errors(diag) ? NULL : load(diag, file, &ptx);
     if (module) find_entry(diag, file, module);
     if (module && file->entry && !diag_errors(diag)) check_entry(diag, file, module);

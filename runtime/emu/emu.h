@@ -18,9 +18,21 @@ struct emu_error {
     char text[1024];
 };
 
-// Parses [text] (of [length] bytes, called [name] in messages).
+// What a launch, or what is read for one, may take; 0 is a generous default of each. A launch ends
+// with a report of what every warp was doing, reading with an error.
+struct emu_budget {
+    uint64_t steps;        // warp instructions of the grid
+    double seconds;        // on the clock
+    uint64_t memory;       // bytes for registers, local and shared memory of what runs at once; or
+                           // for what is read
+    uint64_t output;       // bytes that the kernel prints
+    volatile int *cancel;  // by a signal or another thread: nonzero ends it now; NULL: nobody can
+};
+
+// Parses [text] (of [length] bytes, called [name] in messages); [budget] may be NULL: all defaults.
 // 0 and *out owned by the caller, or -1 and *error. The text isn't kept.
-int emu_module_parse(const char *name, const char *text, size_t length, struct emu_module **out,
+int emu_module_parse(const char *name, const char *text, size_t length,
+                     const struct emu_budget *budget, struct emu_module **out,
                      struct emu_error *error);
 void emu_module_free(struct emu_module *module);
 
@@ -32,7 +44,8 @@ const char *emu_module_entry(const struct emu_module *module, size_t index);
 // What a launch of [entry] would refuse of its code: an instruction that is not implemented in it
 // or in a function that it calls, too many registers, too much static shared memory. The module's
 // other entries may have what they like. 0, or -1 and *error.
-int emu_entry_check(struct emu_module *module, const char *entry, struct emu_error *error);
+int emu_entry_check(struct emu_module *module, const char *entry, const struct emu_budget *budget,
+                    struct emu_error *error);
 // Number of parameters of [entry], -1 if there is no such entry; *size of parameter [index].
 int emu_entry_params(const struct emu_module *module, const char *entry);
 size_t emu_entry_param_size(const struct emu_module *module, const char *entry, int index);
@@ -154,16 +167,6 @@ struct emu_tensor {
 struct emu_source_line {
     const char *file;
     unsigned line;
-};
-
-// What a launch may take; then it ends with a report of what every warp was doing. 0 is a generous
-// default of each.
-struct emu_budget {
-    uint64_t steps;        // warp instructions of the grid
-    double seconds;        // on the clock
-    uint64_t memory;       // bytes for registers, local and shared memory of what runs at once
-    uint64_t output;       // bytes that the kernel prints
-    volatile int *cancel;  // by a signal or another thread: nonzero ends it now; NULL: nobody can
 };
 
 struct emu_launch {

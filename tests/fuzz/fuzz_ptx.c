@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (nowhere == NULL) nowhere = fopen("/dev/null", "w");
     if (copy == NULL || nowhere == NULL) abort();
     memcpy(copy, data, size);
-    if (emu_module_parse("fuzz.ptx", copy, size, &module, &error)) {
+    if (emu_module_parse("fuzz.ptx", copy, size, NULL, &module, &error)) {
         if (!*error.text) abort();
     } else {
         for (size_t i = 0; i < 4 && emu_module_entry(module, i); i++)

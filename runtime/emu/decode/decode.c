@@ -170,6 +170,7 @@ static void decode_function(struct emu_decoder *decoder) {
 
     for (uint32_t i = 0; i < function->source->statement_count; i++) {
         decoder->statement = &function->source->statements[i];
+        ptx_lex_look(decoder->lexer, decoder->statement->line);
         decode_statement(decoder, &code[function->first_pc + i]);
     }
     decode_end(decoder, &code[function->end_pc - 1]);
@@ -194,7 +195,12 @@ static bool make_program(struct ptx_lexer *lexer, struct emu_program *program,
     jmp_buf fail;
 
     lexer->fail = program->arena.fail = &fail;
-    if (setjmp(fail) != 0) return false;
+    program->arena.room = lexer->limit->budget.memory;
+    int failed = setjmp(fail);
+    if (failed) {
+        ptx_lex_failed(lexer, failed);
+        return false;
+    }
     emu_reach(lexer, program, entry);
     decode_program(lexer, program);
     program->arena.fail = NULL;
@@ -202,9 +208,10 @@ static bool make_program(struct ptx_lexer *lexer, struct emu_program *program,
 }
 
 struct emu_program *emu_program_of(struct emu_module *module, const struct emu_table *tables,
-                                   struct ptx_function *entry, struct emu_error *error) {
+                                   struct ptx_function *entry, const struct emu_limit *limit,
+                                   struct emu_error *error) {
     struct emu_program *program = module->programs;
-    struct ptx_lexer lexer = {.name = module->tree.name, .error = error};
+    struct ptx_lexer lexer = {.name = module->tree.name, .limit = limit, .error = error};
 
     while (program != NULL && program->functions->source != entry) program = program->next;
     if (program != NULL) return program;
@@ -217,7 +224,6 @@ struct emu_program *emu_program_of(struct emu_module *module, const struct emu_t
         emu_program_delete(program);
         return NULL;
     }
-    error->text[0] = '\0';
     program->next = module->programs;
     return module->programs = program;
 }

@@ -234,9 +234,10 @@ struct emu_module {
 
 // The program of [entry], made when it is first asked for from the rows of [tables], of which the
 // last has none. NULL and *error: memory is out, or something that the program needs is not
-// implemented or too large.
+// implemented or too large, or the budget does not reach.
 struct emu_program *emu_program_of(struct emu_module *module, const struct emu_table *tables,
-                                   struct ptx_function *entry, struct emu_error *error);
+                                   struct ptx_function *entry, const struct emu_limit *limit,
+                                   struct emu_error *error);
 void emu_program_delete(struct emu_program *program);
 
 // ---- reach.c ----

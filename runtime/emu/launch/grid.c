@@ -101,7 +101,7 @@ static void *work(void *argument) {
     struct emu_cluster *spare = NULL;
     char why[160];
 
-    while (!emu_budget_spent(grid->machine, atomic_load(&grid->steps), why, sizeof why)) {
+    while (!emu_limit_spent(&grid->machine->limit, atomic_load(&grid->steps), why, sizeof why)) {
         uint64_t index = atomic_fetch_add(&grid->next, 1);
         if (index >= grid->machine->cluster_total || index > atomic_load(&grid->last)) break;
         run_alone(grid, index, &spare);
@@ -149,8 +149,8 @@ static void merge_all(struct emu_machine *machine, struct grid *grid) {
 
     for (uint64_t i = 0; i < machine->cluster_total; i++) {
         bool spent =
-            !machine->stop && (machine->steps > machine->budget.steps || !grid->parts[i].ran);
-        if (spent && !emu_budget_spent(machine, machine->steps, why, sizeof why))
+            !machine->stop && (machine->steps > machine->limit.budget.steps || !grid->parts[i].ran);
+        if (spent && !emu_limit_spent(&machine->limit, machine->steps, why, sizeof why))
             snprintf(why, sizeof why, "the budget is spent");
         if (spent) emu_report_standstill(machine, NULL, why);
         machine->stop |= spent;

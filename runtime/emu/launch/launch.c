@@ -18,19 +18,23 @@ static int refuse(struct emu_error *error, const char *format, ...) {
 
 // ---- modules ----
 
-int emu_module_parse(const char *name, const char *text, size_t length, struct emu_module **out,
+int emu_module_parse(const char *name, const char *text, size_t length,
+                     const struct emu_budget *budget, struct emu_module **out,
                      struct emu_error *error) {
     static _Atomic uint64_t modules;
+    const struct emu_limit limit = emu_limit_start(budget);
     struct emu_module *module = calloc(1, sizeof *module);
-    struct ptx_lexer lexer = {.error = error};
+    struct ptx_lexer lexer = {.name = name, .limit = &limit, .error = error};
     jmp_buf fail;
 
     *out = NULL;
-    snprintf(error->text, sizeof error->text, "out of memory");
-    if (module == NULL) return -1;
+    if (module == NULL) return refuse(error, "out of memory");
     module->number = ++modules;
     lexer.fail = module->tree.arena.fail = &fail;
-    if (setjmp(fail) != 0) {
+    module->tree.arena.room = limit.budget.memory;
+    int failed = setjmp(fail);
+    if (failed) {
+        ptx_lex_failed(&lexer, failed);
         emu_module_free(module);
         return -1;
     }
@@ -39,7 +43,6 @@ int emu_module_parse(const char *name, const char *text, size_t length, struct e
     module->tree.name = emu_arena_text(&module->tree.arena, name, strlen(name));
     ptx_parse(&lexer, &module->tree);
     module->tree.arena.fail = NULL;
-    error->text[0] = '\0';
     *out = module;
     return 0;
 }
@@ -66,11 +69,13 @@ static struct ptx_function *find_entry(const struct emu_module *module, const ch
     return NULL;
 }
 
-int emu_entry_check(struct emu_module *module, const char *entry, struct emu_error *error) {
+int emu_entry_check(struct emu_module *module, const char *entry, const struct emu_budget *budget,
+                    struct emu_error *error) {
+    const struct emu_limit limit = emu_limit_start(budget);
     struct ptx_function *function = find_entry(module, entry);
 
     if (function == NULL) return refuse(error, "there is no entry %s in the module", entry);
-    return emu_program_of(module, emu_ops, function, error) != NULL ? 0 : -1;
+    return emu_program_of(module, emu_ops, function, &limit, error) != NULL ? 0 : -1;
 }
 
 int emu_entry_params(const struct emu_module *module, const char *entry) {
@@ -199,7 +204,7 @@ static int check_room(struct emu_machine *machine, uint64_t smem, struct emu_err
     uint64_t bytes = emu_cluster_bytes(machine, smem);
     uint64_t least = machine->launch->cooperative ? machine->cluster_total : 1;
 
-    machine->room = machine->budget.memory / bytes;
+    machine->room = machine->limit.budget.memory / bytes;
     if (machine->room < least)
         return refuse(error,
                       "%llu cluster%s of %llu MB, %u registers and %llu bytes of local memory a "
@@ -207,7 +212,7 @@ static int check_room(struct emu_machine *machine, uint64_t smem, struct emu_err
                       (unsigned long long)least, least == 1 ? "" : "s",
                       (unsigned long long)(bytes >> 20), machine->program->slot_count,
                       (unsigned long long)machine->program->local_bytes,
-                      (unsigned long long)(machine->budget.memory >> 20));
+                      (unsigned long long)(machine->limit.budget.memory >> 20));
     return check_cooperative(machine, smem, error);
 }
 
@@ -263,11 +268,11 @@ int emu_launch_run(struct emu_memory *memory, const struct emu_launch *launch,
 
     *result = (struct emu_result){0};
     machine.printed = &printed;
-    emu_budget_start(&machine);
+    machine.limit = emu_limit_start(&launch->budget);
     struct ptx_function *entry = find_entry(module, launch->entry);
     if (entry == NULL) return refuse(error, "there is no entry %s in the module", launch->entry);
     machine.entry = entry;
-    machine.program = emu_program_of(module, emu_ops, entry, error);
+    machine.program = emu_program_of(module, emu_ops, entry, &machine.limit, error);
     if (machine.program == NULL) return -1;
     uint64_t smem = machine.program->dynamic_offset + (uint64_t)launch->dynamic_smem;
     if (smem > module->tree.arch->shared_per_block + EMU_SMEM_RESERVED)

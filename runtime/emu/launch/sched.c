@@ -192,7 +192,7 @@ static void keep_resident(struct emu_machine *machine) {
 static void check_budget(struct emu_machine *machine) {
     char why[160];
 
-    if (machine->stop || !emu_budget_spent(machine, machine->steps, why, sizeof why)) return;
+    if (machine->stop || !emu_limit_spent(&machine->limit, machine->steps, why, sizeof why)) return;
     emu_report_standstill(machine, NULL, why);
     machine->stop = true;
 }

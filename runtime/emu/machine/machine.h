@@ -242,8 +242,7 @@ struct emu_machine {
     uint64_t image_address;  // of the module's .global and .const data
     unsigned grid[3], block[3], cluster_size[3];
     uint64_t steps, thread_steps, multiply_adds;
-    struct emu_budget budget;  // nothing in it is 0, but for cancel
-    double deadline;
+    struct emu_limit limit;
     uint64_t *printed;             // bytes, of the whole launch
     double seconds;                // of all CPUs
     struct emu_cluster *clusters;  // resident
@@ -379,9 +378,6 @@ uint64_t emu_random(uint64_t *state);
 
 // ---- budget.c ----
 
-void emu_budget_start(struct emu_machine *machine);
-// With [steps] done: is the budget spent? Then says what of it, into [why].
-bool emu_budget_spent(const struct emu_machine *machine, uint64_t steps, char *why, size_t size);
 // May the kernel print another [bytes]? False after a report.
 bool emu_budget_print(struct emu_warp *warp, const struct emu_insn *insn, uint64_t bytes);
 // What a cluster takes whose CTAs have [smem] bytes of shared memory each.

@@ -18,7 +18,24 @@ void ptx_lex_fail(struct ptx_lexer *lexer, unsigned line, unsigned column, const
     va_end(arguments);
     snprintf(lexer->error->text, sizeof lexer->error->text, "%.200s:%u:%u: error: %s", lexer->name,
              line, column, message);
-    longjmp(*lexer->fail, 1);
+    longjmp(*lexer->fail, PTX_WRONG);
+}
+
+void ptx_lex_look(struct ptx_lexer *lexer, unsigned line) {
+    enum { SELDOM = 1024 };
+    char why[100];
+
+    if (++lexer->looks % SELDOM == 0 && emu_limit_spent(lexer->limit, 0, why, sizeof why))
+        ptx_lex_fail(lexer, line, 1, "the reading of it stops here: %s", why);
+}
+
+void ptx_lex_failed(const struct ptx_lexer *lexer, int how) {
+    if (how == PTX_NO_ROOM)
+        snprintf(lexer->error->text, sizeof lexer->error->text,
+                 "%.200s: to read it takes more than the %llu MB that it may take (max_memory)",
+                 lexer->name, (unsigned long long)lexer->limit->budget.memory >> 20);
+    else if (how == PTX_NO_MEMORY)
+        snprintf(lexer->error->text, sizeof lexer->error->text, "out of memory");
 }
 
 static bool is_name_start(char c) {
@@ -160,6 +177,7 @@ static void lex_string(struct ptx_lexer *lexer) {
 void ptx_lex_next(struct ptx_lexer *lexer) {
     struct ptx_token *token = &lexer->token;
 
+    ptx_lex_look(lexer, lexer->line);
     skip_blank(lexer);
     *token = (struct ptx_token){.at = lexer->at, .line = lexer->line, .column = column_here(lexer)};
     if (lexer->at >= lexer->end) {

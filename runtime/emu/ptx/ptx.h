@@ -8,15 +8,31 @@
 
 #include <setjmp.h>
 
+// ---- limit.c: how long something may take, from when it begins ----
+
+struct emu_limit {
+    struct emu_budget budget;  // nothing in it is 0, but for cancel
+    double deadline;
+};
+
+// NULL: a budget of defaults.
+struct emu_limit emu_limit_start(const struct emu_budget *budget);
+// With [steps] done: is the budget spent? Then says what of it, into [why].
+bool emu_limit_spent(const struct emu_limit *limit, uint64_t steps, char *why, size_t size);
+
 // ---- types.c: an arena, in which everything of a module lives and dies together ----
 
 struct emu_arena {
     struct emu_arena_block *blocks;
     size_t used, capacity;
-    jmp_buf *fail;  // where to go when memory is out
+    uint64_t room;  // bytes that may still be asked of the system
+    jmp_buf *fail;
 };
 
-// Zeroed memory aligned to 16; never NULL (leaves through arena->fail when memory is out).
+// Where arenas and the lexer leave to, setjmp gives which it was.
+enum { PTX_WRONG = 1, PTX_NO_MEMORY, PTX_NO_ROOM };
+
+// Zeroed memory aligned to 16; never NULL (leaves through arena->fail where there is none).
 void *emu_arena_alloc(struct emu_arena *arena, size_t bytes);
 char *emu_arena_text(struct emu_arena *arena, const char *text, size_t length);
 void emu_arena_free(struct emu_arena *arena);
@@ -47,6 +63,8 @@ struct ptx_lexer {
     const char *name, *at, *end, *line_start;
     unsigned line;
     struct ptx_token token;  // the one looked at
+    const struct emu_limit *limit;
+    uint32_t looks;  // at the clock, but for most
     struct emu_error *error;
     jmp_buf *fail;
 };
@@ -56,6 +74,10 @@ void ptx_lex_next(struct ptx_lexer *lexer);
 // Writes "file:line:column: error: MESSAGE" and leaves by longjmp.
 _Noreturn void ptx_lex_fail(struct ptx_lexer *lexer, unsigned line, unsigned column,
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
+// Before the next step of reading, at [line]: fails where the budget is spent.
+void ptx_lex_look(struct ptx_lexer *lexer, unsigned line);
+// Writes the error of a memory that is out, where it was that: [how] setjmp returned.
+void ptx_lex_failed(const struct ptx_lexer *lexer, int how);
 
 // ---- types.c ----
 

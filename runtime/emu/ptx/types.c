@@ -18,8 +18,10 @@ void *emu_arena_alloc(struct emu_arena *arena, size_t bytes) {
     bytes = (bytes + 15) & ~(size_t)15;
     if (arena->blocks == NULL || arena->capacity - arena->used < bytes) {
         size_t capacity = bytes > BLOCK ? bytes : BLOCK;
+        if (capacity > arena->room) longjmp(*arena->fail, PTX_NO_ROOM);
         struct emu_arena_block *block = calloc(1, sizeof *block + capacity);
-        if (block == NULL) longjmp(*arena->fail, 2);
+        if (block == NULL) longjmp(*arena->fail, PTX_NO_MEMORY);
+        arena->room -= capacity;
         block->next = arena->blocks;
         arena->blocks = block;
         arena->used = 0;

@@ -16,7 +16,7 @@ static inline void emu_kernel_launch(struct emu_memory *memory, const char *ptx,
                                      size_t count, struct emu_result *result) {
     struct emu_error error;
     struct emu_module *module;
-    if (emu_module_parse("test.ptx", ptx, strlen(ptx), &module, &error))
+    if (emu_module_parse("test.ptx", ptx, strlen(ptx), NULL, &module, &error))
         fail_msg("%s\n%s", error.text, ptx);
     like.module = module;
     like.entry = "k";

@@ -12,19 +12,23 @@ static struct emu_result result;
 
 // ---- Reading
 
-// Files of [count] lines that are alike: the text before, of each line by its number, and behind.
+// Files of [count] lines that are alike: the text before, of each line by its number, and behind;
+// between them, where there is that, the same of each from the last to the first.
 static const struct shape {
-    const char *name, *before, *each, *behind;
+    const char *name, *before, *each, *behind, *back;
 } shapes[] = {
     {"calls", HEAD ".func f0() { ret; }\n", ".func f%2$u() { call f%1$u; ret; }\n",
-     ".visible .entry k(.param .u64 out) { call f%u; ret; }\n"},
-    {"labels", HEAD ENTRY, "L%1$u: @%%p1 bra L%2$u;\nadd.u32 %%r1, %%r1, 1;\n", "L%u: ret; }\n"},
-    {"constants", HEAD ENTRY, "add.u32 %%r1, %%r1, %1$u;\n", "ret; }\n"},
-    {"registers", HEAD ENTRY, ".reg .b32 r%1$u; mov.u32 r%1$u, 1;\n", "ret; }\n"},
+     ".visible .entry k(.param .u64 out) { call f%u; ret; }\n", NULL},
+    {"labels", HEAD ENTRY, "L%1$u: @%%p1 bra L%2$u;\nadd.u32 %%r1, %%r1, 1;\n", "L%u: ret; }\n",
+     NULL},
+    {"loops", HEAD ENTRY, "L%1$u: mov.u32 %%r1, 0;\n", "ret; }\n", "@%%p1 bra L%1$u;\n"},
+    {"constants", HEAD ENTRY, "add.u32 %%r1, %%r1, %1$u;\n", "ret; }\n", NULL},
+    {"registers", HEAD ENTRY, ".reg .b32 r%1$u; mov.u32 r%1$u, 1;\n", "ret; }\n", NULL},
     {"lines", HEAD ENTRY,
      ".loc 1 %1$u 3, function_name L, inlined_at 1 %2$u 7\nadd.u32 %%r1, %%r1, 1;\n",
-     "ret; }\n.file 1 \"a.cu\"\n"},
-    {"scopes", HEAD ENTRY, "{ .reg .b32 t%1$u; L: mov.u32 t%1$u, 1; @%%p1 bra L; }\n", "ret; }\n"},
+     "ret; }\n.file 1 \"a.cu\"\n", NULL},
+    {"scopes", HEAD ENTRY, "{ .reg .b32 t%1$u; L: mov.u32 t%1$u, 1; @%%p1 bra L; }\n", "ret; }\n",
+     NULL},
 };
 
 static double cpu_seconds(void) {
@@ -34,20 +38,27 @@ static double cpu_seconds(void) {
 }
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-// Seconds that it takes to read and decode a file with [count] such lines.
-static double read_seconds(const struct shape *shape, unsigned count) {
-    struct emu_error error;
-    struct emu_module *module;
+// A file with [count] such lines; the caller frees it.
+static char *make_text(const struct shape *shape, unsigned count) {
     char *text;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     fputs(shape->before, out);
     for (unsigned i = 0; i < count; i++) fprintf(out, shape->each, i, i + 1);
+    for (unsigned i = count; shape->back && i-- > 0;) fprintf(out, shape->back, i);
     fprintf(out, shape->behind, count);
     fclose(out);
+    return text;
+}
+
+// Seconds that it takes to read and decode it.
+static double read_seconds(const struct shape *shape, unsigned count) {
+    struct emu_error error;
+    struct emu_module *module;
+    char *text = make_text(shape, count);
     const double start = cpu_seconds();
-    if (emu_module_parse("long.ptx", text, bytes, &module, &error) ||
-        emu_entry_check(module, "k", &error))
+    if (emu_module_parse("long.ptx", text, strlen(text), NULL, &module, &error) ||
+        emu_entry_check(module, "k", NULL, &error))
         fail_msg("%s: %s", shape->name, error.text);
     const double seconds = cpu_seconds() - start;
     emu_module_free(module);
@@ -62,6 +73,40 @@ static void reading_takes_time_in_proportion(void **state) {
         const double once = read_seconds(&shapes[i], 2000), more = read_seconds(&shapes[i], 16000);
         if (more > 24 * once + 0.1) fail_msg("%s: %f s, then %f s", shapes[i].name, once, more);
     }
+}
+
+// Reading ends with an error that says what is spent, and where.
+static void must_not_read(const char *text, struct emu_budget budget, const char *why) {
+    struct emu_error error;
+    struct emu_module *module;
+    assert_int_equal(emu_module_parse("long.ptx", text, strlen(text), &budget, &module, &error),
+                     -1);
+    if (!strstr(error.text, why)) fail_msg("no '%s' in %s", why, error.text);
+    assert_int_equal(emu_module_parse("long.ptx", text, strlen(text), NULL, &module, &error), 0);
+    assert_int_equal(emu_entry_check(module, "k", &budget, &error), -1);
+    if (!strstr(error.text, why)) fail_msg("no '%s' in %s", why, error.text);
+    const struct emu_launch launch = {.module = module, .entry = "k", .budget = budget};
+    struct emu_memory *memory = emu_memory_new();
+    assert_int_equal(emu_launch_run(memory, &launch, &result, &error), -1);
+    if (!strstr(error.text, why)) fail_msg("no '%s' in %s", why, error.text);
+    assert_int_equal(emu_entry_check(module, "k", NULL, &error), 0);
+    emu_memory_delete(memory);
+    emu_module_free(module);
+}
+
+static void reading_has_a_budget_too(void **state) {
+    static volatile int cancelled = 1;
+    char *text = make_text(&shapes[2], 4000);
+    (void)state;
+    assert_string_equal(shapes[2].name, "loops");
+    must_not_read(text, (struct emu_budget){.seconds = 1e-9},
+                  ": error: the reading of it stops "
+                  "here: 1e-09 seconds are spent");
+    must_not_read(text, (struct emu_budget){.cancel = &cancelled}, "it was told to end");
+    must_not_read(text, (struct emu_budget){.memory = 1 << 20},
+                  "long.ptx: to read it takes more "
+                  "than the 1 MB");
+    free(text);
 }
 
 // ---- Running
@@ -182,7 +227,7 @@ static void memory_is_refused_before_it_is_taken(void **state) {
     uint64_t out = 0;
     const void *params[] = {&out};
     (void)state;
-    assert_int_equal(emu_module_parse("test.ptx", text, strlen(text), &module, &error), 0);
+    assert_int_equal(emu_module_parse("test.ptx", text, strlen(text), NULL, &module, &error), 0);
     struct emu_launch launch = large;
     launch.module = module;
     launch.entry = "k";
@@ -208,6 +253,7 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_takes_time_in_proportion),
+        cmocka_unit_test(reading_has_a_budget_too),
         cmocka_unit_test(copies_do_not_pile_up),
         cmocka_unit_test(a_long_loop_is_no_error),
         cmocka_unit_test(each_part_of_the_budget_ends_a_launch),

@@ -26,7 +26,7 @@ static struct emu_error error;
 
 static struct emu_module *parse(const char *text) {
     struct emu_module *module = NULL;
-    if (emu_module_parse("test.ptx", text, strlen(text), &module, &error))
+    if (emu_module_parse("test.ptx", text, strlen(text), NULL, &module, &error))
         fail_msg("%s", error.text);
     return module;
 }
@@ -221,17 +221,17 @@ static void only_what_an_entry_reaches_is_refused(void **state) {
     (void)state;
     runs(module, "good");
     assert_int_equal(words[1], 6);
-    assert_int_equal(emu_entry_check(module, "good", &error), 0);
+    assert_int_equal(emu_entry_check(module, "good", NULL, &error), 0);
     assert_int_equal(launch(module, "direct", (struct emu_launch){.seed = 1}), -1);
     assert_string_equal(error.text,
                         "test.ptx:31:1: error: instruction frob.x.u32 is not implemented");
     for (int i = 0; i < 2; i++) {  // again: a refused program leaves nothing behind
-        assert_int_equal(emu_entry_check(module, "deep", &error), -1);
+        assert_int_equal(emu_entry_check(module, "deep", NULL, &error), -1);
         assert_string_equal(error.text,
                             "test.ptx:6:1: error: instruction frob.u32 is not implemented");
     }
     runs(module, "good");
-    assert_int_equal(emu_entry_check(module, "none", &error), -1);
+    assert_int_equal(emu_entry_check(module, "none", NULL, &error), -1);
     emu_module_free(module);
 }
 
@@ -244,9 +244,9 @@ static void too_much_of_a_thread_is_refused(void **state) {
                       ENTRY("more", ".reg .b32 %x<90000>;\ncall f;"));
     const struct emu_launch large = {.grid = {8}, .block = {544}, .cluster = {8}, .seed = 1};
     (void)state;
-    assert_int_equal(emu_entry_check(module, "local", &error), -1);
+    assert_int_equal(emu_entry_check(module, "local", NULL, &error), -1);
     assert_non_null(strstr(error.text, "more than 512 KB of local memory a thread"));
-    assert_int_equal(emu_entry_check(module, "more", &error), -1);
+    assert_int_equal(emu_entry_check(module, "more", NULL, &error), -1);
     assert_non_null(strstr(error.text, "more than 2^18 registers"));
     assert_int_equal(launch(module, "most", large), -1);
     assert_non_null(strstr(error.text, "the limit of all is 4096 MB (max_memory)"));
@@ -258,7 +258,7 @@ static void initial_values_lie_in_global_memory(void **state) {
     static const char text[] = HEAD ".shared .b32 s;\n.global .u64 g = s;\n";
     struct emu_module *module = NULL;
     (void)state;
-    assert_int_equal(emu_module_parse("test.ptx", text, strlen(text), &module, &error), -1);
+    assert_int_equal(emu_module_parse("test.ptx", text, strlen(text), NULL, &module, &error), -1);
     assert_non_null(strstr(error.text, "test.ptx:5:18: error: expected the name of a function"));
 }
 

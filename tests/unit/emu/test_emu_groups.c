@@ -175,7 +175,7 @@ static void names_the_line_of_a_wrong_vector(void **state) {
         struct emu_error error;
         snprintf(text, sizeof text, ".version 8.0\n.target sm_90a\n.entry k() {\n%s\nret;\n}\n",
                  wrong[i].code);
-        assert_int_equal(emu_module_parse("k.ptx", text, strlen(text), &module, &error), -1);
+        assert_int_equal(emu_module_parse("k.ptx", text, strlen(text), NULL, &module, &error), -1);
         if (strstr(error.text, wrong[i].said) == NULL) fail_msg("%s", error.text);
     }
 }

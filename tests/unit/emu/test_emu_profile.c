@@ -26,7 +26,7 @@ static char *profile_of(const char *text, unsigned ctas) {
     const void *params[] = {&out};
 
     emu_memory_fill(memory, out, 0, sizeof words);
-    if (emu_module_parse("test.ptx", text, strlen(text), &module, &error))
+    if (emu_module_parse("test.ptx", text, strlen(text), NULL, &module, &error))
         fail_msg("%s", error.text);
     const struct emu_launch launch = {.module = module,
                                       .entry = "k",

@@ -188,7 +188,7 @@ static void judge(struct program *p, unsigned number) {
     char *other = NULL;
     int shown = 0, seeds = seed_count();
     const bool notes = directive(p->text, "// notes") != NULL;
-    if (emu_module_parse(p->path, p->wrong, strlen(p->wrong), &module, &error))
+    if (emu_module_parse(p->path, p->wrong, strlen(p->wrong), NULL, &module, &error))
         fail_msg("%s", error.text);
     for (int seed = 0; seed < seeds; ++seed) {
         struct emu_result result;

@@ -11,7 +11,7 @@ static uint32_t words[WORDS];
 
 static struct emu_module *parse(const char *text, struct emu_error *error) {
     struct emu_module *module = NULL;
-    emu_module_parse("test.ptx", text, strlen(text), &module, error);
+    emu_module_parse("test.ptx", text, strlen(text), NULL, &module, error);
     return module;
 }
 
@@ -373,7 +373,7 @@ static void errors_in_the_text_have_a_place(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         struct emu_module *module = parse(cases[i].text, &error);
-        if (module) assert_int_equal(emu_entry_check(module, "k", &error), -1);
+        if (module) assert_int_equal(emu_entry_check(module, "k", NULL, &error), -1);
         emu_module_free(module);
         if (!strstr(error.text, cases[i].error))
             fail_msg("'%s' where '%s' is due", error.text, cases[i].error);

@@ -15,7 +15,7 @@ static bool accepts(const char *ptx, struct emu_launch like) {
     struct emu_module *module;
 
     error.text[0] = '\0';
-    bool good = emu_module_parse("test.ptx", ptx, strlen(ptx), &module, &error) == 0;
+    bool good = emu_module_parse("test.ptx", ptx, strlen(ptx), NULL, &module, &error) == 0;
     if (good) {
         like.module = module;
         like.entry = "k";
