@@ -2,8 +2,8 @@
 """Plants the mistakes of tests/mutations.txt one at a time and asks whether any test notices.
 
 Each is planted in a scratch checkout of HEAD below the build folder, which is built, its out/
-regenerated, and tested: first by the test that noticed it the last time, then by those of the
-mistake's area, then by all, up to the first that notices. That one's name is written into
+regenerated, and tested: first by the test that noticed it the last time, then by those that noticed
+others of the same files, by those of the mistake's area, and by all, up to the first that notices. That one's name is written into
 tests/mutations.txt. What no test notices must be marked as equivalent there, with the reason; every
 other survivor makes the exit code 1. The last line is the sum over the whole file.
 
@@ -21,6 +21,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import Queue
@@ -74,16 +75,19 @@ class Mutation:
             (root / path).write_text(text[1:])
         return None
 
-    def tests(self, first, quick):
-        """What to run, [first] first if it is not None. Of a template no golden file is asked:
-        it shows the edited text alone."""
+    def files(self):
+        return {path for path, _, _ in self.edits}
+
+    def tests(self, first, neighbours, quick):
+        """What to run, [first] first if it is not None; [neighbours] noticed others of the same
+        files. Of a template no golden file is asked: it shows the edited text alone."""
         listed = AREAS[self.area]
         if self.name.startswith("P"):  # right but slow
             listed = ["cli.profile"] + listed
         if not quick:
-            template = all(path.startswith("templates/") for path, _, _ in self.edits)
+            template = all(path.startswith("templates/") for path in self.files())
             listed = listed + ["tests/unit", "tests/cli"] + ([] if template else ["tests/cases"])
-        return list(dict.fromkeys(x for x in [first, self.noticed] + listed if x))
+        return list(dict.fromkeys(x for x in [first, self.noticed, *neighbours] + listed if x))
 
 
 def read_mutations():
@@ -165,7 +169,7 @@ def test(root, entry, changed):
     # Of the programs only those that the entry needs: a change of the library relinks them all.
     units = [f"build/{x.relative_to(root).with_suffix('')}" for x in root.glob("tests/unit/*/*.c")]
     wanted = [x for x in units if re.search(entry, x)]
-    helpers = fakes(root) if wanted else ["all", "helpers"]
+    helpers = fakes(root) if wanted else ["build/tmagen"] if cases(entry) else ["all", "helpers"]
     if run(root, "make", "-s", *helpers, *wanted)[0]:
         return "compiler"
     return run_tests(root, entry, wanted)
@@ -173,7 +177,8 @@ def test(root, entry, changed):
 
 def run_tests(root, only, units):
     """The first test that fails, at which the others end; or None."""
-    environment = {**os.environ, "BUILD": "build", "ONLY": only, "NVRTC": nvrtc()}
+    environment = {**os.environ, "BUILD": "build", "ONLY": only, "NVRTC": nvrtc(),
+                   "TEST_SECONDS": "120"}
     with subprocess.Popen(["tests/run_tests.sh", *units], cwd=root, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.STDOUT, errors="replace",
@@ -184,6 +189,11 @@ def run_tests(root, only, units):
                 os.killpg(tests.pid, signal.SIGKILL)
                 return failed[1].removesuffix(".sh")
     return None
+
+
+def cases(entry):
+    """Are they cases alone, which need the program and nothing else?"""
+    return entry == "tests/cases" or not entry.startswith(("unit", "cli", "tests/"))
 
 
 def fakes(root):
@@ -199,8 +209,9 @@ def nvrtc():
     return run(".", "scripts/nvrtc.sh", "build/scripts/find_nvrtc", "build/nvrtc")[1].strip()
 
 
-def judge(root, mutation, first, quick):
-    """Plants the mistake in the checkout at [root]; who notices, "" for nobody, or an error."""
+def judge(root, mutation, entries):
+    """Plants the mistake in the checkout at [root]; who notices of [entries], "" for nobody, or an
+    error."""
     run(root, "git", "checkout", "-q", "--", ".")
     fault = mutation.plant(root)
     if fault:
@@ -208,16 +219,16 @@ def judge(root, mutation, first, quick):
     if run(root, "make", "-s", "build/tmagen")[0]:
         return "compiler"
     changed = None
-    if any(path.startswith(("templates/", "gen/")) for path, _, _ in mutation.edits):
+    if any(path.startswith(("templates/", "gen/")) for path in mutation.files()):
         specs = sorted(str(x.relative_to(root)) for x in root.glob("specs/*.yaml"))
         if run(root, "build/tmagen", "gen", *specs)[0]:
             return "gen"
     if all(path.startswith("templates/") and "reference" not in path
-           for path, _, _ in mutation.edits):
+           for path in mutation.files()):
         _, said = run(root, "git", "diff", "--name-only", "out")
         changed = {Path(x).stem for x in said.split()}
     # A mistake that changes no shipped kernel may be in a check, which cases show.
-    for entry in mutation.tests(first, quick) + (["tests/cases"] if changed == set() else []):
+    for entry in entries + (["tests/cases"] if changed == set() else []):
         if entry in ("compiler", "gen"):
             continue
         found = test(root, entry, changed)
@@ -248,7 +259,14 @@ def checkout(name):
     return root
 
 
-def judge_all(wanted, jobs, first, quick):
+def who_noticed(mutations, files):
+    """The three that noticed the most mistakes in [files]; but scripts, which are slow."""
+    count = Counter(m.noticed for m in mutations
+                    if m.noticed and not m.noticed.startswith("cli.") and m.files() & files)
+    return [noticed for noticed, _ in count.most_common(3)]
+
+
+def judge_all(wanted, mutations, jobs, first, quick):
     """Judges, says and writes each verdict; how many survived or could not be judged."""
     roots, bad = Queue(), 0
     for number in range(jobs):
@@ -257,7 +275,8 @@ def judge_all(wanted, jobs, first, quick):
     def one(mutation):
         root = roots.get()
         try:
-            return mutation, judge(root, mutation, first, quick)
+            neighbours = who_noticed(mutations, mutation.files())
+            return mutation, judge(root, mutation, mutation.tests(first, neighbours, quick))
         finally:
             roots.put(root)
 
@@ -267,7 +286,7 @@ def judge_all(wanted, jobs, first, quick):
             if by.startswith("error: "):
                 word, bad = by, bad + 1
             elif by:
-                word = f"noticed by {by}"
+                word, mutation.noticed = f"noticed by {by}", by
                 write_verdict(mutation, by)
             elif mutation.equivalent:
                 word = f"equivalent: {mutation.equivalent}"
@@ -300,11 +319,12 @@ def main():
     parser.add_argument("--sum", action="store_true", help="judge nothing")
     parser.add_argument("pattern", nargs="*", help="ids or areas, as regular expressions")
     options = parser.parse_args()
-    wanted = [m for m in read_mutations() if not options.sum
+    mutations = read_mutations()
+    wanted = [m for m in mutations if not options.sum
               and not (options.open and (m.noticed or m.equivalent))
               and (not options.pattern or any(re.fullmatch(p, m.name) or re.fullmatch(p, m.area)
                                               for p in options.pattern))]
-    bad = judge_all(wanted, options.j, options.first, options.quick) if wanted else 0
+    bad = judge_all(wanted, mutations, options.j, options.first, options.quick) if wanted else 0
     print_sum()
     sys.exit(bad > 0)
 

@@ -5,7 +5,7 @@
 #
 # usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
 #   NVRTC is the libnvrtc.so to use where the library would not find one by itself; or empty.
-#   ONLY=PATTERN runs the tests whose path matches.
+#   ONLY=PATTERN runs the tests whose path matches. TEST_SECONDS: how long one may take; 600.
 #   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
 #   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
 #   and SANITIZED in a sanitizer build.
@@ -16,7 +16,7 @@ export BUILD=${BUILD:-build}
 cd "$(dirname "$0")/.." || exit 1
 BUILD=$(realpath "$BUILD")
 [ -z "${NVRTC:-}" ] || export TMAGEN_NVRTC=$NVRTC
-export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs
+export TMAGEN=$BUILD/tmagen LOGS=$BUILD/logs TEST_SECONDS=${TEST_SECONDS:-600}
 
 # cpu - milliseconds of CPU time that this shell's children took, to a tick.
 cpu() {
@@ -49,7 +49,7 @@ summary() {
 
 # unit BINARY LOG - counts as cmocka does; a crash, or no test at all, is one failure more.
 unit() {
-    timeout 600 "$1" >"$2" 2>&1 </dev/null
+    timeout "$TEST_SECONDS" "$1" >"$2" 2>&1 </dev/null
     local status=$? passed failed
     passed=$(grep -c '^\[       OK \]' "$2")
     failed=$(summary FAILED "$2")
@@ -67,11 +67,11 @@ unit() {
 script() {
     local log=$1
     shift
-    timeout 600 "$@" >"$log" 2>&1 </dev/null
+    timeout "$TEST_SECONDS" "$@" >"$log" 2>&1 </dev/null
     case $? in
     0) echo 1 0 0 ;;
     77) echo 0 0 1 ;;
-    124) echo "ran longer than 600 s" >>"$log"; echo 0 1 0 ;;
+    124) echo "ran longer than $TEST_SECONDS s" >>"$log"; echo 0 1 0 ;;
     *) echo 0 1 0 ;;
     esac
 }
