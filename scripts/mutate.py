@@ -45,8 +45,9 @@ AREAS = {
     "quantise": ["specs/quantise_*", "unit.runtime.test_[wl]i", "cli.pairwise", "cli.profile"],
     "ptx": ["specs/gemm_phase6", "specs/deform_attn_phase10", "specs/resample_persistent",
             "cli.gemm_ops", "specs/*_phase*", "cli.profile"],
-    "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_[cbegprt]", "unit.emu", "cli.emu_reports",
-            "cases/emulate", "unit.runtime.test_device_emu", "cli.emu_vectors", "cli.emu_rooms"],
+    "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_[efghimnpstw]", "cli.emu_vectors",
+            "unit.emu", "unit.runtime.test_device_emu", "cases/emulate", "cli.emu_reports",
+            "cli.emu_rooms", "specs/gemm_phase6", "specs/deform_attn_cp_async"],
     "gen": ["unit.gen", "tests/cases", "cli.check_out", "cli.out_pair", "cli.gen",
             "cli.own_family"],
     "cache": ["unit.runtime.test_cache", "unit.runtime.test_[ek]", "cli.cache"],
@@ -170,8 +171,7 @@ def test(root, entry, changed):
     # Of the programs only those that the entry needs: a change of the library relinks them all.
     units = [f"build/{x.relative_to(root).with_suffix('')}" for x in root.glob("tests/unit/*/*.c")]
     wanted = [x for x in units if re.search(entry, x)]
-    helpers = fakes(root) if wanted else ["build/tmagen"] if cases(entry) else ["all", "helpers"]
-    if run(root, "make", "-s", *helpers, *wanted)[0]:
+    if run(root, "make", "-s", *helpers(root, entry, wanted), *wanted)[0]:
         return "compiler"
     return run_tests(root, entry, wanted)
 
@@ -192,9 +192,14 @@ def run_tests(root, only, units):
     return None
 
 
-def cases(entry):
-    """Are they cases alone, which need the program and nothing else?"""
-    return entry == "tests/cases" or not entry.startswith(("unit", "cli", "tests/"))
+def helpers(root, entry, units):
+    """What the tests of [entry] need besides the [units] among them: a script names it."""
+    scripts = "".join(x.read_text() for x in root.glob("tests/cli/*.sh")
+                      if re.search(entry, str(x.relative_to(root))))
+    named = re.findall(r"\$BUILD/(vectors|internal\.a|tests/example|scripts/find_nvrtc)", scripts)
+    return ["build/tmagen", *(f"build/{x}" for x in set(named)),
+            *(["all"] if "libtmagen" in scripts or "make " in scripts else []),
+            *(fakes(root) if units or "fixtures/fake" in scripts else [])]
 
 
 def fakes(root):
