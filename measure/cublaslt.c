@@ -145,16 +145,19 @@ static int set_attribute(struct cublaslt_plan *plan, int attribute, const void *
                  "cublasLtMatmulDescSetAttribute");
 }
 
-static int describe(struct cublaslt_plan *plan, const struct ref_tensor *bias) {
+// [a_columns], [b_columns]: the operand is stored as [k,m], as [k,n].
+static int describe(struct cublaslt_plan *plan, const struct ref_tensor *bias, bool a_columns,
+                    bool b_columns) {
     struct cublaslt *library = plan->library;
-    const int transposed = CUBLAS_OP_T, plain = CUBLAS_OP_N, epilogue = CUBLASLT_EPILOGUE_BIAS;
+    const int first = b_columns ? CUBLAS_OP_N : CUBLAS_OP_T, epilogue = CUBLASLT_EPILOGUE_BIAS;
+    const int second = a_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
     int status = check(
         library, library->cublasLtMatmulDescCreate(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
         "cublasLtMatmulDescCreate");
     if (status) return status;
-    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first);
     if (status) return status;
-    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain);
+    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second);
     if (status || !bias) return status;
     const int type = data_type(bias->dtype);
     plan->bias = true;
@@ -191,7 +194,10 @@ int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *probl
     struct cublaslt_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return tmg_fail_memory();
     plan->library = library;
-    int status = describe(plan, ref_tensor_find(problem, "bias"));
+    const json_t *product = json_object_get(problem->reference->rows, "product");
+    int status = describe(plan, ref_tensor_find(problem, "bias"),
+                          json_is_true(json_object_get(product, "a_columns")),
+                          json_is_true(json_object_get(product, "b_columns")));
     if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "a"), &plan->a);
     if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "b"), &plan->b);
     if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "d"), &plan->d);

@@ -33,6 +33,20 @@ static const void *row_of(const struct ref_tensor *tensor, int64_t row) {
     return (const char *)tensor->data + (size_t)(row * tensor->strides[0]) * bytes;
 }
 
+// The [count] elements of row [row] of a factor, which lie a row apart where it is stored by [columns].
+static void decode_row(const struct ref_tensor *tensor, bool columns, int64_t row, float *elements,
+                       int64_t count) {
+    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
+    if (!columns) {
+        num_decode(tensor->dtype, row_of(tensor, row), elements, (size_t)count);
+        return;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+        num_decode(tensor->dtype, (const char *)row_of(tensor, k) + (size_t)row * bytes,
+                   elements + k, 1);
+    }
+}
+
 static double sign(const struct check *check, int64_t column) {
     return random_bits(check->seed, (uint64_t)column) >> 63 ? -1 : 1;
 }
@@ -55,7 +69,7 @@ static void project(void *context, int64_t begin, int64_t end, int thread) {
         double squares = 0;
         for (int64_t j = block * BLOCK; j < block_end(check, block); ++j) {
             const double x = sign(check, j);
-            num_decode(product->b->dtype, row_of(product->b, j), b, (size_t)check->k);
+            decode_row(product->b, product->b_columns, j, b, check->k);
             for (int64_t k = 0; k < check->k; ++k) {
                 sum[k] += x * b[k];
                 squares += (double)b[k] * b[k];
@@ -86,7 +100,7 @@ static double load_rows(const struct check *check, int64_t first, int count, int
     double *rows = check->rows + thread * ROWS * check->k_lanes, squares = 0;
     float *elements = scratch(check, thread);
     for (int row = 0; row < count; ++row) {
-        num_decode(a->dtype, row_of(a, first + row), elements, (size_t)check->k);
+        decode_row(a, check->product->a_columns, first + row, elements, check->k);
         for (int64_t k = 0; k < check->k; ++k) {
             rows[row * check->k_lanes + k] = elements[k];
             squares += (double)elements[k] * elements[k];
@@ -141,7 +155,8 @@ static void check_rows(void *context, int64_t begin, int64_t end, int thread) {
 
 int freivalds_check(const struct freivalds *product, uint64_t seed, struct ref_spans *spans) {
     struct check check = {.product = product, .seed = seed, .spans = spans};
-    check.m = product->a->dims[0], check.k = product->a->dims[1], check.n = product->b->dims[0];
+    check.m = product->d->dims[0], check.n = product->d->dims[1];
+    check.k = product->a->dims[!product->a_columns];
     check.blocks = (check.n + BLOCK - 1) / BLOCK;
     check.k_lanes = (check.k + 3) / 4 * 4;
     const size_t threads = PARALLEL_MAX, widest = (size_t)(check.n > check.k ? check.n : check.k);

@@ -9,6 +9,7 @@
 struct freivalds {
     const struct ref_tensor *a, *b, *d;
     const struct ref_tensor *bias;  // or NULL
+    bool a_columns, b_columns;      // stored as [k,m], as [k,n]
     double accumulation;
 };
 

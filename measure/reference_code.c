@@ -302,19 +302,24 @@ static const struct ref_tensor *factor(const struct ref_problem *problem, const 
 // Each step of 16 along k adds 2^-21 as the deviation of an fp32 sum of 16-bit products.
 static int check_product(const struct ref_problem *problem, const json_t *product,
                          const struct ref_tensor *output, uint64_t seed, struct ref_spans *spans) {
+    const bool a_columns = json_is_true(json_object_get(product, "a_columns"));
+    const bool b_columns = json_is_true(json_object_get(product, "b_columns"));
     const struct freivalds check = {
+        .a_columns = a_columns,
+        .b_columns = b_columns,
         .a = factor(problem, product, "a"),
         .b = factor(problem, product, "b"),
         .bias = factor(problem, product, "bias"),
         .d = output,
         .accumulation =
             0x1p-21 * (double)(factor(problem, product, "a")
-                                   ? (double)factor(problem, product, "a")->dims[1] / 16 + 8
+                                   ? (double)factor(problem, product, "a")->dims[!a_columns] / 16 + 8
                                    : 0),
     };
     if (!check.a || !check.b || check.a->rank != 2 || check.b->rank != 2 || output->rank != 2 ||
-        check.a->dims[1] != check.b->dims[1] || check.a->dims[0] != output->dims[0] ||
-        check.b->dims[0] != output->dims[1]) {
+        check.a->dims[!a_columns] != check.b->dims[!b_columns] ||
+        check.a->dims[a_columns] != output->dims[0] ||
+        check.b->dims[b_columns] != output->dims[1]) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: reference: product: not matrices that fit %s",
                         problem->manifest->name, output->declared->name);
     }

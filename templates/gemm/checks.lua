@@ -5,7 +5,7 @@ local ops = require "epilogue/checks"
 
 local list = {
     { "fixed dimensions", check = function(s, p, fail)
-        for _, dim in ipairs { "n", "k" } do
+        for _, dim in ipairs { "m", "n", "k" } do
             local value, multiple = s.problem[dim], p.multiples[dim]
             if value ~= "dynamic" and value % multiple ~= 0 then
                 fail("problem." .. dim, ("problem.%s: %d is no multiple of %d: %s"):format(dim, value, multiple,

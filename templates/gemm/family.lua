@@ -1,4 +1,4 @@
--- gemm: D[M,N] = A[M,K] B[N,K]^T on Hopper, A and B K-major, fp32 sums. The knobs, the ladder and its legality.
+-- gemm: D[M,N] = A[M,K] B[N,K]^T on Hopper, A and B row- or column-major, fp32 sums. Knobs, ladder and legality.
 -- The knob table is the one source of validation, defaults, `tmagen explain gemm` and the error messages.
 
 local plan = require "plan"
@@ -7,6 +7,7 @@ local checks = require "checks"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local schedules = require "work/schedules"
+local swizzle = require "swizzle"
 
 -- what wgmma multiplies, and what pairs of accumulators can be packed into
 local input_types, output_types = dtypes.with("wgmma"), dtypes.with("pack_pair")
@@ -67,6 +68,14 @@ local function staging_buffers(s)
     return stores % 2 == 0 and 2 or 1
 end
 
+-- The swizzle of an operand: 128 bytes, or of a column-major one what divides its row of a tile.
+local function widest_swizzle(operand, extent)
+    return function(s)
+        local bytes = dtypes.bytes(s.problem[operand], s.tile[extent])
+        return s.layout[operand] == "column" and swizzle.widest(bytes) or 7
+    end
+end
+
 local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING = "epilogue.store is tma"
@@ -77,12 +86,19 @@ local knobs = {
       doc = "element type of B; wgmma wants that of A" },
     { "problem.d", type = "enum", values = output_types, default = function(s) return s.problem.a end,
       doc = "element type of D and of the bias" },
-    { "problem.m", type = "dim", default = "dynamic", doc = "rows of A and D, any number" },
+    { "problem.m", type = "dim", default = "dynamic",
+      doc = "rows of A and D, any number; a multiple of 8 where A is column-major" },
     { "problem.n", type = "dim", default = "dynamic",
-      doc = "rows of B, columns of D: a multiple of 16 bytes of D with store: tma, else of 2 elements" },
-    { "problem.k", type = "dim", default = "dynamic", doc = "columns of A and B, a multiple of 8" },
+      doc = "rows of B, columns of D: a multiple of 16 bytes of D with store: tma, else of 2 elements; "
+          .. "of 8 where B is column-major" },
+    { "problem.k", type = "dim", default = "dynamic",
+      doc = "columns of A and B, a multiple of 8; any number where both are column-major" },
     { "math", type = "enum", values = { "fma", "wgmma" }, default = "wgmma",
       doc = "fma: one thread an element; wgmma: warpgroups on the tensor cores, operands by TMA" },
+    { "layout.a", type = "enum", values = { "row", "column" }, optional = true,
+      doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
+    { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
+      doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
     { "exchange", type = "bool", optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
@@ -133,10 +149,12 @@ local knobs = {
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that a consumer takes (setmaxnreg)" },
-    { "swizzle_bits.a", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+    { "swizzle_bits.a", type = "int", values = { 0, 5, 6, 7 }, default = widest_swizzle("a", "m"),
+      unit = "log2 of bytes",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "span of A's swizzle in shared memory: 7 = 128 bytes, 6 = 64, 5 = 32, 0 = none" },
-    { "swizzle_bits.b", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
+    { "swizzle_bits.b", type = "int", values = { 0, 5, 6, 7 }, default = widest_swizzle("b", "n"),
+      unit = "log2 of bytes",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "the same for B" },
     { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
@@ -201,7 +219,7 @@ local function product_of(p)
     if #p.ops > 1 or first and first ~= "bias" then
         return nil
     end
-    return { a = "a", b = "b", bias = first }
+    return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil }
 end
 
 -- What reference.c must know of an op: its exact value, what approximate instructions may cost, and y's tensor.
@@ -226,7 +244,9 @@ local function reference(s, p)
     return {
         dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
-        product = product_of(p), values = { ops = #p.ops > 0 and ops_of(p) or nil },
+        product = product_of(p),
+        values = { ops = #p.ops > 0 and ops_of(p) or nil, a_columns = p.a_columns or nil,
+            b_columns = p.b_columns or nil },
         small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } },
         waves = waves,
         full = {
@@ -246,7 +266,7 @@ end
 
 return {
     name = "gemm",
-    doc = "D[M,N] = A[M,K] B[N,K]^T, then the ops of the epilogue, A and B K-major, fp32 accumulators, on sm_90a",
+    doc = "D[M,N] = A[M,K] B[N,K]^T, then the ops of the epilogue; A and B row- or column-major, fp32 sums, on sm_90a",
     template = plan.template,
     arch = { "sm_90a" },
     knobs = knobs,

@@ -48,8 +48,8 @@ local function tensor_plan(s, p)
         list[#list + 1] = { name = name, dtype = dtype, dims = dims, access = access, alignment = alignment,
             stride_bytes_multiple = alignment }
     end
-    add("a", s.problem.a, { "m", "k" }, "read", p.alignment.a)
-    add("b", s.problem.b, { "n", "k" }, "read", p.alignment.b)
+    add("a", s.problem.a, p.a_columns and { "k", "m" } or { "m", "k" }, "read", p.alignment.a)
+    add("b", s.problem.b, p.b_columns and { "k", "n" } or { "n", "k" }, "read", p.alignment.b)
     for _, operand in ipairs(p.op_operands) do
         local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
         local dims = operand.rows == "one" and { "n" } or { rows, "n" }
@@ -113,6 +113,7 @@ function plan.plan(s)
     local p = mma_plan(s).plan(s, work)
     p.work = work
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
+    p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)
     p.parameters = parameter_plan(s, p)

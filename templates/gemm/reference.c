@@ -13,10 +13,11 @@ static double summing(const struct problem *p, double squares) {
 
 enum { PIECE = 64 };
 
-// Elements of [t] from [place] on, which are decoded to [room] where they are not yet.
-static const float *numbers_of(const struct tensor *t, int64_t place, int count, float *room) {
-    if (t->numbers) return t->numbers + place;
-    for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i);
+// Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not yet.
+static const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
+                               float *room) {
+    if (t->numbers && step == 1) return t->numbers + place;
+    for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i * step);
     return room;
 }
 
@@ -67,14 +68,19 @@ static void apply(const struct problem *p, int i, const int64_t *index, struct p
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
-    const int64_t a_row = row_of(a, &index[0]), b_row = row_of(b, &index[1]);
+    const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
+    const int b_columns = number_of(p, "b_columns", 0) > 0;
+    const int64_t a_row = index[0] * a->strides[a_columns], a_step = a->strides[!a_columns];
+    const int64_t b_row = index[1] * b->strides[b_columns], b_step = b->strides[!b_columns];
+    const int64_t length = a->dims[!a_columns];
     float xs[PIECE], ys[PIECE];
     double sum = 0, squares = 0;
-    for (int64_t k = 0; k < a->dims[1]; k += PIECE) {
-        const int64_t rest = a->dims[1] - k;
+    for (int64_t k = 0; k < length; k += PIECE) {
+        const int64_t rest = length - k;
         const int count = rest < PIECE ? (int)rest : PIECE;
-        add_products(numbers_of(a, a_row + k, count, xs), numbers_of(b, b_row + k, count, ys),
-                     count, &sum, &squares);
+        const float *x = numbers_of(a, a_row + k * a_step, a_step, count, xs);
+        const float *y = numbers_of(b, b_row + k * b_step, b_step, count, ys);
+        add_products(x, y, count, &sum, &squares);
     }
     struct passing value = {sum, summing(p, squares)};
     for (int i = 0; *word_of(p, "ops.name", i); ++i) apply(p, i, index, &value);

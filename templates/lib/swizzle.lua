@@ -23,4 +23,23 @@ function swizzle.descriptor(bits, rows)
     return { mode = modes[bits], stride = 8 << bits, leading = 0 }
 end
 
+-- The same of an operand whose rows lie along M or N, one for each of [depth] k. Under a swizzle the stride is that of
+-- 8 k and the leading bytes lead from one span to the next; without one the two change places, a column being a span.
+function swizzle.descriptor_mn(bits, depth)
+    if bits == 0 then
+        return { mode = 0, stride = depth * 16, leading = 128 }
+    end
+    return { mode = modes[bits], stride = 8 << bits, leading = depth << bits }
+end
+
+-- the log2 of the widest swizzle whose spans divide a row of so many bytes; 0: only none does
+function swizzle.widest(row_bytes)
+    for _, bits in ipairs { 7, 6, 5 } do
+        if row_bytes % (1 << bits) == 0 then
+            return bits
+        end
+    end
+    return 0
+end
+
 return swizzle

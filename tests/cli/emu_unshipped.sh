@@ -44,6 +44,20 @@ verify "$exchanged" --shape 50x400x136 --set tile.m=40 --set tile.n=128 --set ti
 verify "$exchanged" --shape 50x77x136 --set problem.d=fp32 --set phase=1 --set stages=1 \
     --set "epilogue.ops=$ops"
 
+# Column-major operands: every swizzle, which spans divide a tile of 24 or 160; one operand of both
+# kinds, exchanged or not, with slices for the CTAs of a cluster, by one warpgroup, by none.
+columns=(--set 'layout.a=[row,column]' --set layout.b=column)
+verify "$exchanged" "${columns[@]}" --shape 72x200x264 --set 'tile.m=[8,24]'
+verify "$exchanged" "${columns[@]}" --shape 200x520x136 --set phase=7 --set tile.m=96 \
+    --set tile.n=128 --set tile.k=64 --set cluster.m=2 --set cluster.n=2 \
+    --set warps.consumer.count=8
+verify gemm_phase5 --set layout.a=column --set 'layout.b=[row,column]' --shape 600x392x136 \
+    --set cluster.n=2 --set 'swizzle_bits.a=[0,5]' --set swizzle_bits.b=6
+verify gemm_128x160_pingpong "${columns[@]}" --shape 304x328x136
+verify gemm_phase1 "${columns[@]}" --shape 200x136x136
+verify gemm_phase0 "${columns[@]}" --shape 40x24x24
+verify gemm_128x128_pingpong --set layout.a=column --set layout.b=column --shape 200x264x77
+
 # A tile's K in parts: fewer steps than parts, parts of two lengths, each store, warpgroups that
 # share a tile or take turns, clusters; in several orders, since who comes last sums.
 cat >"$TMPDIR/divided.yaml" <<'YAML'

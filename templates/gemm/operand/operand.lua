@@ -7,18 +7,26 @@ local swizzle = require "swizzle"
 local UNIT = 16 -- bytes: what a matrix descriptor counts in
 
 -- [operand]: { name =, extent = what its rows are to D, "M" or "N", dtype =, rows = and depth = of its tile,
--- swizzle_bits =, peers = CTAs that share the tile, ctas = their bits, hint = for the L2, if any }. Adds its type in
--- CUDA, what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes and descriptor units of a box's row,
--- stage_bytes, and the descriptor's fields.
+-- column_major =, swizzle_bits =, peers = CTAs that share the tile, ctas = their bits, hint = for the L2, if any }.
+-- A row of a box lies along K or, of a column-major operand, along M or N. Adds the operand's type in CUDA, both axes
+-- (along a row of a box, across its rows), what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes
+-- and descriptor units of a box's row, stage_bytes, and the descriptor's fields.
 return function(operand)
+    local rows, columns = operand.rows, operand.depth
+    operand.across, operand.along = operand.extent, "K"
+    if operand.column_major then
+        rows, columns = columns, rows
+        operand.across, operand.along = operand.along, operand.across
+    end
     local dtype, row_bytes = dtypes[operand.dtype], swizzle.span(operand.swizzle_bits)
     local bits = dtype.bits
     operand.cuda = dtype.cuda
     operand.row_bytes, operand.row_units = row_bytes, row_bytes // UNIT
-    operand.box_columns, operand.box_rows = row_bytes * 8 // bits, operand.rows // operand.peers
-    operand.depth_bytes = operand.depth * bits // 8
-    operand.boxes = operand.depth_bytes // row_bytes
-    operand.stage_bytes = operand.rows * operand.depth_bytes
-    operand.descriptor = swizzle.descriptor(operand.swizzle_bits, operand.rows)
+    operand.box_columns, operand.box_rows = row_bytes * 8 // bits, rows // operand.peers
+    operand.along_bytes = columns * bits // 8
+    operand.boxes = operand.along_bytes // row_bytes
+    operand.stage_bytes = rows * operand.along_bytes
+    local descriptor = operand.column_major and swizzle.descriptor_mn or swizzle.descriptor
+    operand.descriptor = descriptor(operand.swizzle_bits, rows)
     return operand
 end

@@ -78,9 +78,15 @@ end
 wgmma["operand boxes"] = function(s, p, fail)
     for _, name in ipairs { "a", "b" } do
         local operand, knob = p[name], "swizzle_bits." .. name
-        if operand.depth_bytes % operand.row_bytes ~= 0 then
-            fail(knob, ("%s: a row of %d bytes (tile.k %d) is narrower than the swizzle's %d"):format(knob,
-                operand.depth_bytes, s.tile.k, operand.row_bytes), "a smaller swizzle or a larger tile.k")
+        local along = "tile." .. operand.along:lower()
+        if operand.along_bytes < operand.row_bytes then
+            fail(knob, ("%s: a row of %d bytes (%s %d) is narrower than the swizzle's %d"):format(knob,
+                operand.along_bytes, along, s.tile[operand.along:lower()], operand.row_bytes),
+                "a smaller swizzle or a larger " .. along)
+        elseif operand.along_bytes % operand.row_bytes ~= 0 then
+            fail(knob, ("%s: a row of %d bytes (%s %d) is no multiple of the swizzle's %d"):format(knob,
+                operand.along_bytes, along, s.tile[operand.along:lower()], operand.row_bytes),
+                "a smaller swizzle or another " .. along)
         end
         if operand.box_rows > 256 then
             fail("tile." .. (name == "a" and "m" or "n"), "a TMA box has at most 256 rows", "up to 256")
@@ -100,9 +106,10 @@ wgmma["cluster"] = function(s, p, fail)
         fail("splits", ("splits: %d parts of a tile, one a CTA, in a cluster of %d"):format(s.splits, p.cluster_size),
             "splits: 2 to 8, and cluster: {m: 1, n: 1}")
     end
-    for _, side in ipairs { { "n", "m" }, { "m", "n" } } do
-        local knob, tile = "cluster." .. side[1], "tile." .. side[2]
-        local peers, rows = s.cluster[side[1]], s.tile[side[2]]
+    for _, side in ipairs { { "n", p.a }, { "m", p.b } } do
+        local across = side[2].across:lower()
+        local knob, tile = "cluster." .. side[1], "tile." .. across
+        local peers, rows = s.cluster[side[1]], s.tile[across]
         if rows % (8 * peers) ~= 0 then
             fail(knob,
                 ("%s: %d CTAs cannot split %s = %d into boxes of whole 8-row groups"):format(knob, peers, tile, rows),

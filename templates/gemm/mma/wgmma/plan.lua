@@ -28,8 +28,8 @@ local function plan_operands(s)
     end
     local function of(name, extent, peers, ctas)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
-            depth = s.tile.k, swizzle_bits = s.swizzle_bits[name], peers = peers, ctas = ctas,
-            hint = s.cache_hint[name] }
+            depth = s.tile.k, column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
+            peers = peers, ctas = ctas, hint = s.cache_hint[name] }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
 end
@@ -118,16 +118,25 @@ local function role_plan(s, p)
 end
 
 -- What each dimension must be a multiple of, and why: TMA wants rows of whole 16 bytes, of A and B, and of D where it
--- stores them; the direct store writes pairs of columns, or of rows, if operands are exchanged.
+-- stores them; the direct store writes pairs of columns, or of rows, if operands are exchanged. The rows of a
+-- column-major operand lie along M or N.
 local function plan_alignment(s, p)
     local d_bytes = dtypes.bytes(s.problem.d)
     p.neighbours = p.exchanged and 1 or 2                       -- elements of a row of D that a thread holds together
     p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
-    p.multiples = { m = 1, n = p.alignment.d // d_bytes, k = 128 // dtypes[s.problem.a].bits }
+    p.multiples = { m = 1, n = p.alignment.d // d_bytes, k = 1 }
     p.why_multiples = {
         n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
-        k = "rows of A and B in whole 16 bytes, for TMA",
     }
+    for _, operand in ipairs(p.operands) do
+        local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
+        if p.multiples[dim] < elements then
+            local which = dim ~= "k" and "column-major " .. operand.name:upper()
+                or p.a.along == p.b.along and "A and B" or operand.name:upper()
+            p.multiples[dim] = elements
+            p.why_multiples[dim] = ("rows of %s in whole 16 bytes, for TMA"):format(which)
+        end
+    end
 end
 
 function wgmma.plan(s, work)
