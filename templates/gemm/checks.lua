@@ -16,7 +16,7 @@ local list = {
     { "epilogue ops", check = ops },
 }
 
-for _, math in ipairs { "fma", "wgmma" } do
+for _, math in ipairs { "fma", "mma", "wgmma" } do
     for _, rule in ipairs(require("mma/" .. math .. "/checks")) do
         list[#list + 1] = { rule[1], check = function(s, p, fail)
             if s.math == math then

@@ -30,6 +30,11 @@ local function tensor_cores(s)
     return s.math == "wgmma"
 end
 
+-- Operands come to shared memory in a ring of stages.
+local function staged(s)
+    return s.math ~= "fma"
+end
+
 local function producers(s)
     return tensor_cores(s) and s.warps.producer.count > 0
 end
@@ -76,7 +81,7 @@ local function widest_swizzle(operand, extent)
     end
 end
 
-local TENSOR_CORES, PRODUCERS = "math is wgmma", "there are producer warps"
+local TENSOR_CORES, STAGED, PRODUCERS = "math is wgmma", "math is mma or wgmma", "there are producer warps"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING = "epilogue.store is tma"
 
@@ -93,8 +98,9 @@ local knobs = {
           .. "of 8 where B is column-major" },
     { "problem.k", type = "dim", default = "dynamic",
       doc = "columns of A and B, a multiple of 8; any number where both are column-major" },
-    { "math", type = "enum", values = { "fma", "wgmma" }, default = "wgmma",
-      doc = "fma: one thread an element; wgmma: warpgroups on the tensor cores, operands by TMA" },
+    { "math", type = "enum", values = { "fma", "mma", "wgmma" }, default = "wgmma",
+      doc = "fma: one thread an element; mma: warps that stream B through rings of their own, for few rows; "
+          .. "wgmma: warpgroups on the tensor cores, operands by TMA" },
     { "layout.a", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
@@ -105,12 +111,12 @@ local knobs = {
       doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N" },
     { "tile.n", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
-    { "tile.k", type = "int", values = { 16, 32, 64, 128 }, default = 64, unit = "columns",
-      when = tensor_cores, when_doc = TENSOR_CORES,
+    { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, default = 64, unit = "columns",
+      when = staged, when_doc = STAGED,
       doc = "columns of A and B in one stage" },
     { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",
-      when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "depth of the ring between the producer and the consumers" },
+      when = staged, when_doc = STAGED,
+      doc = "depth of the ring between the producer and the consumers; with mma of each warp's ring" },
     { "mma_in_flight", type = "int", values = { 0, 1 }, default = function(s) return s.stages > 1 and 1 or 0 end,
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "k steps whose wgmma may still run while the next are issued; 1 releases a stage one step late" },
@@ -144,8 +150,8 @@ local knobs = {
       when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
     { "warps.consumer.count", type = "int", values = { 4, 8, 12 }, default = 4, unit = "warps",
-      when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "warps that multiply and store, in warpgroups of 4" },
+      when = staged, when_doc = STAGED,
+      doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that a consumer takes (setmaxnreg)" },
@@ -161,11 +167,15 @@ local knobs = {
       when = staging, when_doc = STAGING,
       doc = "the same for D's staging buffers" },
     { "cache_hint.a", type = "enum", values = cache_hints, optional = true,
-      when = tensor_cores, when_doc = TENSOR_CORES,
+      when = staged, when_doc = STAGED,
       doc = "what A's lines are to the L2: the first to leave it, or the last; without, as all others" },
     { "cache_hint.b", type = "enum", values = cache_hints, optional = true,
-      when = tensor_cores, when_doc = TENSOR_CORES,
+      when = staged, when_doc = STAGED,
       doc = "the same for B" },
+    { "dependent_launch", type = "enum", values = { "prologue", "weights" }, optional = true,
+      when = staged, when_doc = STAGED,
+      doc = "the kernel may start before the stream's last launch is over: prologue, and touch no tensor until it is; "
+          .. "weights, but B, which that launch must not write (math: mma)" },
     { "epilogue.store", type = "enum", values = { "direct", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; tma: stmatrix into swizzled staging, bulk store drained late" },
@@ -241,6 +251,9 @@ local function reference(s, p)
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
     local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}
+    if s.math == "mma" then
+        waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
+    end
     return {
         dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,

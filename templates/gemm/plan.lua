@@ -25,7 +25,7 @@ function plan.template(s)
 end
 
 function plan.schedule(s)
-    return by_name[s.grid]
+    return by_name[s.math == "mma" and "tiles" or s.grid]
 end
 
 local function plan_ops(s, p)
@@ -111,7 +111,7 @@ end
 function plan.plan(s)
     local work = plan.schedule(s)
     local p = mma_plan(s).plan(s, work)
-    p.work = work
+    p.work, p.dependent_launch = work, s.dependent_launch or false
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     plan_ops(s, p)

@@ -11,6 +11,16 @@ __device__ __forceinline__ void cp_async_bulk_load(void *destination, const void
         : "memory");
 }
 
+// the same, its lines under a [policy] of the L2
+__device__ __forceinline__ void cp_async_bulk_load_hint(void *destination, const void *source, uint32_t bytes,
+                                                        uint64_t *barrier, uint64_t policy) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+        " [%0], [%1], %2, [%3], %4;" ::"r"(smem_address(destination)),
+        "l"(source), "r"(bytes), "r"(smem_address(barrier)), "l"(policy)
+        : "memory");
+}
+
 // [bytes] from shared [source] to global [destination]; joins the thread's bulk group
 __device__ __forceinline__ void cp_async_bulk_store(void *destination, const void *source, uint32_t bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(destination),

@@ -1,0 +1,34 @@
+-- checks.lua: what is legal for warps on mma.sync.
+
+local archs = require "archs"
+
+return {
+    { "input types", check = function(s, p, fail)
+        if s.problem.a ~= s.problem.b then
+            fail("problem.b", ("problem.b is %s but problem.a is %s"):format(s.problem.b, s.problem.a),
+                "one type for both: mma multiplies 16-bit floats of one kind")
+        end
+    end },
+    { "tile", check = function(s, p, fail)
+        if s.tile.n % 16 ~= 0 then
+            fail("tile.n", ("tile.n: %d columns of D are the 16 rows of an mma"):format(s.tile.n), "a multiple of 16")
+        end
+        if s.tile.k < 64 then
+            fail("tile.k", ("tile.k: a warp reads %d columns of a row in pieces of 64"):format(s.tile.k), "64 and more")
+        end
+        local held = s.tile.m * s.tile.n // 32
+        if held + 64 > p.registers[1].registers then
+            fail("tile.n", ("tile: a thread holds %d sums, which leaves under 64 of its %d registers for the rest")
+                :format(held, p.registers[1].registers), "a smaller tile: each warp sums all of it")
+        end
+    end },
+    { "shared memory", check = function(s, p, fail)
+        local most = archs.shared_memory(s.arch)
+        if p.smem_bytes > most then
+            local stage = p.warps * (p.stage_bytes + 8)
+            fail("stages", ("shared memory: %d stages of %d warps need %d bytes of the %d that a CTA may have"):format(
+                s.stages, p.warps, p.smem_bytes, most), ("stages up to %d with these tiles and warps"):format(
+                math.max((most - (p.smem_bytes - s.stages * stage)) // stage, 0)))
+        end
+    end },
+}

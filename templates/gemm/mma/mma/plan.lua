@@ -1,0 +1,49 @@
+-- plan.lua of mma: warps that multiply from registers by mma.sync, for few rows of A: each streams rows of B through a
+-- ring of its own, by bulk copies, and nobody waits for another before the end.
+
+local archs = require "archs"
+local dtypes = require "dtypes"
+local smem = require "smem"
+
+local PAD = 16 -- bytes between the rows of a stage, so that eight lanes' 16 bytes lie in different banks
+
+local mma = { template = function() return "mma/mma/stream.cu.in" end }
+
+local function barrier_plan(s, p)
+    return { { name = "full", count = p.warps * s.stages, arrivals = 1, bytes = (s.tile.m + s.tile.n) * p.depth_bytes,
+        who = "a lane of the warp", doc = "the stage's bytes have landed; fewer at the edges" } }
+end
+
+local function smem_plan(s, p)
+    return smem.layout {
+        { name = "stages", bytes = p.warps * s.stages * p.stage_bytes, align = 16,
+          doc = "rows of B, then of A, a ring a warp" },
+        { name = "sums", bytes = p.warps * s.tile.m * p.sums_pitch * 4, align = 4,
+          doc = "each warp's part of the tile" },
+        { name = "full", bytes = 8 * p.warps * s.stages, align = 8, doc = p.barriers[1].doc },
+    }
+end
+
+function mma.plan(s)
+    local a = dtypes[s.problem.a]
+    local p = { warps = s.warps.consumer.count, cluster_size = 1, d_bytes = dtypes.bytes(s.problem.d) }
+    p.threads = p.warps * 32
+    p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
+    p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
+    p.row_bytes = p.depth_bytes + PAD
+    p.stage_bytes = (s.tile.m + s.tile.n) * p.row_bytes
+    p.sums_pitch = s.tile.n + 4                                 -- in floats: lanes of a store lie in different banks
+    p.barriers = barrier_plan(s, p)
+    p.smem, p.smem_bytes = smem_plan(s, p)
+    for _, barrier in ipairs(p.barriers) do
+        barrier.offset = p.smem[#p.smem].offset
+    end
+    p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
+    p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, p.threads) } }
+    p.alignment = { a = 16, b = 16, d = p.d_bytes }
+    p.multiples = { m = 1, n = 1, k = 128 // a.bits }
+    p.why_multiples = { k = "rows of A and B in whole 16 bytes, for bulk copies" }
+    return p
+end
+
+return mma
