@@ -112,6 +112,7 @@ function plan.plan(s)
     local work = plan.schedule(s)
     local p = mma_plan(s).plan(s, work)
     p.work, p.dependent_launch = work, s.dependent_launch or false
+    p.prefetch_maps = s.prefetch_maps or false
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     plan_ops(s, p)

@@ -176,8 +176,15 @@ wgmma["shared memory"] = function(s, p, fail)
     end
 end
 
+wgmma["dependent launch"] = function(s, p, fail)
+    if s.dependent_launch == "weights" then
+        fail("dependent_launch", "dependent_launch: weights, but the producer loads A and B of a stage together",
+            "prologue; or math: mma")
+    end
+end
+
 local order = { "input types", "rows of a warpgroup", "accumulators", "producer and stages", "registers of the roles",
-    "operand boxes", "cluster", "ping-pong", "staging", "shared memory" }
+    "operand boxes", "cluster", "ping-pong", "staging", "dependent launch", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do
