@@ -9,6 +9,14 @@ return {
                 "one type for both: mma multiplies 16-bit floats of one kind")
         end
     end },
+    { "layout", check = function(s, p, fail)
+        for _, operand in ipairs { "a", "b" } do
+            if s.layout[operand] == "column" then
+                fail("layout." .. operand, ("layout.%s: column, but pieces of rows along K are streamed"):format(operand),
+                    "row; or math: wgmma")
+            end
+        end
+    end },
     { "tile", check = function(s, p, fail)
         if s.tile.n % 16 ~= 0 then
             fail("tile.n", ("tile.n: %d columns of D are the 16 rows of an mma"):format(s.tile.n), "a multiple of 16")
