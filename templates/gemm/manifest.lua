@@ -52,8 +52,22 @@ local function multiplies(s, p)
     }
 end
 
+-- Warps that stream: a step of a CTA is one of each warp.
+local function streams(s, p)
+    local m, n, bytes = s.tile.m, s.tile.n, p.a_type.bits // 8
+    local steps = { { dim = "k", by = s.tile.k * p.warps } }
+    return {
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.warps, times = steps },
+        { unit = "shared_bytes", per = "tile", amount = (m + n) * s.tile.k * p.warps * bytes, times = steps },
+        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "m", "k", { dim = "n", by = n } }, tensor = "a" },
+        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "n", "k", { dim = "m", by = m } }, tensor = "b" },
+        { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
+        { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8 },
+    }
+end
+
 local function cost(s, p)
-    local list = p.mma and multiplies(s, p) or {
+    local list = p.mma and multiplies(s, p) or s.math == "mma" and streams(s, p) or {
         { unit = "flops", per = "tile", amount = 2 * s.tile.m * s.tile.n, times = { "k" } },
         { unit = "store_bytes", per = "tile", amount = s.tile.m * s.tile.n * p.d.bits // 8 },
     }
