@@ -195,11 +195,12 @@ void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *a
 
 // ---- maps.c: tensor maps in global memory ----
 
-// A fence of [warp] for the map at [address].
+// Fences of [warp]: for all maps that it knows to be written, for the one at [address].
+void emu_map_release(struct emu_warp *warp);
 void emu_map_acquire(struct emu_warp *warp, uint64_t address);
-// The map is written: fences until now do not count.
-void emu_map_changed(struct emu_cluster *cluster, uint64_t address);
-// Reports a map that this launch has written and [warp] knows no fence of.
+// [warp] writes the map: fences until now do not count.
+void emu_map_changed(struct emu_warp *warp, uint64_t address);
+// Reports a map that this launch has written and [warp] does not know the fences of.
 void emu_map_check(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address);
 void emu_maps_free(struct emu_cluster *cluster);
 

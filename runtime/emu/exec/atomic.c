@@ -221,6 +221,13 @@ EMU_HANDLER(fence_async) {
     return EMU_NEXT;
 }
 
+EMU_HANDLER(release_maps) {
+    (void)insn;
+    (void)mask;
+    emu_map_release(warp);
+    return EMU_NEXT;
+}
+
 EMU_HANDLER(acquire_map) {
     emu_map_acquire(warp, emu_address(warp, insn, 0, (unsigned)__builtin_ctz(mask)));
     return EMU_NEXT;
@@ -267,7 +274,7 @@ const struct emu_op emu_ops_fence[] = {
     {"fence.proxy.alias", "", no_fence, 0},
     {"membar.proxy.alias", "", no_fence, 0},
     {"fence.mbarrier_init.release.cluster", "", fence_init, 0, 0, TMG_HAS_CLUSTERS},
-    {"fence.proxy.tensormap::generic.release.SCOPE", "", no_fence, 0, 0, TMG_HAS_CLUSTERS},
+    {"fence.proxy.tensormap::generic.release.SCOPE", "", release_maps, 0, 0, TMG_HAS_CLUSTERS},
     {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", acquire_map, 0, 0, TMG_HAS_CLUSTERS},
     {NULL, NULL, NULL, 0},
 };

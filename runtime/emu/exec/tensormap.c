@@ -39,7 +39,7 @@ EMU_HANDLER(replace) {
             return EMU_NEXT;
         }
         memcpy(map, copy, sizeof copy);
-        emu_map_changed(warp->cta->cluster, address);
+        emu_map_changed(warp, address);
     }
     return EMU_NEXT;
 }
@@ -59,7 +59,8 @@ EMU_HANDLER(copy_map) {
                                : map_bytes(warp, insn, lane, emu_address(warp, insn, 0, lane),
                                            SPACE_GLOBAL, EMU_WRITE);
     if (to != NULL) memcpy(to, from, TMG_TENSOR_MAP_BYTES);
-    emu_map_changed(warp->cta->cluster, emu_address(warp, insn, 0, lane));
+    emu_map_changed(warp, emu_address(warp, insn, 0, lane));
+    emu_map_release(warp);
     return EMU_NEXT;
 }
 

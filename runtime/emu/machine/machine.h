@@ -222,7 +222,7 @@ struct emu_cluster {
     struct emu_told *told;  // by warp's agent
     uint64_t random;
     struct emu_sync *syncs;            // clocks of shared memory words used as flags
-    struct emu_map_fence *map_fences;  // check/maps.c's
+    struct emu_map_event *map_events;  // check/maps.c's
 };
 
 // Clusters that run apart: have two warps met in global memory, one of them writing? Perhaps.
@@ -256,6 +256,7 @@ struct emu_machine {
     enum emu_class ended_by;  // where it has stopped
     bool stop;
     bool check;
+    uint32_t map_releases;    // fences of written tensor maps
     bool found_race;          // between warps in global memory
     struct emu_order *order;  // NULL: the clusters cannot hear of each other
     struct emu_weak *weak;    // what they may still see; NULL: only the latest
