@@ -312,9 +312,10 @@ static int check_product(const struct ref_problem *problem, const json_t *produc
         .bias = factor(problem, product, "bias"),
         .d = output,
         .accumulation =
-            0x1p-21 * (double)(factor(problem, product, "a")
-                                   ? (double)factor(problem, product, "a")->dims[!a_columns] / 16 + 8
-                                   : 0),
+            0x1p-21 *
+            (double)(factor(problem, product, "a")
+                         ? (double)factor(problem, product, "a")->dims[!a_columns] / 16 + 8
+                         : 0),
     };
     if (!check.a || !check.b || check.a->rank != 2 || check.b->rank != 2 || output->rank != 2 ||
         check.a->dims[!a_columns] != check.b->dims[!b_columns] ||

@@ -70,7 +70,10 @@ static void emu_close(void *state) {
 }
 
 static int emu_synchronize(void *state) {
-    (void)state;
+    struct emu_state *emu = state;
+    pthread_mutex_lock(&emu->lock);
+    emu_memory_settle(emu->memory);
+    pthread_mutex_unlock(&emu->lock);
     return TMAGEN_OK;
 }
 
@@ -95,9 +98,10 @@ static void emu_free(void *state, tmagen_address address) {
     pthread_mutex_unlock(&emu->lock);
 }
 
-// Unlocks and gives the status of a copy or fill that returned [result].
+// Unlocks and gives the status of a copy or fill that returned [result]. No launch goes on over it.
 static int finish(struct emu_state *emu, int result, const char *what, tmagen_address address,
                   size_t bytes) {
+    emu_memory_settle(emu->memory);
     pthread_mutex_unlock(&emu->lock);
     if (!result) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s of %zu bytes at 0x%llx is not inside one allocation",

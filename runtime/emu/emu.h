@@ -70,6 +70,9 @@ int emu_memory_fill(struct emu_memory *memory, uint64_t to, int byte, size_t byt
 // *first is the number of the first of these.
 size_t emu_memory_unwritten(const struct emu_memory *memory, uint64_t from, size_t bytes,
                             size_t size, size_t *first);
+// All launches until now are over: one that depends on the latest (programmatic dependent launch)
+// has nothing to wait for. So it is behind whatever else a stream does between the two.
+void emu_memory_settle(struct emu_memory *memory);
 // Marks a range as never written, so that a kernel's read of it is reported.
 int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes);
 
@@ -182,7 +185,7 @@ struct emu_launch {
     unsigned sms;      // what %nsmid says; 0 = 4
     bool cooperative;  // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
     bool dependent;    // it may start before the memory's latest launch has ended (programmatic
-                       // dependent launch): what that wrote is there behind griddepcontrol.wait
+                       // dependent launch): what that touches is free behind griddepcontrol.wait
     bool unchecked;    // true: no race, proxy and initialisation checks
     const struct emu_barrier_name *barriers;
     size_t barrier_count;

@@ -109,14 +109,9 @@ const uint8_t *emu_weak_read(const struct emu_cluster *cluster, uint64_t address
 
 // ---- footprint.c: what a launch touches of global memory ----
 
-// A cell, of 16 bytes: who came first, whether others came, reads, and a bit for each byte written.
-enum {
-    EMU_FOOT_UNIT = 16,
-    EMU_FOOT_WRITTEN = 0xffff,
-    EMU_FOOT_READ = 1 << 16,
-    EMU_FOOT_SHARED = 1 << 17,
-    EMU_FOOT_OWNER = 32
-};
+// A cell, of 16 bytes: who came first, whether others came, and bits for bytes read and written.
+enum { EMU_FOOT_UNIT = 16, EMU_FOOT_WRITTEN = 0xffff, EMU_FOOT_READ = 16, EMU_FOOT_OWNER = 33 };
+#define EMU_FOOT_SHARED (UINT64_C(1) << 32)
 
 void emu_footprints_start(struct emu_machine *machine);
 // Adds [marks] and gives what was there.
@@ -128,7 +123,7 @@ void emu_pages_keep(const struct emu_machine *machine, const struct emu_allocati
                     uint64_t offset, size_t bytes);
 void emu_pages_end(struct emu_apart *apart, bool restore);
 
-// Reports [by] where it touches what the launch before this one wrote, which is not over.
+// Reports [by] where the launch before this one, which is not over, touches the same.
 void emu_before_touch(const struct emu_touch_global *by);
 
 // Notes an access of [warp], or of an operation of its.
@@ -147,13 +142,14 @@ static inline void emu_footprint(const struct emu_warp *warp,
         next = (at / EMU_FOOT_UNIT + 1) * EMU_FOOT_UNIT;
         uint64_t mask = (1u << ((next < end ? next : end) - at)) - 1;
         mask <<= at % EMU_FOOT_UNIT;
-        uint64_t marks = (use != EMU_WRITE ? EMU_FOOT_READ : 0) | (use != EMU_READ ? mask : 0);
+        uint64_t marks = (use != EMU_WRITE ? mask << EMU_FOOT_READ : 0);
+        marks |= use != EMU_READ ? mask : 0;
         bool foreign = cell && (cell ^ owner) >> EMU_FOOT_OWNER;
         if ((cell | marks) != cell || (foreign && !(cell & EMU_FOOT_SHARED)))
             cell = emu_foot_mark(foot, owner, marks);
         foreign = cell && (cell ^ owner) >> EMU_FOOT_OWNER;
         if (apart != NULL && (foreign || (cell & EMU_FOOT_SHARED)) &&
-            cell & (mask | (use != EMU_READ ? EMU_FOOT_READ : 0)))
+            cell & (mask | (use != EMU_READ ? mask << EMU_FOOT_READ : 0)))
             atomic_store_explicit(&apart->suspect, true, memory_order_relaxed);
     }
 }

@@ -1,10 +1,7 @@
 // What a launch touches of global memory, in a word for each 16 bytes: cheap enough for every
-// access.
-// It only suspects: where two warps have met and one of them wrote, the launch is run again from
-// the
-// memory that it began with, under order.c, which knows. What a launch wrote is kept for the next
-// one, which
-// may depend on it (griddepcontrol).
+// access. It only suspects: where two warps have met and one of them wrote, the launch is run again
+// from the memory that it began with, under order.c, which knows. What a launch touched is kept for
+// the next one, which may begin before it is over (griddepcontrol).
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
@@ -25,11 +22,25 @@ static size_t page_count(const struct emu_allocation *allocation) {
     return allocation->bytes / PAGE + 1;
 }
 
+// The same of launches before the one before, where that does not keep the next one until they are
+// over.
+static void add(_Atomic uint64_t *feet, const _Atomic uint64_t *before, size_t bytes) {
+    for (size_t i = 0; feet != NULL && before != NULL && i <= bytes / EMU_FOOT_UNIT; i++)
+        feet[i] |= before[i];
+}
+
 // Where memory is out, an allocation has no footprint and nothing is known of it.
 void emu_footprints_start(struct emu_machine *machine) {
-    for (size_t i = 0; i < machine->memory->count; i++) {
-        struct emu_allocation *allocation = &machine->memory->allocations[i];
-        _Atomic uint64_t *before = machine->launch->dependent ? allocation->feet : NULL;
+    struct emu_memory *memory = machine->memory;
+    bool early = machine->launch->dependent && !memory->settled;
+    bool kept = memory->waited && !memory->hurried;
+
+    memory->settled = false;
+    memory->waited = memory->hurried = false;
+    for (size_t i = 0; i < memory->count; i++) {
+        struct emu_allocation *allocation = &memory->allocations[i];
+        _Atomic uint64_t *before = early ? allocation->feet : NULL;
+        if (!kept) add(before, allocation->feet_before, allocation->bytes);
         if (before != NULL) allocation->feet = NULL;
         emu_memory_forget(allocation);
         allocation->feet_before = before;
@@ -124,16 +135,21 @@ void emu_before_touch(const struct emu_touch_global *by) {
     const char *verb = by->use == EMU_READ ? "reads" : "writes";
     uint64_t at = by->offset, end = by->offset + by->bytes;
     char where[EMU_MEMORY_TEXT];
+    bool writes = false, reads = false;
 
     if (feet == NULL || emu_knows_before(by->warp->cta->cluster, by->clock)) return;
     for (; at < end; at++) {
-        if (!(feet[at / EMU_FOOT_UNIT] >> at % EMU_FOOT_UNIT & 1)) continue;
+        uint64_t cell = feet[at / EMU_FOOT_UNIT] >> at % EMU_FOOT_UNIT;
+        writes = cell & 1;
+        reads = by->use != EMU_READ && (cell >> EMU_FOOT_READ & 1);
+        if (!writes && !reads) continue;
         emu_report(
             by->warp, by->insn, EMU_RACE,
-            "%s %s %s, which the kernel before this one writes\n"
+            "%s %s %s, which the kernel before this one %s\n"
             "  no griddepcontrol.wait comes first: that kernel may still run",
             by->what ? by->what : "it", verb,
-            emu_memory_text(emu_machine(by->warp), by->allocation, at, 1, where, sizeof where));
+            emu_memory_text(emu_machine(by->warp), by->allocation, at, 1, where, sizeof where),
+            writes ? "writes" : "reads");
         return;
     }
 }

@@ -198,7 +198,17 @@ EMU_HANDLER(fence_init) {
 // The launch before this one is over, and all that it wrote is visible.
 EMU_HANDLER(wait_for_before) {
     (void)insn;
+    emu_machine(warp)->memory->waited = true;
     emu_learn_time(warp, mask, emu_before_agent(warp->cta->cluster), 1);
+    return EMU_NEXT;
+}
+
+// The next launch may begin.
+EMU_HANDLER(launch_dependents) {
+    const struct emu_cluster *cluster = warp->cta->cluster;
+
+    (void)insn;
+    if (!emu_knows_before(cluster, emu_view(warp, mask))) cluster->machine->memory->hurried = true;
     return EMU_NEXT;
 }
 
@@ -255,7 +265,7 @@ const struct emu_op emu_ops_atomic[] = {
 };
 
 const struct emu_op emu_ops_fence[] = {
-    {"griddepcontrol.launch_dependents", "", no_fence, 0, 0, TMG_HAS_CLUSTERS},
+    {"griddepcontrol.launch_dependents", "", launch_dependents, 0, 0, TMG_HAS_CLUSTERS},
     {"griddepcontrol.wait", "", wait_for_before, 0, 0, TMG_HAS_CLUSTERS},
     {"membar.cta", "", fence, 0},
     {"membar.gl", "", fence, 0, FACT_TELLS},

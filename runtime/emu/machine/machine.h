@@ -26,6 +26,10 @@ struct emu_memory {
     struct emu_allocation *allocations;  // by rising base
     size_t count, capacity;
     uint64_t next;
+    // Of the latest launch: somebody waited for the one before it, somebody let the next one begin
+    // who had not; and it is over, whatever comes next.
+    _Atomic bool waited, hurried;
+    bool settled;
 };
 
 // ---- clocks ----

@@ -117,6 +117,8 @@ static void mark_written(struct emu_allocation *allocation, uint64_t at, size_t 
     }
 }
 
+void emu_memory_settle(struct emu_memory *memory) { memory->settled = true; }
+
 int emu_memory_write(struct emu_memory *memory, uint64_t to, const void *from, size_t bytes) {
     struct emu_allocation *found = range(memory, to, bytes);
 

@@ -12,9 +12,9 @@
 // buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with
 // sizes innermost first. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
 // (words that count from 0) and [fresh] (never written); the last is the map over [out] where there
-// is one. "// follows: NAME": the entry of that name is launched before, and k depends on it
-// (programmatic dependent launch). TMAGEN_SEEDS is the number
-// of orders, ONLY_RULE a part of the only programs' names.
+// is one. "// follows: NAME NAME": the entries of these names are launched before, each of which,
+// as k, may begin before the one before it is over (programmatic dependent launch). TMAGEN_SEEDS is
+// the number of orders, ONLY_RULE a part of the only programs' names.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,13 +135,16 @@ static void run_before(struct program *p, struct emu_memory *memory) {
     struct emu_launch before = p->launch;
     struct emu_result result;
     struct emu_error error;
-    char name[LINE];
-    assert_int_equal(sscanf(directive(p->text, "// follows: "), "%s", name), 1);
-    before.entry = name;
+    char names[LINE], *rest = names;
+    assert_int_equal(sscanf(directive(p->text, "// follows: "), "%[^\n]", names), 1);
     before.dependent = false;
-    if (emu_launch_run(memory, &before, &result, &error)) fail_msg("%s: %s", p->path, error.text);
-    assert_int_equal(result.report_count, 0);
-    emu_result_free(&result);
+    while ((before.entry = strtok_r(rest, " ", &rest))) {
+        if (emu_launch_run(memory, &before, &result, &error))
+            fail_msg("%s: %s", p->path, error.text);
+        assert_int_equal(result.report_count, 0);
+        emu_result_free(&result);
+        before.dependent = true;
+    }
     p->launch.dependent = true;
 }
 

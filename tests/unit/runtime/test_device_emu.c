@@ -58,17 +58,21 @@ static struct tmg_binding bind(const struct copy *copy, int64_t left) {
                     {.data = copy->y, .dims = {COUNT}, .strides = {1}}}};
 }
 
-static int launch_bound(const struct copy *copy, const struct tmg_binding *binding) {
+static int launch_bound(const struct copy *copy, const struct tmg_binding *binding,
+                        unsigned flags) {
     tmagen_address x = copy->x, y = copy->y;
     void *params[] = {&x, &y};
-    const struct tmg_launch_config config = {
-        .grid = {1, 1, 1}, .block = {COUNT, 1, 1}, .cluster = {1, 1, 1}, .binding = binding};
+    const struct tmg_launch_config config = {.grid = {1, 1, 1},
+                                             .block = {COUNT, 1, 1},
+                                             .cluster = {1, 1, 1},
+                                             .flags = flags,
+                                             .binding = binding};
     return copy->device->backend->launch(copy->device->state, copy->module, &config, NULL, params);
 }
 
 static int launch(const struct copy *copy) {
     const struct tmg_binding binding = bind(copy, COUNT);
-    return launch_bound(copy, &binding);
+    return launch_bound(copy, &binding, 0);
 }
 
 static int setup(void **state) {
@@ -149,6 +153,9 @@ static void test_budget(void **state) {
     assert_int_equal(tmagen_device_set_budget(copy->device, &small), TMAGEN_OK);
     assert_int_equal(launch(copy), TMAGEN_ERROR_ARGUMENT);
     must_say(tmagen_error_last(), "(max_memory)");
+    void *module;
+    assert_int_equal(load(copy->device, copy_ptx, copy_params, 2, &module), TMAGEN_ERROR_DEVICE);
+    must_say(tmagen_error_last(), "to read it takes more");
     assert_int_equal(tmagen_device_set_budget(copy->device, &none), TMAGEN_OK);
     tmagen_device_cancel(copy->device);
     tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
@@ -167,6 +174,25 @@ static void test_launch(void **state) {
     assert_string_equal(tmagen_device_reports(copy->device), "");
     tmagen_memory_download(copy->device, back, copy->y, BYTES);
     assert_memory_equal(back, copy->values, BYTES);
+}
+
+// A kernel that does not wait for the one before it may not overlap it; it does not where something
+// else lies between the two.
+static void test_overlap(void **state) {
+    struct copy *copy = *state;
+    const struct tmg_binding binding = bind(copy, COUNT);
+    tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
+    for (int between = 0; between < 4; ++between) {
+        assert_int_equal(launch(copy), TMAGEN_OK);
+        if (between == 1) tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
+        if (between == 2) tmagen_memory_fill(copy->device, copy->y, 0, BYTES);
+        if (between == 3) tmagen_device_synchronize(copy->device);
+        assert_int_equal(launch_bound(copy, &binding, TMAGEN_LAUNCH_OVERLAP),
+                         between ? TMAGEN_OK : TMAGEN_ERROR_DEVICE);
+        if (!between)
+            must_say(tmagen_device_reports(copy->device),
+                     "which the kernel before this one writes");
+    }
 }
 
 // Filled bytes are written ones, poisoned bytes are not; each launch has the next seed.
@@ -189,9 +215,9 @@ static void test_poison(void **state) {
 static void test_bounds(void **state) {
     struct copy copy = *(struct copy *)*state;
     tmagen_memory_upload(copy.device, copy.x, copy.values, BYTES);
-    assert_int_equal(launch_bound(&copy, NULL), TMAGEN_OK);
+    assert_int_equal(launch_bound(&copy, NULL, 0), TMAGEN_OK);
     copy.x += 4;
-    assert_int_equal(launch_bound(&copy, NULL), TMAGEN_ERROR_DEVICE);
+    assert_int_equal(launch_bound(&copy, NULL, 0), TMAGEN_ERROR_DEVICE);
     must_say(tmagen_device_reports(copy.device), "out of bounds in copy");
     must_say(tmagen_device_reports(copy.device), "at offset 128 of buffer 1, which has 128 bytes");
     assert_int_equal(launch(&copy), TMAGEN_ERROR_DEVICE);
@@ -222,23 +248,23 @@ static void test_tensors_of_one_allocation(void **state) {
 
     // the gap behind a tensor, what lies before it, and what belongs to nobody
     const struct tmg_binding less = bind(&copy, COUNT - 4);
-    assert_int_equal(launch_bound(&copy, &less), TMAGEN_ERROR_DEVICE);
+    assert_int_equal(launch_bound(&copy, &less, 0), TMAGEN_ERROR_DEVICE);
     must_say(tmagen_device_reports(copy.device),
              "read of 4 bytes at offset 112 of left, which has 112 bytes, 80 bytes before right");
     const struct tmg_binding there = bind(&copy, COUNT);
     copy.x -= 4;
-    assert_int_equal(launch_bound(&copy, &there), TMAGEN_ERROR_DEVICE);
+    assert_int_equal(launch_bound(&copy, &there, 0), TMAGEN_ERROR_DEVICE);
     must_say(tmagen_device_reports(copy.device),
              "read of 4 bytes at offset 124 of buffer 3, 4 bytes before left");
     copy.x += 4;
 
     // a tensor that is only read
     copy.y = copy.x;
-    assert_int_equal(launch_bound(&copy, &there), TMAGEN_ERROR_DEVICE);
+    assert_int_equal(launch_bound(&copy, &there, 0), TMAGEN_ERROR_DEVICE);
     must_say(tmagen_device_reports(copy.device),
              "write of 4 bytes at offset 0 of left, element [0, 0], which it may not write");
     const struct tmg_binding both = bind(&copy, COUNT);  // left and right are one memory
-    assert_int_equal(launch_bound(&copy, &both), TMAGEN_OK);
+    assert_int_equal(launch_bound(&copy, &both, 0), TMAGEN_OK);
 }
 
 static void test_refused_modules(void **state) {
@@ -305,6 +331,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_address_of_another_device, setup, teardown),
         cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
         cmocka_unit_test_setup_teardown(test_launch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_overlap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_poison, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tensors_of_one_allocation, setup, teardown),
