@@ -22,6 +22,7 @@ user_src := $(wildcard tests/*.c scripts/*.c)
 fuzz_src := $(wildcard tests/fuzz/*.c)
 fake_src := $(wildcard tests/fixtures/fake/*.c)
 vector_src := $(wildcard tests/emu/vectors/*.c)
+embed_src := $(wildcard scripts/embed/*.c)
 embedded := $(sort $(shell \
     find gen/lua templates -type f ! -name '.*' ! -name '*~' ! -name '*.md' 2>/dev/null))
 
@@ -34,7 +35,7 @@ user_bin := $(user_src:%.c=$(BUILD)/%)
 fuzz_bin := $(fuzz_src:%.c=$(BUILD)/%)
 fake_lib := $(fake_src:%.c=$(BUILD)/%.so)
 c_files   = $(lib_src) $(tool_src) $(reference_src) $(unit_src) $(user_src) \
-            $(fuzz_src) $(fake_src) $(vector_src)
+            $(fuzz_src) $(fake_src) $(vector_src) $(embed_src)
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
@@ -178,11 +179,18 @@ $(BUILD)/embed.list: FORCE
 	mkdir -p $(@D)
 	echo "$(embedded)" | cmp -s - $@ || echo "$(embedded)" >$@
 
-$(BUILD)/embed.S: scripts/embed.sh $(BUILD)/embed.list
-	echo "embed  templates gen/lua"
-	scripts/embed.sh $(embedded) >$@
+# What Lua would parse in every run is compiled once, here; a mistake in it ends the build.
+precompile := $(BUILD)/scripts/embed/precompile
+$(precompile): $(patsubst %,$(BUILD)/%.o,scripts/embed/precompile \
+        gen/alloc gen/chunk gen/diag gen/expand gen/file gen/lualex)
+	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
 
-$(BUILD)/embed.o: $(BUILD)/embed.S $(embedded)
+$(BUILD)/embed.S: scripts/embed.sh $(precompile) $(BUILD)/embed.list $(embedded)
+	echo "embed  templates gen/lua"
+	$(precompile) $(BUILD)/code $(embedded)
+	scripts/embed.sh $(BUILD)/code $(embedded) >$@
+
+$(BUILD)/embed.o: $(BUILD)/embed.S
 	$(CC) -c -o $@ $<
 
 # Stand-ins for the driver and NVRTC, loaded by the tests as the real ones would be.

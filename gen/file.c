@@ -14,11 +14,11 @@
 
 enum { TEMPORARIES_MAX = 1000 };
 
-// Reads until the end, or until one byte more than [limit].
-static struct file_bytes drain(int fd, size_t limit, const char **why) {
+// Reads until the end, which is likely to be behind [size] bytes, or until one more than [limit].
+static struct file_bytes drain(int fd, size_t size, size_t limit, const char **why) {
     struct file_bytes bytes = {0};
     size_t capacity = 0;
-    for (;;) {
+    while (!size || bytes.len != size) {
         if (bytes.len + 1 >= capacity) {
             capacity = capacity ? 2 * capacity : 8192;
             bytes.data = mem_resize(bytes.data, capacity);
@@ -48,7 +48,7 @@ struct file_bytes file_read(const char *path, size_t limit, const char **why) {
     else if (!S_ISREG(status.st_mode))
         *why = "it is no regular file";
     struct file_bytes bytes = {0};
-    if (!*why) bytes = drain(fd, limit, why);
+    if (!*why) bytes = drain(fd, (size_t)status.st_size, limit, why);
     if (fd >= 0) close(fd);
     if (*why) {
         free(bytes.data);

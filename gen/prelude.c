@@ -32,6 +32,7 @@ struct ptx {
     struct arena arena;
     struct item **todo;  // wanted, but not yet searched; as long as items
     size_t todo_count;
+    bool several;       // places that files come from
     struct diag *diag;  // while files are read
 };
 
@@ -193,7 +194,7 @@ static bool is_copy(const struct ptx *ptx, const char *begin, const char *end) {
 
 static void add_item(struct ptx *ptx, const char *begin, const char *end,
                      const tmagen_source_line *origin) {
-    if (is_copy(ptx, begin, end)) return;
+    if (ptx->several && is_copy(ptx, begin, end)) return;
     struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
     define_all(ptx, &item);
     item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;
@@ -291,6 +292,7 @@ struct ptx *ptx_load(struct script *s) {
     static const char TYPES[] = "templates/ptx/types.cuh";
     struct ptx *ptx = mem_zero(sizeof *ptx);
     ptx->diag = script_diag(s);
+    ptx->several = store_places(script_store(s)) > 1;
     size_t errors = diag_errors(ptx->diag);
     char **paths = store_list(script_store(s), "templates/ptx");
     bool good = true;

@@ -1,5 +1,4 @@
 // The Lua state: limits, modules, and errors that name the user's file and line.
-// Chunks are named "#N", the number of their file, since Lua shortens long names in its messages.
 #include "gen/script.h"
 
 #include <ctype.h>
@@ -11,6 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "gen/chunk.h"
 #include "gen/utf8.h"
 
 enum { HOOK_STEPS = 10000, FRAMES_MAX = 4 };
@@ -128,9 +128,8 @@ static bool read_position(const struct script *s, const char **at, struct diag_p
 }
 
 const char *script_line(struct script *s, const char *file, int number, const char **end) {
-    size_t i;
-    if (!store_number(s->store, file, &i)) return NULL;
-    struct store_file known = store_known(s->store, i);
+    struct store_file known = store_named(s->store, file);
+    if (!known.text) return NULL;
     const char *line = known.text, *stop = line + known.len;
     for (int n = 1; n < number && line < stop; n++) {
         const char *newline = memchr(line, '\n', (size_t)(stop - line));
@@ -238,38 +237,18 @@ bool script_call(struct script *s, int arguments, int results) {
     return status == LUA_OK;
 }
 
-struct code {
-    char *data;
-    size_t len, capacity;
-};
-
-static int write_code(lua_State *L, const void *bytes, size_t len, void *context) {
-    struct code *code = context;
-    (void)L;
-    if (code->len + len > code->capacity) {
-        code->capacity = 2 * (code->len + len);
-        code->data = mem_resize(code->data, code->capacity);
-    }
-    memcpy(code->data + code->len, bytes, len);
-    code->len += len;
-    return 0;
-}
-
-// Compiles [chunk] and keeps the result for the scripts to come.
-static void compile(lua_State *L, struct store_file file, const char *chunk, size_t len) {
-    struct code code = {0};
-    char name[24];
-    if (len && *chunk == *LUA_SIGNATURE) {
+// Compiles [text] and keeps the result for the scripts to come.
+static void compile(lua_State *L, struct store_file file, const char *text, size_t len) {
+    if (len && *text == *LUA_SIGNATURE) {
         lua_pushfstring(L, "%s is no text", file.name);
         lua_error(L);
     }
-    snprintf(name, sizeof name, "=#%zu", file.number);
-    if (luaL_loadbufferx(L, chunk, len, name, "t") != LUA_OK) {
+    if (chunk_compile(L, file.number, text, len) != LUA_OK) {
         script_of(L)->placed = true;  // by Lua's own parser
         lua_error(L);
     }
-    lua_dump(L, write_code, &code, 0);
-    store_keep(script_of(L)->store, file.number, code.data, code.len);
+    char *code = chunk_dump(L, &len);
+    store_keep(script_of(L)->store, file.number, code, len);
 }
 
 void script_load(lua_State *L, struct store_file file, const char *chunk, size_t len) {
@@ -277,7 +256,7 @@ void script_load(lua_State *L, struct store_file file, const char *chunk, size_t
     const char *code = store_compiled(script_of(L)->store, file.number, &code_len);
     if (!code)
         compile(L, file, chunk, len);
-    else if (luaL_loadbufferx(L, code, code_len, "", "b") != LUA_OK)  // our own, from above
+    else if (luaL_loadbufferx(L, code, code_len, "", "b") != LUA_OK)  // our own
         lua_error(L);
     lua_insert(L, -2);
     lua_setupvalue(L, -2, 1);

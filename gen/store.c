@@ -15,11 +15,12 @@ enum { FILE_MAX = 4 << 20 };
 
 struct entry {
     char *path;
-    size_t place;             // the number of its folder; the program's own come last
+    size_t place;  // the number of its folder; the program's own come last
+    size_t number;
     const char *name, *text;  // of an embedded file the program's own, else owned
     size_t len;
     bool owned;
-    char *code;
+    char *code;  // of an owned file; NULL: not compiled yet
     size_t code_len;
 };
 
@@ -61,27 +62,43 @@ void store_free(struct store *s) {
     free(s);
 }
 
-struct store_file store_known(const struct store *s, size_t number) {
-    if (number >= s->count) return (struct store_file){0};
-    const struct entry *e = &s->entries[number];
-    return (struct store_file){.name = e->name, .text = e->text, .len = e->len, .number = number};
+static struct store_file file_of(const struct entry *e) {
+    return (struct store_file){
+        .name = e->name, .text = e->text, .len = e->len, .number = e->number};
 }
 
-bool store_number(const struct store *s, const char *name, size_t *number) {
-    for (*number = 0; *number < s->count; ++*number)
-        if (!strcmp(s->entries[*number].name, name)) return true;
-    return false;
+static struct entry *find_number(const struct store *s, size_t number) {
+    for (size_t i = 0; i < s->count; i++)
+        if (s->entries[i].number == number) return &s->entries[i];
+    return NULL;
+}
+
+struct store_file store_known(const struct store *s, size_t number) {
+    const struct entry *e = find_number(s, number);
+    return e ? file_of(e) : (struct store_file){0};
+}
+
+struct store_file store_named(const struct store *s, const char *name) {
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->entries[i].name, name)) return file_of(&s->entries[i]);
+    return (struct store_file){0};
 }
 
 const char *store_compiled(const struct store *s, size_t number, size_t *len) {
-    *len = s->entries[number].code_len;
-    return s->entries[number].code;
+    if (number < embed_files_count) {
+        *len = (size_t)(embed_files[number].code_end - embed_files[number].code);
+        return embed_files[number].code;
+    }
+    const struct entry *e = find_number(s, number);
+    *len = e->code_len;
+    return e->code;
 }
 
 void store_keep(struct store *s, size_t number, char *code, size_t len) {
-    free(s->entries[number].code);
-    s->entries[number].code = code;
-    s->entries[number].code_len = len;
+    struct entry *e = find_number(s, number);
+    free(e->code);
+    e->code = code;
+    e->code_len = len;
 }
 
 bool store_is_path(const char *path) {
@@ -130,8 +147,10 @@ static bool embedded_entry(const char *path, struct entry *e) {
     const struct embed_file *found =
         bsearch(path, embed_files, embed_files_count, sizeof *embed_files, by_path);
     if (!found) return false;
-    *e = (struct entry){
-        .name = found->path, .text = found->begin, .len = (size_t)(found->end - found->begin)};
+    *e = (struct entry){.number = (size_t)(found - embed_files),
+                        .name = found->path,
+                        .text = found->begin,
+                        .len = (size_t)(found->end - found->begin)};
     return true;
 }
 
@@ -165,15 +184,16 @@ struct store_file store_find_at(struct store *s, size_t place, const char *path,
     *why = NULL;
     for (size_t i = 0; i < s->count; i++)
         if (s->entries[i].place == place && !strcmp(s->entries[i].path, path))
-            return store_known(s, i);
+            return file_of(&s->entries[i]);
     if (!store_is_path(path)) return (struct store_file){0};  // never out of the folder
     bool found = place < s->folder_count ? read_entry(s->folders[place], path, &e, why)
                                          : embedded_entry(path, &e);
     if (!found) return (struct store_file){0};
     e.path = mem_copy(path);
     e.place = place;
+    if (e.owned) e.number = embed_files_count + s->count;
     MEM_PUSH(s->entries, s->count, s->capacity, e);
-    return store_known(s, s->count - 1);
+    return file_of(&e);
 }
 
 struct store_file store_find(struct store *s, const char *path, const char **why) {

@@ -31,10 +31,10 @@ struct store_file store_find(struct store *, const char *path, const char **why)
 size_t store_places(const struct store *);
 struct store_file store_find_at(struct store *, size_t place, const char *path, const char **why);
 
-// The file [number] of those that were found, and its number from its name; NULL as the text, and
-// false: there is none.
+// The file [number] of those that were found, and the one that messages call [name]; NULL as the
+// text: there is none.
 struct store_file store_known(const struct store *, size_t number);
-bool store_number(const struct store *, const char *name, size_t *number);
+struct store_file store_named(const struct store *, const char *name);
 
 // Whether the program holds [path] with this very text.
 bool store_embedded(const char *path, const char *text, size_t len);
@@ -43,8 +43,8 @@ bool store_embedded(const char *path, const char *text, size_t len);
 // with another text, as "templates/..."; NULL: none. *from is where to go on when more were found.
 const char *store_outdated(const struct store *, const char *folder, size_t *from);
 
-// What Lua compiled a file to, kept so that only the first of many specs compiles it. NULL: nothing
-// yet. store_keep takes over [code].
+// What Lua compiled a file that was found to: the program's own when it was built, the user's by
+// the first of many specs. NULL: nothing yet. store_keep takes over [code].
 const char *store_compiled(const struct store *, size_t number, size_t *len);
 void store_keep(struct store *, size_t number, char *code, size_t len);
 

@@ -216,6 +216,19 @@ static int read_once(const char *source, size_t bytes, unsigned reading, const c
     return 0;
 }
 
+// Whether [root] stands there inside one of the words.
+static bool has_word(const char *source, size_t bytes, const char *root) {
+    const char *const stop = source + bytes;
+    for (const char *end = source, *at;
+         (at = memmem(end, (size_t)(stop - end), root, strlen(root)));) {
+        for (end = at; end < stop && is_word((unsigned char)*end);) ++end;
+        while (at > source && is_word((unsigned char)at[-1])) --at;
+        for (size_t i = 0; i < WORDS; ++i)
+            if (!strncmp(words[i], at, (size_t)(end - at)) && !words[i][end - at]) return true;
+    }
+    return false;
+}
+
 // Whether [bytes] bytes hold none of the words, nor anything that could hide one or be read in
 // several ways: so are nearly all sources.
 static bool is_plain(const char *source, size_t bytes) {
@@ -224,8 +237,8 @@ static bool is_plain(const char *source, size_t bytes) {
         if (++slash == source + bytes || strchr(" \t\v\f\r\n", *slash)) return false;
     }
     if (memmem(source, bytes, "?\?/", 3)) return false;
-    return !memmem(source, bytes, "include", 7) && !memmem(source, bytes, "import", 6) &&
-           !memmem(source, bytes, "embed", 5);
+    return !has_word(source, bytes, "include") && !has_word(source, bytes, "import") &&
+           !has_word(source, bytes, "embed");
 }
 
 int tmg_source_asks(const char *source, size_t bytes, const char **word) {
