@@ -98,9 +98,14 @@ static const struct item *defined(const struct ptx *ptx, struct word word) {
     return NULL;
 }
 
+static size_t lines_in(const char *at, const char *end) {
+    size_t lines = 0;
+    for (; (at = memchr(at, '\n', (size_t)(end - at))); at++) lines++;
+    return lines;
+}
+
 static struct diag_place place_in(const struct item *item, const char *at) {
-    size_t line = 0;
-    for (const char *p = item->begin; p < at; p++) line += *p == '\n';
+    const size_t line = lines_in(item->begin, at);
     return (struct diag_place){.file = item->origin[line].file, .line = item->origin[line].line};
 }
 
@@ -203,8 +208,8 @@ static void add_item(struct ptx *ptx, const char *begin, const char *end,
 
 // Where the item that begins at [at] ends: before a blank line after which a new one begins.
 static const char *item_end(const char *at, const char *end) {
-    for (; at < end; at++) {
-        if (at[0] != '\n' || (at + 1 < end && at[1] != '\n')) continue;
+    for (; (at = memchr(at, '\n', (size_t)(end - at))); at++) {
+        if (at + 1 < end && at[1] != '\n') continue;
         if (at + 2 >= end || (!isspace((unsigned char)at[2]) && at[2] != '}')) return at + 1;
     }
     return end;
@@ -216,7 +221,7 @@ static void split(struct ptx *ptx, const struct text *text) {
     while (at < end) {
         const char *stop = item_end(at, end);
         add_item(ptx, at, stop, origin);
-        for (const char *p = at; p < stop; p++) origin += *p == '\n';
+        origin += lines_in(at, stop);
         for (at = stop; at < end && *at == '\n'; at++) origin++;
     }
 }
