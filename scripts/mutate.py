@@ -179,7 +179,7 @@ def test(root, entry, changed):
 def run_tests(root, only, units):
     """The first test that fails, at which the others end; or None."""
     environment = {**os.environ, "BUILD": "build", "ONLY": only, "NVRTC": nvrtc(),
-                   "TEST_SECONDS": "120"}
+                   "TEST_SECONDS": "400"}
     with subprocess.Popen(["tests/run_tests.sh", *units], cwd=root, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.STDOUT, errors="replace",
