@@ -178,7 +178,7 @@ static void each_part_of_the_budget_ends_a_launch(void **state) {
     must_say("0 of 1 clusters had run to their end");
     run(SPIN, (struct emu_launch){.budget = {.seconds = 0.05}});
     must_say("0.05 seconds are spent (max_seconds)");
-    run(SPIN, (struct emu_launch){.budget = {.cancel = &cancelled}});
+    run(SPIN, (struct emu_launch){.budget = {.cancel = &cancelled, .seconds = 10}});
     must_say("it was told to end");
     // CTAs that cannot hear of each other: whichever of them ran first, the same one is the last
     for (unsigned threads = 1; threads <= 4; threads++) {
