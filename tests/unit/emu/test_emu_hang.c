@@ -73,7 +73,26 @@ static void the_cause_is_named_in_every_order(void **state) {
     free(text);
 }
 
+// A role ends where the next begins.
+static void warps_bear_the_names_of_their_roles(void **state) {
+    static const char text[] = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                               ".entry k(.param .u64 out) { bar.sync 1, 128; ret; }\n";
+    static const struct emu_role roles[] = {{"producer", 0, 1}, {"consumer", 1, 1}};
+    const struct emu_launch launch = {.block = {96}, .roles = roles, .role_count = 2};
+    struct emu_result result;
+    uint32_t word;
+    (void)state;
+    emu_kernel_words(text, launch, &word, sizeof word, &result);
+    emu_kernel_is_reported(&result, EMU_DEADLOCK);
+    const char *said = result.reports[0].text;
+    if (!strstr(said, " producer warp 0 ") || !strstr(said, " consumer warp 1 ") ||
+        !strstr(said, " warp 2 ") || strstr(said, "consumer warp 2"))
+        fail_msg("%s", said);
+    emu_result_free(&result);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_cause_is_named_in_every_order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_cause_is_named_in_every_order),
+                                       cmocka_unit_test(warps_bear_the_names_of_their_roles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

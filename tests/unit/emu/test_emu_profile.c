@@ -70,6 +70,10 @@ static void wavefronts_are_those_of_the_banks(void **state) {
          "1  st.shared.v4.u32: 4 wavefronts, 4 at least");
     says(SHARED(128, "v4.u32 [%r4], {%r5, %r6, %r7, %r8}"), 1,
          "1  st.shared.v4.u32: 32 wavefronts, 4 at least");
+    // a word that all lanes read is read once
+    says(FRAME("mad.lo.u32 %r4, %r2, 4, %r3;\nst.shared.u32 [%r4], %r2;\nbar.warp.sync -1;\n"
+               "ld.shared.u32 %r5, [%r3];"),
+         1, "1  ld.shared.u32: 1 wavefronts, 1 at least");
 }
 
 // Lane i at byte i * STRIDE + SHIFT of global memory.
