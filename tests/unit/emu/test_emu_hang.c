@@ -76,7 +76,8 @@ static void the_cause_is_named_in_every_order(void **state) {
 // A role ends where the next begins.
 static void warps_bear_the_names_of_their_roles(void **state) {
     static const char text[] = ".version 8.0\n.target sm_90a\n.address_size 64\n"
-                               ".entry k(.param .u64 out) { bar.sync 1, 128; ret; }\n";
+                               ".entry k(.param .u64 out) { .reg .b32 %r; mov.u32 %r, %tid.x;\n"
+                               "shr.u32 %r, %r, 5; bar.sync %r, 64; ret; }\n";
     static const struct emu_role roles[] = {{"producer", 0, 1}, {"consumer", 1, 1}};
     const struct emu_launch launch = {.block = {96}, .roles = roles, .role_count = 2};
     struct emu_result result;
