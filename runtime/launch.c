@@ -121,6 +121,18 @@ static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launc
     return device->backend->launch(device->state, kernel->module, &config, stream, params);
 }
 
+static int check_flags(const struct tmg_manifest *manifest, unsigned flags) {
+    if (flags & ~(unsigned)TMAGEN_LAUNCH_OVERLAP)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: flags 0x%x; legal: 0 or TMAGEN_LAUNCH_OVERLAP",
+                        manifest->name, flags);
+    if (flags && !manifest->dependent_launch)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: TMAGEN_LAUNCH_OVERLAP, but it does not wait for the launch before it; "
+                        "legal: a kernel whose manifest says dependent_launch",
+                        manifest->name);
+    return TMAGEN_OK;
+}
+
 // Whether every list of [launch] that counts something is there.
 static int check_lists(const tmagen_kernel *kernel, const tmagen_launch *launch) {
     const char *missing = launch->tensor_count && !launch->tensors   ? "tensors"
@@ -137,10 +149,8 @@ static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *
     uint64_t clear = 0;
     if (!kernel || !launch)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the launch is missing");
-    if (launch->flags & ~(unsigned)TMAGEN_LAUNCH_OVERLAP)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: flags 0x%x; legal: 0 or TMAGEN_LAUNCH_OVERLAP",
-                        kernel->manifest->name, launch->flags);
-    int status = check_lists(kernel, launch);
+    int status = check_flags(kernel->manifest, launch->flags);
+    if (!status) status = check_lists(kernel, launch);
     if (!status) status = obtain(kernel, launch, words, &clear);
     if (status || !words[kernel->head_word]) return status;  // a grid of 0 blocks: nothing to do
     return start(kernel, stream, launch, words, clear);

@@ -190,7 +190,7 @@ static void read_head(const struct tmg_node *root, struct tmg_manifest *manifest
     tmg_node_keys(root,
                   "tmagen_manifest name family entry arch source source_sha256 block cluster "
                   "shared_memory budget dims tensors grid params workspace ops cost varies_with "
-                  "barriers roles reference");
+                  "dependent_launch barriers roles reference");
     struct tmg_node arch = tmg_node_member(root, "arch");
     tmg_member_name(root, "name", manifest->name);
     tmg_member_name(root, "family", manifest->family);

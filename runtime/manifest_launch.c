@@ -308,7 +308,8 @@ static void read_cost(const struct tmg_node *node, const struct tmg_manifest *ma
     cost->overlaps = tmg_node_flag(&overlaps, 0);
 }
 
-// What of a launch the bits of the results vary with: a list of "sms" and "splits".
+// What of a launch the bits of the results vary with: a list of "sms" and "splits". And whether the
+// kernel waits for the launch before it.
 static void read_variation(const struct tmg_node *root, struct tmg_manifest *manifest) {
     static const char *const names[] = {"sms", "splits", NULL};
     unsigned count;
@@ -318,6 +319,8 @@ static void read_variation(const struct tmg_node *root, struct tmg_manifest *man
         *(tmg_node_choice(&item, names, -1) ? &manifest->varies_with_splits
                                             : &manifest->varies_with_sms) = 1;
     }
+    struct tmg_node dependent = tmg_node_member(root, "dependent_launch");
+    manifest->dependent_launch = tmg_node_flag(&dependent, 0);
 }
 
 // ---- The whole

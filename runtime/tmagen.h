@@ -275,7 +275,8 @@ typedef struct tmagen_scalar {
 
 enum {
     TMAGEN_LAUNCH_OVERLAP = 1 /* may start while the stream's previous kernel drains (programmatic
-                                 dependent launch); only for kernels that wait by griddepcontrol */
+                                 dependent launch); only for kernels that wait by griddepcontrol,
+                                 as their manifest says (dependent_launch) */
 };
 
 /* Every dynamic dim of the manifest must follow from a tensor's dims or be named in [dims]. */

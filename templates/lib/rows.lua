@@ -123,8 +123,8 @@ end
 
 -- The whole document of a kernel of [family], from its settings and its plan: launch = {block=, cluster=}, smem_bytes,
 -- parameters, barriers and roles, each where there is any. [own]: dims, tensors, workspace, ops and cost as lists,
--- varies_with as a list of words, grid and reference as JSON; a grid that is not given is one CTA for each of the first
--- dim.
+-- varies_with as a list of words, dependent_launch where the kernel waits by griddepcontrol, grid and reference as JSON;
+-- a grid that is not given is one CTA for each of the first dim.
 function rows.manifest(family, s, p, own)
     local launch, dims = p.launch or {}, own.dims or { { name = "one", value = 1 } }
     return json.object {
@@ -139,6 +139,7 @@ function rows.manifest(family, s, p, own)
         { "ops", own.ops and #own.ops > 0 and op_rows(own.ops) or nil },
         { "cost", own.cost and cost_rows(own.cost) },
         { "varies_with", own.varies_with and json.array(own.varies_with) },
+        { "dependent_launch", own.dependent_launch or nil },
         { "barriers", objects(p.barriers, { "name", "offset", "count", "arrivals", "bytes" }) },
         { "roles", objects(p.roles, { "name", "first_warp", "warps" }) },
         { "reference", own.reference },

@@ -17,7 +17,7 @@ static const char manifest[] =
     "{\"tmagen_manifest\": 2, \"name\": \"gemm\", \"family\": \"gemm\", \"entry\": \"gemm\","
     " \"arch\": \"sm_90a\", \"source\": \"gemm.cu\", \"block\": [384, 1, 1], \"cluster\": [2, 1, "
     "1],"
-    " \"shared_memory\": 200000,"
+    " \"shared_memory\": 200000, \"dependent_launch\": true,"
     " \"dims\": [{\"name\": \"m\"}, {\"name\": \"n\", \"multiple_of\": 8},"
     "            {\"name\": \"k\", \"multiple_of\": 8}],"
     " \"tensors\": ["

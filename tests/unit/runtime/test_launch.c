@@ -205,6 +205,23 @@ static void test_refusals(void **state) {
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, NULL), TMAGEN_ERROR_ARGUMENT);
 }
 
+// A kernel that does not wait for the launch before it must not overlap it.
+static void test_overlap_is_for_kernels_that_wait(void **state) {
+    (void)state;
+    static const char member[] = "\"dependent_launch\": true,";
+    static char text[sizeof manifest];
+    memcpy(text, manifest, sizeof manifest);
+    memset(strstr(text, member), ' ', strlen(member));
+    tmagen_load_options options = in_memory(text);
+    tmagen_kernel *other = NULL;
+    assert_int_equal(tmagen_kernel_load(device, "gemm", &options, &other), TMAGEN_OK);
+    struct arguments *it = right();
+    it->launch.flags = TMAGEN_LAUNCH_OVERLAP;
+    assert_int_equal(tmagen_kernel_launch(other, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tmagen_error_last(), "it does not wait for the launch before it"));
+    tmagen_kernel_unload(other);
+}
+
 static void test_missing_arguments(void **state) {
     (void)state;
     tmagen_address address = 7;
@@ -395,6 +412,7 @@ int main(void) {
         cmocka_unit_test(test_names_in_any_order),
         cmocka_unit_test(test_dims_may_come_from_the_launch),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_overlap_is_for_kernels_that_wait),
         cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_driver_failures_are_reported),
         cmocka_unit_test(test_the_callers_context_is_given_back),

@@ -42,7 +42,7 @@ static const char good[] =
     "           {\"op\": \"add\", \"tensors\": [\"pad\"], \"values\": {\"row_period\": 196}}],"
     " \"cost\": [{\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 2,"
     "            \"times\": [{\"dim\": \"k\", \"by\": 64}, 3]}],"
-    " \"varies_with\": [\"sms\"],"
+    " \"varies_with\": [\"sms\"], \"dependent_launch\": true,"
     " \"barriers\": [{\"name\": \"full\", \"offset\": 0, \"count\": 4, \"arrivals\": 1}],"
     " \"roles\": [{\"name\": \"all\", \"first_warp\": 0, \"warps\": 12}], \"reference\": "
     "{\"name\": \"gemm\"}}";
@@ -85,6 +85,7 @@ static void test_good(void **state) {
     assert_non_null(it->ops[1].values);
     assert_int_equal(it->costs[0].factors[0].by, 64);
     assert_true(it->varies_with_sms && !it->varies_with_splits);
+    assert_true(it->dependent_launch);
     assert_non_null(it->reference);
     tmg_manifest_free(it);
     tmg_manifest_free(NULL);
@@ -187,6 +188,7 @@ static const struct {
     {"\"steps\"", "\"miles\"", "cost[0].unit is 'miles'; legal: tensor_flops"},
     {"\"amount\": 2", "\"amount\": 0", "cost[0].amount is 0"},
     {"[\"sms\"]", "[\"clock\"]", "varies_with[0] is 'clock'; legal: sms, splits"},
+    {"\"dependent_launch\": true", "\"dependent_launch\": 1", "dependent_launch is"},
     {"\"offset\": 0", "\"offset\": -8", "barriers[0].offset is -8"},
     {"\"warps\": 12", "\"warps\": 33", "roles[0].warps is 33; legal: 1 to 32"},
     {"{\"dim\": \"n\", \"by\": 128}",
