@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/chain.h"
 #include "measure/cublaslt.h"
 #include "measure/table.h"
 #include "measure/watchdog.h"
@@ -19,6 +20,7 @@ struct own {
     tmagen_tensor *tensors;  // [sets][tensor_count]
     tmagen_address workspace;
     size_t workspace_bytes;
+    unsigned flags;
 };
 
 static tmagen_launch launch_of(const struct own *own, int set) {
@@ -27,6 +29,7 @@ static tmagen_launch launch_of(const struct own *own, int set) {
         .tensor_count = (size_t)own->tensor_count,
         .workspace = own->workspace,
         .workspace_bytes = own->workspace_bytes,
+        .flags = own->flags,
     };
 }
 
@@ -58,6 +61,20 @@ static int own_make(struct gpu *gpu, tmagen_kernel *kernel, const struct rotatio
         status = tmagen_memory_alloc(gpu->device, own->workspace_bytes, &own->workspace);
     }
     return status;
+}
+
+// Makes the launches a chain, which overlap where the kernel can wait; and checks that they may.
+static int own_chain(struct gpu *gpu, const struct rotation *rotation,
+                     struct contestant *contestant, struct own *own) {
+    struct chain chain;
+    int status = chain_find(&rotation->problem, &chain);
+    if (status != TMAGEN_OK) return status;
+    for (int set = 0; set < rotation->sets; ++set)
+        own->tensors[set * own->tensor_count + (int)chain.input].data =
+            chain_input(rotation, &chain, set);
+    if (!tmg_kernel_manifest(own->kernel)->dependent_launch) return TMAGEN_OK;
+    own->flags = TMAGEN_LAUNCH_OVERLAP;
+    return chain_check(gpu, rotation, &chain, contestant, &own->flags);
 }
 
 static void own_free(struct gpu *gpu, struct own *own) {
@@ -214,6 +231,17 @@ static void describe_shape(const struct ref_problem *problem, struct bench_shape
     shape->l1_bytes = fmax(reference_sum(problem, "l1_bytes"), 0);
 }
 
+// Gives the entry of kernel [i] its launches. A library error code.
+static int enter_own(struct bench_session *session, const struct rotation *rotation, size_t i,
+                     struct bench_entry *entry, struct own *own) {
+    int status = own_make(&session->gpu, session->kernels[i], rotation, own);
+    entry->contestant.launch = launch_own;
+    entry->contestant.context = own;
+    if (status == TMAGEN_OK && session->plan->chain)
+        status = own_chain(&session->gpu, rotation, &entry->contestant, own);
+    return status;
+}
+
 // Prepares all entries, ours and the peers', and runs the contest. A library error code after which
 // the device is lost.
 static int measure(struct bench_session *session, const struct rotation *rotation,
@@ -224,13 +252,11 @@ static int measure(struct bench_session *session, const struct rotation *rotatio
     for (int i = shape->entry_count - 1; i >= 0 && status == TMAGEN_OK; --i) {
         struct bench_entry *entry = &shape->entries[i];
         if (*entry->refused) continue;
-        if (entry->role == BENCH_OWN || entry->role == BENCH_OTHER) {
-            if (own_make(&session->gpu, session->kernels[i], rotation, &owns[i])) {
-                snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
-                continue;
-            }
-            entry->contestant.launch = launch_own;
-            entry->contestant.context = &owns[i];
+        if ((entry->role == BENCH_OWN || entry->role == BENCH_OTHER) &&
+            enter_own(session, rotation, (size_t)i, entry, &owns[i])) {
+            snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
+            entry->failed = owns[i].flags != 0;
+            continue;
         }
         progress("%s: %s", shape->text, entry->contestant.name);
         status = prepare(session, rotation, entry, &expected);
@@ -256,6 +282,14 @@ static void free_shape(struct bench_session *session, struct bench_shape *shape,
     }
 }
 
+// Has the inputs drawn anew, for a chain of this shape; where none is possible, each kernel says so.
+static void scale_chain(struct bench_session *session, const struct ref_problem *problem) {
+    struct chain chain;
+    rotation_source_free(&session->gpu, &session->source);
+    session->source.scale =
+        chain_find(problem, &chain) == TMAGEN_OK ? chain_scale(problem, &chain) : 0;
+}
+
 // Measures one shape. Returns false after a failure of the device.
 static bool run_shape(struct bench_session *session, const struct shape *given,
                       struct table *summary, int *failed) {
@@ -276,6 +310,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     describe_shape(&problems[first], &shape);
     progress("%s: inputs", shape.text);
     watchdog_step("%s: inputs", shape.text);
+    if (session->plan->chain) scale_chain(session, &problems[first]);
     int status = rotation_make(&session->gpu, &session->source, &problems[first], &rotation);
     shape.sets = rotation.sets;
     if (status == TMAGEN_OK && session->cublaslt) {

@@ -16,6 +16,7 @@ struct bench_plan {
     const struct kernel_text *kernels;  // ours first, then those of --vs SPEC
     size_t kernel_count, own_count;
     bool cublaslt;                    // --vs cublaslt
+    bool chain;                       // each launch reads what the one before it wrote
     const struct shape_list *shapes;  // empty: the typical shape of the kernels' reference
     double seconds;                   // of measuring a shape
     int rounds;                       // 0: as many as fit into that

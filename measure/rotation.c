@@ -6,11 +6,18 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
+#include "measure/numbers.h"
 #include "measure/random.h"
 
 enum { BLOCK = 1 << 27, PIECE = 1 << 26, SETS_MAX = 1024, ALIGNMENT = 1024 };
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static void scale_values(enum tmg_dtype_id dtype, char *values, double scale) {
+    const size_t bytes = tmg_dtype_bytes(dtype);
+    for (size_t at = 0; at < BLOCK; at += bytes)
+        num_encode(dtype, num_value(dtype, values + at) * scale, values + at);
+}
 
 // Draws the block of [dtype] and brings it to the device.
 static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_dtype_id dtype) {
@@ -20,6 +27,7 @@ static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_
         free(host);
         return tmg_fail_memory();
     }
+    if (source->scale > 0) scale_values(dtype, host, source->scale);
     int status = tmagen_memory_alloc(gpu->device, BLOCK, &source->blocks[dtype]);
     if (status == TMAGEN_OK) {
         status = tmagen_memory_upload(gpu->device, source->blocks[dtype], host, BLOCK);

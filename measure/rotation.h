@@ -8,6 +8,7 @@
 struct rotation_source {
     tmagen_address blocks[TMG_DTYPES_OF_HOST];
     uint64_t seed;
+    double scale;  // of the values; 0: 1
 };
 
 struct rotation {

@@ -22,6 +22,7 @@ enum {
     KEY_ROOF,
     KEY_TIMEOUT,
     KEY_OVERHEAD,
+    KEY_CHAIN,
     KEY_JSON
 };
 
@@ -40,6 +41,10 @@ static const struct argp_option options[] = {
     {"timeout", KEY_TIMEOUT, "S", 0, "seconds until a launch counts as hung (default: 60)", 0},
     {"overhead", KEY_OVERHEAD, NULL, 0,
      "measure what a launch and a load cost the CPU instead of the kernel", 0},
+    {"chain", KEY_CHAIN, NULL, 0,
+     "layers: each launch reads what the one before it wrote, and overlaps it where the kernel has "
+     "dependent_launch",
+     0},
     {"json", KEY_JSON, NULL, 0, "one JSON object a shape instead of tables", 0},
     {0},
 };
@@ -75,6 +80,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_ROOF: a->plan.roof_tflops = argument_number(state, argument, 0.001, 1e6); return 0;
     case KEY_TIMEOUT: a->plan.timeout = (int)argument_number(state, argument, 1, 86400); return 0;
     case KEY_OVERHEAD: a->overhead = true; return 0;
+    case KEY_CHAIN: a->plan.chain = true; return 0;
     case KEY_JSON: a->plan.json = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

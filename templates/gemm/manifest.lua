@@ -59,8 +59,10 @@ local function streams(s, p)
     return {
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.warps, times = steps },
         { unit = "shared_bytes", per = "tile", amount = (m + n) * s.tile.k * p.warps * bytes, times = steps },
-        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "m", "k", { dim = "n", by = n } }, tensor = "a" },
-        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "n", "k", { dim = "m", by = m } }, tensor = "b" },
+        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "m", "k", { dim = "n", by = n } },
+          tensor = "a" },
+        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "n", "k", { dim = "m", by = m } },
+          tensor = "b" },
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8 },
     }
@@ -91,6 +93,7 @@ end
 return function(s, p)
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
-        dependent_launch = p.dependent_launch and true, workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
+        dependent_launch = p.dependent_launch and true,
+        workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })
 end

@@ -123,7 +123,7 @@ end
 
 -- The whole document of a kernel of [family], from its settings and its plan: launch = {block=, cluster=}, smem_bytes,
 -- parameters, barriers and roles, each where there is any. [own]: dims, tensors, workspace, ops and cost as lists,
--- varies_with as a list of words, dependent_launch where the kernel waits by griddepcontrol, grid and reference as JSON;
+-- varies_with as a list of words, dependent_launch if the kernel waits by griddepcontrol, grid and reference as JSON;
 -- a grid that is not given is one CTA for each of the first dim.
 function rows.manifest(family, s, p, own)
     local launch, dims = p.launch or {}, own.dims or { { name = "one", value = 1 } }

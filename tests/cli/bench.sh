@@ -61,6 +61,12 @@ unset FAKE_GEMM TMAGEN_TEMPLATES FAKE_WRONG
 bench gemm_256x128 --vs gemm_phase6 --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" 'x gemm_phase6' '1\.000 \[1\.000, 1\.000\]'
 
+# a chain is possible where the output is as an input
+printf 'kernel: gemm\ndependent_launch: prologue\n' >"$TMPDIR/waits.yaml"
+bench "$TMPDIR/waits.yaml" gemm_256x128 --chain --shape 64x1024x1024 --shape 64x512x1024 \
+    --rounds 5 || fail "exit code $?"
+has "$TMPDIR/out" '^bf16 64x1024x1024 ' 'waits +0\.02 ms' 'no chain: no input is as the output'
+
 # shapes of other types are left out, refused shapes are said
 printf 'bf16 512 512 512\nfp16 512 512 512\nfp8 1 2 3\nbf16 64 61 64\n' >"$TMPDIR/shapes"
 bench gemm_256x128 --shapes "$TMPDIR/shapes" --rounds 5 || fail "exit code $?"

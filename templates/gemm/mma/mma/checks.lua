@@ -12,8 +12,8 @@ return {
     { "layout", check = function(s, p, fail)
         for _, operand in ipairs { "a", "b" } do
             if s.layout[operand] == "column" then
-                fail("layout." .. operand, ("layout.%s: column, but pieces of rows along K are streamed"):format(operand),
-                    "row; or math: wgmma")
+                local knob = "layout." .. operand
+                fail(knob, knob .. ": column, but pieces of rows along K are streamed", "row; or math: wgmma")
             end
         end
     end },
