@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORTS_MAX = 100, REPORTS_KEPT = 50 };  // kept: for what explains others
+// Reports of a launch: kept are rows for what explains others, and more for hangs; notes have rows
+// beside them.
+enum { REPORTS_MAX = 100, REPORTS_KEPT = 50, REPORTS_ALL = REPORTS_MAX + 2 * REPORTS_KEPT };
+enum { NOTES_MAX = 100, ROWS = REPORTS_ALL + NOTES_MAX };
 
 static const char *const names[EMU_CLASSES] = {
     [EMU_DEADLOCK] = "deadlock",
@@ -256,23 +259,41 @@ static int rank(enum emu_class class_) {
     }
 }
 
-// Room for one more; NULL where there is none.
-static struct emu_report *new_row(struct emu_machine *machine, enum emu_class class_) {
-    size_t most = rank(class_) <= 2 ? REPORTS_MAX + REPORTS_KEPT : REPORTS_MAX;
+// Is it a note, as far as is known?
+static bool is_note(const struct emu_report *report) { return report->watched && !report->used; }
 
-    if (machine->reports == NULL)
-        machine->reports = calloc(REPORTS_MAX + REPORTS_KEPT, sizeof *machine->reports);
+// The row of the oldest note, which nobody will hear of. Watches of it that are left can only say
+// that the row's next report is no note.
+static struct emu_report *oldest_note(struct emu_machine *machine) {
+    struct emu_report *row = machine->reports;
+
+    while (!is_note(row)) row++;
+    free(row->text);
+    return row;
+}
+
+// Room for one more; NULL where there is none. Notes do not take it from reports.
+static struct emu_report *new_row(struct emu_machine *machine, enum emu_class class_, bool note) {
+    size_t most = rank(class_) == 0   ? REPORTS_ALL
+                  : rank(class_) <= 2 ? REPORTS_MAX + REPORTS_KEPT
+                                      : REPORTS_MAX;
+    size_t notes = 0;
+
+    if (machine->reports == NULL) machine->reports = calloc(ROWS, sizeof *machine->reports);
     if (machine->reports == NULL) machine->stop = true;
-    if (machine->reports != NULL && machine->report_count < most)
-        return &machine->reports[machine->report_count++];
-    machine->left_out++;
+    for (size_t i = 0; i < machine->report_count; i++) notes += is_note(&machine->reports[i]);
+    bool room = note ? notes < NOTES_MAX : machine->report_count - notes < most;
+    if (machine->reports != NULL && room)
+        return machine->report_count < ROWS ? &machine->reports[machine->report_count++]
+                                            : oldest_note(machine);
+    machine->left_out += !note;
     return NULL;
 }
 
 struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class class_,
                                   const struct emu_insn *insn, const struct emu_insn *other) {
     if (count_again(machine, insn, other, class_)) return NULL;
-    struct emu_report *report = new_row(machine, class_);
+    struct emu_report *report = new_row(machine, class_, false);
     if (report == NULL) return NULL;
     *report = (struct emu_report){
         .class_ = class_, .count = 1, .place = place_of(insn), .other = place_of(other)};
@@ -286,7 +307,7 @@ struct emu_report *emu_report_new(struct emu_machine *machine, enum emu_class cl
 
 void emu_report_add(struct emu_machine *machine, struct emu_report *report) {
     struct emu_report *same = find(machine, report->class_, report->place, report->other);
-    struct emu_report *row = same ? NULL : new_row(machine, report->class_);
+    struct emu_report *row = same ? NULL : new_row(machine, report->class_, is_note(report));
 
     if (same != NULL) {
         same->count += report->count;
@@ -304,7 +325,7 @@ void emu_reports_end(struct emu_report *reports, size_t count) {
         struct emu_report *report = &reports[i];
         size_t used = report->text ? strlen(report->text) : 0;
         struct emu_text text = {report->text, used, used + 1};
-        report->no_fault = report->watched && !report->used;
+        report->no_fault = is_note(report);
         if (report->no_fault) emu_put(&text, "  its value is never used\n");
         report->text = text.at;
     }

@@ -342,6 +342,29 @@ static void a_hang_is_named_before_what_else_there_is(void **state) {
     }
 }
 
+// 300 loads for nothing, each of a line of its own, of what nobody wrote; then one that is used,
+// and last an access out of bounds: the notes take no room from the two.
+static void notes_take_no_room_from_reports(void **state) {
+    enum { LOADS = 300 };
+    static char body[64 * LOADS + 2000];
+    size_t used = 0;
+    (void)state;
+    for (int i = 0; i < LOADS; ++i)
+        used += (size_t)snprintf(body + used, sizeof body - used,
+                                 ".loc 1 %d 1\nld.shared.u32 %%r3, [smem+%d];\n", i + 1, 4 * i);
+    used += (size_t)snprintf(body + used, sizeof body - used,
+                             ".loc 1 400 1\nld.shared.u32 %%r3, [smem+2000];\n"
+                             "add.u32 %%r4, %%r3, 1;\n");
+    run(body, 32, NULL);
+    assert_int_equal(result.report_count, 1);
+    assert_int_equal(result.reports[0].source_line, 400);
+    assert_int_equal(result.note_count, 100);
+    assert_int_equal(result.left_out, 0);
+    snprintf(body + used, sizeof body - used, ".loc 1 500 1\nst.shared.u32 [smem+400000], %%r4;\n");
+    run(body, 32, NULL);
+    is_reported(EMU_OUT_OF_BOUNDS);
+}
+
 static void an_endless_kernel_stops_at_the_limit(void **state) {
     struct emu_launch launch = {.seed = 1, .budget = {.steps = 50000}};
     (void)state;
@@ -450,6 +473,7 @@ int main(void) {
         cmocka_unit_test(wrong_accesses),
         cmocka_unit_test(a_read_for_nothing_is_called_that),
         cmocka_unit_test(a_hang_is_named_before_what_else_there_is),
+        cmocka_unit_test(notes_take_no_room_from_reports),
         cmocka_unit_test(an_endless_kernel_stops_at_the_limit),
         cmocka_unit_test(errors_in_the_text_have_a_place),
         cmocka_unit_test(launches_are_refused_with_the_limit),
