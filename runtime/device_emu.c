@@ -367,6 +367,12 @@ static size_t list_tensors(const struct tmg_launch_config *config, struct emu_te
     return count;
 }
 
+// As many as the device has; more where the launch is for more, so that each finds a place.
+static unsigned sms_of(const struct tmg_binding *binding) {
+    const bool more = binding && binding->sms > TMG_EMULATED_SMS && binding->sms <= INT32_MAX;
+    return more ? (unsigned)binding->sms : TMG_EMULATED_SMS;
+}
+
 static int emu_backend_launch(void *state, void *module, const struct tmg_launch_config *config,
                               void *stream, void **params) {
     struct emu_state *emu = state;
@@ -378,7 +384,7 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .dynamic_smem = config->dynamic_shared_bytes,
                               .params = (const void *const *)params,
                               .param_count = kernel->param_count,
-                              .sms = TMG_EMULATED_SMS,
+                              .sms = sms_of(config->binding),
                               .dependent = config->flags & TMAGEN_LAUNCH_OVERLAP,
                               .barriers = kernel->barriers,
                               .barrier_count = kernel->barrier_count,

@@ -38,7 +38,9 @@ struct arguments {
     uint16_t *a, *b, *bias, *d;
     int32_t m, n, k;
     int64_t a_stride, b_stride, d_stride;
+    const uint32_t *semaphores;  // a word for each of 4 tiles; NULL: it has none
 };
+static bool has_semaphores;
 
 static float bf16(const uint16_t *at) {
     float value;
@@ -81,6 +83,9 @@ static int launch(void *state, void *module, const struct tmg_launch_config *con
     memcpy(&p.k, params[6], 4), memcpy(&p.a_stride, params[7], 8);
     memcpy(&p.b_stride, params[8], 8), memcpy(&p.d_stride, params[9], 8);
     ++launches;
+    if (has_semaphores) memcpy(&p.semaphores, params[10], 8);
+    for (int tile = 0; has_semaphores && tile < 4; ++tile)
+        if (p.semaphores[tile]) return tmg_fail(TMAGEN_ERROR_DEVICE, "a semaphore is not zero");
     if (fault == FAILS) return tmg_fail(TMAGEN_ERROR_DEVICE, "an illegal memory access");
     if (fault == WRITES_NOTHING) return TMAGEN_OK;
     gemm(&p);
@@ -88,20 +93,25 @@ static int launch(void *state, void *module, const struct tmg_launch_config *con
     return TMAGEN_OK;
 }
 
-static int allocated;  // must be 0 at the end of each test
+// Must be 0 at the end of each test. What is allocated from 0 on is at the same addresses again,
+// and holds what nobody wants.
+static int allocated;
 
 static int alloc(void *state, size_t bytes, tmagen_address *address) {
+    static _Alignas(256) uint8_t memory[1 << 20];
+    static size_t used;
     (void)state;
-    void *memory = malloc(bytes);
-    *address = (tmagen_address)(uintptr_t)memory;
-    ++allocated;
-    return memory ? TMAGEN_OK : tmg_fail_memory();
+    if (!allocated++) used = 0;
+    *address = (tmagen_address)(uintptr_t)&memory[used];
+    used += (bytes + 255) / 256 * 256;
+    if (used > sizeof memory) return tmg_fail_memory();
+    memset((void *)(uintptr_t)*address, 0x77, bytes);
+    return TMAGEN_OK;
 }
 
 static void release(void *state, tmagen_address address) {
     (void)state;
     allocated -= address != 0;
-    free((void *)(uintptr_t)address);
 }
 
 static int copy_in(void *state, tmagen_address to, const void *from, size_t bytes) {
@@ -120,6 +130,11 @@ static int fill(void *state, tmagen_address to, uint8_t byte, size_t bytes) {
     (void)state;
     memset((void *)(uintptr_t)to, byte, bytes);
     return TMAGEN_OK;
+}
+
+static int clear(void *state, tmagen_address to, size_t bytes, void *stream) {
+    (void)stream;
+    return fill(state, to, 0, bytes);
 }
 
 static int synchronize(void *state) {
@@ -148,6 +163,7 @@ static const struct tmg_backend backend = {
     .upload = copy_in,
     .download = copy_out,
     .fill = fill,
+    .clear_async = clear,
     .module_load = load,
     .module_unload = unload,
     .launch = launch,
@@ -223,6 +239,45 @@ static void test_each_fault_is_found(void **state) {
     }
 }
 
+// The manifest, with a workspace of semaphores that are zero at the first launch.
+static const char *with_semaphores(void) {
+    static char text[sizeof manifest + 300];
+    const char *behind = strstr(manifest, "], \"reference\"");
+    assert_non_null(behind);
+    snprintf(text, sizeof text,
+             "%.*s, {\"kind\": \"workspace\", \"part\": \"semaphores\"}], \"workspace\": "
+             "[{\"name\": \"semaphores\", \"bytes\": 4, \"per\": \"tile\", \"zero\": "
+             "\"first\"}%s",
+             (int)(behind - manifest), manifest, behind);
+    return text;
+}
+
+// Two cases of a kernel have their workspaces at one address, where the library clears the
+// semaphores for the first of them only.
+static void test_each_case_begins_with_semaphores_of_zero(void **state) {
+    (void)state;
+    const tmagen_load_options options = {
+        .manifest_text = with_semaphores(), .source_text = "kernel", .mode = TMAGEN_NO_CACHE};
+    const int64_t dims[] = {139, 104, 72};
+    const struct verify_case what = {
+        .name = "gemm", .dims = dims, .inputs = "", .seed = 11, .runs = 2};
+    struct verify_result result;
+    struct reference reference;
+    tmagen_kernel *kernel;
+    has_semaphores = true;
+    fault = NO_FAULT;
+    if (tmagen_kernel_load(&device, "gemm", &options, &kernel)) fail_msg("%s", tmagen_error_last());
+    open_built(tmg_kernel_manifest(kernel), &reference);
+    for (int number = 0; number < 2; ++number) {
+        verify_run(&device, kernel, &reference, &what, &result);
+        assert_string_equal(result.report, "");
+        assert_int_equal(result.verdict, VERIFY_OK);
+        assert_int_equal(allocated, 0);
+    }
+    tmagen_kernel_unload(kernel);
+    has_semaphores = false;
+}
+
 static void test_a_failing_device_is_reported(void **state) {
     (void)state;
     const struct verify_result *result = verify(FAILS, 0);
@@ -234,6 +289,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_right_kernel_passes),
         cmocka_unit_test(test_each_fault_is_found),
+        cmocka_unit_test(test_each_case_begins_with_semaphores_of_zero),
         cmocka_unit_test(test_a_failing_device_is_reported),
     };
     use_fake("TMAGEN_NVRTC", "nvrtc.so");

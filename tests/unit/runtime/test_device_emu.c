@@ -195,6 +195,27 @@ static void test_overlap(void **state) {
     }
 }
 
+// %nsmid is the device's, or the launch's, where that is for more.
+static void test_sms(void **state) {
+    struct copy *copy = *state;
+    static const int64_t sms[] = {0, 2, 9}, expected[] = {4, 4, 9};
+    static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                              ".visible .entry copy(.param .u64 x, .param .u64 y)\n{\n"
+                              ".reg .b32 %r<4>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [y];\n"
+                              "mov.u32 %r0, %nsmid;\nst.global.u32 [%rd1], %r0;\nret;\n}\n";
+    struct copy other = *copy;
+    struct tmg_binding binding = bind(copy, COUNT);
+    assert_int_equal(load(copy->device, ptx, copy_params, 2, &other.module), TMAGEN_OK);
+    for (int i = 0; i < 3; ++i) {
+        uint32_t seen = 0;
+        binding.sms = sms[i];
+        assert_int_equal(launch_bound(&other, &binding, 0), TMAGEN_OK);
+        tmagen_memory_download(copy->device, &seen, copy->y, sizeof seen);
+        assert_int_equal(seen, expected[i]);
+    }
+    copy->device->backend->module_unload(copy->device->state, other.module);
+}
+
 // Filled bytes are written ones, poisoned bytes are not; each launch has the next seed.
 static void test_poison(void **state) {
     struct copy *copy = *state;
@@ -332,6 +353,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
         cmocka_unit_test_setup_teardown(test_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlap, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_poison, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tensors_of_one_allocation, setup, teardown),
