@@ -14,6 +14,7 @@
 //     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 0}, consumer: {count: 4}}
 //     swizzle_bits: {a: 7, b: 7}
+//     l2_promotion: {a: 128, b: 128}
 //     epilogue: {store: direct, ops: []}
 
 using uint8_t = unsigned char;

@@ -65,7 +65,7 @@ local function parameter_plan(s, p)
     local list = {}
     local function tensor_map(name, rows, columns, bits)
         list[#list + 1] = { kind = "tensor_map", tensor = name, box = { rows, columns },
-            swizzle_bytes = swizzle.bytes(bits) }
+            swizzle_bytes = swizzle.bytes(bits), l2_promotion = s.l2_promotion[name] }
     end
     local function pointer(name, strided)
         list[#list + 1] = { kind = "pointer", tensor = name }
