@@ -11,6 +11,7 @@
 #include "gen/file.h"
 #include "gen/prelude.h"
 #include "gen/script.h"
+#include "gen/table.h"
 #include "runtime/directive.h"
 #include "runtime/key.h"
 #include "runtime/manifest.h"
@@ -332,6 +333,8 @@ static void generate_all(struct run *run, const char *path, const char *text) {
              : spec_read(&run->arena, run->diag, path, sets, set_count);
     if (!tree) return;
     run->tree = tree;
+    if (table_is(tree))
+        return table_generate(run->diag, tree, path, run->options, run->result);
     int count = open_spec(run, tree, path);
     for (int i = 1; i <= count && !diag_errors(run->diag); i++) generate_point(run, i);
     if (count && !diag_errors(run->diag) && push_stage(run, "close"))
@@ -386,6 +389,8 @@ static void free_output(struct gen_output *out) {
 void gen_result_free(struct gen_result *result) {
     for (size_t i = 0; i < result->output_count; i++) free_output(&result->outputs[i]);
     free(result->outputs);
+    free(result->table.name);
+    free(result->table.text);
     free(result->spec);
     *result = (struct gen_result){0};
 }

@@ -41,6 +41,7 @@ struct gen_output {
     char *source;
     size_t source_len;
     char *manifest;             // JSON text
+    bool borrowed;              // a table's, while a spec of its own writes its files
     char *explain;              // NULL unless asked for
     tmagen_source_line *lines;  // lines[i] is where line i + 1 of the source comes from; the header
                                 // comment has no file, and names live as long as the process
@@ -54,14 +55,21 @@ struct gen_output {
     int budget_spill_bytes;  // a thread; -1: none stated
 };
 
-// All kernels of one spec file: one, or the legal points of its sweep.
+// A dispatch table, as the library reads it.
+struct gen_table {
+    char *name, *text;  // NULL: it is a spec's result
+};
+
+// All kernels of one spec file: one, or the legal points of its sweep; or those of a table.
 struct gen_result {
     char *spec;  // the path that was read
+    struct gen_table table;
     struct gen_output *outputs;
     size_t output_count;
 };
 
-// Generates all kernels of [spec], a path, or a stem that is found as specs/STEM.yaml. Errors go
+// Generates all kernels of [spec], a path, or a stem that is found as specs/STEM.yaml; of a table
+// the kernels that it names, and the table. Errors go
 // to stderr. Returns 0, or 1 with an empty result. Free the result in either case.
 int gen_spec(const char *spec, const struct gen_options *options, struct gen_result *result);
 void gen_result_free(struct gen_result *result);

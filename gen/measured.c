@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gen/alloc.h"
+#include "gen/output.h"
 
 // The code that was built in is that of the embedded texts alone.
 static struct reference_text reference_text_of(const struct gen_output *output) {
@@ -24,6 +25,7 @@ struct kernel_text *kernels_of(const struct gen_result *results, size_t count, s
     *kernels = 0;
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < results[i].output_count; ++j) {
+            if (output_repeats(results, count, i, j)) continue;
             const struct kernel_text text = kernel_of(&results[i].outputs[j]);
             MEM_PUSH(texts, *kernels, capacity, text);
         }

@@ -30,8 +30,18 @@ void output_free(struct gen_result *results, size_t count) {
     free(results);
 }
 
-char *output_path(const struct gen_output *out, const char *folder, const char *suffix) {
-    return mem_format("%s/%s.%s", folder, out->name, suffix);
+char *output_path(const char *name, const char *folder, const char *suffix) {
+    return mem_format("%s/%s.%s", folder, name, suffix);
+}
+
+bool output_repeats(const struct gen_result *results, size_t count, size_t result, size_t output) {
+    const struct gen_output *out = &results[result].outputs[output];
+    for (size_t i = 0; out->borrowed && i < count; i++)
+        for (size_t j = 0; j < results[i].output_count; j++)
+            if ((i < result || !results[i].outputs[j].borrowed) &&
+                !strcmp(results[i].outputs[j].name, out->name))
+                return true;
+    return false;
 }
 
 struct claim {
@@ -46,14 +56,19 @@ int output_check_names(const struct gen_result *results, size_t count) {
     struct claim *claims = NULL;
     size_t claimed = 0, capacity = 0;
     int failed = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < results[i].output_count; j++)
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].table.name)
             MEM_PUSH(claims, claimed, capacity,
-                     ((struct claim){results[i].outputs[j].name, results[i].spec}));
+                     ((struct claim){results[i].table.name, results[i].spec}));
+        for (size_t j = 0; j < results[i].output_count; j++)
+            if (!results[i].outputs[j].borrowed)
+                MEM_PUSH(claims, claimed, capacity,
+                         ((struct claim){results[i].outputs[j].name, results[i].spec}));
+    }
     if (claimed) qsort(claims, claimed, sizeof *claims, by_name);
     for (size_t i = 1; i < claimed; i++) {
         if (strcmp(claims[i - 1].name, claims[i].name) != 0) continue;
-        diag_say("%s and %s both make a kernel named %s", claims[i - 1].spec, claims[i].spec,
+        diag_say("%s and %s both make what is named %s", claims[i - 1].spec, claims[i].spec,
                  claims[i].name);
         failed = 1;
     }
@@ -67,10 +82,10 @@ struct batch {
     size_t count, capacity;
 };
 
-static int prepare(struct batch *batch, const struct gen_output *out, const char *folder,
-                   const char *suffix, const char *text, size_t len) {
+static int prepare(struct batch *batch, const char *name, const char *folder, const char *suffix,
+                   const char *text, size_t len) {
     struct file_pending file;
-    char *path = output_path(out, folder, suffix);
+    char *path = output_path(name, folder, suffix);
     const char *why = file_prepare(path, text, len, &file);
     if (why)
         diag_say("cannot write %s: %s", path, why);
@@ -80,12 +95,17 @@ static int prepare(struct batch *batch, const struct gen_output *out, const char
     return why != NULL;
 }
 
-static int prepare_all(struct batch *batch, const struct gen_result *result, const char *folder) {
-    int failed = 0;
+static int prepare_all(struct batch *batch, const struct gen_result *results, size_t count,
+                       size_t index, const char *folder) {
+    const struct gen_result *result = &results[index];
+    const struct gen_table *table = &result->table;
+    int failed = table->text &&
+                 prepare(batch, table->name, folder, "json", table->text, strlen(table->text));
     for (size_t i = 0; i < result->output_count && !failed; i++) {
         const struct gen_output *out = &result->outputs[i];
-        failed = prepare(batch, out, folder, "cu", out->source, out->source_len) ||
-                 prepare(batch, out, folder, "json", out->manifest, strlen(out->manifest));
+        if (output_repeats(results, count, index, i)) continue;
+        failed = prepare(batch, out->name, folder, "cu", out->source, out->source_len) ||
+                 prepare(batch, out->name, folder, "json", out->manifest, strlen(out->manifest));
     }
     return failed;
 }
@@ -126,7 +146,8 @@ int output_write(const struct gen_result *results, size_t count, const char *fol
     struct batch batch = {0};
     int failed = 0;
     const int lock = lock_folder(folder);
-    for (size_t i = 0; i < count && !failed; i++) failed = prepare_all(&batch, &results[i], folder);
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = prepare_all(&batch, results, count, i, folder);
     failed = finish(&batch, failed);
     if (lock >= 0) close(lock);
     return failed;

@@ -125,7 +125,9 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
     const int status = manifest->part_count ? tmg_launch_counts(binding, capacity, counts) : 0;
     for (unsigned i = 0; i < manifest->part_count && !status; ++i) {
         const struct tmg_part *part = &manifest->parts[i];
-        const int64_t at = (layout->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        int64_t at = (layout->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        if (part->zero == TMG_ZERO_NEVER && at < capacity->semaphore_bytes)
+            at = capacity->semaphore_bytes;
         const int64_t bytes = product(part->bytes, counts[part->per]);
         if (bytes > (INT64_C(1) << 48) || at > (INT64_C(1) << 48))
             return tmg_fail(TMAGEN_ERROR_ARGUMENT,
@@ -135,6 +137,11 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
         if (part->zero == TMG_ZERO_LAUNCH) layout->zero_launch = layout->bytes;
         if (part->zero != TMG_ZERO_NEVER) layout->zero_first = layout->bytes;
     }
+    if (capacity->semaphore_bytes && layout->zero_first > capacity->semaphore_bytes)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: has %" PRId64 " bytes of semaphores; legal where kernels share a "
+                        "workspace: at most %" PRId64,
+                        manifest->name, layout->zero_first, capacity->semaphore_bytes);
     return status;
 }
 

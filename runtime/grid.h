@@ -9,6 +9,9 @@
 struct tmg_capacity {
     int sms;
     int resident_blocks;  // at once on the device, in whole clusters; 0: not known
+    // What a workspace begins with where kernels share it: semaphores, and nothing else that any of
+    // them writes there. 0: it is one kernel's.
+    int64_t semaphore_bytes;
 };
 
 // The grid of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT when a grid that large is

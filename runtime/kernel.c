@@ -176,7 +176,8 @@ static int load_kernel(const char *name, struct loading *load) {
     struct tmg_module_info info = {-1, -1, -1, 0, 0};
     if (!status) status = load_module(load, &info);
     if (status) return status;
-    load->kernel->capacity = (struct tmg_capacity){load->device->info.sms, info.resident_blocks};
+    load->kernel->capacity = (struct tmg_capacity){.sms = load->device->info.sms,
+                                                   .resident_blocks = info.resident_blocks};
     fill_info(load, &info);
     load->kernel->info.module_ms = now_ms() - loaded;
     load->kernel->info.load_ms = loaded - start - load->kernel->info.compile_ms;

@@ -31,3 +31,6 @@ struct tmagen_kernel {
 // Where the parts of the launch's workspace lie, and what of it is cleared when.
 int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,
                       struct tmg_layout *layout);
+
+// Fails, naming [name], where a list of [launch] counts something and is not there.
+int tmg_check_lists(const char *name, const tmagen_launch *launch);

@@ -133,15 +133,14 @@ static int check_flags(const struct tmg_manifest *manifest, unsigned flags) {
     return TMAGEN_OK;
 }
 
-// Whether every list of [launch] that counts something is there.
-static int check_lists(const tmagen_kernel *kernel, const tmagen_launch *launch) {
+int tmg_check_lists(const char *name, const tmagen_launch *launch) {
     const char *missing = launch->tensor_count && !launch->tensors   ? "tensors"
                           : launch->dim_count && !launch->dims       ? "dims"
                           : launch->scalar_count && !launch->scalars ? "scalars"
                                                                      : NULL;
     if (!missing) return TMAGEN_OK;
-    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s are counted, but their list is missing",
-                    kernel->manifest->name, missing);
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s are counted, but their list is missing", name,
+                    missing);
 }
 
 static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch) {
@@ -150,7 +149,7 @@ static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *
     if (!kernel || !launch)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the launch is missing");
     int status = check_flags(kernel->manifest, launch->flags);
-    if (!status) status = check_lists(kernel, launch);
+    if (!status) status = tmg_check_lists(kernel->manifest->name, launch);
     if (!status) status = obtain(kernel, launch, words, &clear);
     if (status || !words[kernel->head_word]) return status;  // a grid of 0 blocks: nothing to do
     return start(kernel, stream, launch, words, clear);
@@ -170,7 +169,7 @@ int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,
                       struct tmg_layout *layout) {
     struct tmg_binding binding;
     *layout = (struct tmg_layout){0};
-    int status = check_lists(kernel, launch);
+    int status = tmg_check_lists(kernel->manifest->name, launch);
     if (!status) status = tmg_bind(kernel->manifest, launch, &binding);
     if (!status && !binding.empty)
         status = tmg_workspace_layout(&binding, &kernel->capacity, layout);

@@ -9,6 +9,8 @@
 #include "runtime/error.h"
 #include "runtime/tensormap.h"
 
+enum { SLOTS = 512 };  // of prepared launches
+
 // What one preparation works on.
 struct preparation {
     const tmagen_kernel *kernel;
@@ -53,7 +55,8 @@ int tmg_prepare_layout(tmagen_kernel *kernel) {
         if (manifest->params[i].kind != TMG_PARAM_TENSOR_MAP) kernel->param_word[i] = word++;
     size_t key_words = (size_t)manifest->tensor_count * TMG_TENSOR_KEY_WORDS + manifest->dim_count +
                        manifest->param_count + TMG_WORKSPACE_KEY_WORDS;
-    return tmg_prepared_init(&kernel->prepared, key_words, word) ? tmg_fail_memory() : TMAGEN_OK;
+    return tmg_prepared_init(&kernel->prepared, SLOTS, key_words, word) ? tmg_fail_memory()
+                                                                         : TMAGEN_OK;
 }
 
 // ---- Parameters

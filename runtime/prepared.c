@@ -4,13 +4,12 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 512 };
-
-int tmg_prepared_init(struct tmg_prepared *table, size_t key_words, size_t value_words) {
+int tmg_prepared_init(struct tmg_prepared *table, size_t slots, size_t key_words,
+                      size_t value_words) {
     table->key_words = key_words;
     table->value_words = value_words;
     table->slot_words = (1 + key_words + value_words + 7) / 8 * 8;  // whole cache lines
-    table->slots = SLOTS;
+    table->slots = slots;
     // Zeroed by the system, page by page as they are used: most kernels fill a few slots.
     table->words = calloc(table->slots * table->slot_words, sizeof(uint64_t));
     if (!table->words) return -1;
@@ -39,7 +38,7 @@ uint64_t tmg_hash_words(const uint64_t *words, size_t count) {
 
 // The [way]-th slot for [hash], 0 or 1. Its first word is its sequence: 0 empty, odd being written.
 static _Atomic uint64_t *slot_of(const struct tmg_prepared *table, uint64_t hash, int way) {
-    size_t index = (size_t)(way ? hash >> 32 : hash) % SLOTS;
+    size_t index = (size_t)(way ? hash >> 32 : hash) & (table->slots - 1);
     return table->words + index * table->slot_words;
 }
 

@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 struct tmg_prepared {
-    size_t slot_words, slots;  // a slot: sequence, key words, value words
+    size_t slot_words, slots;  // a slot: sequence, key words, value words; slots: a power of two
     size_t key_words, value_words;
     _Atomic uint64_t *words;
 };
 
-// Makes an empty table for keys and values of that many words. 0, or -1 without memory.
-int tmg_prepared_init(struct tmg_prepared *table, size_t key_words, size_t value_words);
+// Makes an empty table of [slots], a power of two, for keys and values of that many words. 0, or -1
+// without memory.
+int tmg_prepared_init(struct tmg_prepared *table, size_t slots, size_t key_words,
+                      size_t value_words);
 void tmg_prepared_free(struct tmg_prepared *table);
 
 // Copies the value of [key], whose hash is [hash], to [value]; returns whether it was there.

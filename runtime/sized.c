@@ -7,7 +7,10 @@
 #include "runtime/error.h"
 #include "runtime/manifest.h"
 
-enum { MAX_LINES = 64 << 20 };  // of a source, as many as it may have bytes
+enum {
+    MAX_LINES = 64 << 20,   // of a source, as many as it may have bytes
+    MAX_KERNELS = 1 << 16,  // of a set, whose table may not need all
+};
 
 int tmg_check_size(const char *what, size_t size, size_t least) {
     if (size >= least) return TMAGEN_OK;
@@ -66,6 +69,24 @@ int tmg_take_load(const tmagen_load_options *given, uint64_t sizes, tmagen_load_
     status = take_list("tmagen_source_line", own->lines, own->line_count, sizes >> 16 & 0xffff,
                        *lines, sizeof **lines, MAX_LINES);
     own->lines = *lines;
+    return status;
+}
+
+int tmg_take_set(const tmagen_set_options *given, uint64_t sizes, tmagen_set_options *own,
+                 tmagen_set_kernel **kernels) {
+    *own = (tmagen_set_options){0};
+    *kernels = NULL;
+    int status = given ? tmg_take_struct("tmagen_set_options", given, sizes & 0xffff, own,
+                                         sizeof *own, sizeof *own)
+                       : TMAGEN_OK;
+    if (status || !own->kernels) return status;
+    *kernels =
+        own->kernel_count < MAX_KERNELS ? calloc(own->kernel_count + 1, sizeof **kernels) : NULL;
+    if (!*kernels) return tmg_fail_memory();
+    status = take_list("tmagen_set_kernel", own->kernels, own->kernel_count, sizes >> 16 & 0xffff,
+                       *kernels, sizeof **kernels, MAX_KERNELS);
+    if (status) free(*kernels), *kernels = NULL;
+    own->kernels = *kernels;
     return status;
 }
 

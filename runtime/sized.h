@@ -22,6 +22,10 @@ int tmg_give_struct(const char *what, const void *own, size_t own_size, void *gi
 int tmg_take_load(const tmagen_load_options *given, uint64_t sizes, tmagen_load_options *own,
                   tmagen_source_line **lines);
 
+// The options of a set in our own layout, as above; *kernels is the caller's to free().
+int tmg_take_set(const tmagen_set_options *given, uint64_t sizes, tmagen_set_options *own,
+                 tmagen_set_kernel **kernels);
+
 // A launch in our own layout, with the lists of a caller that has another one.
 struct tmg_own_launch;
 

@@ -320,6 +320,113 @@ static inline int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_la
     return tmagen_kernel_workspace_sized(kernel, launch, TMAGEN_LAUNCH_SIZES, bytes);
 }
 
+/* ---- Sets: the best kernel for each shape ----
+ * A set is a dispatch table (`tmagen gen TABLE.yaml` makes OUT/TABLE.json) and its kernels, which
+ * are launched alike. What a launch is given follows from its shape, strides, alignment and
+ * workspace: the table's tuned entry, else what the model of the kernels' time says. */
+typedef struct tmagen_set tmagen_set;
+
+enum {
+    TMAGEN_SET_COMPILE = 1 /* a launch may compile a kernel that the cache does not have; else it
+                              takes the best of those that are there */
+};
+
+typedef struct tmagen_set_kernel { /* a kernel whose texts are in memory */
+    const char *name;
+    const char *manifest_text, *source_text;
+    const tmagen_source_line *lines; /* as in tmagen_load_options */
+    size_t line_count;
+} tmagen_set_kernel;
+
+typedef struct tmagen_set_options {
+    unsigned flags;        /* TMAGEN_SET_* */
+    const char *directory; /* of the table and its kernels; NULL: $TMAGEN_KERNELS, else "out" */
+    const char *cache_dir; /* as in tmagen_compile_options */
+    /* Not NULL: the table itself, and its kernels below; the name is then only for messages. They
+     * must outlive the set. */
+    const char *table_text;
+    const tmagen_set_kernel *kernels;
+    size_t kernel_count;
+} tmagen_set_options;
+
+#define TMAGEN_SET_SIZES \
+    ((uint64_t)sizeof(tmagen_set_options) | (uint64_t)sizeof(tmagen_set_kernel) << 16)
+
+/* Opens the table [name]: a path that ends in ".json", beside which its kernels lie, or a name that
+ * is looked up as DIRECTORY/NAME.json. [options] may be NULL. Reads all manifests and no kernel:
+ * each is loaded when a launch first takes it. tmagen_warning_last() says where the table was made
+ * for another GPU or by another tmagen; it serves all the same. [device] must outlive the set.
+ * $TMAGEN_PICK, "KERNEL" or "KERNEL/SPLITS", is what all launches take, for experiments. */
+TMAGEN_API int tmagen_set_open_sized(tmagen_device *device, const char *name,
+                                     const tmagen_set_options *options, uint64_t sizes,
+                                     tmagen_set **set);
+static inline int tmagen_set_open(tmagen_device *device, const char *name,
+                                  const tmagen_set_options *options, tmagen_set **set) {
+    return tmagen_set_open_sized(device, name, options, TMAGEN_SET_SIZES, set);
+}
+TMAGEN_API void tmagen_set_close(tmagen_set *set);
+
+/* Loads [kernel], or all of them (NULL), and compiles what the cache does not have: before the
+ * first launch, not on its way. Fails with the first that cannot be had; the others are loaded. */
+TMAGEN_API int tmagen_set_load(tmagen_set *set, const char *kernel);
+
+/* Launches the kernel that is best for [launch], as tmagen_kernel_launch(). Where [launch] has no
+ * workspace, or too little, kernels that need more are not taken. TMAGEN_ERROR_ARGUMENT where
+ * nothing serves it: the message has each kernel's reason, and what would be served. For a shape
+ * seen before, choosing neither allocates nor locks. */
+TMAGEN_API int tmagen_set_launch_sized(tmagen_set *set, void *stream, const tmagen_launch *launch,
+                                       uint64_t sizes);
+static inline int tmagen_set_launch(tmagen_set *set, void *stream, const tmagen_launch *launch) {
+    return tmagen_set_launch_sized(set, stream, launch, TMAGEN_LAUNCH_SIZES);
+}
+
+/* The bytes of workspace with which [launch] gets the best kernel, which is loaded; its own
+ * workspace is ignored. One workspace, the largest of all shapes', serves all launches of a stream:
+ * it belongs to one set and one stream, and whoever else writes to it clears it. */
+TMAGEN_API int tmagen_set_workspace_sized(tmagen_set *set, const tmagen_launch *launch,
+                                          uint64_t sizes, size_t *bytes);
+static inline int tmagen_set_workspace(tmagen_set *set, const tmagen_launch *launch,
+                                       size_t *bytes) {
+    return tmagen_set_workspace_sized(set, launch, TMAGEN_LAUNCH_SIZES, bytes);
+}
+
+enum { /* why a choice stands where it does */
+       TMAGEN_BY_MODEL = 1,
+       TMAGEN_BY_TUNING = 2, /* measured for this shape */
+       TMAGEN_BY_PIN = 3,
+       TMAGEN_BY_ENVIRONMENT = 4 /* $TMAGEN_PICK */
+};
+
+typedef struct tmagen_choice {
+    const char *kernel; /* lives as long as the set */
+    int splits;
+    int why;           /* TMAGEN_BY_* */
+    int loaded;        /* 1: it is; 0: not yet; -1: it could not be, and is passed over */
+    double us;         /* by the model; infinite for a kernel that has none */
+    double tuned_us;   /* as measured for the table; 0 where it was not */
+    const char *bound; /* what limits it by the model, as "DRAM"; static */
+    size_t workspace_bytes;
+} tmagen_choice;
+
+/* Ranks what can run [launch] with as much workspace as is needed, the first to be taken first, and
+ * writes at most [room] choices. Loads nothing. *count is 0 where a size is 0. */
+TMAGEN_API int tmagen_set_rank_sized(tmagen_set *set, const tmagen_launch *launch, uint64_t sizes,
+                                     tmagen_choice *choices, size_t choice_size, size_t room,
+                                     size_t *count);
+static inline int tmagen_set_rank(tmagen_set *set, const tmagen_launch *launch,
+                                  tmagen_choice *choices, size_t room, size_t *count) {
+    return tmagen_set_rank_sized(set, launch, TMAGEN_LAUNCH_SIZES, choices, sizeof *choices, room,
+                                 count);
+}
+
+/* Makes launches of the sizes of [launch], or all (NULL), take [choice], "KERNEL" or
+ * "KERNEL/SPLITS", and no other: where it cannot run one, that is refused. NULL lets go. */
+TMAGEN_API int tmagen_set_pin_sized(tmagen_set *set, const tmagen_launch *launch, uint64_t sizes,
+                                    const char *choice);
+static inline int tmagen_set_pin(tmagen_set *set, const tmagen_launch *launch, const char *choice) {
+    return tmagen_set_pin_sized(set, launch, TMAGEN_LAUNCH_SIZES, choice);
+}
+
 /* ---- The cache's own care ----
  * [directory] is as tmagen_compile_options.cache_dir. */
 typedef struct tmagen_cache_entry {

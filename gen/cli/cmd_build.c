@@ -90,6 +90,7 @@ static int compile_all(const struct gen_result *results, size_t count, const cha
     int worst = EXIT_FINE;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < results[i].output_count; j++) {
+            if (output_repeats(results, count, i, j)) continue;
             int code = compile(&results[i].outputs[j], folder);
             if (code > worst) worst = code;
         }

@@ -36,10 +36,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const char DOC[] = "Runs all legality checks of each SPEC, and writes nothing.";
 
 // Says where FOLDER/NAME.SUFFIX is not [text]. Returns 1 then.
-static int check_file(const struct gen_output *out, const char *folder, const char *suffix,
-                      const char *text, size_t len) {
+static int check_file(const char *name, const char *folder, const char *suffix, const char *text,
+                      size_t len) {
     const char *why;
-    char *path = output_path(out, folder, suffix);
+    char *path = output_path(name, folder, suffix);
     struct file_bytes file = file_read(path, FILE_MAX, &why);
     bool fresh = file.data && file.len == len && !memcmp(file.data, text, len);
     if (!file.data)
@@ -51,12 +51,16 @@ static int check_file(const struct gen_output *out, const char *folder, const ch
     return !fresh;
 }
 
+static bool is_name(const char *name, const char *stem, size_t len) {
+    return name && strlen(name) == len && !memcmp(name, stem, len);
+}
+
 static bool makes(const struct gen_result *results, size_t count, const char *stem, size_t len) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (is_name(results[i].table.name, stem, len)) return true;
         for (size_t j = 0; j < results[i].output_count; j++)
-            if (strlen(results[i].outputs[j].name) == len &&
-                !memcmp(results[i].outputs[j].name, stem, len))
-                return true;
+            if (is_name(results[i].outputs[j].name, stem, len)) return true;
+    }
     return false;
 }
 
@@ -118,10 +122,14 @@ static int check_orphans(const struct gen_result *results, size_t count, const c
 static int check_out(const struct gen_result *results, size_t count, const char *folder) {
     int stale = check_orphans(results, count, folder);
     for (size_t i = 0; i < count; i++) {
+        const struct gen_table *table = &results[i].table;
+        if (table->text)
+            stale |= check_file(table->name, folder, "json", table->text, strlen(table->text));
         for (size_t j = 0; j < results[i].output_count; j++) {
             const struct gen_output *out = &results[i].outputs[j];
-            stale |= check_file(out, folder, "cu", out->source, out->source_len);
-            stale |= check_file(out, folder, "json", out->manifest, strlen(out->manifest));
+            if (output_repeats(results, count, i, j)) continue;
+            stale |= check_file(out->name, folder, "cu", out->source, out->source_len);
+            stale |= check_file(out->name, folder, "json", out->manifest, strlen(out->manifest));
         }
     }
     return stale;
@@ -137,12 +145,20 @@ int cmd_check(int argc, char **argv) {
                               .children = children};
     spec_arguments_init(&a.specs);
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    size_t count = a.specs.spec_count, kernels = 0;
+    size_t count = a.specs.spec_count, kernels = 0, tables = 0;
     struct gen_result *results = output_generate(a.specs.specs, count, &a.specs.options);
     int failed = !results || output_check_names(results, count);
     if (!failed && a.out) failed = check_out(results, count, a.specs.options.out_dir);
-    for (size_t i = 0; results && i < count; i++) kernels += results[i].output_count;
-    if (!failed) printf("specs: %zu, kernels: %zu; all is well\n", count, kernels);
+    for (size_t i = 0; results && i < count; i++) {
+        tables += results[i].table.name != NULL;
+        for (size_t j = 0; j < results[i].output_count; j++)
+            kernels += !output_repeats(results, count, i, j);
+    }
+    if (!failed && tables)
+        printf("specs: %zu, tables: %zu, kernels: %zu; all is well\n", count - tables, tables,
+               kernels);
+    else if (!failed)
+        printf("specs: %zu, kernels: %zu; all is well\n", count, kernels);
     output_free(results, count);
     spec_arguments_free(&a.specs);
     return failed ? EXIT_USER : EXIT_FINE;

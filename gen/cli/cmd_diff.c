@@ -52,11 +52,10 @@ static int diff_specs(const struct gen_result results[2], char **specs) {
 }
 
 // Compares [text] with the file FOLDER/NAME.SUFFIX. Returns whether they differ.
-static bool diff_file(const struct gen_output *out, const char *folder, const char *suffix,
-                      const char *text) {
+static bool diff_file(const char *name, const char *folder, const char *suffix, const char *text) {
     const char *why;
-    char *path = output_path(out, folder, suffix);
-    char *new_name = mem_format("%s.%s, generated now", out->name, suffix);
+    char *path = output_path(name, folder, suffix);
+    char *new_name = mem_format("%s.%s, generated now", name, suffix);
     struct file_bytes old = file_read(path, FILE_MAX, &why);
     bool differs =
         diff_print(stdout, old.data ? path : "/dev/null", old.data ? old.data : "", new_name, text);
@@ -67,11 +66,12 @@ static bool diff_file(const struct gen_output *out, const char *folder, const ch
 }
 
 static int diff_out(const struct gen_result *result, const char *folder) {
-    int any = 0;
+    const struct gen_table *table = &result->table;
+    int any = table->text && diff_file(table->name, folder, "json", table->text);
     for (size_t i = 0; i < result->output_count; i++) {
         const struct gen_output *out = &result->outputs[i];
-        bool differs = diff_file(out, folder, "cu", out->source);
-        differs |= diff_file(out, folder, "json", out->manifest);
+        bool differs = diff_file(out->name, folder, "cu", out->source);
+        differs |= diff_file(out->name, folder, "json", out->manifest);
         if (!differs) printf("%s/%s.cu and .json: the same\n", folder, out->name);
         any |= differs;
     }

@@ -39,7 +39,7 @@ static int write_ptx(const struct gen_output *out, const char *folder) {
         compiler_log_print(out, tmagen_error_last());
         return EXIT_ENVIRONMENT;
     }
-    char *path = output_path(out, folder, "ptx");
+    char *path = output_path(out->name, folder, "ptx");
     struct file_pending file;
     const char *why = file_prepare(path, ptx, strlen(ptx), &file);
     if (!why) why = file_commit(&file);

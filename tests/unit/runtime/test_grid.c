@@ -143,7 +143,7 @@ static void test_workspace(void **state) {
                   {"d", 100, TMG_PER_BLOCK, TMG_ZERO_NEVER},
                   {"e", 100, TMG_PER_SM, TMG_ZERO_NEVER}}};
     struct tmg_binding binding = {.manifest = &manifest, .dims = {10, 30}, .splits = 2};
-    const struct tmg_capacity capacity = {132, 0};
+    const struct tmg_capacity capacity = {.sms = 132};
     struct tmg_layout layout;
     assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_OK);
     const int64_t offsets[] = {0, 256, 256 + 2048, 2304 + 3840, 6144 + 3840};
@@ -170,7 +170,7 @@ static void test_cost(void **state) {
     double cost[TMG_UNITS];
     assert_int_equal(tmg_manifest_read("out/gemm_64x64.json", &manifest), TMAGEN_OK);
     struct tmg_binding binding = {.manifest = manifest, .dims = {100, 72, 200}, .splits = 1};
-    const struct tmg_capacity capacity = {132, 132};
+    const struct tmg_capacity capacity = {.sms = 132, .resident_blocks = 132};
     assert_int_equal(tmg_launch_cost(&binding, &capacity, cost), TMAGEN_OK);
     assert_true(cost[TMG_UNIT_STEPS] == 4 * 2);
     assert_true(cost[TMG_UNIT_TENSOR_FLOPS] == 4 * 2 * 2.0 * 64 * 64 * 128);

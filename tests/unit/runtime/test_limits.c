@@ -122,7 +122,7 @@ static void test_more_tiles_than_a_kernel_counts(void **state) {
     (void)state;
     unsigned grid[3];
     struct tmg_binding binding = {.manifest = shipped("out/gemm_64x64.json"), .splits = 1};
-    const struct tmg_capacity capacity = {132, 132};
+    const struct tmg_capacity capacity = {.sms = 132, .resident_blocks = 132};
     binding.dims[0] = INT64_C(64) << 15, binding.dims[1] = INT64_C(64) << 15, binding.dims[2] = 8;
     assert_int_equal(tmg_grid_size(&binding, &capacity, grid), TMAGEN_OK);
     ++binding.dims[0];

@@ -1,0 +1,551 @@
+// From a table's YAML to its JSON: its kernels are generated, and every entry is held to what the
+// kernel that it names takes, by the library's own rules.
+#include "gen/table.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/alloc.h"
+#include "gen/fields.h"
+#include "gen/store.h"
+#include "gen/suggest.h"
+#include "runtime/key.h"
+#include "runtime/table.h"
+
+enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
+
+static const char *const table_keys[] = {"dispatch", "gpu",     "tmagen", "set",
+                                         "suffix",   "kernels", "tuned",  NULL};
+static const char *const kernel_keys[] = {"kernel", "splits", NULL};
+static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
+
+// A kernel of the table, with where the table names it.
+struct row {
+    const struct spec_node *node;
+    size_t output;  // of the result
+    struct tmg_manifest *manifest;
+    int64_t splits[TMG_MAX_TABLE_SPLITS];
+    int split_count;
+};
+
+struct entry {
+    const struct spec_node *node;
+    int64_t shape[TMG_MAX_TABLE_DIMS];
+    int alignment, row, splits;
+    double us;
+};
+
+struct table {
+    struct diag *diag;
+    const struct spec_node *tree;
+    const char *path;
+    struct gen_options options;  // of the kernels
+    char *suffix;                // "" or "_fp16"
+    struct gen_result *result;
+    size_t output_capacity;
+    struct row *rows;
+    size_t row_count, row_capacity;
+    struct entry *entries;
+    size_t entry_count, entry_capacity;
+    json_t *gpu;  // the file of rates
+    char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];
+    int dim_count;
+};
+
+bool table_is(const struct spec_node *tree) {
+    return tree->kind == SPEC_MAP && spec_get(tree, "dispatch") != NULL;
+}
+
+// ---- What is laid over each kernel's spec
+
+static void add_set(struct table *table, char *set) {
+    struct gen_options *options = &table->options;
+    options->sets = mem_resize(options->sets, (options->set_count + 1) * sizeof *options->sets);
+    options->sets[options->set_count++] = set;
+}
+
+// Adds the leaves of [node] as "a.b=value".
+static void add_sets(struct table *table, const char *prefix, const struct spec_node *node) {
+    for (size_t i = 0; i < node->count; i++) {
+        const struct spec_node *value = node->values[i];
+        char *path = mem_format("%s%s%s", prefix, *prefix ? "." : "", node->keys[i]->text);
+        if (value->kind == SPEC_MAP)
+            add_sets(table, path, value);
+        else if (value->kind == SPEC_SCALAR)
+            add_set(table, mem_format("%s=%s", path, value->text));
+        else
+            diag_error(table->diag, value->place, "a value, or a map of them",
+                       "set.%s: is a list, of which a table would not know which to take", path);
+        free(path);
+    }
+}
+
+static void read_set(struct table *table) {
+    const struct spec_node *set = spec_get(table->tree, "set");
+    const struct fields fields = {table->diag, table->tree, ""};
+    const char *suffix = fields_text(&fields, "suffix");
+    table->suffix = mem_format("%s%s", suffix ? "_" : "", suffix ? suffix : "");
+    if (set && set->kind != SPEC_MAP) {
+        diag_error(table->diag, set->place, "knobs as a spec has them", "set: must be a map");
+        return;
+    }
+    if (set) add_sets(table, "", set);
+    if (set && !suffix)
+        diag_error(table->diag, set->place, "suffix: WORD, which is added to their names",
+                   "set: makes other kernels, which need other names: suffix is missing");
+    if (suffix && !set)
+        diag_error(table->diag, spec_get(table->tree, "suffix")->place, "set: {KNOB: VALUE}",
+                   "suffix: is for kernels that set makes others");
+}
+
+// ---- Kernels
+
+// The path of the spec [name] beside the file that names it.
+static char *beside(const struct table *table, const struct spec_node *node, const char *name) {
+    const char *file = node->origin == SPEC_FROM_SET ? table->path : node->place.file;
+    const char *slash = strrchr(file, '/');
+    const int folder = slash ? (int)(slash - file + 1) : 0;
+    return mem_format("%.*s%s.yaml", folder, file, name);
+}
+
+static bool is_stem(const char *name) {
+    return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789_")] == 0;
+}
+
+// Generates the kernels of the spec [name] under their names in this table.
+static int generate_spec(struct table *table, const struct spec_node *node, const char *name,
+                         struct gen_result *result) {
+    struct gen_options options = table->options;
+    char *path = beside(table, node, name), *named = NULL;
+    if (options.set_count) {
+        named = mem_format("name=%s%s", name, table->suffix);
+        options.sets = mem_alloc((options.set_count + 1) * sizeof *options.sets);
+        memcpy(options.sets, table->options.sets, options.set_count * sizeof *options.sets);
+        options.sets[options.set_count++] = named;
+    }
+    const int failed = gen_spec(path, &options, result);
+    if (named) free(options.sets);
+    free(named);
+    free(path);
+    return failed;
+}
+
+static bool is_taken(const struct table *table, const char *name) {
+    for (size_t i = 0; i < table->result->output_count; i++)
+        if (!strcmp(table->result->outputs[i].name, name)) return true;
+    return false;
+}
+
+// Moves [output] into the table's result, with the splits of [model].
+static void add_row(struct table *table, struct gen_output *output, const struct row *model) {
+    struct row row = *model;
+    if (is_taken(table, output->name))
+        diag_error(table->diag, row.node->place, NULL, "kernels: %s stands there twice",
+                   output->name);
+    output->borrowed = !table->options.set_count;
+    row.output = table->result->output_count;
+    MEM_PUSH(table->result->outputs, table->result->output_count, table->output_capacity, *output);
+    MEM_PUSH(table->rows, table->row_count, table->row_capacity, row);
+    *output = (struct gen_output){0};
+}
+
+static void read_kernel(struct table *table, const struct spec_node *node) {
+    const struct fields fields = {table->diag, node, "kernels."};
+    const bool map = node->kind == SPEC_MAP;
+    struct row row = {.node = node};
+    struct gen_result result = {0};
+    if (map) {
+        fields_only(&fields, kernel_keys);
+        fields_need(&fields, "kernel");
+        row.split_count =
+            fields_ints(&fields, "splits", 1, SPLITS_MOST, TMG_MAX_TABLE_SPLITS, row.splits);
+    }
+    const char *name = map ? fields_text(&fields, "kernel") : node->text;
+    if (node->kind == SPEC_LIST || (!map && !is_stem(name)) || (map && name && !is_stem(name))) {
+        diag_error(table->diag, node->place,
+                   "NAME of a spec beside this file, or {kernel: NAME, splits: [2, 4]}",
+                   "kernels: is no name of a spec");
+        return;
+    }
+    if (!name) return;
+    if (generate_spec(table, node, name, &result)) {
+        diag_error(table->diag, node->place, NULL, "kernels: %s cannot be generated; see there",
+                   name);
+        return;
+    }
+    for (size_t i = 0; i < result.output_count; i++) add_row(table, &result.outputs[i], &row);
+    gen_result_free(&result);
+}
+
+static void read_kernels(struct table *table) {
+    const struct spec_node *list = spec_get(table->tree, "kernels");
+    if (!list || list->kind != SPEC_LIST || !list->count) {
+        diag_error(table->diag, list ? list->place : table->tree->place,
+                   "kernels: [NAME of a spec beside this file, ...]",
+                   list ? "kernels: must be a list of specs" : "kernels: is missing");
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) read_kernel(table, list->values[i]);
+}
+
+// ---- The GPU's rates
+
+static void read_gpu(struct table *table) {
+    const struct fields fields = {table->diag, table->tree, ""};
+    const struct spec_node *node = spec_get(table->tree, "gpu");
+    const char *why = NULL, *name = fields_text(&fields, "gpu");
+    fields_need(&fields, "gpu");
+    if (!name) return;
+    char *path = mem_format("templates/lib/gpus/%s.json", is_stem(name) ? name : "?");
+    const struct store_file file = store_find(gen_store(&table->options), path, &why);
+    json_error_t fault;
+    if (file.text) table->gpu = json_loads(file.text, JSON_REJECT_DUPLICATES, &fault);
+    if (!file.text)
+        diag_error(table->diag, node->place,
+                   "NAME of a file lib/gpus/NAME.json among the templates", "gpu: %s: %s", name,
+                   why ? why : "there are no such rates");
+    else if (!table->gpu)
+        diag_error(table->diag, node->place, NULL, "gpu: %s:%d: %s", file.name, fault.line,
+                   fault.text);
+    free(path);
+}
+
+// ---- Tuned entries
+
+// The names of the dims in which shapes are written: as the family's reference has them.
+static void find_dims(struct table *table) {
+    const struct tmg_manifest *manifest = table->rows[0].manifest;
+    const char *words = json_string_value(json_object_get(manifest->reference, "dims"));
+    char text[DIMS_TEXT] = "", *save = NULL;
+    for (unsigned i = 0; !words && i < manifest->dim_count; i++)
+        if (!manifest->dims[i].derived && strlen(text) + TMG_MAX_NAME < sizeof text)
+            strcat(strcat(text, manifest->dims[i].name), " ");
+    if (words) snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok_r(text, " ", &save); word && table->dim_count < TMG_MAX_TABLE_DIMS;
+         word = strtok_r(NULL, " ", &save))
+        snprintf(table->dims[table->dim_count++], TMG_MAX_NAME, "%s", word);
+}
+
+// Reads "4096x4096x512". Returns whether it is a shape of this family.
+static bool read_shape(const struct table *table, const char *text, int64_t *shape) {
+    for (int i = 0; i < table->dim_count; i++) {
+        char *end;
+        shape[i] = strtoll(text, &end, 10);
+        if (end == text || *text == '-' || *text == '+' || shape[i] < 1 ||
+            shape[i] > TMG_MAX_EXTENT)
+            return false;
+        if (*end != (i + 1 < table->dim_count ? 'x' : 0)) return false;
+        text = end + 1;
+    }
+    return true;
+}
+
+static void bad_shape(const struct table *table, const struct spec_node *node, const char *text) {
+    char legal[TMG_MAX_TABLE_DIMS * TMG_MAX_NAME] = "";
+    for (int i = 0; i < table->dim_count; i++) strcat(strcat(legal, i ? "x" : ""), table->dims[i]);
+    diag_error(table->diag, node->place, legal, "tuned.shape: %s is no shape", text);
+}
+
+// The row of "NAME" or "NAME/SPLITS"; -1 after an error.
+static int read_choice(const struct table *table, const struct spec_node *node, int *splits) {
+    const size_t length = strcspn(node->text, "/");
+    struct suggest suggest = suggest_start(node->text);
+    char *end = NULL;
+    *splits = node->text[length] ? (int)strtol(node->text + length + 1, &end, 10) : 0;
+    for (size_t i = 0; i < table->row_count; i++) {
+        const char *name = table->result->outputs[table->rows[i].output].name;
+        suggest_offer(&suggest, name);
+        if (strlen(name) != length || memcmp(name, node->text, length)) continue;
+        const int64_t most = table->rows[i].manifest->grid.max_splits;
+        if (!node->text[length] || (!*end && *splits >= 1 && *splits <= most)) return (int)i;
+        char *legal = mem_format("%s/1 to %s/%lld", name, name, (long long)most);
+        diag_error(table->diag, node->place, legal, "tuned.kernel: %s cannot be split so",
+                   node->text);
+        free(legal);
+        return -1;
+    }
+    diag_error(table->diag, node->place, suggest.best, "tuned.kernel: %s is none of the kernels",
+               node->text);
+    return -1;
+}
+
+// Holds an entry to what its kernel takes. Sets the class of tensors without gaps where none is
+// given.
+static void check_entry(const struct table *table, struct entry *entry) {
+    const struct tmg_manifest *manifest = table->rows[entry->row].manifest;
+    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
+    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
+    struct tmg_binding binding;
+    tmagen_launch launch = {
+        .tensors = tensors, .dims = dims, .dim_count = (size_t)table->dim_count};
+    launch.tensor_count = manifest->tensor_count;
+    for (unsigned i = 0; i < manifest->tensor_count; i++)
+        tensors[i] = (tmagen_tensor){.name = manifest->tensors[i].name, .data = 1 << 20};
+    for (int i = 0; i < table->dim_count; i++)
+        dims[i] = (tmagen_dim){table->dims[i], entry->shape[i]};
+    if (tmg_bind(manifest, &launch, &binding))
+        diag_error(table->diag, entry->node->place, NULL, "tuned: %s", tmagen_error_last());
+    else if (!entry->alignment)
+        entry->alignment = tmg_alignment_class(&binding);
+}
+
+static double read_us(const struct table *table, const struct fields *fields) {
+    const struct spec_node *node = spec_get(fields->map, "us");
+    long long integer = 0;
+    double real = 0;
+    if (!node) return 0;
+    const enum spec_type type =
+        node->kind == SPEC_SCALAR ? spec_scalar(node, &integer, &real) : SPEC_NULL;
+    if (type == SPEC_INT) real = (double)integer;
+    if ((type == SPEC_INT || type == SPEC_FLOAT) && real > 0 && real < 1e12) return real;
+    diag_error(table->diag, node->place, "microseconds, as it was measured",
+               "tuned.us: must be a positive number");
+    return 0;
+}
+
+static void read_entry(struct table *table, const struct spec_node *node) {
+    const struct fields fields = {table->diag, node, "tuned."};
+    struct entry entry = {.node = node};
+    if (node->kind != SPEC_MAP) {
+        diag_error(table->diag, node->place, "{shape: 4096x4096x512, kernel: NAME, us: 38.2}",
+                   "tuned: must be a map");
+        return;
+    }
+    const size_t errors = diag_errors(table->diag);
+    fields_only(&fields, tuned_keys);
+    for (const char *const *key = tuned_keys; *key; key++)
+        if (strcmp(*key, "alignment")) fields_need(&fields, *key);
+    const struct spec_node *shape = spec_get(node, "shape"), *kernel = spec_get(node, "kernel");
+    const char *text = fields_text(&fields, "shape");
+    if (text && !read_shape(table, text, entry.shape)) bad_shape(table, shape, text);
+    entry.alignment = (int)fields_int(&fields, "alignment", 1, TMG_LARGEST_CLASS, 0);
+    if (entry.alignment & (entry.alignment - 1))
+        diag_error(table->diag, spec_get(node, "alignment")->place, "1, 2, 4, ... 128",
+                   "tuned.alignment: must be a power of two");
+    if (fields_text(&fields, "kernel")) entry.row = read_choice(table, kernel, &entry.splits);
+    entry.us = read_us(table, &fields);
+    if (diag_errors(table->diag) == errors) check_entry(table, &entry);
+    if (diag_errors(table->diag) == errors)
+        MEM_PUSH(table->entries, table->entry_count, table->entry_capacity, entry);
+}
+
+static int by_shape(const void *left, const void *right) {
+    const struct entry *a = left, *b = right;
+    for (int i = 0; i < TMG_MAX_TABLE_DIMS; i++)
+        if (a->shape[i] != b->shape[i]) return a->shape[i] < b->shape[i] ? -1 : 1;
+    if (a->alignment != b->alignment) return a->alignment < b->alignment ? -1 : 1;
+    return (a->node->place.line > b->node->place.line) -
+           (a->node->place.line < b->node->place.line);
+}
+
+static void check_repeats(struct table *table) {
+    if (table->entry_count)
+        qsort(table->entries, table->entry_count, sizeof *table->entries, by_shape);
+    for (size_t i = 1; i < table->entry_count; i++) {
+        const struct entry *a = &table->entries[i - 1], *b = &table->entries[i];
+        if (memcmp(a->shape, b->shape, sizeof a->shape) || a->alignment != b->alignment) continue;
+        diag_error(table->diag, b->node->place, NULL,
+                   "tuned: the shape stands there twice; the other is on line %d",
+                   a->node->place.line);
+    }
+}
+
+static void read_entries(struct table *table) {
+    const struct spec_node *list = spec_get(table->tree, "tuned");
+    long long unused;
+    double real;
+    if (!list || (list->kind == SPEC_SCALAR && spec_scalar(list, &unused, &real) == SPEC_NULL))
+        return;
+    if (list->kind != SPEC_LIST) {
+        diag_error(table->diag, list->place,
+                   "tuned: [{shape: 4096x4096x512, kernel: NAME, us: 38.2}]",
+                   "tuned: must be a list");
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) read_entry(table, list->values[i]);
+    check_repeats(table);
+}
+
+// ---- The JSON
+
+static void write_rates(const struct table *table, FILE *out) {
+    const char *key, *gap = "";
+    json_t *value;
+    fprintf(out, "  \"rates\": {");
+    json_object_foreach(json_object_get(table->gpu, "rates"), key, value) {
+        fprintf(out, "%s\"%s\": %.6g", gap, key, json_number_value(value));
+        gap = ", ";
+    }
+    fprintf(out, "},\n");
+}
+
+static void write_kernel(const struct table *table, const struct row *row, FILE *out) {
+    const struct gen_output *output = &table->result->outputs[row->output];
+    char digest[TMAGEN_KEY_CHARS];
+    tmg_digest_text(output->manifest, strlen(output->manifest), digest);
+    fprintf(out, "    {\"name\": \"%s\", \"manifest_sha256\": \"%s\"", output->name, digest);
+    for (int i = 0; i < row->split_count; i++)
+        fprintf(out, "%s%lld", i ? ", " : ", \"splits\": [", (long long)row->splits[i]);
+    fprintf(out, "%s}", row->split_count > 0 ? "]" : "");
+}
+
+static void write_entry(const struct table *table, const struct entry *entry, FILE *out) {
+    fprintf(out, "    {\"shape\": [");
+    for (int i = 0; i < table->dim_count; i++)
+        fprintf(out, "%s%lld", i ? ", " : "", (long long)entry->shape[i]);
+    fprintf(out, "], \"alignment\": %d, \"kernel\": \"%s\"", entry->alignment,
+            table->result->outputs[table->rows[entry->row].output].name);
+    if (entry->splits) fprintf(out, ", \"splits\": %d", entry->splits);
+    fprintf(out, ", \"us\": %.6g}", entry->us);
+}
+
+static void write_head(const struct table *table, FILE *out) {
+    const struct fields fields = {table->diag, table->tree, ""};
+    const char *version = fields_text(&fields, "tmagen");
+    char *gpu = json_dumps(json_object_get(table->gpu, "gpu"), JSON_ENCODE_ANY);
+    fprintf(out, "{\n  \"tmagen_table\": %d,\n  \"name\": \"%s\",\n  \"family\": \"%s\",\n",
+            TMG_TABLE_VERSION, table->result->table.name, table->result->outputs[0].family);
+    fprintf(out, "  \"version\": \"%s\",\n  \"gpu\": %s,\n  \"sms\": %lld,\n",
+            version ? version : TMAGEN_VERSION, gpu ? gpu : "null",
+            (long long)json_integer_value(json_object_get(table->gpu, "sms")));
+    free(gpu);
+}
+
+static char *write_table(const struct table *table) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return mem_copy("");
+    write_head(table, out);
+    write_rates(table, out);
+    fprintf(out, "  \"dims\": [");
+    for (int i = 0; i < table->dim_count; i++)
+        fprintf(out, "%s\"%s\"", i ? ", " : "", table->dims[i]);
+    fprintf(out, "],\n  \"kernels\": [");
+    for (size_t i = 0; i < table->row_count; i++) {
+        fputs(i ? ",\n" : "\n", out);
+        write_kernel(table, &table->rows[i], out);
+    }
+    fprintf(out, "\n  ],\n  \"tuned\": [");
+    for (size_t i = 0; i < table->entry_count; i++) {
+        fputs(i ? ",\n" : "\n", out);
+        write_entry(table, &table->entries[i], out);
+    }
+    fprintf(out, "%s]\n}\n", table->entry_count ? "\n  " : "");
+    fclose(out);
+    return text;
+}
+
+// Holds the table to what the library would say of it.
+static void check_table(const struct table *table, const char *text) {
+    struct tmg_table *parsed = NULL;
+    if (tmg_table_parse(text, strlen(text), table->result->table.name, &parsed)) {
+        diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
+        return;
+    }
+    int status = TMAGEN_OK;
+    for (size_t i = 0; i < table->row_count; i++) {
+        const struct gen_output *output = &table->result->outputs[table->rows[i].output];
+        if (!tmg_table_take(parsed, (unsigned)i, output->manifest, strlen(output->manifest)))
+            continue;
+        status = TMAGEN_ERROR_MANIFEST;
+        diag_error(table->diag, table->rows[i].node->place, NULL, "kernels: %s",
+                   tmagen_error_last());
+    }
+    if (!status && tmg_table_finish(parsed))
+        diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
+    tmg_table_free(parsed);
+}
+
+// ---- The whole
+
+// Reads the manifests, which the generator has checked, and holds them to the first.
+static void parse_manifests(struct table *table) {
+    for (size_t i = 0; i < table->row_count; i++) {
+        struct row *row = &table->rows[i];
+        const struct gen_output *output = &table->result->outputs[row->output];
+        if (tmg_manifest_parse(output->manifest, strlen(output->manifest), output->name,
+                               &row->manifest) ||
+            tmg_table_alike(table->rows[0].manifest, row->manifest))
+            diag_error(table->diag, row->node->place, NULL, "kernels: %s", tmagen_error_last());
+    }
+}
+
+static void check_splits(const struct table *table, const struct row *row) {
+    const int64_t most = row->manifest->grid.max_splits;
+    for (int i = 0; i < row->split_count; i++)
+        if (row->splits[i] > most)
+            diag_error(table->diag, spec_get(row->node, "splits")->place, NULL,
+                       "splits: %lld is more than the %lld that %s can be split into",
+                       (long long)row->splits[i], (long long)most, row->manifest->name);
+}
+
+static void check_family(const struct table *table) {
+    const struct spec_node *family = spec_get(table->tree, "dispatch");
+    const struct fields fields = {table->diag, table->tree, ""};
+    const char *name = fields_text(&fields, "dispatch");
+    if (!name) return;
+    if (!gen_family_exists(name, &table->options)) {
+        diag_error(table->diag, family->place, "a family's name", "dispatch: %s is no family",
+                   name);
+        return;
+    }
+    for (size_t i = 0; i < table->row_count; i++) {
+        const struct gen_output *output = &table->result->outputs[table->rows[i].output];
+        if (!strcmp(output->family, name)) continue;
+        diag_error(table->diag, table->rows[i].node->place, NULL, "kernels: %s is of the family %s",
+                   output->name, output->family);
+    }
+}
+
+static char *stem_of(const char *path) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+static void free_table(struct table *table) {
+    for (size_t i = 0; i < table->row_count; i++) tmg_manifest_free(table->rows[i].manifest);
+    for (size_t i = 0; i < table->options.set_count; i++) free(table->options.sets[i]);
+    free(table->options.sets);
+    free(table->suffix);
+    free(table->rows);
+    free(table->entries);
+    json_decref(table->gpu);
+}
+
+void table_generate(struct diag *diag, const struct spec_node *tree, const char *path,
+                    const struct gen_options *options, struct gen_result *result) {
+    static bool nested;
+    struct table table = {.diag = diag, .tree = tree, .path = path, .result = result};
+    const struct fields fields = {diag, tree, ""};
+    if (nested) {
+        diag_error(diag, tree->place, "specs", "a table cannot be one of a table's kernels");
+        return;
+    }
+    table.options =
+        (struct gen_options){.out_dir = options->out_dir, .templates = options->templates};
+    nested = true;
+    fields_only(&fields, table_keys);
+    result->table.name = stem_of(path);
+    read_set(&table);
+    read_gpu(&table);
+    read_kernels(&table);
+    check_family(&table);
+    if (table.row_count) {
+        parse_manifests(&table);
+        for (size_t i = 0; i < table.row_count; i++)
+            if (table.rows[i].manifest) check_splits(&table, &table.rows[i]);
+        find_dims(&table);
+        read_entries(&table);
+    }
+    if (!diag_errors(diag)) {
+        result->table.text = write_table(&table);
+        check_table(&table, result->table.text);
+    }
+    nested = false;
+    free_table(&table);
+}

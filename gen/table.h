@@ -1,0 +1,13 @@
+// A dispatch table: YAML with the key `dispatch`, checked with its kernels, and the JSON that the
+// library reads. It stands for its kernels wherever specs do, and is itself what launches by shape.
+#pragma once
+#include "gen/generate.h"
+#include "gen/spec.h"
+
+// Whether the tree is a table's, and no spec's.
+bool table_is(const struct spec_node *tree);
+
+// Generates the kernels and the table of [tree], which is read from [path], into [result]. All
+// errors go to the diag; those of a kernel's own spec are printed.
+void table_generate(struct diag *, const struct spec_node *tree, const char *path,
+                    const struct gen_options *, struct gen_result *result);

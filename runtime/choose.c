@@ -1,0 +1,128 @@
+// Ranks the kernels of a table for a launch, which is bound once: what they are called with is the
+// same, so that for each kernel only its own rules are looked at.
+#include "runtime/choose.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/refuse.h"
+
+// What is ranked for, and the ranking so far.
+struct ranking {
+    const struct tmg_question *question;
+    struct tmg_binding *binding;
+    const struct tmg_tuned *tuned;  // NULL: none
+    struct tmg_choice *choices;
+    unsigned count;
+};
+
+int tmg_choice_read(const struct tmg_table *table, const char *text, int *kernel, int *splits) {
+    char name[TMG_MAX_NAME] = "", *end = NULL;
+    const size_t length = strcspn(text, "/");
+    if (length < sizeof name) memcpy(name, text, length);
+    const int found = tmg_table_kernel(table, name);
+    if (found < 0)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: has no kernel '%.*s'", table->name, (int)length,
+                        text);
+    const int64_t most = table->kernels[found].manifest->grid.max_splits;
+    const long parts = text[length] ? strtol(text + length + 1, &end, 10) : 0;
+    if (text[length] && (end == text + length + 1 || *end || parts < 1 || parts > most))
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: '%s' is no choice; legal: %s/1 to %s/%" PRId64,
+                        table->name, text, name, name, most);
+    *kernel = found;
+    *splits = (int)parts;
+    return TMAGEN_OK;
+}
+
+// A tuned entry goes before all others, and among equals the table's order decides.
+static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
+    if ((a->why == TMAGEN_BY_TUNING) != (b->why == TMAGEN_BY_TUNING))
+        return a->why == TMAGEN_BY_TUNING;
+    return a->us < b->us;
+}
+
+static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
+    unsigned at = ranking->count;
+    while (at > 0 && goes_before(choice, &ranking->choices[at - 1])) --at;
+    if (at == TMG_CHOICES) return;
+    if (ranking->count < TMG_CHOICES) ++ranking->count;
+    memmove(ranking->choices + at + 1, ranking->choices + at,
+            (ranking->count - at - 1) * sizeof *choice);
+    ranking->choices[at] = *choice;
+}
+
+// The bytes of workspace that the bound launch needs; -1 where it cannot run with what there is.
+static int64_t workspace_of(const struct ranking *ranking) {
+    const struct tmg_question *question = ranking->question;
+    struct tmg_layout layout;
+    if (!ranking->binding->manifest->part_count) return 0;
+    if (tmg_workspace_layout(ranking->binding, &question->capacity, &layout)) return -1;
+    return question->workspace >= 0 && layout.bytes > question->workspace ? -1 : layout.bytes;
+}
+
+static void add(struct ranking *ranking, int kernel, int splits) {
+    const struct tmg_question *question = ranking->question;
+    const struct tmg_tuned *tuned = ranking->tuned;
+    struct tmg_estimate estimate;
+    struct tmg_choice choice = {.kernel = kernel, .splits = splits, .why = question->why};
+    ranking->binding->splits = splits;
+    choice.workspace = workspace_of(ranking);
+    if (choice.workspace < 0) return;
+    const int status =
+        tmg_estimate(ranking->binding, &question->capacity, &question->table->rates, &estimate);
+    choice.us = status ? INFINITY : estimate.us;
+    choice.binds = status ? TMG_BOUNDS : estimate.binds;
+    if (tuned && tuned->kernel == kernel && (!tuned->splits || tuned->splits == splits)) {
+        choice.tuned_us = tuned->us;
+        if (!choice.why) choice.why = TMAGEN_BY_TUNING;
+    }
+    if (!choice.why) choice.why = TMAGEN_BY_MODEL;
+    insert(ranking, &choice);
+}
+
+// Whether [row] names those splits itself.
+static int lists(const struct tmg_row *row, int splits) {
+    for (unsigned i = 0; i < row->split_count; ++i)
+        if (row->splits[i] == splits) return 1;
+    return 0;
+}
+
+// Adds what the kernel may be split into: what the launch or a pin says, else what the table does.
+static void add_kernel(struct ranking *ranking, int kernel) {
+    const struct tmg_question *question = ranking->question;
+    const struct tmg_row *row = &question->table->kernels[kernel];
+    const struct tmg_tuned *tuned = ranking->tuned;
+    const int own = question->launch->splits;
+    const int fixed = own ? own : question->splits;
+    if (fixed > row->manifest->grid.max_splits) return;
+    if (fixed || !row->split_count) {
+        add(ranking, kernel, fixed ? fixed : (int)row->manifest->grid.splits);
+        return;
+    }
+    for (unsigned i = 0; i < row->split_count; ++i) add(ranking, kernel, row->splits[i]);
+    if (tuned && tuned->kernel == kernel && tuned->splits && !lists(row, tuned->splits))
+        add(ranking, kernel, tuned->splits);
+}
+
+int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
+    const struct tmg_table *table = question->table;
+    struct tmg_binding binding;
+    struct ranking ranking = {.question = question, .binding = &binding, .choices = choices};
+    int64_t shape[TMG_MAX_TABLE_DIMS];
+    *count = 0;
+    if (tmg_bind(table->interface, question->launch, &binding)) return tmg_refuse(question);
+    if (binding.empty) return TMAGEN_OK;
+    for (unsigned i = 0; i < table->dim_count; ++i) shape[i] = binding.dims[table->shape_dims[i]];
+    ranking.tuned = tmg_table_find(table, shape, tmg_alignment_class(&binding));
+    for (int i = 0; i < (int)table->kernel_count; ++i) {
+        if (question->kernel >= 0 && question->kernel != i) continue;
+        if (!tmg_binding_fits(&binding, table->kernels[i].manifest)) continue;
+        binding.manifest = table->kernels[i].manifest;
+        add_kernel(&ranking, i);
+    }
+    *count = ranking.count;
+    return ranking.count ? TMAGEN_OK : tmg_refuse(question);
+}

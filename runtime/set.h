@@ -1,0 +1,62 @@
+// A set of kernels that are launched alike, and what was picked for the shapes it has seen.
+// Fixed when it is opened but for the kernels, which are loaded when they are first taken, the
+// pins, and the table of picks, which guards itself.
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/choose.h"
+#include "runtime/kernel.h"
+
+enum {
+    TMG_SET_SEMAPHORES = 64 << 10,  // bytes at the beginning of a set's workspace
+    TMG_MAX_PINS = 1024,
+    TMG_SET_KEY_TENSOR = 2 + 2 * TMAGEN_MAX_RANK,
+    // of tensors and dims; workspace, choices, pins
+    TMG_MAX_SET_KEY = TMG_MAX_TENSORS * TMG_SET_KEY_TENSOR + TMG_MAX_DIMS + 3
+};
+
+// A choice for a shape, or for all: then [dims] are none.
+struct tmg_pin {
+    int64_t dims[TMG_MAX_DIMS];
+    int kernel, splits;
+};
+
+struct tmagen_set {
+    tmagen_device *device;
+    struct tmg_table *table;
+    unsigned flags;
+    char *folder, *cache_dir;           // NULL: as by default
+    tmagen_set_kernel *own_kernels;     // the caller's list in our layout; NULL: none
+    const tmagen_set_kernel **texts;    // by the table's kernels; NULL: they are files
+    struct tmg_capacity capacity;       // by which choices are made
+    struct tmg_prepared picks;          // from launches to a kernel and its splits
+    _Atomic(tmagen_kernel *) *kernels;  // NULL: not loaded
+    _Atomic(signed char) *missing;      // it could not be loaded on a launch's way
+    pthread_mutex_t lock;               // of loading, and of what follows
+    struct tmg_pin all, *pins;          // all.kernel -1: nothing is pinned
+    unsigned pin_count;
+    _Atomic uint64_t generation;  // of the pins and of what could not be loaded
+    struct tmg_pin environment;   // $TMAGEN_PICK; kernel -1: none
+};
+
+// Loads kernel [index] if it is not; [compile]: also where the cache does not have it.
+int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kernel);
+
+// What a launch of [launch] takes, loaded; with [workspace] bytes of it, -1: as many as it needs.
+// *kernel is NULL, successfully, where a size is 0.
+int tmg_set_pick(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
+                 struct tmg_choice *choice, tmagen_kernel **kernel);
+
+// Asks the table, with the pins, for [launch].
+int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
+                   struct tmg_choice *choices, unsigned *count);
+
+// Where the parts of the workspace lie for the kernel that [launch] takes with all that it needs,
+// and its name; "" where a size is 0.
+int tmg_set_layout(tmagen_set *set, const tmagen_launch *launch, struct tmg_layout *layout,
+                   const char **name);
+
+// What its kernels take together, under the table's name.
+const struct tmg_manifest *tmg_set_interface(const tmagen_set *set);

@@ -1,0 +1,371 @@
+// Reads a dispatch table into plain rows, checking all of it, and holds its kernels to each other:
+// they are called with the same tensors, so they must take the same.
+#include "runtime/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/key.h"
+#include "runtime/manifest_read.h"
+
+enum { MAX_FILE = 8 << 20 };
+
+static int compare_shapes(const int64_t *a, const int64_t *b) {
+    for (int i = 0; i < TMG_MAX_TABLE_DIMS; ++i)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int compare_tuned(const void *left, const void *right) {
+    const struct tmg_tuned *a = left, *b = right;
+    const int order = compare_shapes(a->shape, b->shape);
+    return order ? order : (a->alignment > b->alignment) - (a->alignment < b->alignment);
+}
+
+int tmg_table_kernel(const struct tmg_table *table, const char *name) {
+    for (unsigned i = 0; i < table->kernel_count; ++i)
+        if (!strcmp(table->kernels[i].name, name)) return (int)i;
+    return -1;
+}
+
+// ---- Members
+
+static void read_splits(const struct tmg_node *node, struct tmg_row *row) {
+    struct tmg_node list =
+        tmg_node_array(node, "splits", 0, TMG_MAX_TABLE_SPLITS, &row->split_count);
+    for (unsigned i = 0; i < row->split_count; ++i) {
+        struct tmg_node item = tmg_node_item(&list, i);
+        row->splits[i] = (int)tmg_node_integer(&item, 1, INT32_MAX, TMG_REQUIRED_INTEGER);
+    }
+}
+
+static void read_digest(const struct tmg_node *object, char digest[TMAGEN_KEY_CHARS]) {
+    struct tmg_node node = tmg_node_member(object, "manifest_sha256");
+    tmg_node_name(&node, digest, TMAGEN_KEY_CHARS);
+    if (strspn(digest, "0123456789abcdef") != TMAGEN_KEY_CHARS - 1)
+        tmg_node_fail(&node, "is no SHA-256; legal: 64 digits of 0..9 and a..f");
+}
+
+static void read_kernel(const struct tmg_node *node, struct tmg_table *table) {
+    struct tmg_row *row = &table->kernels[table->kernel_count];
+    tmg_node_keys(node, "name manifest_sha256 splits");
+    tmg_member_name(node, "name", row->name);
+    read_digest(node, row->manifest_sha256);
+    read_splits(node, row);
+    if (tmg_table_kernel(table, row->name) >= 0)
+        tmg_node_fail(node, "repeats the kernel '%s'", row->name);
+    ++table->kernel_count;
+}
+
+static int read_kernel_name(const struct tmg_node *object, const struct tmg_table *table) {
+    char name[TMG_MAX_NAME];
+    tmg_member_name(object, "kernel", name);
+    const int kernel = tmg_table_kernel(table, name);
+    if (kernel < 0) tmg_node_fail(object, "names no kernel of the table: '%s'", name);
+    return kernel < 0 ? 0 : kernel;
+}
+
+static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
+    struct tmg_tuned *tuned = &table->tuned[table->tuned_count++];
+    unsigned count;
+    tmg_node_keys(node, "shape alignment kernel splits us");
+    struct tmg_node shape =
+        tmg_node_array(node, "shape", table->dim_count, table->dim_count, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        struct tmg_node item = tmg_node_item(&shape, i);
+        tuned->shape[i] = tmg_node_integer(&item, 1, TMG_MAX_EXTENT, TMG_REQUIRED_INTEGER);
+    }
+    tuned->alignment =
+        (int)tmg_member_integer(node, "alignment", 1, TMG_LARGEST_CLASS, TMG_REQUIRED_INTEGER);
+    if (tuned->alignment & (tuned->alignment - 1))
+        tmg_node_fail(node, "has an alignment that is no power of two");
+    tuned->splits = (int)tmg_member_integer(node, "splits", 1, INT32_MAX, 0);
+    tuned->kernel = read_kernel_name(node, table);
+    struct tmg_node us = tmg_node_member(node, "us");
+    tuned->us = tmg_node_number(&us);
+    if (!(tuned->us > 0)) tmg_node_fail(&us, "must be positive");
+}
+
+static void read_head(const struct tmg_node *root, struct tmg_table *table) {
+    const struct tmg_node version = tmg_node_member(root, "tmagen_table");
+    const struct tmg_node gpu = tmg_node_member(root, "gpu");
+    const struct tmg_node rates = tmg_node_member(root, "rates");
+    const int64_t number = tmg_node_integer(&version, 1, INT32_MAX, TMG_REQUIRED_INTEGER);
+    if (number != TMG_TABLE_VERSION)
+        tmg_node_fail(&version, "is %lld; this library knows version %d: %s", (long long)number,
+                      TMG_TABLE_VERSION, "'tmagen gen' makes the table anew");
+    tmg_node_keys(root, "tmagen_table name family version gpu sms rates dims kernels tuned");
+    tmg_member_name(root, "name", table->name);
+    tmg_member_name(root, "family", table->family);
+    tmg_member_name(root, "version", table->version);
+    const char *name = json_string_value(gpu.value);
+    if (!name || !*name || strlen(name) >= sizeof table->gpu)
+        tmg_node_fail(&gpu, "must be the GPU's name, of at most %d characters", TMG_MAX_NAME - 1);
+    else
+        memcpy(table->gpu, name, strlen(name) + 1);
+    table->sms = (int)tmg_member_integer(root, "sms", 1, 4096, TMG_REQUIRED_INTEGER);
+    tmg_rates_read(&rates, &table->rates);
+}
+
+static void read_dims(const struct tmg_node *root, struct tmg_table *table) {
+    unsigned count;
+    struct tmg_node list = tmg_node_array(root, "dims", 1, TMG_MAX_TABLE_DIMS, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        struct tmg_node item = tmg_node_item(&list, i);
+        tmg_node_name(&item, table->dims[i], TMG_MAX_NAME);
+        for (unsigned j = 0; j < i; ++j)
+            if (!strcmp(table->dims[i], table->dims[j])) tmg_node_fail(&item, "stands there twice");
+    }
+    table->dim_count = count;
+}
+
+static void check_repeats(const struct tmg_node *list, struct tmg_table *table) {
+    qsort(table->tuned, table->tuned_count, sizeof *table->tuned, compare_tuned);
+    for (unsigned i = 1; i < table->tuned_count; ++i)
+        if (!compare_tuned(&table->tuned[i - 1], &table->tuned[i]))
+            tmg_node_fail(list, "has two entries of one shape and alignment: %s and %s",
+                          table->kernels[table->tuned[i - 1].kernel].name,
+                          table->kernels[table->tuned[i].kernel].name);
+}
+
+static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
+    unsigned kernels, tuned;
+    struct tmg_node list = tmg_node_array(root, "kernels", 1, TMG_MAX_TABLE_KERNELS, &kernels);
+    struct tmg_node entries = tmg_node_array(root, "tuned", 0, TMG_MAX_TUNED, &tuned);
+    table->kernels = calloc(kernels + 1, sizeof *table->kernels);
+    table->tuned = calloc(tuned + 1, sizeof *table->tuned);
+    if (!table->kernels || !table->tuned) return tmg_fail_memory();
+    for (unsigned i = 0; i < kernels; ++i) {
+        struct tmg_node item = tmg_node_item(&list, i);
+        read_kernel(&item, table);
+    }
+    for (unsigned i = 0; i < tuned && !root->document->status; ++i) {
+        struct tmg_node item = tmg_node_item(&entries, i);
+        read_tuned(&item, table);
+    }
+    if (!root->document->status) check_repeats(&entries, table);
+    return root->document->status;
+}
+
+int tmg_table_parse(const char *text, size_t bytes, const char *origin, struct tmg_table **out) {
+    json_error_t error;
+    if (bytes > MAX_FILE)
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: is larger than %d bytes", origin, MAX_FILE);
+    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!json)
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s:%d:%d: %s", origin, error.line, error.column,
+                        error.text);
+    struct tmg_table *table = calloc(1, sizeof *table);
+    struct tmg_document document = {.origin = origin, .code = TMAGEN_ERROR_MANIFEST};
+    const struct tmg_node root = tmg_node_root(&document, json);
+    if (table && !document.status) read_head(&root, table);
+    if (table && !document.status) read_dims(&root, table);
+    int status = table ? document.status : tmg_fail_memory();
+    if (!status) status = read_lists(&root, table);
+    json_decref(json);
+    if (status) return tmg_table_free(table), status;
+    *out = table;
+    return TMAGEN_OK;
+}
+
+void tmg_table_free(struct tmg_table *table) {
+    if (!table) return;
+    for (unsigned i = 0; table->kernels && i < table->kernel_count; ++i)
+        tmg_manifest_free(table->kernels[i].manifest);
+    free(table->interface);
+    free(table->kernels);
+    free(table->tuned);
+    free(table);
+}
+
+// ---- Manifests
+
+static int same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
+    return a->dim == b->dim && a->times == b->times && a->plus == b->plus && a->by == b->by;
+}
+
+// What of the dims of [b] an application would notice; "" for nothing.
+static const char *other_dims(const struct tmg_manifest *a, const struct tmg_manifest *b) {
+    if (a->dim_count != b->dim_count) return "another number of dims";
+    for (unsigned i = 0; i < a->dim_count; ++i) {
+        const struct tmg_dim *x = &a->dims[i], *y = &b->dims[i];
+        if (strcmp(x->name, y->name)) return "other dims";
+        if (x->derived != y->derived || (x->derived && !same_extent(&x->rule, &y->rule)))
+            return "another rule for a dim that follows from others";
+    }
+    return "";
+}
+
+static const char *other_tensors(const struct tmg_manifest *a, const struct tmg_manifest *b) {
+    if (a->tensor_count != b->tensor_count) return "another number of tensors";
+    for (unsigned i = 0; i < a->tensor_count; ++i) {
+        const struct tmg_tensor *x = &a->tensors[i], *y = &b->tensors[i];
+        if (strcmp(x->name, y->name)) return "other tensors";
+        if (x->dtype != y->dtype) return "a tensor of another type";
+        if (x->rank != y->rank || x->reads != y->reads || x->writes != y->writes)
+            return "a tensor of another rank or access";
+        for (int axis = 0; axis < x->rank; ++axis)
+            if (!same_extent(&x->dims[axis], &y->dims[axis])) return "a tensor of other sizes";
+    }
+    return "";
+}
+
+// Whether every scalar that a launch could give [a] is one of [b].
+static int has_scalars(const struct tmg_manifest *a, const struct tmg_manifest *b) {
+    for (unsigned i = 0; i < a->param_count; ++i) {
+        int found = a->params[i].kind != TMG_PARAM_SCALAR;
+        for (unsigned j = 0; j < b->param_count && !found; ++j)
+            found = b->params[j].kind == TMG_PARAM_SCALAR &&
+                    !strcmp(a->params[i].name, b->params[j].name);
+        if (!found) return 0;
+    }
+    return 1;
+}
+
+// A set's kernels share a workspace, in which nothing but semaphores outlives a launch.
+static int check_parts(const struct tmg_manifest *manifest) {
+    for (unsigned i = 0; i < manifest->part_count; ++i)
+        if (manifest->parts[i].zero == TMG_ZERO_LAUNCH)
+            return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                            "%s: a part of its workspace is cleared before every launch, where "
+                            "kernels of a set share semaphores",
+                            manifest->name);
+    return TMAGEN_OK;
+}
+
+int tmg_table_alike(const struct tmg_manifest *first, const struct tmg_manifest *other) {
+    const char *what = other_dims(first, other);
+    if (!*what) what = other_tensors(first, other);
+    if (!*what && (!has_scalars(first, other) || !has_scalars(other, first)))
+        what = "other scalars";
+    if (!*what) return check_parts(other);
+    return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                    "%s: has %s than %s; the kernels of a set are launched alike", other->name,
+                    what, first->name);
+}
+
+static int check_row(const struct tmg_table *table, const struct tmg_row *row) {
+    const struct tmg_manifest *manifest = row->manifest;
+    if (strcmp(manifest->name, row->name))
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: its manifest is of '%s'", row->name,
+                        manifest->name);
+    if (strcmp(manifest->family, table->family))
+        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: is of the family %s, and not %s", row->name,
+                        manifest->family, table->family);
+    for (unsigned i = 0; i < row->split_count; ++i)
+        if (row->splits[i] > manifest->grid.max_splits)
+            return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: splits is %d; legal: 1 to %lld", row->name,
+                            row->splits[i], (long long)manifest->grid.max_splits);
+    return check_parts(manifest);
+}
+
+int tmg_table_take(struct tmg_table *table, unsigned index, const char *text, size_t bytes) {
+    struct tmg_row *row = &table->kernels[index];
+    char digest[TMAGEN_KEY_CHARS];
+    tmg_digest_text(text, bytes, digest);
+    if (strcmp(digest, row->manifest_sha256))
+        return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                        "%s: its manifest has the SHA-256 %.16s..., the table %s wants %.16s...: "
+                        "they are of different runs, or edited; 'tmagen gen' makes both anew",
+                        row->name, digest, table->name, row->manifest_sha256);
+    int status = tmg_manifest_parse(text, bytes, row->name, &row->manifest);
+    if (!status) status = check_row(table, row);
+    if (!status && table->kernels[0].manifest)
+        status = tmg_table_alike(table->kernels[0].manifest, row->manifest);
+    return status;
+}
+
+// ---- The interface
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static void loosen_dim(struct tmg_dim *dim, const struct tmg_dim *other) {
+    dim->multiple_of = common_divisor(dim->multiple_of, other->multiple_of);
+    if (other->most > dim->most) dim->most = other->most;
+    if (other->value != dim->value) dim->value = -1;
+}
+
+static int knows_strides(const struct tmg_manifest *manifest, int tensor) {
+    for (unsigned i = 0; i < manifest->param_count; ++i)
+        if (manifest->params[i].index == tensor &&
+            (manifest->params[i].kind == TMG_PARAM_STRIDE ||
+             manifest->params[i].kind == TMG_PARAM_TENSOR_MAP))
+            return 1;
+    return 0;
+}
+
+static void loosen(struct tmg_manifest *all, const struct tmg_manifest *other) {
+    for (unsigned i = 0; i < all->dim_count; ++i) loosen_dim(&all->dims[i], &other->dims[i]);
+    for (unsigned i = 0; i < all->tensor_count; ++i) {
+        struct tmg_tensor *tensor = &all->tensors[i];
+        const struct tmg_tensor *loose = &other->tensors[i];
+        tensor->alignment = common_divisor(tensor->alignment, loose->alignment);
+        tensor->stride_bytes_multiple =
+            common_divisor(tensor->stride_bytes_multiple, loose->stride_bytes_multiple);
+        if (knows_strides(other, (int)i) && !knows_strides(all, (int)i) &&
+            all->param_count < TMG_MAX_PARAMS)
+            all->params[all->param_count++] =
+                (struct tmg_param){.kind = TMG_PARAM_STRIDE, .index = (int)i};
+    }
+    if (other->grid.max_splits > all->grid.max_splits)
+        all->grid.max_splits = other->grid.max_splits;
+}
+
+// Where the dims of shapes stand in the interface.
+static int find_dims(struct tmg_table *table) {
+    for (unsigned i = 0; i < table->dim_count; ++i) {
+        table->shape_dims[i] = tmg_manifest_dim(table->interface, table->dims[i]);
+        if (table->shape_dims[i] < 0)
+            return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: its kernels have no dim '%s'", table->name,
+                            table->dims[i]);
+    }
+    return TMAGEN_OK;
+}
+
+int tmg_table_finish(struct tmg_table *table) {
+    table->interface = malloc(sizeof *table->interface);
+    if (!table->interface) return tmg_fail_memory();
+    *table->interface = *table->kernels[0].manifest;
+    for (unsigned i = 1; i < table->kernel_count; ++i)
+        loosen(table->interface, table->kernels[i].manifest);
+    snprintf(table->interface->name, TMG_MAX_NAME, "%s", table->name);
+    for (unsigned i = 0; i < table->tuned_count; ++i) {
+        const struct tmg_tuned *tuned = &table->tuned[i];
+        const struct tmg_manifest *manifest = table->kernels[tuned->kernel].manifest;
+        if (tuned->splits > manifest->grid.max_splits)
+            return tmg_fail(TMAGEN_ERROR_MANIFEST,
+                            "%s: a tuned entry splits %s by %d; legal: 1 to %lld", table->name,
+                            manifest->name, tuned->splits, (long long)manifest->grid.max_splits);
+    }
+    return find_dims(table);
+}
+
+// ---- Looking up
+
+int tmg_alignment_class(const struct tmg_binding *binding) {
+    uint64_t bytes = TMG_LARGEST_CLASS;
+    for (unsigned i = 0; i < binding->manifest->tensor_count; ++i) {
+        const struct tmg_tensor *tensor = &binding->manifest->tensors[i];
+        const int64_t bits = tmg_dtypes[tensor->dtype].bits;
+        for (int axis = 0; axis + 1 < tensor->rank; ++axis)
+            if (binding->tensors[i].dims[axis] > 1)
+                bytes |= (uint64_t)(binding->tensors[i].strides[axis] * bits / 8);
+    }
+    return (int)(bytes & -bytes);
+}
+
+const struct tmg_tuned *tmg_table_find(const struct tmg_table *table, const int64_t *shape,
+                                       int alignment) {
+    struct tmg_tuned wanted = {.alignment = alignment};
+    memcpy(wanted.shape, shape, table->dim_count * sizeof *shape);
+    if (!table->tuned_count) return NULL;
+    return bsearch(&wanted, table->tuned, table->tuned_count, sizeof *table->tuned, compare_tuned);
+}

@@ -1,0 +1,73 @@
+// A dispatch table, checked: the kernels that may serve what is asked, what was measured of them,
+// and a GPU's rates for what was not. With its kernels' manifests it is all that choosing needs, so
+// that `tmagen explain` chooses as an application does, without a device.
+#pragma once
+
+#include "runtime/model.h"
+
+enum {
+    TMG_TABLE_VERSION = 1,
+    TMG_MAX_TABLE_KERNELS = 256,
+    TMG_MAX_TABLE_SPLITS = 16,
+    TMG_MAX_TABLE_DIMS = 8,
+    TMG_MAX_TUNED = 1 << 16,
+    TMG_LARGEST_CLASS = 128  // bytes: from here on alignment is worth nothing more
+};
+
+// A kernel of a table, and into how many parts its tiles may be split; none named: 0, its own
+// default.
+struct tmg_row {
+    char name[TMG_MAX_NAME];
+    char manifest_sha256[TMAGEN_KEY_CHARS];
+    unsigned split_count;
+    int splits[TMG_MAX_TABLE_SPLITS];
+    struct tmg_manifest *manifest;  // NULL until tmg_table_take()
+};
+
+// What was found best for a shape whose rows lie at multiples of [alignment] bytes.
+struct tmg_tuned {
+    int64_t shape[TMG_MAX_TABLE_DIMS];
+    int alignment, kernel, splits;
+    double us;
+};
+
+struct tmg_table {
+    char name[TMG_MAX_NAME], family[TMG_MAX_NAME], version[TMG_MAX_NAME];  // of the tmagen it is by
+    char gpu[TMG_MAX_NAME];
+    int sms;
+    struct tmg_rates rates;
+    unsigned dim_count, kernel_count, tuned_count;
+    char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];  // in the order of shapes
+    struct tmg_row *kernels;
+    struct tmg_tuned *tuned;  // sorted
+    // What all kernels together take: their tensors and dims with the loosest of their rules.
+    struct tmg_manifest *interface;
+    int shape_dims[TMG_MAX_TABLE_DIMS];  // of the interface
+};
+
+// Parses [text]; the kernels' manifests are still to be taken. TMAGEN_ERROR_MANIFEST, with the
+// place in the document, or _MEMORY on failure.
+int tmg_table_parse(const char *text, size_t bytes, const char *origin, struct tmg_table **table);
+
+// Gives kernel [index] its manifest. TMAGEN_ERROR_MANIFEST where it is not the one that the table
+// was made with, or has other tensors, dims or scalars than the first kernel's.
+int tmg_table_take(struct tmg_table *table, unsigned index, const char *text, size_t bytes);
+
+// Fails, naming [other], where it is not launched with what [first] is: the same tensors, dims and
+// scalars, and no workspace that a set could not share.
+int tmg_table_alike(const struct tmg_manifest *first, const struct tmg_manifest *other);
+
+// Makes the interface, of all manifests, and checks what the table says of them.
+int tmg_table_finish(struct tmg_table *table);
+
+void tmg_table_free(struct tmg_table *table);  // NULL is nothing to do
+
+int tmg_table_kernel(const struct tmg_table *table, const char *name);  // its index, or -1
+
+// The largest power of two, up to TMG_LARGEST_CLASS, that divides the bytes between rows of every
+// tensor of [binding]: the class by which tuned entries are told apart.
+int tmg_alignment_class(const struct tmg_binding *binding);
+
+// The entry of that shape and class, or NULL.
+const struct tmg_tuned *tmg_table_find(const struct tmg_table *table, const int64_t *shape,
+                                       int alignment);
