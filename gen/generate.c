@@ -122,6 +122,12 @@ static void push_options(lua_State *L, const struct gen_options *options, const 
     lua_setfield(L, -2, "stem");
     lua_pushstring(L, shown);
     lua_setfield(L, -2, "spec");
+    if (options->table) {
+        char *table = shown_path(options->table);
+        lua_pushstring(L, table);
+        lua_setfield(L, -2, "table");
+        free(table);
+    }
     lua_pushboolean(L, options->explain);
     lua_setfield(L, -2, "explain");
     lua_pushboolean(L, options->strict);
@@ -333,8 +339,7 @@ static void generate_all(struct run *run, const char *path, const char *text) {
              : spec_read(&run->arena, run->diag, path, sets, set_count);
     if (!tree) return;
     run->tree = tree;
-    if (table_is(tree))
-        return table_generate(run->diag, tree, path, run->options, run->result);
+    if (table_is(tree)) return table_generate(run->diag, tree, path, run->options, run->result);
     int count = open_spec(run, tree, path);
     for (int i = 1; i <= count && !diag_errors(run->diag); i++) generate_point(run, i);
     if (count && !diag_errors(run->diag) && push_stage(run, "close"))

@@ -16,8 +16,9 @@ struct gen_options {
     char *templates;         // --templates and $TMAGEN_TEMPLATES, with a : between; or NULL
     char **sets;             // --set, in order: "stages=5"
     size_t set_count;
-    bool strict;   // an illegal point of a sweep is an error
-    bool explain;  // fill gen_output.explain
+    const char *table;  // the path of the table that the kernel is made for; NULL: none
+    bool strict;        // an illegal point of a sweep is an error
+    bool explain;       // fill gen_output.explain
 };
 
 // One row of the table of resources: what the plan says that the kernel uses.

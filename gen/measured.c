@@ -15,8 +15,12 @@ static struct reference_text reference_text_of(const struct gen_output *output) 
 }
 
 struct kernel_text kernel_of(const struct gen_output *output) {
-    return (struct kernel_text){output->name,  output->source,     output->manifest,
-                                output->lines, output->line_count, reference_text_of(output)};
+    return (struct kernel_text){.name = output->name,
+                                .source = output->source,
+                                .manifest = output->manifest,
+                                .lines = output->lines,
+                                .line_count = output->line_count,
+                                .reference = reference_text_of(output)};
 }
 
 struct kernel_text *kernels_of(const struct gen_result *results, size_t count, size_t *kernels) {
@@ -31,6 +35,42 @@ struct kernel_text *kernels_of(const struct gen_result *results, size_t count, s
         }
     }
     return texts;
+}
+
+// A table as a subject; its reference is that of its kernels, which are of one family.
+static struct kernel_text table_of(const struct gen_result *result) {
+    size_t count;
+    struct kernel_text *kernels = kernels_of(result, 1, &count);
+    struct table_text *table = mem_alloc(sizeof *table);
+    *table = (struct table_text){result->table.text, kernels, count};
+    return (struct kernel_text){
+        .name = result->table.name, .table = table, .reference = kernels[0].reference};
+}
+
+struct kernel_text *subjects_of(const struct gen_result *results, size_t count, size_t *subjects) {
+    struct kernel_text *texts = NULL;
+    size_t capacity = 0;
+    *subjects = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (results[i].table.name) {
+            const struct kernel_text table = table_of(&results[i]);
+            MEM_PUSH(texts, *subjects, capacity, table);
+        }
+        for (size_t j = 0; !results[i].table.name && j < results[i].output_count; ++j) {
+            const struct kernel_text text = kernel_of(&results[i].outputs[j]);
+            MEM_PUSH(texts, *subjects, capacity, text);
+        }
+    }
+    return texts;
+}
+
+void subjects_free(struct kernel_text *subjects, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (!subjects[i].table) continue;
+        free((void *)subjects[i].table->kernels);
+        free((void *)subjects[i].table);
+    }
+    free(subjects);
 }
 
 double argument_number(struct argp_state *state, const char *text, double least, double most) {

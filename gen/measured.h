@@ -19,3 +19,7 @@ struct kernel_text kernel_of(const struct gen_output *output);
 
 // The kernels of [count] results, in order; their texts stay the results'. Free the array.
 struct kernel_text *kernels_of(const struct gen_result *results, size_t count, size_t *kernels);
+
+// The same where a table is one subject by itself. Free it with subjects_free.
+struct kernel_text *subjects_of(const struct gen_result *results, size_t count, size_t *subjects);
+void subjects_free(struct kernel_text *, size_t count);

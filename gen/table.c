@@ -2,6 +2,7 @@
 // kernel that it names takes, by the library's own rules.
 #include "gen/table.h"
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 
 enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
 
-static const char *const table_keys[] = {"dispatch", "gpu",     "tmagen", "set",
-                                         "suffix",   "kernels", "tuned",  NULL};
+static const char *const table_keys[] = {"base",   "dispatch", "gpu",   "tmagen", "set",
+                                         "suffix", "kernels",  "tuned", NULL};
 static const char *const kernel_keys[] = {"kernel", "splits", NULL};
 static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
 
@@ -125,6 +126,7 @@ static int generate_spec(struct table *table, const struct spec_node *node, cons
         options.sets = mem_alloc((options.set_count + 1) * sizeof *options.sets);
         memcpy(options.sets, table->options.sets, options.set_count * sizeof *options.sets);
         options.sets[options.set_count++] = named;
+        options.table = table->path;
     }
     const int failed = gen_spec(path, &options, result);
     if (named) free(options.sets);
@@ -548,4 +550,40 @@ void table_generate(struct diag *diag, const struct spec_node *tree, const char 
     }
     nested = false;
     free_table(&table);
+}
+
+// ---- Finding tables
+
+static int is_yaml(const struct dirent *entry) {
+    const char *dot = strrchr(entry->d_name, '.');
+    return *entry->d_name != '.' && dot && !strcmp(dot, ".yaml");
+}
+
+// Whether the file is a table of [family]; one that cannot be read is none.
+static bool dispatches(const char *path, const char *family) {
+    struct arena arena = {0};
+    struct diag *diag = diag_new();
+    const struct spec_node *tree = spec_read(&arena, diag, path, NULL, 0);
+    const struct spec_node *node = tree ? spec_get(tree, "dispatch") : NULL;
+    const bool found = node && node->kind == SPEC_SCALAR && !strcmp(node->text, family);
+    diag_free(diag);
+    arena_free(&arena);
+    return found;
+}
+
+char **table_list(const char *family) {
+    struct dirent **entries = NULL;
+    const int found = scandir("specs", &entries, is_yaml, alphasort);
+    char **list = mem_zero((size_t)(found > 0 ? found + 1 : 1) * sizeof *list);
+    size_t count = 0;
+    for (int i = 0; i < found; i++) {
+        char *path = mem_format("specs/%s", entries[i]->d_name);
+        if (dispatches(path, family))
+            list[count++] = path;
+        else
+            free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return list;
 }

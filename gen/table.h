@@ -11,3 +11,6 @@ bool table_is(const struct spec_node *tree);
 // errors go to the diag; those of a kernel's own spec are printed.
 void table_generate(struct diag *, const struct spec_node *tree, const char *path,
                     const struct gen_options *, struct gen_result *result);
+
+// The tables of [family] in specs/, as paths in order; ends with NULL. Free each, and the list.
+char **table_list(const char *family);

@@ -6,9 +6,17 @@
 
 struct kernel_text {
     const char *name, *source, *manifest;
+    const struct table_text *table;   // not NULL: it is a table, of that name, and no kernel
     const tmagen_source_line *lines;  // where lines of the source come from
     size_t line_count;
     struct reference_text reference;
+};
+
+// A dispatch table, which launches its kernels by shape.
+struct table_text {
+    const char *text;
+    const struct kernel_text *kernels;
+    size_t count;
 };
 
 // Loads [text] on [device], compiling on a miss. A library error code; warnings go to stderr.

@@ -59,7 +59,8 @@ static int read_numbers(struct shape *shape, const char *text, char separator, c
 
 int shapes_parse(struct shape_list *list, const char *text, char *error, size_t error_size) {
     struct shape shape = {0};
-    if (read_numbers(&shape, text, 'x', '/') == 0 && append(list, &shape) == 0) return 0;
+    const char separator = strchr(text, ',') ? ',' : 'x';
+    if (read_numbers(&shape, text, separator, '/') == 0 && append(list, &shape) == 0) return 0;
     snprintf(error, error_size,
              "\"%.80s\" is no shape; a shape is positive numbers as 4096x4096x512", text);
     return -1;

@@ -90,11 +90,12 @@ static const char *base_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-// True where the files of that stem belong to a spec that is there and was not asked about.
+// True where the files of that stem belong to a spec or table that is there and was not asked about.
 static bool is_others(const struct gen_result *results, size_t count, const char *folder,
                       const char *stem, size_t len) {
     char *spec = spec_of(folder, stem, len);
-    bool others = spec && file_exists(spec);
+    if (!spec) spec = mem_format("specs/%.*s.yaml", (int)len, stem);  // as a table's is called
+    bool others = file_exists(spec);
     for (size_t i = 0; others && i < count; i++)
         others = strcmp(base_of(results[i].spec), base_of(spec)) != 0;
     free(spec);

@@ -11,6 +11,7 @@
 #include "gen/alloc.h"
 #include "gen/output.h"
 #include "gen/store.h"
+#include "gen/table.h"
 #include "measure/predict.h"
 
 enum { KEY_SHAPE = 0x2000, KEY_SHAPES, KEY_GPU };
@@ -79,17 +80,59 @@ static int read_gpu(const struct arguments *a, struct predict_gpu *gpu) {
     return failed;
 }
 
-static int predict(const struct arguments *a) {
+// What the tables among the results take; then, together, the kernels that are not in one.
+static int predict_all_of(const struct arguments *a, const struct predict_gpu *gpu,
+                          const struct gen_result *results, size_t count) {
+    size_t subjects, kernels = 0;
+    int worst = EXIT_FINE;
+    struct kernel_text *texts = subjects_of(results, count, &subjects);
+    for (size_t i = 0; i < subjects; ++i) {
+        if (!texts[i].table) continue;
+        const int code = predict_pick(&texts[i], &a->shapes, stdout);
+        if (code > worst) worst = code;
+    }
+    struct kernel_text *others = mem_alloc((subjects + 1) * sizeof *others);
+    for (size_t i = 0; i < subjects; ++i)
+        if (!texts[i].table) others[kernels++] = texts[i];
+    const int code = kernels ? predict_all(others, kernels, &a->shapes, gpu, stdout) : EXIT_FINE;
+    free(others);
+    subjects_free(texts, subjects);
+    return code > worst ? code : worst;
+}
+
+// The specs of the command line, where a family's name stands for its tables. The strings of *made
+// are new.
+static char **name_tables(struct arguments *a, size_t *count, char ***made) {
+    char **specs = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    *made = mem_zero(sizeof **made);
+    for (size_t i = 0; i < a->specs.spec_count; i++) {
+        char *name = a->specs.specs[i];
+        if (gen_spec_exists(name) || !gen_family_exists(name, &a->specs.options)) {
+            MEM_PUSH(specs, *count, capacity, name);
+            continue;
+        }
+        char **tables = table_list(name);
+        if (!*tables) diag_say("%s: no table in specs/ dispatches it", name);
+        for (size_t j = 0; tables[j]; j++) MEM_PUSH(specs, *count, capacity, tables[j]);
+        store_list_free(*made);
+        *made = tables;
+    }
+    return specs;
+}
+
+static int predict(struct arguments *a) {
     struct predict_gpu gpu;
     size_t count;
+    char **made;
     if (read_gpu(a, &gpu)) return EXIT_USER;
-    struct gen_result *results =
-        output_generate(a->specs.specs, a->specs.spec_count, &a->specs.options);
-    if (!results) return EXIT_USER;
-    struct kernel_text *kernels = kernels_of(results, a->specs.spec_count, &count);
-    const int code = predict_all(kernels, count, &a->shapes, &gpu, stdout);
-    free(kernels);
-    output_free(results, a->specs.spec_count);
+    char **specs = name_tables(a, &count, &made);
+    struct gen_result *results = count ? output_generate(specs, count, &a->specs.options) : NULL;
+    const int code = results ? predict_all_of(a, &gpu, results, count) : EXIT_USER;
+    output_free(results, count);
+    free(specs);
+    store_list_free(made);
     return code;
 }
 

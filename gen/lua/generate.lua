@@ -13,7 +13,7 @@ local resources = host.library "resources"
 
 local generate = {}
 
--- The spec at work: fam, tree, options {stem=, spec=, sets=, explain=, strict=, faulty=}, name, axes,
+-- The spec at work: fam, tree, options {stem=, spec=, table=, sets=, explain=, strict=, faulty=}, name, axes,
 -- legal, first_errors.
 local open
 
@@ -220,6 +220,7 @@ function generate.point(number)
     open.legal = open.legal + 1
     return build({
         name = name, family = open.fam.name, arch = settings.arch, spec = open.options.spec, sets = open.options.sets,
+        table = open.options.table,
         point = text, folder = "templates/" .. open.fam.name, template = template_of(open.fam, settings),
         resolved = resolved_rows(open.fam, settings, origins),
     }, settings, plan)

@@ -1,0 +1,125 @@
+// What a dispatch table takes at a shape, as the library would without a device: the choice and why
+// it is made in a sentence, and the first few of the ranking below it.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/predict.h"
+#include "measure/reference.h"
+#include "measure/table.h"
+#include "runtime/error.h"
+#include "runtime/set.h"
+
+enum { SHOWN = 3 };
+
+static int open_table(const struct kernel_text *text, struct tmg_table **out) {
+    const struct table_text *from = text->table;
+    struct tmg_table *table = NULL;
+    int status = tmg_table_parse(from->text, strlen(from->text), text->name, &table);
+    for (unsigned i = 0; !status && i < table->kernel_count; ++i)
+        status =
+            tmg_table_take(table, i, from->kernels[i].manifest, strlen(from->kernels[i].manifest));
+    if (!status) status = tmg_table_finish(table);
+    if (status) return tmg_table_free(table), status;
+    *out = table;
+    return TMAGEN_OK;
+}
+
+// The dims of [shape] by the table's own names. 0, or -1 with the error set.
+static int name_dims(const struct tmg_table *table, const struct shape *shape, tmagen_dim *dims) {
+    if (shape->count != (int)table->dim_count)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a shape is %u numbers, and %d are given",
+                        table->name, table->dim_count, shape->count);
+    for (unsigned i = 0; i < table->dim_count; ++i)
+        dims[i] = (tmagen_dim){table->dims[i], shape->numbers[i]};
+    return TMAGEN_OK;
+}
+
+static int ask(const struct tmg_table *table, const struct shape *shape, struct tmg_choice *choices,
+               unsigned *count) {
+    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
+    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
+    tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
+    launch.tensor_count = table->interface->tensor_count;
+    for (unsigned i = 0; i < table->interface->tensor_count; ++i)
+        tensors[i] = (tmagen_tensor){.name = table->interface->tensors[i].name, .data = 1 << 20};
+    const struct tmg_question question = {
+        .table = table,
+        .launch = &launch,
+        .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SET_SEMAPHORES},
+        .kernel = -1,
+        .workspace = -1};
+    const int status = name_dims(table, shape, dims);
+    return status ? status : tmg_choose(&question, choices, count);
+}
+
+static void print_head(const struct tmg_table *table, const struct shape *shape,
+                       const struct tmg_choice *choice, FILE *out) {
+    const char *kernel = table->kernels[choice->kernel].name;
+    fprintf(out, "%s on %s, ", table->name, table->gpu);
+    for (int i = 0; i < shape->count; ++i)
+        fprintf(out, "%s%lld", i ? "x" : "", (long long)shape->numbers[i]);
+    fprintf(out, ": %s", kernel);
+    if (choice->splits > 1) fprintf(out, "/%d", choice->splits);
+    if (choice->why == TMAGEN_BY_TUNING)
+        fprintf(out, ", tuned: it took %.4g us\n", choice->tuned_us);
+    else if (choice->binds == TMG_BOUNDS)
+        fputs(", which alone takes the shape; it has no model\n", out);
+    else
+        fprintf(out, ", by the model: %.4g us, bound by %s\n", choice->us,
+                tmg_bound_name(choice->binds));
+}
+
+static void print_choice(struct table *rows, const struct tmg_table *table,
+                         const struct tmg_choice *choice, double first) {
+    table_cell(rows, "%s", table->kernels[choice->kernel].name);
+    table_cell(rows, "%d", choice->splits);
+    table_cell(rows, choice->tuned_us > 0 ? "%.4g" : "-", choice->tuned_us);
+    if (choice->binds == TMG_BOUNDS) {
+        table_cell(rows, "-"), table_cell(rows, "-"), table_cell(rows, "no model");
+    } else {
+        table_cell(rows, "%.4g", choice->us);
+        table_cell(rows, "%.3f", choice->us / first);
+        table_cell(rows, "%s", tmg_bound_name(choice->binds));
+    }
+    table_cell(rows, "%lld", (long long)choice->workspace);
+}
+
+// 0, or 1 where nothing serves the shape.
+static int print_pick(const struct tmg_table *table, const struct shape *shape, FILE *out) {
+    static const char *const titles[] = {"kernel",    ">splits",  ">measured us", ">model us",
+                                         ">to first", "bound by", ">workspace",   NULL};
+    struct tmg_choice choices[TMG_CHOICES];
+    unsigned count;
+    if (ask(table, shape, choices, &count)) {
+        kernel_complain("");
+        return 1;
+    }
+    if (!count) return 0;
+    print_head(table, shape, &choices[0], out);
+    struct table *rows = table_new(titles);
+    for (unsigned i = 0; rows && i < count && i < SHOWN; ++i)
+        print_choice(rows, table, &choices[i], choices[0].us);
+    table_print(rows, out);
+    table_free(rows);
+    return 0;
+}
+
+// Whether the shape names another type than the table's.
+static bool is_for(const struct shape *shape, const struct tmg_table *table) {
+    return shape_is_for(shape, table->interface);
+}
+
+int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out) {
+    struct tmg_table *table = NULL;
+    size_t asked = 0, refused = 0;
+    if (open_table(text, &table)) return kernel_complain(text->name), 1;
+    for (size_t i = 0; i < shapes->count; ++i) {
+        if (!is_for(&shapes->shapes[i], table)) continue;
+        ++asked;
+        refused += (size_t)print_pick(table, &shapes->shapes[i], out);
+    }
+    tmg_table_free(table);
+    return !refused ? 0 : refused == asked ? 2 : 1;
+}
