@@ -68,7 +68,7 @@ int output_check_names(const struct gen_result *results, size_t count) {
     if (claimed) qsort(claims, claimed, sizeof *claims, by_name);
     for (size_t i = 1; i < claimed; i++) {
         if (strcmp(claims[i - 1].name, claims[i].name) != 0) continue;
-        diag_say("%s and %s both make what is named %s", claims[i - 1].spec, claims[i].spec,
+        diag_say("%s and %s both make a kernel named %s", claims[i - 1].spec, claims[i].spec,
                  claims[i].name);
         failed = 1;
     }

@@ -17,8 +17,8 @@ struct predict_gpu {
 // names it in messages. A library error code.
 int predict_read(const char *text, const char *origin, struct predict_gpu *gpu);
 
-// Prints for each shape what the table [text] takes, why, and what the next two would be. Returns an
-// exit code: 1 where a table is damaged, or a shape is refused, 2 where all are.
+// Prints for each shape what the table [text] takes, why, and what the next two would be. Returns
+// an exit code: 1 where a table is damaged, or a shape is refused, 2 where all are.
 int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out);
 
 // Prints a table for each shape to [out], the fastest kernel first. Returns an exit code: 1 where

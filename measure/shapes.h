@@ -1,6 +1,7 @@
-// Shapes as people write them: 4096x4096x4096 or 4096,4096,4096 on a command line, "bf16 4096 4096 4096" in a file.
-// The order of the numbers is that of the reference's dims; gemm's is m n k. A word at the end, as
-// in 48x20522x20522/local or "fp16 48 20522 20522 local", names inputs that the reference can draw.
+// Shapes as people write them: 4096x4096x4096 or 4096,4096,4096 on a command line, "bf16 4096 4096
+// 4096" in a file. The order of the numbers is that of the reference's dims; gemm's is m n k. A
+// word at the end, as in 48x20522x20522/local or "fp16 48 20522 20522 local", names inputs that the
+// reference can draw.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,8 +24,8 @@ struct shape_list {
     size_t count, capacity;
 };
 
-// Appends the shape that [text] spells, numbers joined by 'x' or ',' and maybe /INPUTS. 0, or -1 with a
-// sentence in [error].
+// Appends the shape that [text] spells, numbers joined by 'x' or ',' and maybe /INPUTS. 0, or -1
+// with a sentence in [error].
 int shapes_parse(struct shape_list *, const char *text, char *error, size_t error_size);
 
 // Appends the lines of the file at [path]: a dtype, numbers and maybe inputs, separated by spaces;

@@ -56,7 +56,7 @@ int tmg_prepare_layout(tmagen_kernel *kernel) {
     size_t key_words = (size_t)manifest->tensor_count * TMG_TENSOR_KEY_WORDS + manifest->dim_count +
                        manifest->param_count + TMG_WORKSPACE_KEY_WORDS;
     return tmg_prepared_init(&kernel->prepared, SLOTS, key_words, word) ? tmg_fail_memory()
-                                                                         : TMAGEN_OK;
+                                                                        : TMAGEN_OK;
 }
 
 // ---- Parameters

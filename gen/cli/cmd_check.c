@@ -90,7 +90,7 @@ static const char *base_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-// True where the files of that stem belong to a spec or table that is there and was not asked about.
+// True where files of that stem belong to a spec or table that is there and was not asked about.
 static bool is_others(const struct gen_result *results, size_t count, const char *folder,
                       const char *stem, size_t len) {
     char *spec = spec_of(folder, stem, len);

@@ -83,10 +83,13 @@ static void test_every_dim_and_address_of_every_kernel(void **state) {
     (void)state;
     glob_t found;
     size_t checked = 0;
-    assert_int_equal(glob("out/*.json", 0, NULL, &found), 0);
+    assert_int_equal(glob("out/*.cu", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; ++i) {
         struct tmg_manifest *manifest;
-        if (tmg_manifest_read(found.gl_pathv[i], &manifest)) fail_msg("%s", tmagen_error_last());
+        char path[256];
+        snprintf(path, sizeof path, "%.*s.json", (int)strlen(found.gl_pathv[i]) - 3,
+                 found.gl_pathv[i]);
+        if (tmg_manifest_read(path, &manifest)) fail_msg("%s", tmagen_error_last());
         check_addresses(manifest);
         const tmagen_launch launch = smallest(manifest);
         for (size_t at = 0; at < launch.dim_count; ++at, ++checked) check_dim(manifest, at);

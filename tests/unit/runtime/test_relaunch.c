@@ -267,7 +267,7 @@ static void test_threads_never_see_a_torn_launch(void **state) {
     (void)state;
     struct tmg_prepared table;
     pthread_t threads[THREADS];
-    assert_int_equal(tmg_prepared_init(&table, 20, 60), 0);
+    assert_int_equal(tmg_prepared_init(&table, 512, 20, 60), 0);
     for (int i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, fight, &table);
     for (int i = 0; i < THREADS; ++i) {
         void *wrong;
