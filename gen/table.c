@@ -12,7 +12,6 @@
 #include "gen/fields.h"
 #include "gen/store.h"
 #include "gen/suggest.h"
-#include "runtime/key.h"
 #include "runtime/table.h"
 
 enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
@@ -386,9 +385,7 @@ static void write_rates(const struct table *table, FILE *out) {
 
 static void write_kernel(const struct table *table, const struct row *row, FILE *out) {
     const struct gen_output *output = &table->result->outputs[row->output];
-    char digest[TMAGEN_KEY_CHARS];
-    tmg_digest_text(output->manifest, strlen(output->manifest), digest);
-    fprintf(out, "    {\"name\": \"%s\", \"manifest_sha256\": \"%s\"", output->name, digest);
+    fprintf(out, "    {\"name\": \"%s\"", output->name);
     for (int i = 0; i < row->split_count; i++)
         fprintf(out, "%s%lld", i ? ", " : ", \"splits\": [", (long long)row->splits[i]);
     fprintf(out, "%s}", row->split_count > 0 ? "]" : "");

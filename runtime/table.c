@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/key.h"
 #include "runtime/manifest_read.h"
 
 enum { MAX_FILE = 8 << 20 };
@@ -40,18 +39,10 @@ static void read_splits(const struct tmg_node *node, struct tmg_row *row) {
     }
 }
 
-static void read_digest(const struct tmg_node *object, char digest[TMAGEN_KEY_CHARS]) {
-    struct tmg_node node = tmg_node_member(object, "manifest_sha256");
-    tmg_node_name(&node, digest, TMAGEN_KEY_CHARS);
-    if (strspn(digest, "0123456789abcdef") != TMAGEN_KEY_CHARS - 1)
-        tmg_node_fail(&node, "is no SHA-256; legal: 64 digits of 0..9 and a..f");
-}
-
 static void read_kernel(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_row *row = &table->kernels[table->kernel_count];
-    tmg_node_keys(node, "name manifest_sha256 splits");
+    tmg_node_keys(node, "name splits");
     tmg_member_name(node, "name", row->name);
-    read_digest(node, row->manifest_sha256);
     read_splits(node, row);
     if (tmg_table_kernel(table, row->name) >= 0)
         tmg_node_fail(node, "repeats the kernel '%s'", row->name);
@@ -262,13 +253,6 @@ static int check_row(const struct tmg_table *table, const struct tmg_row *row) {
 
 int tmg_table_take(struct tmg_table *table, unsigned index, const char *text, size_t bytes) {
     struct tmg_row *row = &table->kernels[index];
-    char digest[TMAGEN_KEY_CHARS];
-    tmg_digest_text(text, bytes, digest);
-    if (strcmp(digest, row->manifest_sha256))
-        return tmg_fail(TMAGEN_ERROR_MANIFEST,
-                        "%s: its manifest has the SHA-256 %.16s..., the table %s wants %.16s...: "
-                        "they are of different runs, or edited; 'tmagen gen' makes both anew",
-                        row->name, digest, table->name, row->manifest_sha256);
     int status = tmg_manifest_parse(text, bytes, row->name, &row->manifest);
     if (!status) status = check_row(table, row);
     if (!status && table->kernels[0].manifest)

@@ -18,7 +18,6 @@ enum {
 // default.
 struct tmg_row {
     char name[TMG_MAX_NAME];
-    char manifest_sha256[TMAGEN_KEY_CHARS];
     unsigned split_count;
     int splits[TMG_MAX_TABLE_SPLITS];
     struct tmg_manifest *manifest;  // NULL until tmg_table_take()
@@ -49,8 +48,8 @@ struct tmg_table {
 // place in the document, or _MEMORY on failure.
 int tmg_table_parse(const char *text, size_t bytes, const char *origin, struct tmg_table **table);
 
-// Gives kernel [index] its manifest. TMAGEN_ERROR_MANIFEST where it is not the one that the table
-// was made with, or has other tensors, dims or scalars than the first kernel's.
+// Gives kernel [index] its manifest. TMAGEN_ERROR_MANIFEST where it is of another kernel, cannot be
+// split as the table says, or has other tensors, dims or scalars than the first kernel's.
 int tmg_table_take(struct tmg_table *table, unsigned index, const char *text, size_t bytes);
 
 // Fails, naming [other], where it is not launched with what [first] is: the same tensors, dims and
