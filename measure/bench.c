@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "measure/chain.h"
+#include "measure/copy.h"
 #include "measure/cublaslt.h"
 #include "measure/table.h"
 #include "measure/watchdog.h"
@@ -141,6 +142,7 @@ static int prepare(struct bench_session *session, const struct rotation *rotatio
     if (status == TMAGEN_OK) {
         status = contestant_prepare(gpu, &entry->contestant, rotation->sets, &ms);
     }
+    if (entry->role == BENCH_COPY) return status;
     float *got = status == TMAGEN_OK ? download_output(gpu, rotation, &count) : NULL;
     if (!got) {
         snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
@@ -282,6 +284,18 @@ static void free_shape(struct bench_session *session, struct bench_shape *shape,
     }
 }
 
+// Enters a copy of as many bytes as the shape moves; it belongs to the caller.
+static int enter_copy(struct bench_session *session, const struct rotation *rotation,
+                      struct bench_shape *shape, struct copy **copy) {
+    struct bench_entry *entry = &shape->entries[shape->entry_count++];
+    const int status = copy_make(&session->gpu, rotation, shape->bytes, copy);
+    entry->role = BENCH_COPY;
+    entry->contestant.launch = copy_launch;
+    entry->contestant.context = *copy;
+    snprintf(entry->contestant.name, sizeof entry->contestant.name, "copy");
+    return status;
+}
+
 // Has the inputs drawn anew, for a chain of this shape; where none is possible, each kernel says so.
 static void scale_chain(struct bench_session *session, const struct ref_problem *problem) {
     struct chain chain;
@@ -298,6 +312,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     struct own owns[BENCH_ENTRIES_MAX] = {{0}};
     struct rotation rotation = {0};
     struct cublaslt_plan *cublaslt = NULL;
+    struct copy *copy = NULL;
     shape = (struct bench_shape){.sets = 0};
     const int first = enter_kernels(session, given, &shape, problems);
     if (first < 0) {
@@ -317,6 +332,8 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
         progress("%s: cuBLASLt's algorithms", shape.text);
         cublaslt = bench_add_cublaslt(session, &rotation, &shape);
     }
+    if (status == TMAGEN_OK && session->plan->copy)
+        status = enter_copy(session, &rotation, &shape, &copy);
     if (status == TMAGEN_OK) status = measure(session, &rotation, &shape, owns);
     progress("%s", "");
     if (status != TMAGEN_OK) {
@@ -333,6 +350,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     }
     free_shape(session, &shape, owns);
     cublaslt_plan_free(cublaslt);
+    copy_free(&session->gpu, copy);
     rotation_free(&session->gpu, &rotation);
     return status != TMAGEN_ERROR_DEVICE;
 }
@@ -444,11 +462,13 @@ static int run_shapes(struct bench_session *session) {
     return failed;
 }
 
+enum { PEERS_MOST = 3 };  // cuBLASLt's first and best, a copy
+
 int bench_all(const struct bench_plan *plan) {
     struct bench_session session = {.plan = plan, .source = {.seed = plan->seed}};
-    if (plan->kernel_count + 2 > BENCH_ENTRIES_MAX) {
+    if (plan->kernel_count + PEERS_MOST > BENCH_ENTRIES_MAX) {
         fprintf(stderr, "tmagen: error: %zu kernels in one run; at most %d\n", plan->kernel_count,
-                BENCH_ENTRIES_MAX - 2);
+                BENCH_ENTRIES_MAX - PEERS_MOST);
         return 1;
     }
     watchdog_start(plan->timeout);

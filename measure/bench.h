@@ -16,6 +16,7 @@ struct bench_plan {
     const struct kernel_text *kernels;  // ours first, then those of --vs SPEC
     size_t kernel_count, own_count;
     bool cublaslt;                    // --vs cublaslt
+    bool copy;                        // --vs copy
     bool chain;                       // each launch reads what the one before it wrote
     const struct shape_list *shapes;  // empty: the typical shape of the kernels' reference
     double seconds;                   // of measuring a shape
@@ -29,7 +30,13 @@ struct bench_plan {
     void *context;
 };
 
-enum bench_role { BENCH_OWN, BENCH_OTHER, BENCH_FIRST, BENCH_BEST };  // the last two: cuBLASLt's
+enum bench_role {
+    BENCH_OWN,
+    BENCH_OTHER,
+    BENCH_FIRST,  // cuBLASLt's
+    BENCH_BEST,
+    BENCH_COPY  // of as many bytes: no kernel of the shape's
+};
 
 // What takes part at one shape.
 struct bench_entry {
@@ -39,7 +46,7 @@ struct bench_entry {
     bool failed;        // it should have been: a wrong result or a failed launch
 };
 
-enum { BENCH_ENTRIES_MAX = 66 };
+enum { BENCH_ENTRIES_MAX = 67 };
 
 // One shape, measured.
 struct bench_shape {

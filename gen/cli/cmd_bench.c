@@ -32,8 +32,8 @@ static const struct argp_option options[] = {
     {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0,
      "one shape; may be repeated (default: one that is typical of the family)", 0},
     {"vs", KEY_VS, "PEER", 0,
-     "cublaslt (its first heuristic and the best of all it offers), or another spec; may be "
-     "repeated",
+     "cublaslt (its first heuristic and the best of all it offers), copy (of as many bytes), or "
+     "another spec; may be repeated",
      0},
     {"rounds", KEY_ROUNDS, "N", 0, "rounds of the alternation (default: what fits)", 0},
     {"seconds", KEY_SECONDS, "S", 0, "time to measure a shape for (default: 1.5)", 0},
@@ -61,6 +61,10 @@ struct arguments {
 static void add_peer(struct arguments *a, char *peer) {
     if (!strcmp(peer, "cublaslt")) {
         a->plan.cublaslt = true;
+        return;
+    }
+    if (!strcmp(peer, "copy")) {
+        a->plan.copy = true;
         return;
     }
     a->peers = mem_resize(a->peers, (a->peer_count + 1) * sizeof *a->peers);

@@ -67,6 +67,10 @@ bench "$TMPDIR/waits.yaml" gemm_256x128 --chain --shape 64x1024x1024 --shape 64x
     --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^bf16 64x1024x1024 ' 'waits +0\.02 ms' 'no chain: no input is as the output'
 
+# a copy of as many bytes takes 20 us here, as every kernel does
+bench gemm_256x128 --vs copy --shape 1x4096x4096 --rounds 5 || fail "exit code $?"
+has "$TMPDIR/out" 'x copy' 'gemm_256x128 .* 1\.000 \[1\.000, 1\.000\]' '^ +copy +0\.02 ms'
+
 # shapes of other types are left out, refused shapes are said
 printf 'bf16 512 512 512\nfp16 512 512 512\nfp8 1 2 3\nbf16 64 61 64\n' >"$TMPDIR/shapes"
 bench gemm_256x128 --shapes "$TMPDIR/shapes" --rounds 5 || fail "exit code $?"
