@@ -33,7 +33,8 @@ static const void *row_of(const struct ref_tensor *tensor, int64_t row) {
     return (const char *)tensor->data + (size_t)(row * tensor->strides[0]) * bytes;
 }
 
-// The [count] elements of row [row] of a factor, which lie a row apart where it is stored by [columns].
+// The [count] elements of row [row] of a factor, which lie a row apart where it is stored by
+// [columns].
 static void decode_row(const struct ref_tensor *tensor, bool columns, int64_t row, float *elements,
                        int64_t count) {
     const size_t bytes = tmg_dtype_bytes(tensor->dtype);

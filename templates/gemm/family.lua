@@ -98,12 +98,12 @@ local knobs = {
     { "problem.d", type = "enum", values = output_types, default = function(s) return s.problem.a end,
       doc = "element type of D and of the bias" },
     { "problem.m", type = "dim", default = "dynamic",
-      doc = "rows of A and D, any number; a multiple of 8 where A is column-major" },
+      doc = "rows of A and D, any number; a multiple of 8 where A is column-major and loaded by TMA" },
     { "problem.n", type = "dim", default = "dynamic",
-      doc = "rows of B, columns of D: a multiple of 16 bytes of D with store: tma, else of 2 elements; "
-          .. "of 8 where B is column-major" },
+      doc = "rows of B, columns of D: a multiple of 16 bytes of D with store: tma, of 2 elements with "
+          .. "direct; of 8 where B is column-major and loaded by TMA" },
     { "problem.k", type = "dim", default = "dynamic",
-      doc = "columns of A and B, a multiple of 8; any number where both are column-major" },
+      doc = "columns of A and B, a multiple of 8; any number with load: ldg, or where both are column-major" },
     { "math", type = "enum", values = { "fma", "mma", "wgmma" }, default = "wgmma",
       doc = "fma: one thread an element; mma: warps that stream B through rings of their own, for few rows; "
           .. "wgmma: warpgroups on the tensor cores, operands by TMA" },
@@ -111,6 +111,9 @@ local knobs = {
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
+    { "load", type = "enum", values = { "tma", "ldg" }, optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
+      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; ldg: the producers' threads load pairs, or elements, "
+          .. "for any k, strides and addresses" },
     { "exchange", type = "bool", optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
@@ -149,9 +152,9 @@ local knobs = {
     { "cluster.n", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs beside each other that share, by multicast, the tile of A" },
-    { "warps.producer.count", type = "int", values = { 0, 4 }, default = 0, unit = "warps",
+    { "warps.producer.count", type = "int", values = { 0, 4, 8 }, default = 0, unit = "warps",
       when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "warps that issue TMA loads; 0: the consumers issue their own" },
+      doc = "warps that load; 0: the consumers issue their own TMA loads" },
     { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
@@ -189,9 +192,10 @@ local knobs = {
           .. "weights, but B, which that launch must not write (math: mma)" },
     { "prefetch_maps", type = "bool", optional = true, when = producers, when_doc = PRODUCERS,
       doc = "true: the tensor maps are asked for before all else, rather than with the first load" },
-    { "epilogue.store", type = "enum", values = { "direct", "tma" }, default = "direct",
+    { "epilogue.store", type = "enum", values = { "direct", "elements", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "direct: pairs from registers; tma: stmatrix into swizzled staging, bulk store drained late" },
+      doc = "direct: pairs from registers; elements: one by one where pairs do not fit, any n, strides and addresses; "
+          .. "tma: stmatrix into swizzled staging, bulk store drained late" },
     { "epilogue.tile.m", type = "int", min = 8, max = 256, step = 8, unit = "rows",
       default = function(s) return exchanged(s) and staging_rows(s) or 64 end,
       when = staging, when_doc = STAGING,
@@ -263,6 +267,10 @@ local function reference(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
+    local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } }
+    if p.ldg then
+        table.move({ { 7, 13, 17 }, { m + 1, 1, 67 }, { 1, n + 1, 1 } }, 1, 3, #small + 1, small)
+    end
     local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}
     if s.math == "mma" then
         waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
@@ -273,7 +281,7 @@ local function reference(s, p)
         product = product_of(p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, a_columns = p.a_columns or nil,
             b_columns = p.b_columns or nil },
-        small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } },
+        small = small,
         waves = waves,
         full = {
             { 1, 1, 1 },                                           -- the smallest that the manifest allows

@@ -27,6 +27,12 @@ local function operand_reads(s, p)
     return rows // 64 * (64 * p.a_type.bits + columns * p.b_type.bits) // 8 * s.tile.k
 end
 
+-- What loads by threads move through the same wires for a k step of a CTA, where each element is loaded for itself: a
+-- row's two loads cross a line each, and its words are written to shared memory.
+local function copies(s, p)
+    return p.ldg and 4 * (p.a.stage_bytes + p.b.stage_bytes) or 0
+end
+
 -- What the parts of split tiles write and read of the workspace; nil where no tile is split.
 local function sums(s, p, clusters)
     if not p.work.parts then return nil end
@@ -43,10 +49,11 @@ local function multiplies(s, p)
     local steps, a, b = { { dim = "k", by = s.tile.k } }, p.a_type.bits // 8, p.b_type.bits // 8
     return {
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k, times = steps },
-        { unit = "shared_bytes", per = "tile", amount = operand_reads(s, p) * clusters.m * clusters.n, times = steps },
+        { unit = "shared_bytes", per = "tile",
+          amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n, times = steps },
         { unit = "l2_bytes", per = "launch", amount = a, times = { "m", "k", { dim = "n", by = n } }, tensor = "a" },
         { unit = "l2_bytes", per = "launch", amount = b, times = { "n", "k", { dim = "m", by = m } }, tensor = "b" },
-        { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
+        { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8, overlaps = s.schedule == "pingpong" },
         sums(s, p, clusters),
     }

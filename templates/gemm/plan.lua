@@ -72,7 +72,7 @@ local function parameter_plan(s, p)
         list[#list + 1] = strided and { kind = "stride", tensor = name, axis = 0, type = "i64" } or nil
     end
     for _, name in ipairs { "a", "b" } do
-        if p[name] then
+        if p[name] and not p.ldg then
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
         else
             pointer(name, true)
@@ -151,9 +151,10 @@ function plan.explain(s, p)
     elseif p.store then
         rows = { { "by TMA", ("boxes of %d x %d, in whole sectors"):format(s.epilogue.tile.m, s.epilogue.tile.n) },
             { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }
-    elseif p.exchanged then
-        rows = { { "from registers", "a warp writes pieces of 8 columns in 4 rows, an element a thread" },
-            { "N", "any" } }
+    elseif p.exchanged or p.elements then
+        local piece = p.exchanged and "a warp writes pieces of 8 columns in 4 rows, an element a thread"
+            or "a warp writes pieces of 8 columns in 8 rows, pairs or elements"
+        rows = { { "from registers", piece }, { "N", "any" } }
     else
         local wide = p.d.bits == 32
         rows = { { "from registers", "a warp writes pieces of 8 columns in 8 rows" },

@@ -13,7 +13,8 @@ static double summing(const struct problem *p, double squares) {
 
 enum { PIECE = 64 };
 
-// Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not yet.
+// Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
+// yet.
 static const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
                                float *room) {
     if (t->numbers && step == 1) return t->numbers + place;

@@ -72,6 +72,10 @@ __device__ __forceinline__ void st_async_v4(uint32_t address, float x, float y, 
         : "memory");
 }
 
+__device__ __forceinline__ void st_shared_u32(uint32_t address, uint32_t x) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+
 // two floats to [address], 8-byte aligned
 __device__ __forceinline__ void st_shared_v2(uint32_t address, float x, float y) {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

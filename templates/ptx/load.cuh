@@ -21,6 +21,12 @@ __device__ __forceinline__ uint32_t ld_global_nc_u32(const void *address) {
     return v;
 }
 
+__device__ __forceinline__ uint32_t ld_global_nc_u16(const void *address) {
+    uint16_t v;
+    asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(address));
+    return v;
+}
+
 __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address) {
     uint4 v;
     asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -21,6 +21,8 @@ verify --shape 600x392x136 gemm_phase5 \
 verify --shape 600x392x136 gemm_128x128_pingpong \
     --set cluster.n=2
 
+ops='[[bias, {add: other, row_period: 7}, gelu_erf, residual]]'
+
 # Operands exchanged: every store, rows of 8 and of several, warpgroups that share a tile or take
 # turns, clusters.
 cat >"$TMPDIR/exchanged.yaml" <<'YAML'
@@ -38,7 +40,6 @@ verify "$exchanged" --shape 100x264x136 --set tile.m=48 --set tile.k=64 \
     --set swizzle_bits.d=5
 verify "$exchanged" --shape 200x520x136 --set phase=7 --set tile.m=96 --set tile.n=128 \
     --set tile.k=64 --set 'cluster.m=[1,2]' --set cluster.n=2 --set warps.consumer.count=8
-ops='[[bias, {add: other, row_period: 7}, gelu_erf, residual]]'
 verify "$exchanged" --shape 50x400x136 --set tile.m=40 --set tile.n=128 --set tile.k=64 \
     --set warps.consumer.count=8 --set "epilogue.ops=$ops"
 verify "$exchanged" --shape 50x77x136 --set problem.d=fp32 --set phase=1 --set stages=1 \
@@ -57,6 +58,21 @@ verify gemm_128x160_pingpong "${columns[@]}" --shape 304x328x136
 verify gemm_phase1 "${columns[@]}" --shape 200x136x136
 verify gemm_phase0 "${columns[@]}" --shape 40x24x24
 verify gemm_128x128_pingpong --set layout.a=column --set layout.b=column --shape 200x264x77
+
+# Loads by threads and stores by elements: ragged in all dims, both kinds of operands, every
+# swizzle, several parts of a stage, every schedule, ops beyond the last whole pair.
+any=(--shape 200x263x77 --shape 7x13x17 --shape 70x66x34)
+verify gemm_128x128_any "${any[@]}" --set 'layout.a=[row,column]' --set layout.b=column
+verify gemm_128x128_any "${any[@]}" --set layout.a=column --set "epilogue.ops=$ops"
+verify gemm_128x128_any "${any[@]}" --set swizzle_bits.a=5 --set swizzle_bits.b=0 --set stages=2 \
+    --set tile.k=128
+verify gemm_128x128_any "${any[@]}" --set phase=7 --set cluster.m=1 --set problem.d=fp32 \
+    --set 'grid=[persistent,split_k]' --set warps.producer.count=4 \
+    --set warps.producer.registers=104
+verify gemm_16x64_any "${any[@]}" --set layout.a=column --set 'layout.b=[row,column]' \
+    --set "epilogue.ops=$ops"
+verify gemm_16x64_any "${any[@]}" --set grid=cluster_k --set splits=2
+verify gemm_128x128 --shape 200x263x72 --set epilogue.store=elements --set "epilogue.ops=$ops"
 
 # A tile's K in parts: fewer steps than parts, parts of two lengths, each store, warpgroups that
 # share a tile or take turns, clusters; in several orders, since who comes last sums.

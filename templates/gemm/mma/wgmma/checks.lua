@@ -65,10 +65,10 @@ wgmma["registers of the roles"] = function(s, p, fail)
     if p.producers == 0 then
         return
     end
-    local wanted = 128 * (s.warps.producer.registers + p.consumers * s.warps.consumer.registers)
+    local wanted = 128 * (p.producers * s.warps.producer.registers + p.consumers * s.warps.consumer.registers)
     local pool = p.launch_registers * p.threads
     if wanted > pool then
-        local most = (pool // 128 - s.warps.producer.registers) // p.consumers // 8 * 8
+        local most = (pool // 128 - p.producers * s.warps.producer.registers) // p.consumers // 8 * 8
         fail("warps.consumer.registers",
             ("setmaxnreg asks for %d registers of the %d that %d threads are launched with"):format(
                 wanted, pool, p.threads), ("warps.consumer.registers up to %d"):format(most))
@@ -168,6 +168,34 @@ wgmma["staging"] = function(s, p, fail)
     end
 end
 
+wgmma["loads by threads"] = function(s, p, fail)
+    if s.load ~= "ldg" then
+        if p.producers > 1 then
+            fail("warps.producer.count", "one thread of the producers issues all TMA loads", "4, or load: ldg")
+        end
+        return
+    end
+    if p.producers == 0 or p.clustered or s.cache_hint.a or s.cache_hint.b or s.prefetch_maps or p.work.groups then
+        fail("load", "load: ldg is for producer warps, without clusters, groups of problems, hints for the L2 and maps",
+            "warps.producer.count: 4 or 8, cluster: {m: 1, n: 1}, neither cache_hint nor prefetch_maps")
+        return
+    end
+    for _, operand in ipairs(p.operands) do
+        local threads = p.ldg.parts * p.producers * 128
+        if operand.stage_bytes // 4 % threads ~= 0 then
+            fail("tile." .. operand.extent:lower(),
+                ("the %d pairs of %s in a stage are no multiple of the %d that the producers load at once"):format(
+                    operand.stage_bytes // 4, operand.name:upper(), threads), "another tile, or fewer producer warps")
+        end
+    end
+    local needed = 2 * (p.a.pairs + p.b.pairs) + 24
+    if s.warps.producer.registers < needed then
+        fail("warps.producer.registers",
+            ("a producer has %d pairs under way, in two registers each until they have come"):format(
+                p.a.pairs + p.b.pairs), ("at least %d"):format((needed + 7) // 8 * 8))
+    end
+end
+
 wgmma["shared memory"] = function(s, p, fail)
     if p.smem_bytes > archs.shared_memory(s.arch) then
         fail("stages", ("shared memory: %d stages and the rest need %d bytes of the %d that a CTA may have"):format(
@@ -184,7 +212,7 @@ wgmma["dependent launch"] = function(s, p, fail)
 end
 
 local order = { "input types", "rows of a warpgroup", "accumulators", "producer and stages", "registers of the roles",
-    "operand boxes", "cluster", "ping-pong", "staging", "dependent launch", "shared memory" }
+    "operand boxes", "cluster", "ping-pong", "staging", "dependent launch", "loads by threads", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do

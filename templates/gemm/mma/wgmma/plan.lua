@@ -56,7 +56,9 @@ local function barrier_plan(s, p)
             doc = "the stage's bytes have landed" } }
     end
     local barriers = {
-        { name = "full", count = s.stages, arrivals = 1, bytes = stage_bytes, who = "producer thread",
+        p.ldg and { name = "full", count = s.stages, arrivals = p.producers * 4, bytes = 0, who = "each producer warp",
+            doc = "the stage is written" }
+        or { name = "full", count = s.stages, arrivals = 1, bytes = stage_bytes, who = "producer thread",
           doc = "the stage's bytes have landed" },
         { name = "empty", count = s.stages, arrivals = p.empty_arrivals, bytes = 0,
           who = p.clustered and "each warp that reads the stage, in every CTA that it is multicast to"
@@ -110,11 +112,29 @@ local function role_plan(s, p)
     end
     return {
         { name = "consumer", first_warp = 0, warps = consumer_warps },
-        { name = "producer", first_warp = consumer_warps, warps = 4 },
+        { name = "producer", first_warp = consumer_warps, warps = s.warps.producer.count },
     }, {
         { role = "consumer", warps = consumer_warps, registers = s.warps.consumer.registers },
-        { role = "producer", warps = 4, registers = s.warps.producer.registers },
+        { role = "producer", warps = s.warps.producer.count, registers = s.warps.producer.registers },
     }
+end
+
+-- Loads by the producers' threads: pairs of elements that a thread copies of each operand, in so many parts of a stage
+-- that no more than 32 of them are under way at once.
+local function plan_ldg(s, p)
+    local pairs_of_both = 0
+    for _, operand in ipairs(p.operands) do
+        operand.stage_pairs = operand.stage_bytes // 4 // (p.producers * 128)
+        pairs_of_both = pairs_of_both + operand.stage_pairs
+    end
+    local parts = 1
+    while pairs_of_both // parts > 32 do
+        parts = parts * 2
+    end
+    for _, operand in ipairs(p.operands) do
+        operand.pairs = operand.stage_pairs // parts
+    end
+    return { parts = parts }
 end
 
 -- What each dimension must be a multiple of, and why: TMA wants rows of whole 16 bytes, of A and B, and of D where it
@@ -122,7 +142,8 @@ end
 -- column-major operand lie along M or N.
 local function plan_alignment(s, p)
     local d_bytes = dtypes.bytes(s.problem.d)
-    p.neighbours = p.exchanged and 1 or 2                       -- elements of a row of D that a thread holds together
+    -- elements of a row of D that a thread holds together
+    p.neighbours = (p.exchanged or p.elements) and 1 or 2
     p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
     p.multiples = { m = 1, n = p.alignment.d // d_bytes, k = 1 }
     p.why_multiples = {
@@ -130,7 +151,9 @@ local function plan_alignment(s, p)
     }
     for _, operand in ipairs(p.operands) do
         local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
-        if p.multiples[dim] < elements then
+        if p.ldg then
+            p.alignment[operand.name] = dtypes.bytes(operand.dtype)
+        elseif p.multiples[dim] < elements then
             local which = dim ~= "k" and "column-major " .. operand.name:upper()
                 or p.a.along == p.b.along and "A and B" or operand.name:upper()
             p.multiples[dim] = elements
@@ -150,7 +173,7 @@ function wgmma.plan(s, work)
         p.cluster_size = p.cluster_size * s.splits
     end
     p.threads = (p.producers + p.consumers) * 128
-    p.exchanged = s.exchange or false
+    p.exchanged, p.elements = s.exchange or false, s.epilogue.store == "elements"
     p.a, p.b = plan_operands(s)
     p.operands = { p.a, p.b }
     p.left, p.right = p.a, p.b                                  -- of wgmma, whose 64 rows are the left's
@@ -164,6 +187,9 @@ function wgmma.plan(s, work)
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
     p.store = s.epilogue.store == "tma" and plan_store(s, p) or false
+    p.direct = p.exchanged and "epilogue/store_direct_exchanged.cu.in" or p.elements and "epilogue/store_elements.cu.in"
+        or "epilogue/store_direct.cu.in"                        -- the template of a store without shared memory
+    p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(s, p)
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
