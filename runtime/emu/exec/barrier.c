@@ -71,13 +71,15 @@ EMU_HANDLER(bar) {
             emu_votes_add(&warp->gather.votes, &mine);
         }
         split->wait.generation = warp->gather.done;
+        split->wait.arrived = false;
         emu_block(warp, WAIT_BARRIER, number);
         emu_gather(warp, insn, mask, number, asked);
     }
     if (warp->gather.done == split->wait.generation) return EMU_BLOCKED;
     if (kind == BAR_ARRIVE) return EMU_NEXT;
     struct emu_named_barrier *barrier = &warp->cta->barriers[number];
-    if (barrier->generation == warp->gather.generation) return EMU_BLOCKED;
+    split->wait.arrived = barrier->generation == warp->gather.generation;
+    if (split->wait.arrived) return EMU_BLOCKED;
     emu_learn(warp, mask, &barrier->released);
     give_result(warp, insn, mask, &barrier->result);
     return EMU_NEXT;

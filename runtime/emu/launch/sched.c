@@ -3,6 +3,7 @@
 #include "runtime/emu/check/profile.h"
 #include "runtime/emu/launch/launch.h"
 #include "runtime/emu/machine/barrier.h"
+#include "runtime/emu/machine/mbarrier.h"
 
 enum {
     QUANTUM = 96,            // instructions, at most
@@ -12,16 +13,40 @@ enum {
     SPIN_FOR_OTHERS = 30000  // without any change, before CTAs that are not resident are started
 };
 
-static bool runnable(const struct emu_cluster *cluster, const struct emu_split *split) {
+// Would the split, where it went on, only find that what it waits for has not come?
+static bool still_waits(const struct emu_warp *warp, const struct emu_split *split) {
+    const struct emu_cluster *cluster = warp->cta->cluster;
+    const struct emu_wait *wait = &split->wait;
+    const struct emu_mbarrier *barrier;
+
+    switch (wait->kind) {
+    case WAIT_MBARRIER:
+        barrier = emu_mbarrier_of(cluster, wait->object);
+        return barrier != NULL && barrier->phase == wait->generation;
+    case WAIT_BARRIER:
+        return wait->arrived &&
+               warp->cta->barriers[wait->object].generation == warp->gather.generation;
+    case WAIT_CLUSTER: return cluster->barrier.generation == warp->cluster_generation;
+    default: return false;
+    }
+}
+
+static bool runnable(const struct emu_warp *warp, struct emu_split *split) {
+    const struct emu_cluster *cluster = warp->cta->cluster;
+
     if (split->wait.kind == WAIT_SLEEP) return cluster->machine->steps >= split->wait.until;
-    return !split->blocked || split->seen_change != cluster->changes;
+    if (!split->blocked) return true;
+    if (split->seen_change == cluster->changes) return false;
+    if (!still_waits(warp, split)) return true;
+    split->seen_change = cluster->changes;
+    return false;
 }
 
 // Makes a runnable split the warp's current one, beginning behind the current one.
 static bool pick_split(struct emu_warp *warp) {
     for (unsigned i = 1; i <= warp->split_count; i++) {
         unsigned index = (warp->current + i) % warp->split_count;
-        if (runnable(warp->cta->cluster, &warp->splits[index])) {
+        if (runnable(warp, &warp->splits[index])) {
             warp->current = index;
             return true;
         }
@@ -88,7 +113,7 @@ static struct emu_warp *pick_warp(struct emu_cluster *cluster) {
         struct emu_cta *cta = &cluster->ctas[index / cluster->ctas[0].warp_count];
         struct emu_warp *warp = &cta->warps[index % cluster->ctas[0].warp_count];
         for (unsigned s = 0; s < warp->split_count; s++)
-            if (runnable(cluster, &warp->splits[s])) return warp;
+            if (runnable(warp, &warp->splits[s])) return warp;
     }
     return NULL;
 }

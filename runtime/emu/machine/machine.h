@@ -85,7 +85,7 @@ struct emu_wait {
     enum emu_wait_kind kind;
     uint32_t object;      // barrier number, mbarrier address, groups allowed to be pending
     uint64_t generation;  // of the barrier when it was reached
-    uint32_t parity;
+    bool arrived;         // the warp has, all of it, and waits for the barrier's end
     uint64_t until;
     uint64_t since;  // step at which the wait began
 };

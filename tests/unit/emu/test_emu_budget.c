@@ -133,6 +133,8 @@ static double copy_seconds(unsigned turns) {
     run(program, (struct emu_launch){.block = {256}, .threads = 1});
     const double seconds = cpu_seconds() - start;
     emu_kernel_is_clean(&result);
+    // of 9 in a turn; whoever waits for what has not come costs none
+    assert_in_range(result.thread_instructions, 9 * 256 * turns, 12 * 256 * turns);
     return seconds;
 }
 
