@@ -12,7 +12,7 @@
 
 enum { PRINTED_MAX = 100, LINE_WIDTH = 96 };
 
-struct record {
+struct diag_record {
     struct diag_place place;
     bool note;
     char *message, *legal;
@@ -24,7 +24,7 @@ struct source {
 };
 
 struct diag {
-    struct record *records;
+    struct diag_record *records;
     size_t count, capacity, errors;
     bool repeated;  // the last error was there already
     struct source *sources;
@@ -53,13 +53,13 @@ void diag_source(struct diag *d, const char *file, const char *text, size_t len)
              ((struct source){.file = file, .text = text, .len = len}));
 }
 
-static bool same(const struct record *a, const struct record *b) {
+static bool same(const struct diag_record *a, const struct diag_record *b) {
     return a->place.line == b->place.line && a->place.column == b->place.column &&
            a->note == b->note && !strcmp(a->message, b->message) &&
            !strcmp(a->place.file, b->place.file);
 }
 
-static void add(struct diag *d, struct record record) {
+static void add(struct diag *d, struct diag_record record) {
     if (!record.place.file) record.place.file = "";
     for (size_t i = 0; i < d->count; i++) {
         if (!same(&d->records[i], &record)) continue;
@@ -81,16 +81,17 @@ void diag_error(struct diag *d, struct diag_place place, const char *legal, cons
                 ...) {
     va_list args;
     va_start(args, format);
-    add(d, (struct record){.place = place,
-                           .message = mem_vformat(format, args),
-                           .legal = legal ? mem_copy(legal) : NULL});
+    add(d, (struct diag_record){.place = place,
+                                .message = mem_vformat(format, args),
+                                .legal = legal ? mem_copy(legal) : NULL});
     va_end(args);
 }
 
 void diag_note(struct diag *d, struct diag_place place, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    add(d, (struct record){.place = place, .note = true, .message = mem_vformat(format, args)});
+    add(d,
+        (struct diag_record){.place = place, .note = true, .message = mem_vformat(format, args)});
     va_end(args);
 }
 
@@ -170,7 +171,7 @@ static void put_whole(FILE *out, FILE *from, char **text, const size_t *len) {
     free(*text);
 }
 
-static void print_record(const struct diag *d, const struct record *r, FILE *out) {
+static void print_record(const struct diag *d, const struct diag_record *r, FILE *out) {
     print_place(out, &r->place);
     fputs(r->note ? "note: " : "error: ", out);
     print_text(out, r->message);
@@ -206,7 +207,7 @@ static size_t first_of_file(const struct diag *d, const char *file) {
 void diag_print(const struct diag *d, FILE *out) {
     struct order *order = mem_alloc(d->count * sizeof *order);
     for (size_t i = 0; i < d->count; i++) {
-        const struct record *r = &d->records[i];
+        const struct diag_record *r = &d->records[i];
         order[i] =
             (struct order){i, first_of_file(d, r->place.file), r->place.line, r->place.column};
         if (!r->note || i == 0) continue;

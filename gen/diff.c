@@ -9,20 +9,20 @@
 
 enum { CONTEXT = 3, STEPS_MAX = 3000 };
 
-struct line {
+struct diff_line {
     const char *text;
     size_t len;
 };
 
-struct lines {
-    struct line *items;
+struct diff_lines {
+    struct diff_line *items;
     int count;
 };
 
 // One line of the result: ' ' in both, '-' of the old, '+' of the new.
 struct edit {
     char kind;
-    struct line line;
+    struct diff_line line;
 };
 
 struct edits {
@@ -30,38 +30,38 @@ struct edits {
     size_t count, capacity;
 };
 
-static struct lines split(const char *text) {
-    struct lines lines = {0};
+static struct diff_lines split(const char *text) {
+    struct diff_lines lines = {0};
     size_t count = 0, capacity = 0;
     while (*text) {
         size_t len = strcspn(text, "\n");
-        MEM_PUSH(lines.items, count, capacity, ((struct line){text, len}));
+        MEM_PUSH(lines.items, count, capacity, ((struct diff_line){text, len}));
         text += len + (text[len] == '\n');
     }
     lines.count = (int)count;
     return lines;
 }
 
-static bool equal(struct line a, struct line b) {
+static bool equal(struct diff_line a, struct diff_line b) {
     return a.len == b.len && !memcmp(a.text, b.text, a.len);
 }
 
 // frontiers[d][k + d] is how far into [a] the best path with d edits gets on diagonal k.
-struct search {
-    struct lines a, b;
+struct edit_path {
+    struct diff_lines a, b;
     int **frontiers;
     int steps;
 };
 
-static int frontier(const struct search *s, int d, int k) { return s->frontiers[d][k + d]; }
+static int frontier(const struct edit_path *s, int d, int k) { return s->frontiers[d][k + d]; }
 
 // Whether the best path to diagonal k with d edits came down from k + 1, by a line of b.
-static bool came_down(const struct search *s, int d, int k) {
+static bool came_down(const struct edit_path *s, int d, int k) {
     return k == -d || (k != d && frontier(s, d - 1, k - 1) < frontier(s, d - 1, k + 1));
 }
 
 // Extends all diagonals to [d] edits. Returns true where the end of both was reached.
-static bool advance(struct search *s, int d) {
+static bool advance(struct edit_path *s, int d) {
     s->frontiers[d] = mem_alloc((2 * (size_t)d + 1) * sizeof(int));
     bool done = false;
     for (int k = -d; k <= d; k += 2) {
@@ -77,7 +77,7 @@ static bool advance(struct search *s, int d) {
     return done;
 }
 
-static void push(struct edits *e, char kind, struct line line) {
+static void push(struct edits *e, char kind, struct diff_line line) {
     MEM_PUSH(e->items, e->count, e->capacity, ((struct edit){kind, line}));
 }
 
@@ -90,7 +90,7 @@ static void reverse(struct edits *e) {
 }
 
 // Walks the kept frontiers back from the end.
-static void trace(const struct search *s, struct edits *edits) {
+static void trace(const struct edit_path *s, struct edits *edits) {
     int x = s->a.count, y = s->b.count;
     for (int d = s->steps; d > 0; d--) {
         int k = x - y;
@@ -108,13 +108,13 @@ static void trace(const struct search *s, struct edits *edits) {
 }
 
 // For texts that have too little in common: all of one, then all of the other.
-static void replace_all(const struct search *s, struct edits *edits) {
+static void replace_all(const struct edit_path *s, struct edits *edits) {
     for (int i = 0; i < s->a.count; i++) push(edits, '-', s->a.items[i]);
     for (int i = 0; i < s->b.count; i++) push(edits, '+', s->b.items[i]);
 }
 
-static struct edits compare(struct lines a, struct lines b) {
-    struct search s = {.a = a, .b = b};
+static struct edits compare(struct diff_lines a, struct diff_lines b) {
+    struct edit_path s = {.a = a, .b = b};
     struct edits edits = {0};
     int most = a.count + b.count < STEPS_MAX ? a.count + b.count : STEPS_MAX;
     s.frontiers = mem_zero(((size_t)most + 1) * sizeof *s.frontiers);
@@ -178,7 +178,7 @@ static void print_hunks(FILE *out, const struct edits *e) {
 bool diff_print(FILE *out, const char *old_name, const char *old_text, const char *new_name,
                 const char *new_text) {
     if (!strcmp(old_text, new_text)) return false;
-    struct lines a = split(old_text), b = split(new_text);
+    struct diff_lines a = split(old_text), b = split(new_text);
     struct edits edits = compare(a, b);
     fprintf(out, "--- %s\n+++ %s\n", old_name, new_name);
     print_hunks(out, &edits);

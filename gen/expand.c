@@ -13,7 +13,7 @@ enum { INDENT = 4 };
 
 static const char CHUNK_ARGUMENTS[] = "local __text, __indent, include = ...; ";
 
-struct buffer {
+struct chunk_text {
     char *data;
     size_t len, capacity;
 };
@@ -21,14 +21,14 @@ struct buffer {
 struct translator {
     struct diag *diag;
     const char *file;
-    struct buffer out;
+    struct chunk_text out;
     int line;
     const char *line_begin;
     int depth;  // blocks that are open before the current line
     bool failed;
 };
 
-static void put(struct buffer *b, const char *bytes, size_t len) {
+static void put(struct chunk_text *b, const char *bytes, size_t len) {
     if (b->len + len + 1 > b->capacity) {
         b->capacity = 2 * (b->len + len + 1);
         b->data = mem_resize(b->data, b->capacity);
@@ -38,16 +38,16 @@ static void put(struct buffer *b, const char *bytes, size_t len) {
     b->data[b->len] = 0;
 }
 
-static void put_text(struct buffer *b, const char *text) { put(b, text, strlen(text)); }
+static void put_text(struct chunk_text *b, const char *text) { put(b, text, strlen(text)); }
 
-static void put_number(struct buffer *b, int number) {
+static void put_number(struct chunk_text *b, int number) {
     char *text = mem_format("%d", number);
     put_text(b, text);
     free(text);
 }
 
 // As a Lua string constant, without its quotes.
-static void put_escaped(struct buffer *b, const char *bytes, size_t len) {
+static void put_escaped(struct chunk_text *b, const char *bytes, size_t len) {
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)bytes[i];
         char escape[4] = {'\\', (char)('0' + c / 100), (char)('0' + c / 10 % 10),

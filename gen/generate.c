@@ -55,7 +55,7 @@ static void note_templates(struct diag *diag, const struct gen_options *options,
 }
 
 // One spec at work.
-struct run {
+struct generation {
     const struct gen_options *options;
     struct diag *diag;
     struct script *script;
@@ -145,7 +145,7 @@ static void push_options(lua_State *L, const struct gen_options *options, const 
 }
 
 // Pushes a function of the module generate.
-static bool push_stage(struct run *run, const char *name) {
+static bool push_stage(struct generation *run, const char *name) {
     if (!script_require(run->script, "generate")) return false;
     lua_State *L = script_lua(run->script);
     lua_getfield(L, -1, name);
@@ -154,7 +154,7 @@ static bool push_stage(struct run *run, const char *name) {
 }
 
 // generate.open: the number of points, 0 after errors
-static int open_spec(struct run *run, const struct spec_node *tree, const char *path) {
+static int open_spec(struct generation *run, const struct spec_node *tree, const char *path) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "open")) return 0;
     script_push_spec(L, tree);
@@ -263,7 +263,7 @@ static struct gen_output take_variant(lua_State *L) {
 }
 
 // Reports a kernel that is called as something that its source names: n, or a wrapper, or float.
-static void check_name(struct run *run, const struct gen_output *out) {
+static void check_name(struct generation *run, const struct gen_output *out) {
     if (ptx_count_name(out->source, out->source_len, out->name) <= 1) return;
     const struct spec_node *name = spec_get(run->tree, "name");
     diag_error(run->diag, (name ? name : run->tree)->place,
@@ -272,7 +272,7 @@ static void check_name(struct run *run, const struct gen_output *out) {
 }
 
 // Reports a source that takes in a file: what is compiled must be what was generated.
-static void check_whole(struct run *run, const struct gen_output *out) {
+static void check_whole(struct generation *run, const struct gen_output *out) {
     const char *word;
     const int line = tmg_source_asks(out->source, out->source_len, &word);
     if (!line) return;
@@ -285,7 +285,7 @@ static void check_whole(struct run *run, const struct gen_output *out) {
 
 // The manifest of [out], from the variant on top of the stack: it names the source's digest, so
 // that the two cannot be taken for a pair with those of another run. NULL after an error.
-static char *take_manifest(struct run *run, const struct gen_output *out) {
+static char *take_manifest(struct generation *run, const struct gen_output *out) {
     lua_State *L = script_lua(run->script);
     char digest[TMAGEN_KEY_CHARS];
     tmg_digest_text(out->source, out->source_len, digest);
@@ -299,7 +299,7 @@ static char *take_manifest(struct run *run, const struct gen_output *out) {
 }
 
 // Reports a manifest that the library would refuse at load: its author is here, and not there.
-static void check_manifest(struct run *run, const struct gen_output *out) {
+static void check_manifest(struct generation *run, const struct gen_output *out) {
     struct tmg_manifest *manifest = NULL;
     const char *why;
     if (!out->manifest) return;
@@ -311,7 +311,7 @@ static void check_manifest(struct run *run, const struct gen_output *out) {
     free(path);
 }
 
-static void generate_point(struct run *run, int number) {
+static void generate_point(struct generation *run, int number) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "point")) return;
     lua_pushinteger(L, number);
@@ -331,7 +331,7 @@ static void generate_point(struct run *run, int number) {
 }
 
 // [text] is the spec where it is no file.
-static void generate_all(struct run *run, const char *path, const char *text) {
+static void generate_all(struct generation *run, const char *path, const char *text) {
     char **sets = run->options->sets;
     size_t set_count = run->options->set_count;
     struct spec_node *tree =
@@ -349,7 +349,7 @@ static void generate_all(struct run *run, const char *path, const char *text) {
 // Fills [result], whose spec is set.
 static int generate(const char *text, const struct gen_options *options,
                     struct gen_result *result) {
-    struct run run = {.options = options, .diag = diag_new(), .result = result};
+    struct generation run = {.options = options, .diag = diag_new(), .result = result};
     run.script = script_new(gen_store(options), run.diag);
     script_set_subject(run.script, result->spec);
     generate_all(&run, result->spec, text);

@@ -36,14 +36,14 @@ struct ptx {
     struct diag *diag;  // while files are read
 };
 
-struct word {
+struct identifier {
     const char *text;
     size_t len;
 };
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static bool word_is(struct word word, const char *text) {
+static bool word_is(struct identifier word, const char *text) {
     return word.len == strlen(text) && !memcmp(word.text, text, word.len);
 }
 
@@ -62,7 +62,7 @@ static const char *skip_text(const char *at, const char *end) {
 }
 
 // The next identifier of CUDA code in [*at, end); len 0: there is none. *at moves past it.
-static struct word next_word(const char **at, const char *end) {
+static struct identifier next_word(const char **at, const char *end) {
     const char *p = *at;
     while (p < end) {
         const char *skipped = skip_text(p, end);
@@ -75,14 +75,14 @@ static struct word next_word(const char **at, const char *end) {
             while (p < end && is_letter(*p)) p++;
             if (isdigit((unsigned char)*begin)) continue;
             *at = p;
-            return (struct word){.text = begin, .len = (size_t)(p - begin)};
+            return (struct identifier){.text = begin, .len = (size_t)(p - begin)};
         }
     }
     *at = end;
-    return (struct word){.text = end};
+    return (struct identifier){.text = end};
 }
 
-static unsigned hash(struct word word) {
+static unsigned hash(struct identifier word) {
     unsigned h = 2166136261u;
     for (size_t i = 0; i < word.len; i++) h = (h ^ (unsigned char)word.text[i]) * 16777619u;
     return h % HASH_SIZE;
@@ -90,7 +90,7 @@ static unsigned hash(struct word word) {
 
 // The item that defines [word] already; NULL: none does. Functions of one name and several types
 // count too: a source would get all of them where it means one.
-static const struct item *defined(const struct ptx *ptx, struct word word) {
+static const struct item *defined(const struct ptx *ptx, struct identifier word) {
     for (const struct name *name = ptx->names[hash(word)]; name; name = name->next)
         if (name->len == word.len && !memcmp(name->text, word.text, word.len) &&
             name->item < ptx->count)
@@ -110,7 +110,7 @@ static struct diag_place place_in(const struct item *item, const char *at) {
 }
 
 static void refuse(struct ptx *ptx, const struct item *item, const struct item *first,
-                   struct word word) {
+                   struct identifier word) {
     const struct diag_place here = place_in(item, word.text), there = place_in(first, first->begin);
     const bool namesakes = !strcmp(here.file, there.file);
     diag_error(ptx->diag, here, "a name of its own", "%.*s is defined already, at %s:%d%s",
@@ -118,7 +118,7 @@ static void refuse(struct ptx *ptx, const struct item *item, const struct item *
                namesakes && item->file != first->file ? " of the program's own" : "");
 }
 
-static void define(struct ptx *ptx, const struct item *item, struct word word) {
+static void define(struct ptx *ptx, const struct item *item, struct identifier word) {
     if (!word.len) return;
     const struct item *first = defined(ptx, word);
     if (first) refuse(ptx, item, first, word);
@@ -130,11 +130,11 @@ static void define(struct ptx *ptx, const struct item *item, struct word word) {
 }
 
 // The last identifier before the first of [stops] in [at, end), parentheses of alignas left out.
-static struct word last_before(const char *at, const char *end, const char *stops) {
-    struct word last = {.text = end};
+static struct identifier last_before(const char *at, const char *end, const char *stops) {
+    struct identifier last = {.text = end};
     for (;;) {
         const char *before = at;
-        struct word word = next_word(&at, end);
+        struct identifier word = next_word(&at, end);
         for (const char *p = before; p < word.text; p++)
             if (strchr(stops, *p) && last.len) return last;
         if (!word.len) return last;
@@ -166,7 +166,7 @@ static void define_declaration(struct ptx *ptx, const struct item *item, const c
         {"using", "="},       {"struct", "{:;"},       {"union", "{:;"},    {"enum", "{:;"},
         {"constexpr", "=[{"}, {"__device__", "(=[;{"}, {"static", "(=[;{"}, {"inline", "(=[;{"},
     };
-    struct word first = next_word(&at, end);
+    struct identifier first = next_word(&at, end);
     while (word_is(first, "template")) {
         at = after_template(at, end);
         first = next_word(&at, end);
@@ -327,7 +327,7 @@ void ptx_free(struct ptx *ptx) {
 // Marks the items that define what [at, end) names, and puts them on the list.
 static void want(struct ptx *ptx, const char *at, const char *end) {
     for (;;) {
-        struct word word = next_word(&at, end);
+        struct identifier word = next_word(&at, end);
         if (!word.len) return;
         for (struct name *name = ptx->names[hash(word)]; name; name = name->next) {
             struct item *item = &ptx->items[name->item];
@@ -371,14 +371,14 @@ void ptx_prelude(struct ptx *ptx, const struct text *kernel, struct text *out) {
 size_t ptx_count_name(const char *source, size_t len, const char *word) {
     size_t count = 0;
     const char *at = source, *end = source + len;
-    for (struct word next; (next = next_word(&at, end)).len;) count += word_is(next, word);
+    for (struct identifier next; (next = next_word(&at, end)).len;) count += word_is(next, word);
     return count;
 }
 
 bool ptx_find_call(const char *source, size_t len, const char *word, const char **begin,
                    const char **end) {
     const char *at = source, *stop = source + len;
-    for (struct word next; (next = next_word(&at, stop)).len;) {
+    for (struct identifier next; (next = next_word(&at, stop)).len;) {
         if (!word_is(next, word) || at == stop || *at != '(') continue;
         int open = 0;
         *begin = at + 1;

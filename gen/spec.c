@@ -14,7 +14,7 @@ struct anchor {
     struct spec_node *node;  // NULL while it is being read
 };
 
-struct reader {
+struct spec_reader {
     struct arena *arena;
     struct diag *diag;
     struct diag_place start;
@@ -26,7 +26,7 @@ struct reader {
     bool failed;  // the events are of no more use
 };
 
-static struct diag_place place_of(const struct reader *r, yaml_mark_t mark) {
+static struct diag_place place_of(const struct spec_reader *r, yaml_mark_t mark) {
     return (struct diag_place){
         .file = r->start.file,
         .line = r->start.line + (int)mark.line,
@@ -35,7 +35,7 @@ static struct diag_place place_of(const struct reader *r, yaml_mark_t mark) {
 }
 
 // Where byte [offset] of the text is.
-static struct diag_place place_at(const struct reader *r, const char *text, size_t offset) {
+static struct diag_place place_at(const struct spec_reader *r, const char *text, size_t offset) {
     yaml_mark_t mark = {0};
     for (size_t i = 0; i < offset; i++) {
         mark.column = text[i] == '\n' ? 0 : mark.column + ((text[i] & 0xc0) != 0x80);
@@ -44,7 +44,7 @@ static struct diag_place place_at(const struct reader *r, const char *text, size
     return place_of(r, mark);
 }
 
-static struct spec_node *new_node(struct reader *r, enum spec_kind kind, yaml_mark_t mark) {
+static struct spec_node *new_node(struct spec_reader *r, enum spec_kind kind, yaml_mark_t mark) {
     struct spec_node *node = arena_alloc(r->arena, sizeof *node);
     node->kind = kind;
     node->origin = r->origin;
@@ -55,7 +55,7 @@ static struct spec_node *new_node(struct reader *r, enum spec_kind kind, yaml_ma
 }
 
 // Room for one more entry of a list or map.
-static void reserve(struct reader *r, struct spec_node *node) {
+static void reserve(struct spec_reader *r, struct spec_node *node) {
     if (node->count < node->capacity) return;
     node->capacity = node->capacity ? 2 * node->capacity : 8;
     size_t bytes = node->capacity * sizeof(void *), old = node->count * sizeof(void *);
@@ -67,7 +67,7 @@ static void reserve(struct reader *r, struct spec_node *node) {
     node->values = values;
 }
 
-static void append(struct reader *r, struct spec_node *node, struct spec_node *key,
+static void append(struct spec_reader *r, struct spec_node *node, struct spec_node *key,
                    struct spec_node *value) {
     reserve(r, node);
     node->keys[node->count] = key;
@@ -75,28 +75,28 @@ static void append(struct reader *r, struct spec_node *node, struct spec_node *k
     node->size += value->size;
 }
 
-static struct spec_node *fail(struct reader *r, struct diag_place place, const char *legal,
+static struct spec_node *fail(struct spec_reader *r, struct diag_place place, const char *legal,
                               const char *message) {
     r->failed = true;
     diag_error(r->diag, place, legal, "%s", message);
     return NULL;
 }
 
-static bool too_large(struct reader *r, yaml_mark_t mark) {
+static bool too_large(struct spec_reader *r, yaml_mark_t mark) {
     if (r->size <= SPEC_SIZE_MAX) return false;
     fail(r, place_of(r, mark), "at most 100000 values, aliases written out",
          "the spec is too large from here on");
     return true;
 }
 
-static struct anchor *find_anchor(struct reader *r, const char *name) {
+static struct anchor *find_anchor(struct spec_reader *r, const char *name) {
     for (size_t i = r->anchor_count; i-- > 0;)  // the latest of a name counts
         if (!strcmp(r->anchors[i].name, name)) return &r->anchors[i];
     return NULL;
 }
 
 // Remembers that the value to come is called [name]. Returns its index, or -1 without a name.
-static ptrdiff_t open_anchor(struct reader *r, const yaml_char_t *name, yaml_mark_t mark) {
+static ptrdiff_t open_anchor(struct spec_reader *r, const yaml_char_t *name, yaml_mark_t mark) {
     if (!name) return -1;
     if (r->anchor_count == ANCHORS_MAX) {
         fail(r, place_of(r, mark), "at most 1000 anchors", "the spec has too many anchors");
@@ -108,11 +108,11 @@ static ptrdiff_t open_anchor(struct reader *r, const yaml_char_t *name, yaml_mar
     return (ptrdiff_t)r->anchor_count - 1;
 }
 
-static void close_anchor(struct reader *r, ptrdiff_t index, struct spec_node *node) {
+static void close_anchor(struct spec_reader *r, ptrdiff_t index, struct spec_node *node) {
     if (index >= 0) r->anchors[index].node = node;
 }
 
-static struct spec_node *read_alias(struct reader *r, const yaml_event_t *event) {
+static struct spec_node *read_alias(struct spec_reader *r, const yaml_event_t *event) {
     const char *name = (const char *)event->data.alias.anchor;
     struct diag_place place = place_of(r, event->start_mark);
     struct anchor *anchor = find_anchor(r, name);
@@ -130,7 +130,7 @@ static struct spec_node *read_alias(struct reader *r, const yaml_event_t *event)
     return NULL;
 }
 
-static struct spec_node *read_scalar(struct reader *r, const yaml_event_t *event) {
+static struct spec_node *read_scalar(struct spec_reader *r, const yaml_event_t *event) {
     const char *text = (const char *)event->data.scalar.value;
     size_t len = event->data.scalar.length;
     if (memchr(text, 0, len))
@@ -143,16 +143,16 @@ static struct spec_node *read_scalar(struct reader *r, const yaml_event_t *event
     return node;
 }
 
-static bool next_event(struct reader *r, yaml_event_t *event) {
+static bool next_event(struct spec_reader *r, yaml_event_t *event) {
     if (!r->failed && yaml_parser_parse(&r->yaml, event)) return true;
     memset(event, 0, sizeof *event);
     r->failed = true;
     return false;
 }
 
-static struct spec_node *read_value(struct reader *r, const yaml_event_t *event, int depth);
+static struct spec_node *read_value(struct spec_reader *r, const yaml_event_t *event, int depth);
 
-static struct spec_node *read_list(struct reader *r, const yaml_event_t *start, int depth) {
+static struct spec_node *read_list(struct spec_reader *r, const yaml_event_t *start, int depth) {
     struct spec_node *list = new_node(r, SPEC_LIST, start->start_mark);
     ptrdiff_t anchor = open_anchor(r, start->data.sequence_start.anchor, start->start_mark);
     for (bool more = true; more && !r->failed;) {
@@ -172,7 +172,7 @@ static bool is_merge_key(const struct spec_node *key) {
 }
 
 // Adds what [map] says to [into], where [into] does not say it itself.
-static void merge_map(struct reader *r, struct spec_node *into, const struct spec_node *map) {
+static void merge_map(struct spec_reader *r, struct spec_node *into, const struct spec_node *map) {
     for (size_t i = 0; i < map->count && into->count < SPEC_KEYS_MAX; i++) {
         if (spec_get(into, map->keys[i]->text)) continue;
         r->size += map->values[i]->size;
@@ -181,7 +181,7 @@ static void merge_map(struct reader *r, struct spec_node *into, const struct spe
 }
 
 // Lays the value of a merge key under [into]: a map, or a list of maps of which the first wins.
-static void merge(struct reader *r, struct spec_node *into, const struct spec_node *value) {
+static void merge(struct spec_reader *r, struct spec_node *into, const struct spec_node *value) {
     if (value->kind == SPEC_MAP) {
         merge_map(r, into, value);
         return;
@@ -198,13 +198,13 @@ static void merge(struct reader *r, struct spec_node *into, const struct spec_no
 }
 
 // Reads a key; NULL where it is none.
-static struct spec_node *read_key(struct reader *r, const yaml_event_t *event, int depth) {
+static struct spec_node *read_key(struct spec_reader *r, const yaml_event_t *event, int depth) {
     struct spec_node *key = read_value(r, event, depth);
     if (!key || key->kind == SPEC_SCALAR) return key;
     return fail(r, key->place, NULL, "a key must be a word");
 }
 
-static void add_entry(struct reader *r, struct spec_node *map, struct spec_node *key,
+static void add_entry(struct spec_reader *r, struct spec_node *map, struct spec_node *key,
                       struct spec_node *value) {
     for (size_t i = 0; i < map->count; i++) {
         if (strcmp(map->keys[i]->text, key->text) != 0) continue;
@@ -218,7 +218,7 @@ static void add_entry(struct reader *r, struct spec_node *map, struct spec_node 
         append(r, map, key, value);
 }
 
-static struct spec_node *read_map(struct reader *r, const yaml_event_t *start, int depth) {
+static struct spec_node *read_map(struct spec_reader *r, const yaml_event_t *start, int depth) {
     struct spec_node *map = new_node(r, SPEC_MAP, start->start_mark), *merged = NULL;
     ptrdiff_t anchor = open_anchor(r, start->data.mapping_start.anchor, start->start_mark);
     while (!r->failed) {
@@ -251,7 +251,7 @@ static bool has_tag(const yaml_event_t *event) {
 }
 
 // The value that starts with [event]; NULL where there is none, and then reading has failed.
-static struct spec_node *read_value(struct reader *r, const yaml_event_t *event, int depth) {
+static struct spec_node *read_value(struct spec_reader *r, const yaml_event_t *event, int depth) {
     struct diag_place place = place_of(r, event->start_mark);
     if (depth == SPEC_DEPTH_MAX)
         return fail(r, place, "at most 32 levels", "the values are nested too deeply");
@@ -279,7 +279,7 @@ static size_t text_end(const char *text, size_t len) {
 }
 
 // Reports why libyaml stopped.
-static void report_yaml(struct reader *r, const char *text, size_t len) {
+static void report_yaml(struct spec_reader *r, const char *text, size_t len) {
     const yaml_parser_t *y = &r->yaml;
     if (y->error == YAML_NO_ERROR) return;
     struct diag_place place = place_of(r, y->problem_mark);
@@ -294,7 +294,7 @@ static void report_yaml(struct reader *r, const char *text, size_t len) {
 }
 
 // Walks the stream: exactly one document.
-static struct spec_node *read_stream(struct reader *r) {
+static struct spec_node *read_stream(struct spec_reader *r) {
     struct spec_node *top = NULL;
     yaml_event_t event = {0};
     for (bool more = true; more && next_event(r, &event); yaml_event_delete(&event)) {
@@ -312,7 +312,7 @@ static struct spec_node *read_stream(struct reader *r) {
 
 struct spec_node *spec_parse(struct arena *arena, struct diag *diag, struct diag_place start,
                              enum spec_origin origin, const char *text, size_t len) {
-    struct reader r = {.arena = arena, .diag = diag, .start = start, .origin = origin};
+    struct spec_reader r = {.arena = arena, .diag = diag, .start = start, .origin = origin};
     if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, len -= 3;  // a byte order mark
     size_t errors = diag_errors(diag);
     if (!yaml_parser_initialize(&r.yaml)) {

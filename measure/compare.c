@@ -17,7 +17,7 @@ enum { ODD_MAX = 1 << 16, VALUES_AT_ONCE = 1 << 20 };
 static const double exhaustive_budget = 4e9;  // operations of the reference, about a second
 static const double suspects_budget = 2e10;
 
-struct job {
+struct compare_job {
     const struct ref_problem *problem;
     struct comparison *comparison;
     uint8_t poison;
@@ -41,7 +41,7 @@ static void keep_first(struct comparison *comparison, const struct finding *find
     comparison->first[at] = *finding;
 }
 
-static void note(struct job *job, const struct finding *finding) {
+static void note(struct compare_job *job, const struct finding *finding) {
     int64_t index[TMAGEN_MAX_RANK];
     ref_index(job->comparison->output, finding->linear, index);
     pthread_mutex_lock(&job->lock);
@@ -83,14 +83,14 @@ static enum finding_kind judge(const struct ref_tensor *output, int64_t linear, 
 }
 
 // Lists an element that is infinite or NaN, which it may have to be: the reference tells.
-static void note_odd(struct job *job, int64_t linear) {
+static void note_odd(struct compare_job *job, int64_t linear) {
     pthread_mutex_lock(&job->lock);
     if (job->odd_count < ODD_MAX) job->odd[job->odd_count] = linear;
     ++job->odd_count;
     pthread_mutex_unlock(&job->lock);
 }
 
-static void judge_range(struct job *job, int64_t first, int64_t last, int64_t *found) {
+static void judge_range(struct compare_job *job, int64_t first, int64_t last, int64_t *found) {
     const struct ref_tensor *output = job->comparison->output;
     int64_t noted = 0;
     for (int64_t i = first; i < last; ++i) {
@@ -119,7 +119,7 @@ static bool all_finite(const struct ref_tensor *output, int64_t first, int64_t c
 
 static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    struct job *job = context;
+    struct compare_job *job = context;
     const struct ref_tensor *output = job->comparison->output;
     const unsigned char poison[8] = {job->poison, job->poison, job->poison, job->poison,
                                      job->poison, job->poison, job->poison, job->poison};
@@ -140,7 +140,7 @@ static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
 // Compares elements with what the reference says. What was never written is left out.
 static void compute_range(void *context, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    struct job *job = context;
+    struct compare_job *job = context;
     const struct ref_tensor *output = job->comparison->output;
     int64_t wrong[FINDING_KINDS] = {0}, noted = 0;
     double worst = 0;
@@ -171,7 +171,7 @@ static int ascending(const void *a, const void *b) {
 
 // Asks the reference for [count] elements, and compares them. 0, or -1 with tmagen_error_last()
 // set.
-static int compute_list(struct job *job, const int64_t *list, int64_t count) {
+static int compute_list(struct compare_job *job, const int64_t *list, int64_t count) {
     struct ref_value *values = malloc((size_t)(count + 1) * sizeof *values);
     int status = values ? TMAGEN_OK : tmg_fail_memory();
     if (status == TMAGEN_OK && count) {
@@ -186,7 +186,7 @@ static int compute_list(struct job *job, const int64_t *list, int64_t count) {
 
 // The same for elements [list], or those from [first] on where it is NULL, a piece at a time. What
 // was never written is wrong whatever it should be, and asked for nothing.
-static int compute(struct job *job, const int64_t *list, int64_t first, int64_t count) {
+static int compute(struct compare_job *job, const int64_t *list, int64_t first, int64_t count) {
     const int64_t most = count < VALUES_AT_ONCE ? count : VALUES_AT_ONCE;
     const struct ref_tensor *output = job->comparison->output;
     int64_t *piece = malloc((size_t)(most + 1) * sizeof *piece);
@@ -205,7 +205,7 @@ static int compute(struct job *job, const int64_t *list, int64_t first, int64_t 
 }
 
 // Computes what is infinite or NaN, where not all is computed anyway; of too many, the first.
-static int compute_odd(struct job *job) {
+static int compute_odd(struct compare_job *job) {
     const int64_t listed = job->odd_count < ODD_MAX ? job->odd_count : ODD_MAX;
     qsort(job->odd, (size_t)listed, sizeof *job->odd, ascending);
     if (compute(job, job->odd, 0, listed)) return -1;
@@ -243,12 +243,12 @@ static int64_t sample(const struct ref_problem *problem, const struct ref_tensor
     return linear;
 }
 
-static bool is_odd(const struct job *job, int64_t linear) {
+static bool is_odd(const struct compare_job *job, int64_t linear) {
     double value;
     return judge(job->comparison->output, linear, job->poison, &value) == FINDING_NOT_FINITE;
 }
 
-static int compute_samples(struct job *job, uint64_t seed) {
+static int compute_samples(struct compare_job *job, uint64_t seed) {
     int64_t *list = malloc(SAMPLES * sizeof *list);
     if (!list) return tmg_fail_memory(), -1;
     for (int64_t i = 0; i < SAMPLES; ++i) {
@@ -268,7 +268,7 @@ static int compute_samples(struct job *job, uint64_t seed) {
 }
 
 // Computes what the check of the whole doubts, evenly chosen where that is too much.
-static int compute_suspects(struct job *job, uint64_t seed, double cost) {
+static int compute_suspects(struct compare_job *job, uint64_t seed, double cost) {
     struct ref_spans spans = {0};
     int status = reference_suspects(job->problem, job->comparison->output, seed, &spans,
                                     &job->comparison->whole);
@@ -290,11 +290,11 @@ static int compute_suspects(struct job *job, uint64_t seed, double cost) {
 }
 
 // Begins a comparison and looks at every element once. 0, or -1.
-static int begin(struct job *job, const struct ref_problem *problem,
+static int begin(struct compare_job *job, const struct ref_problem *problem,
                  const struct ref_tensor *output, uint8_t poison, struct comparison *comparison) {
     *comparison = (struct comparison){.output = output};
     comparison->pattern = pattern_new(problem->manifest, output);
-    *job = (struct job){.problem = problem, .comparison = comparison, .poison = poison};
+    *job = (struct compare_job){.problem = problem, .comparison = comparison, .poison = poison};
     job->odd = malloc(ODD_MAX * sizeof *job->odd);
     pthread_mutex_init(&job->lock, NULL);
     if (!comparison->pattern || !job->odd) return tmg_fail_memory(), -1;
@@ -302,7 +302,7 @@ static int begin(struct job *job, const struct ref_problem *problem,
     return 0;
 }
 
-static int end(struct job *job, int status) {
+static int end(struct compare_job *job, int status) {
     free(job->odd);
     pthread_mutex_destroy(&job->lock);
     return status;
@@ -310,13 +310,13 @@ static int end(struct job *job, int status) {
 
 int compare_written(const struct ref_problem *problem, const struct ref_tensor *output,
                     uint8_t poison, struct comparison *comparison) {
-    struct job job;
+    struct compare_job job;
     return end(&job, begin(&job, problem, output, poison, comparison));
 }
 
 int compare_equal(const struct ref_problem *problem, const struct ref_tensor *output,
                   const void *other, double ulps, uint8_t poison, struct comparison *comparison) {
-    struct job job;
+    struct compare_job job;
     const size_t bytes = tmg_dtype_bytes(output->dtype);
     int status = begin(&job, problem, output, poison, comparison);
     for (int64_t i = 0; status == 0 && i < output->count; ++i) {
@@ -340,7 +340,7 @@ int compare_equal(const struct ref_problem *problem, const struct ref_tensor *ou
 
 int compare(const struct ref_problem *problem, const struct ref_tensor *output, uint8_t poison,
             uint64_t seed, struct comparison *comparison) {
-    struct job job;
+    struct compare_job job;
     int status = begin(&job, problem, output, poison, comparison);
     if (status) return end(&job, status);
     const double cost = reference_cost(problem);

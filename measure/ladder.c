@@ -72,13 +72,13 @@ static bool first_at(const struct ladder *ladder, const char *shape) {
 }
 
 // A pair of rungs in a run.
-struct pair {
+struct rung_pair {
     struct ladder *ladder;
     size_t rung, before;
 };
 
 // The rung before, where the shape's first run has just measured it too: what all else stands on.
-static void add_base(const struct pair *pair, const char *shape, struct stats ms) {
+static void add_base(const struct rung_pair *pair, const char *shape, struct stats ms) {
     if (!first_at(pair->ladder, shape)) return;
     struct ladder_row *row = new_row(pair->ladder, pair->before, shape);
     if (!row) return;
@@ -92,7 +92,7 @@ static double since_first(const struct ladder *ladder, size_t index, const char 
     return row ? row->since_first : NAN;
 }
 
-static void take_ratio(const struct pair *pair, const struct bench_shape *shape,
+static void take_ratio(const struct rung_pair *pair, const struct bench_shape *shape,
                        const struct bench_entry *own, const struct bench_entry *other,
                        struct ladder_row *row) {
     row->against = (long)pair->before;
@@ -103,7 +103,7 @@ static void take_ratio(const struct pair *pair, const struct bench_shape *shape,
 
 static void visit(void *context, const struct bench_session *session,
                   const struct bench_shape *shape) {
-    const struct pair *pair = context;
+    const struct rung_pair *pair = context;
     struct ladder *ladder = pair->ladder;
     const struct bench_entry *own = &shape->entries[0], *other = &shape->entries[1];
     char name[140];
@@ -181,7 +181,7 @@ static int verify_rungs(struct ladder *ladder, const struct ladder_plan *plan) {
 
 static int measure_pair(struct ladder *ladder, const struct ladder_plan *plan, size_t rung,
                         size_t before) {
-    struct pair pair = {ladder, rung, before};
+    struct rung_pair pair = {ladder, rung, before};
     const struct kernel_text kernels[] = {ladder->rungs[rung].kernel, ladder->rungs[before].kernel};
     const struct bench_plan bench = {.device = plan->device,
                                      .kernels = kernels,

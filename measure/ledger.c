@@ -25,12 +25,12 @@ bool ledger_takes(const char *family) {
     return len && len <= NAME_MAX_LENGTH && name_length(family, len) == len;
 }
 
-enum kind { NO_MARKER, BEGIN, END, STRAY };
+enum marker { NO_MARKER, BEGIN, END, STRAY };
 
-struct line {
+struct ledger_line {
     size_t start, next;  // of this line and the one after it
     int number;
-    enum kind kind;
+    enum marker kind;
     char name[NAME_MAX_LENGTH + 1];
 };
 
@@ -61,7 +61,7 @@ static bool is(const char *text, size_t len, const char *word) {
 }
 
 // Says what the line of [len] bytes is. A line that only begins as a marker does is a stray.
-static void classify(struct line *line, const char *text, size_t len) {
+static void classify(struct ledger_line *line, const char *text, size_t len) {
     const size_t prefix = sizeof opening - 1;
     while (len && isspace((unsigned char)text[len - 1])) --len;
     line->kind = NO_MARKER;
@@ -78,7 +78,7 @@ static void classify(struct line *line, const char *text, size_t len) {
 }
 
 // Moves on to the next line; false at the end of the text.
-static bool read_line(const struct ledger *ledger, struct line *line) {
+static bool read_line(const struct ledger *ledger, struct ledger_line *line) {
     line->start = line->next;
     if (line->start >= ledger->len) return false;
     const char *text = ledger->text + line->start;
@@ -90,7 +90,8 @@ static bool read_line(const struct ledger *ledger, struct line *line) {
     return true;
 }
 
-static bool begin_section(struct ledger *ledger, const struct line *line, const char *family) {
+static bool begin_section(struct ledger *ledger, const struct ledger_line *line,
+                          const char *family) {
     if (*ledger->open)
         return fail(ledger, "line %d: ladder %s begins inside ladder %s, which began in line %d",
                     line->number, line->name, ledger->open, ledger->open_line);
@@ -104,7 +105,7 @@ static bool begin_section(struct ledger *ledger, const struct line *line, const 
     return true;
 }
 
-static bool end_section(struct ledger *ledger, const struct line *line, const char *family) {
+static bool end_section(struct ledger *ledger, const struct ledger_line *line, const char *family) {
     if (strcmp(ledger->open, line->name) != 0)
         return fail(ledger, "line %d: ladder %s ends here and has not begun", line->number,
                     line->name);
@@ -115,7 +116,7 @@ static bool end_section(struct ledger *ledger, const struct line *line, const ch
 
 // Reads all markers; false with the reason where they are not in pairs.
 static bool read_markers(struct ledger *ledger, const char *family) {
-    struct line line = {0};
+    struct ledger_line line = {0};
     if (ledger->len && memchr(ledger->text, 0, ledger->len))
         return fail(ledger, "it is no text: it holds a NUL");
     while (read_line(ledger, &line)) {

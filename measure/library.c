@@ -26,19 +26,19 @@ static const char *const folders[] = {
     "/usr/lib/python3*/*-packages/nvidia/*/lib",
 };
 
-struct search {
+struct library_search {
     const char *const *names;
     char *path, *error;
     size_t path_size, error_size;
 };
 
-static void note(struct search *search, const char *place) {
+static void note(struct library_search *search, const char *place) {
     const size_t used = strlen(search->error);
     snprintf(search->error + used, search->error_size - used, "%s%s", used ? ", " : "", place);
 }
 
 // Loads [file] and finds out where it came from.
-static void *load(struct search *search, const char *file) {
+static void *load(struct library_search *search, const char *file) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     struct link_map *map = NULL;
     if (!library) return NULL;
@@ -48,7 +48,7 @@ static void *load(struct search *search, const char *file) {
 }
 
 // Tries every file of the wanted names in the folders that match [pattern].
-static void *load_from(struct search *search, const char *pattern) {
+static void *load_from(struct library_search *search, const char *pattern) {
     void *library = NULL;
     for (size_t i = 0; !library && search->names[i]; ++i) {
         char files[1200];
@@ -75,7 +75,7 @@ static bool expand(const char *folder, char *text, size_t size) {
 }
 
 // The wheels of each environment whose programs are in $PATH: BIN/../lib/python3*/...
-static void *load_from_path(struct search *search) {
+static void *load_from_path(struct library_search *search) {
     void *library = NULL;
     for (const char *at = getenv("PATH"); !library && at && *at;) {
         const int len = (int)strcspn(at, ":");
@@ -90,7 +90,7 @@ static void *load_from_path(struct search *search) {
 
 void *library_find(const char *variable, const char *const *names, char *path, size_t path_size,
                    char *error, size_t error_size) {
-    struct search search = {names, path, error, path_size, error_size};
+    struct library_search search = {names, path, error, path_size, error_size};
     error[0] = 0;
     const char *chosen = getenv(variable);
     if (chosen && *chosen) {

@@ -61,12 +61,13 @@ void pattern_add(struct pattern *pattern, const int64_t *index) {
 }
 
 // A text of bounded size that grows at its end.
-struct writer {
+struct bounded_text {
     char *text;
     size_t size, used;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct writer *out, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void put(struct bounded_text *out, const char *format,
+                                                      ...) {
     va_list arguments;
     va_start(arguments, format);
     const int more = vsnprintf(out->text + out->used, out->size - out->used, format, arguments);
@@ -76,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *out, const 
 }
 
 // "64-127, 192-255", or "all".
-static void put_ranges(struct writer *out, const unsigned char *set, int64_t size) {
+static void put_ranges(struct bounded_text *out, const unsigned char *set, int64_t size) {
     int shown = 0;
     for (int64_t begin = 0; begin < size; ++begin) {
         if (!set[begin]) continue;
@@ -96,7 +97,7 @@ static void put_ranges(struct writer *out, const unsigned char *set, int64_t siz
     }
 }
 
-static void put_tile(struct writer *out, const struct pattern *pattern, int64_t tile) {
+static void put_tile(struct bounded_text *out, const struct pattern *pattern, int64_t tile) {
     int64_t place[TMAGEN_MAX_RANK] = {0};
     for (int i = pattern->rank - 1; i >= 0; --i) {
         place[i] = tile % pattern->axes[i].tiles;
@@ -107,7 +108,7 @@ static void put_tile(struct writer *out, const struct pattern *pattern, int64_t 
     put(out, ")");
 }
 
-static void put_tiles(struct writer *out, const struct pattern *pattern) {
+static void put_tiles(struct bounded_text *out, const struct pattern *pattern) {
     int64_t hit = 0;
     for (int64_t i = 0; i < pattern->tiles; ++i) hit += pattern->hit[i];
     put(out, "in %lld of %lld tiles of ", (long long)hit, (long long)pattern->tiles);
@@ -127,7 +128,7 @@ static void put_tiles(struct writer *out, const struct pattern *pattern) {
 }
 
 void pattern_describe(const struct pattern *pattern, char *text, size_t size) {
-    struct writer out = {text, size, 0};
+    struct bounded_text out = {text, size, 0};
     text[0] = 0;
     if (pattern->hit) put_tiles(&out, pattern);
     put(&out, "inside the tile:");
@@ -140,7 +141,7 @@ void pattern_describe(const struct pattern *pattern, char *text, size_t size) {
 }
 
 void pattern_locate(const struct pattern *pattern, int64_t linear, char *text, size_t size) {
-    struct writer out = {text, size, 0};
+    struct bounded_text out = {text, size, 0};
     int64_t index[TMAGEN_MAX_RANK];
     ref_index(pattern->tensor, linear, index);
     put(&out, "%s[", pattern->tensor->declared->name);

@@ -253,12 +253,13 @@ struct variation record_variation(const json_t *line) {
 
 // ---- Comparing
 
-struct writer {
+struct difference_text {
     char *text;
     size_t size;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct writer *out, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void say(struct difference_text *out,
+                                                      const char *format, ...) {
     const size_t used = strlen(out->text);
     va_list arguments;
     va_start(arguments, format);
@@ -273,14 +274,14 @@ static uint64_t hex_word(const char *text, size_t digits) {
 }
 
 // One output in both lines.
-struct pair {
+struct output_pair {
     const struct record *record;
     const json_t *then, *now;
     const struct ref_problem *problem;
     const struct ref_tensor *tensor;
 };
 
-static void explain_parts(const struct pair *pair, struct writer *out) {
+static void explain_parts(const struct output_pair *pair, struct difference_text *out) {
     const char *then = text_of(pair->then, "parts"), *now = text_of(pair->now, "parts");
     int differ = 0, first = 0;
     for (int part = PARTS - 1; part >= 0; --part) {
@@ -295,7 +296,7 @@ static void explain_parts(const struct pair *pair, struct writer *out) {
         (long long)part_begin(pair->tensor, first + 1) - 1);
 }
 
-static void explain_elements(const struct pair *pair, struct writer *out) {
+static void explain_elements(const struct output_pair *pair, struct difference_text *out) {
     const char *then = text_of(pair->then, "elements"), *now = text_of(pair->now, "elements");
     const enum tmg_dtype_id dtype = pair->tensor->dtype;
     const size_t digits = 2 * tmg_dtype_bytes(dtype), count = strlen(now) / digits;
@@ -338,7 +339,7 @@ static bool equal_member(const json_t *a, const json_t *b, const char *key) {
     return json_equal(json_object_get(a, key), json_object_get(b, key));
 }
 
-static bool compare_output(const struct pair *pair, struct writer *out) {
+static bool compare_output(const struct output_pair *pair, struct difference_text *out) {
     const char *name = text_of(pair->now, "name");
     if (!pair->then || !equal_member(pair->then, pair->now, "dtype") ||
         !equal_member(pair->then, pair->now, "dims") ||
@@ -354,7 +355,7 @@ static bool compare_output(const struct pair *pair, struct writer *out) {
 
 bool record_equal(const struct record *record, const json_t *then, const json_t *now,
                   const struct ref_problem *problem, char *report, size_t size) {
-    struct writer out = {report, size};
+    struct difference_text out = {report, size};
     const json_t *outputs = json_object_get(now, "outputs");
     bool equal = true;
     *report = 0;
@@ -364,8 +365,8 @@ bool record_equal(const struct record *record, const json_t *then, const json_t 
     }
     for (size_t i = 0; i < json_array_size(outputs); ++i) {
         const json_t *output = json_array_get(outputs, i);
-        const struct pair pair = {record, output_named(then, text_of(output, "name")), output,
-                                  problem, tensor_of(problem, output)};
+        const struct output_pair pair = {record, output_named(then, text_of(output, "name")),
+                                         output, problem, tensor_of(problem, output)};
         equal &= compare_output(&pair, &out);
     }
     if (json_array_size(json_object_get(then, "outputs")) != json_array_size(outputs)) {

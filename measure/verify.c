@@ -17,7 +17,7 @@
 enum { GUARD = 1 << 16 };  // bytes before and behind each tensor; a multiple of every alignment
 static const uint8_t input_poison = 0xff;  // NaN in every floating-point type
 
-struct buffer {
+struct guarded_buffer {
     tmagen_address address;
     size_t before;   // bytes before the tensor
     size_t bytes;    // those included, and those behind it
@@ -26,20 +26,21 @@ struct buffer {
     uint8_t *peer;   // outputs: what came back from the peer; NULL without one
 };
 
-struct run {
+struct verification {
     tmagen_device *device;
     tmagen_kernel *kernel;
     const struct verify_case *what;
     struct verify_result *result;
     struct ref_problem problem;
-    struct buffer buffers[TMG_MAX_TENSORS];
-    struct buffer workspace;
+    struct guarded_buffer buffers[TMG_MAX_TENSORS];
+    struct guarded_buffer workspace;
     struct tmg_layout layout;  // of the workspace
     bool cleared;              // its semaphores have been, by the launch before this one
     size_t guard;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct run *run, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void say(struct verification *run, const char *format,
+                                                      ...) {
     char *report = run->result->report;
     const size_t used = strlen(report), size = sizeof run->result->report;
     va_list arguments;
@@ -48,16 +49,18 @@ __attribute__((format(printf, 2, 3))) static void say(struct run *run, const cha
     va_end(arguments);
 }
 
-static unsigned tensor_count(const struct run *run) { return run->problem.manifest->tensor_count; }
+static unsigned tensor_count(const struct verification *run) {
+    return run->problem.manifest->tensor_count;
+}
 
-static bool is_output(const struct run *run, unsigned i) {
+static bool is_output(const struct verification *run, unsigned i) {
     return run->problem.tensors[i].declared->writes;
 }
 
-static int upload_inputs(struct run *run) {
+static int upload_inputs(struct verification *run) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
-        struct buffer *buffer = &run->buffers[i];
+        struct guarded_buffer *buffer = &run->buffers[i];
         // allocations lie at multiples of 256 bytes at least
         const size_t odd = run->what->unaligned ? (size_t)tensor->declared->alignment : 0;
         buffer->before = run->guard + odd;
@@ -79,8 +82,8 @@ static int upload_inputs(struct run *run) {
     return TMAGEN_OK;
 }
 
-static void describe(const struct run *run, const tmagen_kernel *kernel, tmagen_tensor *tensors,
-                     tmagen_launch *launch) {
+static void describe(const struct verification *run, const tmagen_kernel *kernel,
+                     tmagen_tensor *tensors, tmagen_launch *launch) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         tensors[i] = (tmagen_tensor){.name = tensor->declared->name, .rank = tensor->rank};
@@ -97,7 +100,7 @@ static void describe(const struct run *run, const tmagen_kernel *kernel, tmagen_
 }
 
 // Poisons [from..to) of the workspace.
-static int poison_part(struct run *run, int64_t from, int64_t to) {
+static int poison_part(struct verification *run, int64_t from, int64_t to) {
     if (from >= to) return TMAGEN_OK;
     return tmg_memory_poison(run->device, run->workspace.address + (uint64_t)from, input_poison,
                              (size_t)(to - from));
@@ -106,7 +109,7 @@ static int poison_part(struct run *run, int64_t from, int64_t to) {
 // Semaphores are the kernel's from its first launch on: it finds what it left. At first they are
 // zero, as whoever writes to a workspace must leave them: a case before this one may have launched
 // with the same sizes at the same address, and then the library does not clear them again.
-static int poison_workspace(struct run *run) {
+static int poison_workspace(struct verification *run) {
     const struct tmg_layout *layout = &run->layout;
     const int64_t semaphores = layout->zero_first - layout->zero_launch;
     int status = poison_part(run, 0, layout->zero_launch);
@@ -116,9 +119,9 @@ static int poison_workspace(struct run *run) {
                               0, (size_t)semaphores);
 }
 
-static int poison_outputs(struct run *run, uint8_t poison) {
+static int poison_outputs(struct verification *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
-        const struct buffer *buffer = &run->buffers[i];
+        const struct guarded_buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
         const int status = tmg_memory_poison(run->device, buffer->address, poison, buffer->bytes);
         if (status) return status;
@@ -126,9 +129,9 @@ static int poison_outputs(struct run *run, uint8_t poison) {
     return poison_workspace(run);
 }
 
-static int download_outputs(struct run *run) {
+static int download_outputs(struct verification *run) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
-        const struct buffer *buffer = &run->buffers[i];
+        const struct guarded_buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
         const int status =
             tmagen_memory_download(run->device, buffer->host, buffer->address, buffer->bytes);
@@ -137,7 +140,7 @@ static int download_outputs(struct run *run) {
     return TMAGEN_OK;
 }
 
-static int launch_once(struct run *run, tmagen_kernel *kernel, uint8_t poison) {
+static int launch_once(struct verification *run, tmagen_kernel *kernel, uint8_t poison) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
     describe(run, kernel, tensors, &launch);
@@ -151,8 +154,8 @@ static int launch_once(struct run *run, tmagen_kernel *kernel, uint8_t poison) {
 
 // Looks for bytes that are not [poison] in [from..to) of an output's buffer. [what] names the
 // place.
-static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, uint8_t poison,
-                         const char *what) {
+static bool check_poison(struct verification *run, unsigned i, size_t from, size_t to,
+                         uint8_t poison, const char *what) {
     const uint8_t *host = run->buffers[i].host;
     for (size_t at = from; at < to; ++at) {
         if (host[at] == poison) continue;
@@ -165,7 +168,7 @@ static bool check_poison(struct run *run, unsigned i, size_t from, size_t to, ui
 }
 
 // Nothing around the output was written, nor between its rows.
-static bool check_guards(struct run *run, unsigned i, uint8_t poison) {
+static bool check_guards(struct verification *run, unsigned i, uint8_t poison) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
     const size_t element = tmg_dtype_bytes(tensor->dtype);
     const size_t begin = run->buffers[i].before, end = begin + tensor->bytes;
@@ -180,7 +183,7 @@ static bool check_guards(struct run *run, unsigned i, uint8_t poison) {
     return clean;
 }
 
-static void explain(struct run *run, const struct comparison *comparison) {
+static void explain(struct verification *run, const struct comparison *comparison) {
     static const char *const kinds[FINDING_KINDS] = {"never written", "not a number or infinite",
                                                      "wrong"};
     const long long count = comparison->output->count;
@@ -208,7 +211,7 @@ static void explain(struct run *run, const struct comparison *comparison) {
 }
 
 // Holds output [i] to what the case says. 0, or -1.
-static int compare_output(struct run *run, unsigned i, uint8_t poison,
+static int compare_output(struct verification *run, unsigned i, uint8_t poison,
                           struct comparison *comparison) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
     if (run->what->check_only) {
@@ -222,7 +225,7 @@ static int compare_output(struct run *run, unsigned i, uint8_t poison,
     return compare(&run->problem, tensor, poison, run->what->seed, comparison);
 }
 
-static int check_first(struct run *run, uint8_t poison) {
+static int check_first(struct verification *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         if (!is_output(run, i)) continue;
         struct ref_tensor *tensor = &run->problem.tensors[i];
@@ -249,9 +252,9 @@ static int check_first(struct run *run, uint8_t poison) {
 }
 
 // Says which elements of output [i] differ between the first run and this one.
-static void explain_moved(struct run *run, unsigned i, int number) {
+static void explain_moved(struct verification *run, unsigned i, int number) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
-    const struct buffer *buffer = &run->buffers[i];
+    const struct guarded_buffer *buffer = &run->buffers[i];
     struct pattern *pattern = pattern_new(run->problem.manifest, tensor);
     const size_t bytes = tmg_dtype_bytes(tensor->dtype);
     int64_t moved = 0, index[TMAGEN_MAX_RANK];
@@ -272,10 +275,10 @@ static void explain_moved(struct run *run, unsigned i, int number) {
     pattern_free(pattern);
 }
 
-static void check_again(struct run *run, uint8_t poison, int number) {
+static void check_again(struct verification *run, uint8_t poison, int number) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
-        const struct buffer *buffer = &run->buffers[i];
+        const struct guarded_buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
         if (memcmp(buffer->host + buffer->before, buffer->first + buffer->before, tensor->bytes)) {
             explain_moved(run, i, number);
@@ -285,7 +288,7 @@ static void check_again(struct run *run, uint8_t poison, int number) {
 }
 
 // Semaphores are zero again, as the kernel's next launch, which nobody clears them for, wants them.
-static int check_semaphores(struct run *run, int number) {
+static int check_semaphores(struct verification *run, int number) {
     const struct tmg_manifest *manifest = run->problem.manifest;
     const int64_t from = run->layout.zero_launch, to = run->layout.zero_first;
     if (from >= to) return TMAGEN_OK;
@@ -307,7 +310,7 @@ static int check_semaphores(struct run *run, int number) {
 }
 
 // The inputs and their guards are as they were uploaded.
-static int check_inputs(struct run *run) {
+static int check_inputs(struct verification *run) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         if (is_output(run, i)) continue;
@@ -325,7 +328,7 @@ static int check_inputs(struct run *run) {
     return TMAGEN_OK;
 }
 
-static int make_workspace(struct run *run, tmagen_kernel *kernel) {
+static int make_workspace(struct verification *run, tmagen_kernel *kernel) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
     describe(run, kernel, tensors, &launch);
@@ -339,23 +342,23 @@ static int make_workspace(struct run *run, tmagen_kernel *kernel) {
 }
 
 // Runs the peer on the same inputs and keeps what it gave.
-static int run_peer(struct run *run) {
+static int run_peer(struct verification *run) {
     watchdog_step("%s: the other kernel", run->what->name);
     int status = make_workspace(run, run->what->peer);
     if (status == TMAGEN_OK) status = launch_once(run, run->what->peer, input_poison);
     for (unsigned i = 0; status == TMAGEN_OK && i < tensor_count(run); ++i) {
-        struct buffer *buffer = &run->buffers[i];
+        struct guarded_buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
         buffer->peer = malloc(buffer->bytes);
         if (!buffer->peer) return tmg_fail_memory();
         memcpy(buffer->peer, buffer->host, buffer->bytes);
     }
     tmagen_memory_free(run->device, run->workspace.address);
-    run->workspace = (struct buffer){0};
+    run->workspace = (struct guarded_buffer){0};
     return status;
 }
 
-static int run_all(struct run *run) {
+static int run_all(struct verification *run) {
     const uint8_t poisons[] = {input_poison, 0xa5};
     int status = ref_problem_fill(&run->problem, run->what->seed);
     if (status == TMAGEN_OK) status = upload_inputs(run);
@@ -375,7 +378,7 @@ static int run_all(struct run *run) {
     return status == TMAGEN_OK ? check_inputs(run) : status;
 }
 
-static void release(struct run *run) {
+static void release(struct verification *run) {
     for (unsigned i = 0; run->problem.manifest && i < tensor_count(run); ++i) {
         tmagen_memory_free(run->device, run->buffers[i].address);
         free(run->buffers[i].host);
@@ -399,7 +402,7 @@ struct variation verify_variation(const tmagen_kernel *kernel, struct variation 
 void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct reference *reference,
                 const struct verify_case *what, struct verify_result *result) {
     *result = (struct verify_result){.verdict = VERIFY_OK, .whole = true};
-    struct run run = {.device = device, .kernel = kernel, .what = what, .result = result};
+    struct verification run = {.device = device, .kernel = kernel, .what = what, .result = result};
     const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
     tmagen_device_info info;
     int status = tmagen_device_get_info(device, &info);

@@ -22,7 +22,7 @@
 enum { CHILD_DONE = 0, CHILD_BROKEN = 4, CHILD_NO_DEVICE = 5, PADDING = 64 };
 
 // What parent and child share.
-struct ledger {
+struct verify_tally {
     size_t next;  // the kernel that is being verified, or will be
     int cases, wrong, refused, skipped;
     char refusal[400];         // the first, with its kernel and shape
@@ -32,7 +32,7 @@ struct ledger {
 
 struct session {
     const struct verify_plan *plan;
-    struct ledger *ledger;
+    struct verify_tally *ledger;
     tmagen_device *device;
     bool emulated;
     uint64_t seed;
@@ -42,7 +42,7 @@ struct session {
 };
 
 // The kernel that is being verified, and what it is held against.
-struct subject {
+struct verified {
     tmagen_kernel *kernel, *peer;  // NULL: no peer
     const struct tmg_manifest *manifest;
     const char *name;
@@ -59,7 +59,7 @@ struct trial {
 };
 
 // One row of the table: a shape of a kernel.
-struct row {
+struct verify_row {
     const char *kernel;
     char shape[120];
     uint64_t seed;
@@ -70,7 +70,7 @@ struct row {
 
 static const char *const verdicts[] = {"ok", "WRONG", "refused", "BROKEN", "DIFFERS"};
 
-static void print_json(const struct row *row) {
+static void print_json(const struct verify_row *row) {
     const struct verify_result *result = row->result;
     json_t *line = json_pack(
         "{ss ss ss sI sI sb sf sI ss}", "kernel", row->kernel, "shape", row->shape, "verdict",
@@ -83,7 +83,7 @@ static void print_json(const struct row *row) {
     json_decref(line);
 }
 
-static void print_text(const struct row *row, int width) {
+static void print_text(const struct verify_row *row, int width) {
     const struct verify_result *result = row->result;
     const char *how = !result->whole                        ? "samples"
                       : result->checked == result->elements ? "all"
@@ -119,7 +119,7 @@ static int name_width(const struct verify_plan *plan) {
 // What becomes of a case's results beside the comparison with the reference.
 struct keeping {
     const struct session *session;
-    const struct row *row;
+    const struct verify_row *row;
     int64_t padding;
     struct variation variation;
     const json_t *then;  // the case in the record that they must equal; NULL: none
@@ -154,14 +154,14 @@ static void finish_keeping(struct keeping *keeping, struct verify_result *result
     json_decref(keeping->now);
 }
 
-static void print_row(const struct session *session, const struct row *row) {
+static void print_row(const struct session *session, const struct verify_row *row) {
     if (session->plan->json) print_json(row);
     if (!session->plan->json) print_text(row, name_width(session->plan));
     fflush(stdout);
 }
 
 // Writes the shape with what is not usual about it.
-static void name_shape(const struct subject *subject, const struct trial *trial, char *text,
+static void name_shape(const struct verified *subject, const struct trial *trial, char *text,
                        size_t size) {
     shape_format(&subject->reference, subject->manifest, trial->dims, trial->inputs, text, size);
     if (trial->padding) strncat(text, " padded", size - strlen(text) - 1);
@@ -169,11 +169,11 @@ static void name_shape(const struct subject *subject, const struct trial *trial,
 }
 
 // Runs one shape and prints its row. Returns false after a failure of the device.
-static bool run_shape(struct session *session, const struct subject *subject,
+static bool run_shape(struct session *session, const struct verified *subject,
                       const struct trial *trial) {
     const struct verify_plan *plan = session->plan;
     static struct verify_result result;
-    struct row row = {.kernel = subject->name, .seed = session->seed, .result = &result};
+    struct verify_row row = {.kernel = subject->name, .seed = session->seed, .result = &result};
     row.held = plan->check_only ? "checked, not compared" : "as those of the other kernel";
     name_shape(subject, trial, row.shape, sizeof row.shape);
     char name[300];
@@ -234,7 +234,7 @@ static bool asked_before(const struct shape_list *list, size_t index,
 }
 
 // The shapes that were asked for and are meant for this kernel's type.
-static bool run_given_shapes(struct session *session, const struct subject *subject) {
+static bool run_given_shapes(struct session *session, const struct verified *subject) {
     const struct shape_list *list = session->plan->shapes;
     for (size_t i = 0; i < list->count; ++i) {
         const struct shape *shape = &list->shapes[i];
@@ -264,7 +264,7 @@ static bool takes_gaps(const struct tmg_manifest *manifest) {
 }
 
 // Whether a problem is more than the emulator, or a check element by element, gets through.
-static bool is_large(const struct subject *subject, const int64_t *dims) {
+static bool is_large(const struct verified *subject, const int64_t *dims) {
     static const double operations_most = 4e9;
     struct ref_problem problem;
     return !ref_problem_make(subject->manifest, &subject->reference, dims, 0, &problem) &&
@@ -273,7 +273,7 @@ static bool is_large(const struct subject *subject, const int64_t *dims) {
 
 // True, with a note, for a shape that would keep the emulator busy for a minute or more: one that
 // the spec fixed.
-static bool too_large(const struct session *session, const struct subject *subject,
+static bool too_large(const struct session *session, const struct verified *subject,
                       const int64_t *dims) {
     if (!session->emulated || !is_large(subject, dims)) return false;
     fprintf(stderr,
@@ -286,7 +286,7 @@ static bool too_large(const struct session *session, const struct subject *subje
 
 // What else there is to try with a shape: gaps between the rows of every tensor, addresses that are
 // as odd as may be, and the inputs that are verify's own.
-static bool run_odd_shape(struct session *session, const struct subject *subject,
+static bool run_odd_shape(struct session *session, const struct verified *subject,
                           const int64_t *dims) {
     bool alive = true;
     const int64_t gaps = takes_gaps(subject->manifest) ? PADDING : 0;
@@ -304,7 +304,7 @@ static bool run_odd_shape(struct session *session, const struct subject *subject
 }
 
 // The reference's choice.
-static bool run_own_shapes(struct session *session, const struct subject *subject) {
+static bool run_own_shapes(struct session *session, const struct verified *subject) {
     struct ref_shapes shapes = {0};
     const bool small = session->emulated || session->plan->small;
     reference_shapes(&subject->reference, subject->manifest, small ? "small" : "full", &shapes);
@@ -341,7 +341,7 @@ static bool not_asked_for(const struct shape_list *list, const struct shape *sha
 }
 
 // Runs a case of the record, if it is asked for. Returns false after a failure of the device.
-static bool run_recorded_case(struct session *session, const struct subject *subject,
+static bool run_recorded_case(struct session *session, const struct verified *subject,
                               const json_t *then) {
     const struct tmg_manifest *manifest = subject->manifest;
     const struct shape_list *asked = session->plan->shapes;
@@ -363,7 +363,7 @@ static bool run_recorded_case(struct session *session, const struct subject *sub
     return alive;
 }
 
-static bool run_recorded_shapes(struct session *session, const struct subject *subject) {
+static bool run_recorded_shapes(struct session *session, const struct verified *subject) {
     const struct record *record = &session->against;
     bool alive = true, known = false;
     for (size_t i = 0; alive && i < record->count; ++i) {
@@ -382,9 +382,9 @@ static bool run_recorded_shapes(struct session *session, const struct subject *s
 // Loads the kernel, its peer and its reference; of a family without one what a check needs. A
 // library error code.
 static int open_subject(struct session *session, const struct kernel_text *text,
-                        struct subject *subject) {
+                        struct verified *subject) {
     const struct verify_plan *plan = session->plan;
-    *subject = (struct subject){.name = text->name};
+    *subject = (struct verified){.name = text->name};
     int status = kernel_load(session->device, text, &subject->kernel);
     if (status != TMAGEN_OK) return status;
     subject->manifest = tmg_kernel_manifest(subject->kernel);
@@ -398,7 +398,7 @@ static int open_subject(struct session *session, const struct kernel_text *text,
                           &subject->reference);
 }
 
-static void close_subject(struct subject *subject) {
+static void close_subject(struct verified *subject) {
     reference_close(&subject->reference);
     tmagen_kernel_unload(subject->peer);
     tmagen_kernel_unload(subject->kernel);
@@ -406,7 +406,7 @@ static void close_subject(struct subject *subject) {
 
 // Verifies one kernel. Returns false after a failure of the device.
 static bool run_kernel(struct session *session, const struct kernel_text *text) {
-    struct subject subject;
+    struct verified subject;
     watchdog_step("%s: load", text->name);
     const int status = open_subject(session, text, &subject);
     bool alive = status != TMAGEN_ERROR_DEVICE;
@@ -502,7 +502,7 @@ static int run_child(struct session *session) {
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_DONE) return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_NO_DEVICE) return 3;
-    struct ledger *ledger = session->ledger;
+    struct verify_tally *ledger = session->ledger;
     if (WIFSIGNALED(status)) {
         fprintf(stderr, "tmagen: error: %s: verify died: %s\n", plan->kernels[ledger->next].name,
                 strsignal(WTERMSIG(status)));
@@ -555,7 +555,7 @@ static int open_files(struct session *session) {
 
 // The line below the table.
 static void sum_up(const struct session *session) {
-    const struct ledger *ledger = session->ledger;
+    const struct verify_tally *ledger = session->ledger;
     printf("%d cases, %d wrong; seed %llu", ledger->cases, ledger->wrong,
            (unsigned long long)session->seed);
     if (session->against.device && !ledger->wrong && ledger->cases > ledger->refused) {
@@ -574,7 +574,7 @@ static int complain_of_shapes(const struct session *session) {
 }
 
 int verify_all(const struct verify_plan *plan) {
-    struct ledger *ledger =
+    struct verify_tally *ledger =
         mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (ledger == MAP_FAILED) {
         perror("tmagen: error: mmap");

@@ -172,12 +172,12 @@ static const char *load_key(const struct tmg_cache *cache, const char *key,
 }
 
 // An entry on the way from the latest used to the earliest; the name decides between equals.
-struct place {
+struct use_order {
     char key[TMAGEN_KEY_CHARS];
     struct timespec used;
 };
 
-static int is_later(const struct place *one, const struct place *other) {
+static int is_later(const struct use_order *one, const struct use_order *other) {
     if (one->used.tv_sec != other->used.tv_sec) return one->used.tv_sec > other->used.tv_sec;
     if (one->used.tv_nsec != other->used.tv_nsec) return one->used.tv_nsec > other->used.tv_nsec;
     return strcmp(one->key, other->key) > 0;
@@ -185,19 +185,19 @@ static int is_later(const struct place *one, const struct place *other) {
 
 // Moves [at] to the latest used entry before it whose key starts as [key]; with an empty key there,
 // to the latest of all. Returns whether there is one.
-static int find_next(const struct tmg_cache *cache, const char *key, struct place *at) {
+static int find_next(const struct tmg_cache *cache, const char *key, struct use_order *at) {
     int copy = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
     if (!list) {
         if (copy >= 0) close(copy);
         return 0;
     }
-    struct place best = {0};
+    struct use_order best = {0};
     for (struct dirent *item; (item = readdir(list));) {
         struct stat about;
         if (!tmg_cache_is_key(item->d_name) || memcmp(item->d_name, key, TMG_REQUEST_HEX)) continue;
         if (fstatat(cache->folder, item->d_name, &about, AT_SYMLINK_NOFOLLOW)) continue;
-        struct place here = {.used = about.st_mtim};
+        struct use_order here = {.used = about.st_mtim};
         memcpy(here.key, item->d_name, sizeof here.key);
         if (*at->key && !is_later(at, &here)) continue;
         if (!*best.key || is_later(&here, &best)) best = here;
@@ -211,7 +211,7 @@ static int find_next(const struct tmg_cache *cache, const char *key, struct plac
 // fault.
 static const char *load_any(const struct tmg_cache *cache, const char *key,
                             const struct tmg_request *request, struct tmg_stored *stored) {
-    struct place at = {0};
+    struct use_order at = {0};
     const char *first = NULL;
     while (find_next(cache, key, &at)) {
         const char *fault = load_key(cache, at.key, request, stored);

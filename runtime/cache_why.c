@@ -40,7 +40,7 @@ static int distance(const struct tmg_entry *entry, const struct tmg_request *req
 }
 
 // Searches the listed entry [item] for one nearer than those before; they come latest used first.
-struct search {
+struct nearest_entry {
     const struct tmg_cache *cache;
     const struct tmg_request *request;
     int best;
@@ -48,7 +48,7 @@ struct search {
 };
 
 static int consider(const tmagen_cache_entry *item, void *context) {
-    struct search *search = context;
+    struct nearest_entry *search = context;
     uint8_t head[TMG_ENTRY_HEAD_BYTES];
     struct tmg_entry entry;
     uint64_t bytes = 0;
@@ -68,20 +68,21 @@ static int consider(const tmagen_cache_entry *item, void *context) {
 }
 
 // A line of a source, without its end.
-struct line {
+struct source_line {
     const char *text;
     size_t length;
 };
 
-static int next_line(const char **at, const char *end, struct line *line) {
+static int next_line(const char **at, const char *end, struct source_line *line) {
     if (*at >= end) return 0;
     const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    *line = (struct line){*at, (size_t)((stop ? stop : end) - *at)};
+    *line = (struct source_line){*at, (size_t)((stop ? stop : end) - *at)};
     *at = stop ? stop + 1 : end;
     return 1;
 }
 
-static void say_line(struct report *report, const char *where, int there, const struct line *line) {
+static void say_line(struct report *report, const char *where, int there,
+                     const struct source_line *line) {
     if (there)
         say(report, "      %s %.*s\n", where, (int)(line->length < SHOWN ? line->length : SHOWN),
             line->text);
@@ -89,7 +90,7 @@ static void say_line(struct report *report, const char *where, int there, const 
         say(report, "      %s (ends before)\n", where);
 }
 
-static int is_comment(const struct line *line) {
+static int is_comment(const struct source_line *line) {
     size_t blank = 0;
     while (blank < line->length && line->text[blank] == ' ') ++blank;
     return blank + 2 <= line->length && !memcmp(line->text + blank, "//", 2);
@@ -99,7 +100,7 @@ static int is_comment(const struct line *line) {
 struct difference {
     int number;
     int has_here, has_there;
-    struct line here, there;
+    struct source_line here, there;
 };
 
 // With [code], lines that are comments in both are passed over.
@@ -169,7 +170,7 @@ static void explain_nearest(struct report *report, const struct tmg_cache *cache
 
 static int explain_miss(struct report *report, const char *directory, const struct tmg_cache *cache,
                         const struct tmg_request *request, const char *compiler) {
-    struct search search = {.cache = cache, .request = request, .best = FAR};
+    struct nearest_entry search = {.cache = cache, .request = request, .best = FAR};
     int status = tmagen_cache_list(directory, 0, consider, &search);
     if (status) return status;
     if (search.best == FAR)

@@ -28,7 +28,7 @@ static double now_ms(void) {
 }
 
 // What one call of tmagen_compile() works on.
-struct job {
+struct compile_job {
     struct tmg_request_text text;
     struct tmg_request *request;
     const struct tmg_nvrtc_place *place;  // NULL: no NVRTC
@@ -50,7 +50,7 @@ static int list_options(char *texts, int talk, const char *list[MAX_OPTIONS]) {
 }
 
 static nvrtcResult run_compiler(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
-                                const struct job *job, int talk) {
+                                const struct compile_job *job, int talk) {
     char texts[sizeof job->text.options];
     const char *list[MAX_OPTIONS];
     memcpy(texts, job->text.options, sizeof texts);
@@ -71,7 +71,7 @@ static char *read_log(const struct tmg_nvrtc *nvrtc, nvrtcProgram program) {
     return log;
 }
 
-static int fail_compile(const struct job *job, nvrtcResult result, const char *log) {
+static int fail_compile(const struct compile_job *job, nvrtcResult result, const char *log) {
     if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION)
         return tmg_fail(TMAGEN_ERROR_COMPILE, "%s does not compile for %s:\n%.*s",
                         job->request->name, job->request->arch, LOG_SHOWN, log ? log : "");
@@ -80,8 +80,8 @@ static int fail_compile(const struct job *job, nvrtcResult result, const char *l
 }
 
 // Takes the result out of [program]; the caller frees *output.
-static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program, const struct job *job,
-                       char **output, size_t *bytes) {
+static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
+                       const struct compile_job *job, char **output, size_t *bytes) {
     int ptx = !strcmp(job->request->kind, "ptx");
     nvrtcResult result =
         ptx ? nvrtc->nvrtcGetPTXSize(program, bytes) : nvrtc->nvrtcGetCUBINSize(program, bytes);
@@ -108,7 +108,7 @@ struct product {
 };
 
 static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
-                           const struct job *job, struct product *product) {
+                           const struct compile_job *job, struct product *product) {
     nvrtcResult result = NVRTC_ERROR_INVALID_OPTION;
     for (int talk = REPORTING; talk >= 0 && result == NVRTC_ERROR_INVALID_OPTION; --talk)
         result = run_compiler(nvrtc, program, job, talk);
@@ -120,7 +120,7 @@ static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
     return status;
 }
 
-static int compile(const struct job *job, struct product *product) {
+static int compile(const struct compile_job *job, struct product *product) {
     const struct tmg_nvrtc *nvrtc = tmg_nvrtc();
     if (!nvrtc) return TMAGEN_ERROR_NO_COMPILER;
     double start = now_ms();
@@ -180,7 +180,7 @@ static int give_product(struct product *product, tmagen_code *code) {
     return TMAGEN_OK;
 }
 
-static void store(const struct tmg_cache *cache, const struct job *job,
+static void store(const struct tmg_cache *cache, const struct compile_job *job,
                   const struct product *product) {
     struct tmg_entry entry = {.request = *job->request,
                               .compiler = job->place->id,
@@ -195,7 +195,7 @@ static void store(const struct tmg_cache *cache, const struct job *job,
 }
 
 // Compiles, stores in [cache] if there is one, and gives the result.
-static int compile_and_store(const struct tmg_cache *cache, struct job *job) {
+static int compile_and_store(const struct tmg_cache *cache, struct compile_job *job) {
     struct product product = {0};
     int status = compile(job, &product);
     if (status) return status;
@@ -207,7 +207,8 @@ static int compile_and_store(const struct tmg_cache *cache, struct job *job) {
     return status;
 }
 
-static int fail_miss(const struct tmg_cache *cache, const struct job *job, const char *fault) {
+static int fail_miss(const struct tmg_cache *cache, const struct compile_job *job,
+                     const char *fault) {
     char key[TMAGEN_KEY_CHARS];
     tmg_request_key(job->request, job->place ? job->place->id : NULL, key);
     return tmg_fail(TMAGEN_ERROR_MISS, "%s: not in the cache %s (key %.16s...): %s",
@@ -215,14 +216,14 @@ static int fail_miss(const struct tmg_cache *cache, const struct job *job, const
 }
 
 // Returns NULL and [stored], or why there is none that serves.
-static const char *look_up(const struct tmg_cache *cache, const struct job *job,
+static const char *look_up(const struct tmg_cache *cache, const struct compile_job *job,
                            struct tmg_stored *stored) {
     const char *compiler = job->place ? job->place->id : NULL;
     const int any = !compiler || job->mode == TMAGEN_FAIL_ON_MISS;
     return tmg_cache_load(cache, job->request, compiler, any, stored);
 }
 
-static int compile_cached(const struct tmg_cache *cache, struct job *job) {
+static int compile_cached(const struct tmg_cache *cache, struct compile_job *job) {
     const char *compiler = job->place ? job->place->id : NULL;
     struct tmg_stored stored;
     const char *fault = look_up(cache, job, &stored);
@@ -246,7 +247,7 @@ static int compile_cached(const struct tmg_cache *cache, struct job *job) {
 }
 
 // Opens the cache and goes through it. Without a cache the kernel is compiled all the same.
-static int compile_job(struct job *job) {
+static int compile_job(struct compile_job *job) {
     struct tmg_cache cache;
     int cached = job->mode != TMAGEN_NO_CACHE;
     if (cached && tmg_cache_open(job->cache_dir, job->mode != TMAGEN_FAIL_ON_MISS, &cache)) {
@@ -265,7 +266,7 @@ static int compile_own(const char *source, size_t bytes, const tmagen_compile_op
                        tmagen_code *code) {
     double start = now_ms();
     tmagen_code result = {0};
-    struct job job = {.request = &job.text.request, .code = &result};
+    struct compile_job job = {.request = &job.text.request, .code = &result};
     tmg_warnings_clear();
     int status = code ? tmg_request_describe(source, bytes, options, NULL, &job.text)
                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the code");
@@ -282,7 +283,7 @@ static int compile_own(const char *source, size_t bytes, const tmagen_compile_op
 int tmg_compile_find(const char *source, size_t bytes, const tmagen_compile_options *options,
                      const char *sha256, tmagen_code *code) {
     double start = now_ms();
-    struct job job = {.request = &job.text.request, .mode = options->mode};
+    struct compile_job job = {.request = &job.text.request, .mode = options->mode};
     struct tmg_cache cache;
     struct tmg_stored stored;
     if (job.mode == TMAGEN_NO_CACHE ||

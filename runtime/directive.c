@@ -20,7 +20,7 @@ static const char *const words[] = {"include",       "include_next",       "impo
                                     "__has_include", "__has_include_next", "__has_embed"};
 enum { FIRST_ANYWHERE = 4, WORDS = sizeof words / sizeof *words };
 
-struct reader {
+struct source_reader {
     const char *at, *end;
     unsigned reading;
     bool raw;  // inside a raw string nothing is a trigraph or a splice
@@ -37,13 +37,13 @@ static bool is_word(int c) {
 }
 
 // The bytes of the line's end at [at]; 0 where there is none.
-static size_t newline(const struct reader *r, const char *at) {
+static size_t newline(const struct source_reader *r, const char *at) {
     if (at < r->end && *at == '\n') return 1;
     if (at + 1 < r->end && at[0] == '\r' && at[1] == '\n') return 2;
     return at < r->end && *at == '\r' && (r->reading & CARRIAGE_RETURNS) ? 1 : 0;
 }
 
-static int trigraph(const struct reader *r) {
+static int trigraph(const struct source_reader *r) {
     static const char from[] = "=/'()!<>-", to[] = "#\\^[]|{}~";
     if (!(r->reading & TRIGRAPHS) || r->end - r->at < 3 || r->at[0] != '?' || r->at[1] != '?')
         return 0;
@@ -52,7 +52,7 @@ static int trigraph(const struct reader *r) {
 }
 
 // Steps over the splices at hand: backslashes that end their lines.
-static void skip_splices(struct reader *r) {
+static void skip_splices(struct source_reader *r) {
     for (;;) {
         const int three = r->raw ? 0 : trigraph(r);
         if (r->raw || r->at >= r->end || (*r->at != '\\' && three != '\\')) return;
@@ -66,7 +66,7 @@ static void skip_splices(struct reader *r) {
 }
 
 // The next character, behind splices, without and with taking it. A line's end is '\n'.
-static int peek(struct reader *r) {
+static int peek(struct source_reader *r) {
     skip_splices(r);
     if (r->at >= r->end) return END;
     if (newline(r, r->at)) return '\n';
@@ -74,7 +74,7 @@ static int peek(struct reader *r) {
     return three ? three : (unsigned char)*r->at;
 }
 
-static int take(struct reader *r) {
+static int take(struct source_reader *r) {
     const int c = peek(r);
     if (c == END) return END;
     const size_t ended = newline(r, r->at);
@@ -84,22 +84,22 @@ static int take(struct reader *r) {
 }
 
 // Takes [c] if it is next.
-static bool taken(struct reader *r, int c) {
+static bool taken(struct source_reader *r, int c) {
     if (peek(r) != c) return false;
     take(r);
     return true;
 }
 
 // The two at hand, if they are [text]; both are taken then.
-static bool taken_both(struct reader *r, const char *text) {
-    const struct reader before = *r;
+static bool taken_both(struct source_reader *r, const char *text) {
+    const struct source_reader before = *r;
     if (taken(r, text[0]) && taken(r, text[1])) return true;
     *r = before;
     return false;
 }
 
 // Steps over the comment at hand, not over the end of the line behind //.
-static bool skip_comment(struct reader *r) {
+static bool skip_comment(struct source_reader *r) {
     if (taken_both(r, "//")) {
         while (peek(r) != '\n' && peek(r) != END) take(r);
         return true;
@@ -109,13 +109,13 @@ static bool skip_comment(struct reader *r) {
     return true;
 }
 
-static void skip_blanks(struct reader *r) {
+static void skip_blanks(struct source_reader *r) {
     while (is_space(peek(r)) || peek(r) == '\r' || skip_comment(r))
         if (is_space(peek(r)) || peek(r) == '\r') take(r);
 }
 
 // Steps over what follows the opening [quote], which ends at the line's end at the latest.
-static void skip_quoted(struct reader *r, int quote) {
+static void skip_quoted(struct source_reader *r, int quote) {
     for (int c; (c = peek(r)) != END && c != '\n';) {
         take(r);
         if (c == quote) return;
@@ -124,7 +124,7 @@ static void skip_quoted(struct reader *r, int quote) {
 }
 
 // Steps over a raw string whose opening quote has been taken: DELIMITER( ... )DELIMITER".
-static void skip_raw(struct reader *r) {
+static void skip_raw(struct source_reader *r) {
     const char *delimiter = r->at, *open = delimiter;
     while (open < r->end && open - delimiter <= 16 && !strchr("() \\\t\v\f\n\"", *open)) ++open;
     if (open >= r->end || *open != '(') {  // no raw string after all
@@ -143,7 +143,7 @@ static void skip_raw(struct reader *r) {
 }
 
 // Takes the word at hand into [text], cut at [size] - 1 characters.
-static void take_word(struct reader *r, char *text, size_t size) {
+static void take_word(struct source_reader *r, char *text, size_t size) {
     size_t length = 0;
     while (is_word(peek(r))) {
         const int c = take(r);
@@ -153,11 +153,11 @@ static void take_word(struct reader *r, char *text, size_t size) {
 }
 
 // Steps over a number, in which apostrophes stand between digits and + or - behind an exponent's e.
-static void skip_number(struct reader *r) {
+static void skip_number(struct source_reader *r) {
     for (int before = 0, c; (c = peek(r)) != END; before = c) {
         const bool sign = (c == '+' || c == '-') && before && strchr("eEpP", before);
         if (!is_word(c) && c != '.' && c != '\'' && !sign) return;
-        const struct reader start = *r;
+        const struct source_reader start = *r;
         take(r);
         if (c == '\'' && !is_word(peek(r))) {
             *r = start;
@@ -173,7 +173,7 @@ static const char *asked_by(const char *word, size_t first) {
 }
 
 // Steps over one token. What it asks for, if it is a word that asks anywhere.
-static const char *skip_token(struct reader *r) {
+static const char *skip_token(struct source_reader *r) {
     static const char *const raw[] = {"R", "LR", "uR", "UR", "u8R"};
     char word[32];
     const int c = peek(r);
@@ -193,7 +193,7 @@ static const char *skip_token(struct reader *r) {
 }
 
 // What the directive at the beginning of a line asks for. Steps over its name.
-static const char *directive(struct reader *r) {
+static const char *directive(struct source_reader *r) {
     char name[32] = "";
     if (!taken(r, '#') && !taken_both(r, "%:")) return NULL;
     skip_blanks(r);
@@ -203,7 +203,7 @@ static const char *directive(struct reader *r) {
 }
 
 static int read_once(const char *source, size_t bytes, unsigned reading, const char **word) {
-    struct reader r = {.at = source, .end = source + bytes, .reading = reading, .line = 1};
+    struct source_reader r = {.at = source, .end = source + bytes, .reading = reading, .line = 1};
     for (bool beginning = true; peek(&r) != END;) {
         if (beginning) skip_blanks(&r);
         *word = beginning ? directive(&r) : NULL;

@@ -15,7 +15,7 @@ struct header {
 
 static const char magic[8] = "tmagen\n\1";
 
-struct part {
+struct entry_part {
     const void *data;
     size_t bytes;
 };
@@ -25,21 +25,22 @@ static uint64_t room(uint64_t bytes) { return (bytes + ALIGNMENT) / ALIGNMENT * 
 
 static uint64_t first_offset(void) { return room(sizeof(struct header)); }
 
-static void list_parts(const struct tmg_entry *entry, struct part parts[SECTIONS]) {
+static void list_parts(const struct tmg_entry *entry, struct entry_part parts[SECTIONS]) {
     const struct tmg_request *request = &entry->request;
-    parts[INFO] = (struct part){&entry->info, sizeof entry->info};
-    parts[KIND] = (struct part){request->kind, strlen(request->kind)};
-    parts[ARCH] = (struct part){request->arch, strlen(request->arch)};
-    parts[NAME] = (struct part){request->name, strlen(request->name)};
-    parts[OPTIONS] = (struct part){request->options, strlen(request->options)};
-    parts[COMPILER] = (struct part){entry->compiler, strlen(entry->compiler)};
-    parts[LOG] = (struct part){entry->log, strlen(entry->log)};
-    parts[SOURCE] = (struct part){request->source, request->source_bytes};
-    parts[CODE] = (struct part){entry->code, entry->code_bytes};
+    parts[INFO] = (struct entry_part){&entry->info, sizeof entry->info};
+    parts[KIND] = (struct entry_part){request->kind, strlen(request->kind)};
+    parts[ARCH] = (struct entry_part){request->arch, strlen(request->arch)};
+    parts[NAME] = (struct entry_part){request->name, strlen(request->name)};
+    parts[OPTIONS] = (struct entry_part){request->options, strlen(request->options)};
+    parts[COMPILER] = (struct entry_part){entry->compiler, strlen(entry->compiler)};
+    parts[LOG] = (struct entry_part){entry->log, strlen(entry->log)};
+    parts[SOURCE] = (struct entry_part){request->source, request->source_bytes};
+    parts[CODE] = (struct entry_part){entry->code, entry->code_bytes};
 }
 
 // The digest over the sizes and every section but the source.
-static void digest_parts(const struct part parts[SECTIONS], uint8_t digest[TMG_DIGEST_BYTES]) {
+static void digest_parts(const struct entry_part parts[SECTIONS],
+                         uint8_t digest[TMG_DIGEST_BYTES]) {
     struct tmg_key key;
     tmg_key_begin(&key);
     tmg_key_add(&key, &(uint64_t){parts[SOURCE].bytes}, sizeof(uint64_t));
@@ -49,7 +50,7 @@ static void digest_parts(const struct part parts[SECTIONS], uint8_t digest[TMG_D
 }
 
 size_t tmg_entry_size(const struct tmg_entry *entry) {
-    struct part parts[SECTIONS];
+    struct entry_part parts[SECTIONS];
     list_parts(entry, parts);
     size_t size = first_offset();
     for (int i = 0; i < SECTIONS; ++i) size += room(parts[i].bytes);
@@ -57,7 +58,7 @@ size_t tmg_entry_size(const struct tmg_entry *entry) {
 }
 
 void tmg_entry_write(const struct tmg_entry *entry, uint8_t *data) {
-    struct part parts[SECTIONS];
+    struct entry_part parts[SECTIONS];
     struct header header = {0};
     list_parts(entry, parts);
     memset(data, 0, tmg_entry_size(entry));
@@ -74,11 +75,11 @@ void tmg_entry_write(const struct tmg_entry *entry, uint8_t *data) {
 
 // Places the sections by the header's sizes; [file_bytes] must be exactly what they need.
 static const char *place_parts(const uint8_t *data, const struct header *header,
-                               uint64_t file_bytes, struct part parts[SECTIONS]) {
+                               uint64_t file_bytes, struct entry_part parts[SECTIONS]) {
     uint64_t at = first_offset();
     for (int i = 0; i < SECTIONS; ++i) {
         if (header->bytes[i] > LARGEST) return "a section's size is impossible";
-        parts[i] = (struct part){data + at, header->bytes[i]};
+        parts[i] = (struct entry_part){data + at, header->bytes[i]};
         at += room(header->bytes[i]);
     }
     if (at > file_bytes) return "it is truncated";
@@ -95,7 +96,7 @@ static const char *read_header(const uint8_t *data, size_t bytes, struct header 
 }
 
 // Whether the texts before [end] have no zero inside, and one behind.
-static const char *check_texts(const struct part parts[SECTIONS], int end) {
+static const char *check_texts(const struct entry_part parts[SECTIONS], int end) {
     for (int i = KIND; i < end; ++i) {
         const char *zero = memchr(parts[i].data, 0, parts[i].bytes + 1);
         if (zero != (const char *)parts[i].data + parts[i].bytes) return "a text is damaged";
@@ -103,7 +104,7 @@ static const char *check_texts(const struct part parts[SECTIONS], int end) {
     return NULL;
 }
 
-static void view_short_parts(const struct part parts[SECTIONS], struct tmg_entry *entry) {
+static void view_short_parts(const struct entry_part parts[SECTIONS], struct tmg_entry *entry) {
     *entry = (struct tmg_entry){0};
     memcpy(&entry->info, parts[INFO].data, sizeof entry->info);
     entry->info.compiler[sizeof entry->info.compiler - 1] = 0;
@@ -118,7 +119,7 @@ static void view_short_parts(const struct part parts[SECTIONS], struct tmg_entry
 
 const char *tmg_entry_parse(const uint8_t *data, size_t bytes, struct tmg_entry *entry) {
     struct header header;
-    struct part parts[SECTIONS];
+    struct entry_part parts[SECTIONS];
     uint8_t digest[TMG_DIGEST_BYTES];
     const char *fault = read_header(data, bytes, &header);
     if (!fault) fault = place_parts(data, &header, bytes, parts);
@@ -138,7 +139,7 @@ const char *tmg_entry_parse(const uint8_t *data, size_t bytes, struct tmg_entry 
 const char *tmg_entry_parse_head(const uint8_t *data, size_t bytes, uint64_t file_bytes,
                                  struct tmg_entry *entry) {
     struct header header;
-    struct part parts[SECTIONS];
+    struct entry_part parts[SECTIONS];
     const char *fault = read_header(data, bytes, &header);
     if (!fault) fault = place_parts(data, &header, file_bytes, parts);
     if (fault) return fault;

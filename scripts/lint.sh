@@ -3,6 +3,7 @@
 # Lua, templates and what is generated from them, but not in the odd inputs of test cases. And in
 # generated kernels no function, variable or parameter that nothing uses.
 # The format itself stands in .clang-format alone; for warnings the Makefile asks both compilers.
+# No two structs of one name: what is called alike is alike.
 #
 # usage: scripts/lint.sh      prints every finding; exit 1 if there was any
 set -u
@@ -33,6 +34,18 @@ narrow 120 '*.lua' '*.in' '*.cuh' 'out/*.cu' ':!tests/cases'
 files '*.[ch]' '*.lua' '*.in' '*.cuh' '*.sh' | xargs awk '
     FNR == 601 { print FILENAME ": over 600 lines"; bad = 1 }
     END { exit bad }' || finding "over 600 lines"
+
+# A struct, union or enum has a name of its own in the tree, in whatever file it is declared.
+# shellcheck disable=SC2016
+files '*.[ch]' | xargs awk '
+    /^[ \t]*(typedef |static |const )*(struct|union|enum) [A-Za-z0-9_]+ \{/ {
+        name = $0
+        sub(/ \{.*/, "", name)
+        sub(/.* /, "", name)
+        if (name in first) { print FILENAME ":" FNR ": " name " is also at " first[name]; bad = 1 }
+        first[name] = FILENAME ":" FNR
+    }
+    END { exit bad }' || finding "one name, two meanings"
 
 # unused KERNEL.cu - prints what it declares and never uses. Its own parameters do not count: they
 # are what every rung of a family is launched with.

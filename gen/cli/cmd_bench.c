@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-struct arguments {
+struct bench_arguments {
     struct spec_arguments specs;
     struct bench_plan plan;
     struct shape_list shapes;
@@ -58,7 +58,7 @@ struct arguments {
     bool overhead;
 };
 
-static void add_peer(struct arguments *a, char *peer) {
+static void add_peer(struct bench_arguments *a, char *peer) {
     if (!strcmp(peer, "cublaslt")) {
         a->plan.cublaslt = true;
         return;
@@ -72,7 +72,7 @@ static void add_peer(struct arguments *a, char *peer) {
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *a = state->input;
+    struct bench_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_DEVICE: a->plan.device = argument; return 0;
@@ -103,7 +103,8 @@ static const struct argp argp = {
 };
 
 // Runs what the arguments ask for on our kernels followed by the peers'.
-static int run(struct arguments *a, const struct gen_result *own, const struct gen_result *peers) {
+static int run(struct bench_arguments *a, const struct gen_result *own,
+               const struct gen_result *peers) {
     struct bench_plan *plan = &a->plan;
     size_t peer_count = 0;
     struct kernel_text *kernels = kernels_of(own, a->specs.spec_count, &plan->own_count);
@@ -120,7 +121,7 @@ static int run(struct arguments *a, const struct gen_result *own, const struct g
 }
 
 int cmd_bench(int argc, char **argv) {
-    struct arguments a = {
+    struct bench_arguments a = {
         .plan = {.device = "cuda", .seconds = 1.5, .timeout = 60, .seed = random_fresh_seed()}};
     spec_arguments_init(&a.specs);
     argp_parse(&argp, argc, argv, 0, NULL, &a);

@@ -19,7 +19,7 @@
 
 enum { PTX_BYTES_MAX = 256 << 20, KEY_SHAPE = 0x3000, KEY_SEED, KEY_SCHEDULES };
 
-struct arguments {
+struct emulate_arguments {
     struct gen_options options;
     char *path;
     const char *out_dir;
@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *a = state->input;
+    struct emulate_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
     case 'o': a->out_dir = argument; return 0;
@@ -178,7 +178,7 @@ static void check_arguments(struct diag *diag, const struct emulate_file *file,
 
 // ---- Runs
 
-struct session {
+struct emulate_session {
     struct emulate_file *file;
     const struct emu_module *module;
     struct emu_memory *memory;
@@ -192,7 +192,7 @@ static int say(const char *why) {
     return EXIT_USER;
 }
 
-static int fill_memory(struct session *s) {
+static int fill_memory(struct emulate_session *s) {
     for (size_t i = 0; i < s->file->buffer_count; i++) {
         struct emulate_buffer *buffer = &s->file->buffers[i];
         buffer->address = emu_memory_alloc(s->memory, buffer->bytes, buffer->name);
@@ -241,7 +241,7 @@ static double now(void) {
 }
 
 // One launch in the order of [seed]. Returns an exit code; [s] notes how it ended.
-static int run_launch(struct session *s, uint64_t seed, const void *const *params) {
+static int run_launch(struct emulate_session *s, uint64_t seed, const void *const *params) {
     const struct emulate_file *file = s->file;
     struct emu_launch launch = {.module = s->module,
                                 .entry = file->entry,
@@ -273,7 +273,7 @@ static int run_launch(struct session *s, uint64_t seed, const void *const *param
 
 // Reports elements of the outputs that nobody has written, after a launch that went to its end.
 // Returns an exit code.
-static int check_written(const struct session *s) {
+static int check_written(const struct emulate_session *s) {
     int code = EXIT_FINE;
     for (size_t i = 0; i < s->file->buffer_count && !s->stopped; i++) {
         const struct emulate_buffer *buffer = &s->file->buffers[i];
@@ -292,7 +292,7 @@ static int check_written(const struct session *s) {
 }
 
 // Writes the buffers that have an out. Returns an exit code.
-static int write_buffers(struct session *s) {
+static int write_buffers(struct emulate_session *s) {
     int code = EXIT_FINE;
     for (size_t i = 0; i < s->file->buffer_count; i++) {
         const struct emulate_buffer *buffer = &s->file->buffers[i];
@@ -317,7 +317,7 @@ static int write_buffers(struct session *s) {
 }
 
 // A run with memory of its own; outputs are written after the last one. Returns an exit code.
-static int run_once(struct session *s, uint64_t seed, bool last) {
+static int run_once(struct emulate_session *s, uint64_t seed, bool last) {
     s->memory = emu_memory_new();
     int code = s->memory ? fill_memory(s) : say("out of memory");
     if (!code) {
@@ -334,7 +334,7 @@ static int run_once(struct session *s, uint64_t seed, bool last) {
 }
 
 // Runs all schedules, up to the first that is reported. Returns an exit code.
-static int run_all(struct session *s) {
+static int run_all(struct emulate_session *s) {
     const struct emulate_file *file = s->file;
     int code = EXIT_FINE;
     for (uint64_t i = 0; i < file->schedules && !code; i++)
@@ -350,7 +350,8 @@ static int run_all(struct session *s) {
     return code;
 }
 
-static int emulate(const struct arguments *a, struct emulate_file *file, struct diag *diag) {
+static int emulate(const struct emulate_arguments *a, struct emulate_file *file,
+                   struct diag *diag) {
     struct file_bytes ptx = {0};
     emulate_file_read(file, diag, a->path, a->options.sets, a->options.set_count, a->out_dir);
     file->budget.cancel = &interrupted;
@@ -360,14 +361,14 @@ static int emulate(const struct arguments *a, struct emulate_file *file, struct 
     if (module && file->entry && !diag_errors(diag)) check_arguments(diag, file, module);
     int code = diag_errors(diag) ? EXIT_USER : EXIT_FINE;
     diag_print(diag, stderr);
-    struct session session = {.file = file, .module = module};
+    struct emulate_session session = {.file = file, .module = module};
     if (!code) code = run_all(&session);
     emu_module_free(module);
     free(ptx.data);
     return code;
 }
 
-static int emulate_launch(const struct arguments *a) {
+static int emulate_launch(const struct emulate_arguments *a) {
     struct emulate_file file;
     struct diag *diag = diag_new();
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
@@ -378,7 +379,7 @@ static int emulate_launch(const struct arguments *a) {
 }
 
 // Generates the kernel of a spec and runs it at the given shape.
-static int emulate_spec(struct arguments *a) {
+static int emulate_spec(struct emulate_arguments *a) {
     struct gen_result *results = output_generate(&a->path, 1, &a->options);
     int code = EXIT_USER;
     if (results && results->output_count == 1) {
@@ -395,7 +396,7 @@ static int emulate_spec(struct arguments *a) {
 }
 
 int cmd_emulate(int argc, char **argv) {
-    struct arguments a = {0};
+    struct emulate_arguments a = {0};
     gen_options_init(&a.options);
     argp_err_exit_status = EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &a);

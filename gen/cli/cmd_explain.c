@@ -27,14 +27,14 @@ static const struct argp_option options[] = {
 static const char name_letters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-struct arguments {
+struct explain_arguments {
     struct spec_arguments specs;
     struct shape_list shapes;
     const char *gpu;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *a = state->input;
+    struct explain_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
@@ -70,7 +70,7 @@ static int explain_spec(const char *spec, const struct gen_options *gen) {
 }
 
 // The rates of the GPU that is asked for; they are found as templates are.
-static int read_gpu(const struct arguments *a, struct predict_gpu *gpu) {
+static int read_gpu(const struct explain_arguments *a, struct predict_gpu *gpu) {
     const char *why, *none = "there is no such file among the templates";
     char *path = mem_format("templates/lib/gpus/%s.json", a->gpu);
     const struct store_file file = store_find(gen_store(&a->specs.options), path, &why);
@@ -81,7 +81,7 @@ static int read_gpu(const struct arguments *a, struct predict_gpu *gpu) {
 }
 
 // What the tables among the results take; then, together, the kernels that are not in one.
-static int predict_all_of(const struct arguments *a, const struct predict_gpu *gpu,
+static int predict_all_of(const struct explain_arguments *a, const struct predict_gpu *gpu,
                           const struct gen_result *results, size_t count) {
     size_t subjects, kernels = 0;
     int worst = EXIT_FINE;
@@ -102,7 +102,7 @@ static int predict_all_of(const struct arguments *a, const struct predict_gpu *g
 
 // The specs of the command line, where a family's name stands for its tables. The strings of *made
 // are new.
-static char **name_tables(struct arguments *a, size_t *count, char ***made) {
+static char **name_tables(struct explain_arguments *a, size_t *count, char ***made) {
     char **specs = NULL;
     size_t capacity = 0;
     *count = 0;
@@ -122,7 +122,7 @@ static char **name_tables(struct arguments *a, size_t *count, char ***made) {
     return specs;
 }
 
-static int predict(struct arguments *a) {
+static int predict(struct explain_arguments *a) {
     struct predict_gpu gpu;
     size_t count;
     char **made;
@@ -152,7 +152,7 @@ static int explain(struct spec_arguments *a) {
 }
 
 int cmd_explain(int argc, char **argv) {
-    struct arguments a = {.gpu = "nvidia_h200"};
+    struct explain_arguments a = {.gpu = "nvidia_h200"};
     spec_arguments_init(&a.specs);
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     const int code = a.shapes.count ? predict(&a) : explain(&a.specs);

@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-struct arguments {
+struct ladder_arguments {
     struct gen_options options;
     char *family;
     struct ladder_plan plan;
@@ -50,14 +50,14 @@ struct arguments {
     char *ledger;  // as given, then the file itself
 };
 
-static void read_shapes(struct argp_state *state, struct arguments *a, const char *path) {
+static void read_shapes(struct argp_state *state, struct ladder_arguments *a, const char *path) {
     if (a->shapes_path) argp_error(state, "--shapes can be given once");
     a->shapes_path = path;
     argument_shapes(state, path, &a->shapes);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *a = state->input;
+    struct ladder_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
     case ARGP_KEY_ARG:
@@ -128,7 +128,7 @@ static int write_ledger(const char *path, const char *family, const char *sectio
 
 // Finds the file behind links, which a rename would replace, and sees that it can be written,
 // before anything is measured. The path is to be freed; NULL after an error.
-static char *find_ledger(const struct arguments *a) {
+static char *find_ledger(const struct ladder_arguments *a) {
     char *path =
         a->ledger ? mem_copy(a->ledger) : mem_format("%s/EXPERIMENTS.md", a->options.out_dir);
     char *real = realpath(path, NULL);
@@ -167,7 +167,7 @@ static void add_number(char **text, const char *word, double value) {
 }
 
 // What was asked for, without what is this machine's own: its device, folders and ledger.
-static char *command_of(const struct arguments *a) {
+static char *command_of(const struct ladder_arguments *a) {
     char *text = mem_format("tmagen ladder %s", a->family);
     for (size_t i = 0; i < a->shapes.count; ++i) {
         if (!a->shapes.shapes[i].line) add_shape(&text, &a->shapes.shapes[i]);
@@ -194,7 +194,7 @@ struct climb {
     size_t count;
 };
 
-static int generate_rung(const struct arguments *a, const struct gen_rung *text,
+static int generate_rung(const struct ladder_arguments *a, const struct gen_rung *text,
                          struct climb *climb) {
     struct gen_result *result = &climb->kernels[climb->count];
     if (gen_rung_kernel(a->family, text->number, &a->options, result)) return EXIT_USER;
@@ -208,7 +208,7 @@ static int generate_rung(const struct arguments *a, const struct gen_rung *text,
 }
 
 // Generates all rungs that were asked for; every error is printed.
-static int generate_rungs(const struct arguments *a, struct climb *climb) {
+static int generate_rungs(const struct ladder_arguments *a, struct climb *climb) {
     if (gen_ladder_read(a->family, &a->options, &climb->texts)) return EXIT_USER;
     const size_t most = climb->texts.count;
     int code = EXIT_FINE;
@@ -245,7 +245,7 @@ static int record(const char *path, const struct ladder *ladder) {
 }
 
 // Runs, prints and records a ladder whose rungs are generated.
-static int climb_and_record(const struct arguments *a, const struct climb *climb,
+static int climb_and_record(const struct ladder_arguments *a, const struct climb *climb,
                             const char *path) {
     char *command = command_of(a);
     struct ladder ladder = {
@@ -264,7 +264,7 @@ static int climb_and_record(const struct arguments *a, const struct climb *climb
 }
 
 int cmd_ladder(int argc, char **argv) {
-    struct arguments a = {
+    struct ladder_arguments a = {
         .from = -1,
         .to = -1,
         .plan = {.device = "cuda", .seconds = 1.5, .timeout = 60, .seed = random_fresh_seed()}};

@@ -14,13 +14,13 @@ static const struct argp_option options[] = {
     {0},
 };
 
-struct arguments {
+struct profile_arguments {
     struct spec_arguments specs;
     struct shape_list shapes;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *a = state->input;
+    struct profile_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
@@ -43,7 +43,7 @@ static const struct argp argp = {
 };
 
 int cmd_profile(int argc, char **argv) {
-    struct arguments a = {0};
+    struct profile_arguments a = {0};
     spec_arguments_init(&a.specs);
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     struct gen_result *results =

@@ -59,7 +59,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-struct arguments {
+struct verify_arguments {
     struct spec_arguments specs;
     struct verify_plan plan;
     struct shape_list shapes;
@@ -78,7 +78,7 @@ static long long number(struct argp_state *state, const char *text, long long le
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct arguments *a = state->input;
+    struct verify_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_DEVICE: a->plan.device = argument; return 0;
@@ -128,7 +128,7 @@ static const struct argp argp = {
 };
 
 // Verifies the kernels of [results] against their references or the first kernel of [peers].
-static int run(struct arguments *a, const struct gen_result *results,
+static int run(struct verify_arguments *a, const struct gen_result *results,
                const struct gen_result *peers) {
     size_t peer_count = 0;
     struct kernel_text *others = peers ? kernels_of(peers, 1, &peer_count) : NULL;
@@ -142,7 +142,7 @@ static int run(struct arguments *a, const struct gen_result *results,
 }
 
 int cmd_verify(int argc, char **argv) {
-    struct arguments a = {.plan = {.seed = random_fresh_seed(), .runs = 4}};
+    struct verify_arguments a = {.plan = {.seed = random_fresh_seed(), .runs = 4}};
     spec_arguments_init(&a.specs);
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     struct gen_result *results =

@@ -33,24 +33,24 @@ static int number_behind(const char *text, size_t len, const char *mark) {
 }
 
 // Where .loc says that an instruction comes from, and where what it is in was called.
-struct place {
+struct loc_line {
     int file, line, column;
 };
 
 // The last .loc of lines 1 to [number] of the PTX that is of [wanted], or of any place where that
 // is NULL: gives its place, and that of the call into what it is in; line 0: there is none.
-static struct place find_loc(const char *ptx, int number, const struct place *wanted,
-                             struct place *call) {
-    struct place last = {0};
+static struct loc_line find_loc(const char *ptx, int number, const struct loc_line *wanted,
+                                struct loc_line *call) {
+    struct loc_line last = {0};
     for (int i = 1; *ptx && i <= number; i++) {
         const size_t len = strcspn(ptx, "\n");
-        struct place at = {0};
+        struct loc_line at = {0};
         if (sscanf(ptx, " .loc %d %d %d", &at.file, &at.line, &at.column) == 3 &&
             (!wanted || !memcmp(wanted, &at, sizeof at))) {
             static const char mark[] = "inlined_at";
             const char *inlined = memmem(ptx, len, mark, strlen(mark));
             last = at;
-            *call = (struct place){0};
+            *call = (struct loc_line){0};
             if (inlined)
                 sscanf(inlined + strlen(mark), "%d %d %d", &call->file, &call->line, &call->column);
         }
@@ -84,15 +84,15 @@ static void say_origin(const struct gen_output *out, int line, const char *how) 
 // Line [number] of the PTX: what it was generated from, and the calls that brought it there.
 static void say_assembled(struct log *log, int number) {
     enum { DEPTH = 16 };
-    struct place call;
+    struct loc_line call;
     if (!log->ptx) log->ptx = compiler_ptx(log->out);
     if (!log->ptx) return;
     const int file = source_file(log);
-    struct place at = find_loc(log->ptx, number, NULL, &call);
+    struct loc_line at = find_loc(log->ptx, number, NULL, &call);
     for (int depth = 0; at.line && depth < DEPTH; depth++) {
         if (at.file == file) say_origin(log->out, at.line, depth ? "called at" : "generated from");
-        const struct place caller = call;
-        call = (struct place){0};
+        const struct loc_line caller = call;
+        call = (struct loc_line){0};
         if (caller.line) find_loc(log->ptx, number, &caller, &call);
         at = caller;
     }

@@ -31,10 +31,10 @@ enum emulate_kind { ARGUMENT_BUFFER, ARGUMENT_TENSOR_MAP, ARGUMENT_SCALAR, ARGUM
 struct emulate_argument {
     enum emulate_kind kind;
     struct diag_place place;
-    size_t buffer;               // of a buffer or tensor map
-    struct tmg_tensor_map *map;  // without its address
-    size_t bytes;                // of the value
-    uint8_t *value;              // of a scalar, and of a struct without its parts
+    size_t buffer;        // of a buffer or tensor map
+    struct tmg_map *map;  // without its address
+    size_t bytes;         // of the value
+    uint8_t *value;       // of a scalar, and of a struct without its parts
     struct emulate_argument *parts;
     size_t part_count;
     size_t at;  // a part's place in its struct

@@ -47,7 +47,7 @@ static void read_scalar(struct emulate_reader *r, const struct fields *f,
 
 static void read_struct(struct emulate_reader *, const struct fields *, struct emulate_argument *);
 
-static const struct kind {
+static const struct argument_form {
     const char *name, *keys[3];
     void (*read)(struct emulate_reader *, const struct fields *, struct emulate_argument *);
 } kinds[] = {[ARGUMENT_BUFFER] = {"buffer", {"buffer"}, read_buffer},

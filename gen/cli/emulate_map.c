@@ -29,7 +29,7 @@ static void dense_strides(const int64_t *dims, int rank, int64_t *strides) {
 
 // The type of the map's elements: the buffer's, or one of their size, or any where dims are given.
 static void read_type(struct emulate_reader *r, const struct fields *f,
-                      const struct emulate_buffer *buffer, struct tmg_tensor_map *map) {
+                      const struct emulate_buffer *buffer, struct tmg_map *map) {
     map->type = fields_word(f, "type", map_words(), tmg_dtypes[buffer->dtype].tensor_map_type);
     const int bytes = tmg_number_bytes(tmg_tensor_types[map->type].number);
     if (spec_get(f->map, "dims") || bytes == (int)tmg_dtype_bytes(buffer->dtype)) return;
@@ -41,7 +41,7 @@ static void read_type(struct emulate_reader *r, const struct fields *f,
 // The dims of the tensor that the map describes, by default the buffer's, and its strides in
 // elements, by default those without gaps. Returns the rank, 0 after an error.
 static int read_dims(struct emulate_reader *r, const struct fields *f,
-                     const struct emulate_buffer *buffer, struct tmg_tensor_map *map) {
+                     const struct emulate_buffer *buffer, struct tmg_map *map) {
     const int size = tmg_number_bytes(tmg_tensor_types[map->type].number);
     int64_t dims[NPY_RANK_MAX], strides[NPY_RANK_MAX];
     int rank = fields_ints(f, "dims", 1, stride_max, TMG_TENSOR_RANK, dims);
@@ -79,7 +79,7 @@ static void read_sizes(const struct fields *f, const char *key, long long most, 
 }
 
 // The fields that are one word each.
-static void read_modes(const struct fields *f, struct tmg_tensor_map *map) {
+static void read_modes(const struct fields *f, struct tmg_map *map) {
     static const char *const swizzles[] = {"0", "32", "64", "128", NULL};
     static const char *const promotions[] = {"0", "64", "128", "256", NULL};
     static const char *const interleaves[] = {"0", "16", "32", NULL};
@@ -100,7 +100,7 @@ static void read_corner(const struct fields *f, const char *key, int rank, int *
 }
 
 static void read_im2col(struct emulate_reader *r, const struct spec_node *node, const char *path,
-                        struct tmg_tensor_map *map) {
+                        struct tmg_map *map) {
     static const char *const keys[] = {"lower", "upper", "channels", "pixels", NULL};
     char inner[EMULATE_PATH_TEXT];
     snprintf(inner, sizeof inner, "%.300sim2col.", path);
@@ -133,9 +133,9 @@ void emulate_read_tensor_map(struct emulate_reader *r, const struct spec_node *n
     const struct fields f = {r->diag, node, path};
     const struct spec_node *im2col = spec_get(node, "im2col"), *box = spec_get(node, "box");
     const size_t errors = diag_errors(r->diag);
-    struct tmg_tensor_map *map = arena_alloc(&r->file->arena, sizeof *map);
+    struct tmg_map *map = arena_alloc(&r->file->arena, sizeof *map);
     char why[TMG_TENSOR_WHY];
-    *map = (struct tmg_tensor_map){0};
+    *map = (struct tmg_map){0};
     argument->map = map;
     fields_only(&f, keys);
     if (!im2col) fields_need(&f, "box");

@@ -10,7 +10,7 @@
 
 enum { CLUSTERS_MAX = 4096, BUCKETS = 256, PAGE = 4096, WORD = 4 };
 
-struct touch {
+struct order_touch {
     uint32_t time;   // of the agent; 0: nobody
     uint32_t insn;   // its place in the code
     uint32_t lanes;  // of the warp; 0: an operation
@@ -21,7 +21,7 @@ struct touch {
 };
 
 struct place_cell {
-    struct touch write, read;  // the last of each
+    struct order_touch write, read;  // the last of each
 };
 
 struct flag {  // a word that clusters synchronise by
@@ -240,8 +240,8 @@ static struct place_cell *find_cells(const struct emu_machine *machine,
 }
 
 // "CTA (1,0,0)", with the warp where it is of the same cluster.
-static void put_other(const struct emu_touch_global *by, const struct touch *before, char *text,
-                      size_t size) {
+static void put_other(const struct emu_touch_global *by, const struct order_touch *before,
+                      char *text, size_t size) {
     const struct emu_machine *machine = emu_machine(by->warp);
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     const unsigned *ctas = machine->cluster_size;
@@ -258,8 +258,8 @@ static void put_other(const struct emu_touch_global *by, const struct touch *bef
                  cluster->cta_count > 1 ? " or its cluster" : "");
 }
 
-static void complain(const struct emu_touch_global *by, const struct touch *before, bool wrote,
-                     bool fence_missing) {
+static void complain(const struct emu_touch_global *by, const struct order_touch *before,
+                     bool wrote, bool fence_missing) {
     struct emu_machine *machine = emu_machine(by->warp);
     const char *verb = by->use == EMU_READ ? "reads" : "writes", *what = by->what ? by->what : "it";
     char where[EMU_PLACE_TEXT], other[128], bytes[EMU_MEMORY_TEXT], lanes[128] = "";
@@ -290,7 +290,7 @@ static void complain(const struct emu_touch_global *by, const struct touch *befo
 }
 
 // Has [before] happened, as far as [by] may know? [async]: and does the async proxy see it?
-static bool known(const struct emu_touch_global *by, const struct touch *before, bool async) {
+static bool known(const struct emu_touch_global *by, const struct order_touch *before, bool async) {
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     const struct told *told = &cluster->machine->order->told[before->cluster];
 
@@ -312,7 +312,7 @@ static bool known(const struct emu_touch_global *by, const struct touch *before,
 
 // A flag's own last write is over for whoever has acquired the flag since: a lock's last holder may
 // set it back as if it were any word.
-static bool was_acquired(const struct emu_touch_global *by, const struct touch *before,
+static bool was_acquired(const struct emu_touch_global *by, const struct order_touch *before,
                          uint64_t word) {
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     struct emu_order *order = cluster->machine->order;
@@ -325,7 +325,7 @@ static bool was_acquired(const struct emu_touch_global *by, const struct touch *
            flag->clock[before->cluster] <= cluster->known[before->cluster];
 }
 
-static bool same_agent(const struct touch *a, const struct touch *b) {
+static bool same_agent(const struct order_touch *a, const struct order_touch *b) {
     return a->cluster == b->cluster && a->agent == b->agent;
 }
 
@@ -336,8 +336,8 @@ static bool stores_the_same(const struct emu_touch_global *by) {
            memcmp(by->allocation->data + by->offset, by->value, by->bytes) == 0;
 }
 
-static void check(const struct emu_touch_global *by, uint64_t word, const struct touch *before,
-                  const struct touch *now, bool wrote) {
+static void check(const struct emu_touch_global *by, uint64_t word,
+                  const struct order_touch *before, const struct order_touch *now, bool wrote) {
     if (before->time == 0 || (same_agent(before, now) && !(before->lanes & ~now->lanes)) ||
         !(before->bytes & now->bytes) || emu_may_meet(before->strength, now->strength))
         return;
@@ -350,10 +350,10 @@ static void check(const struct emu_touch_global *by, uint64_t word, const struct
 }
 
 static void touch_cell(const struct emu_touch_global *by, uint64_t word, struct place_cell *cell,
-                       struct touch now) {
+                       struct order_touch now) {
     check(by, word, &cell->write, &now, true);
     if (by->use != EMU_READ) check(by, word, &cell->read, &now, false);
-    struct touch *last = by->use == EMU_READ ? &cell->read : &cell->write;
+    struct order_touch *last = by->use == EMU_READ ? &cell->read : &cell->write;
     if (same_agent(last, &now) && last->time == now.time) {
         bool alike = last->bytes == now.bytes && last->lanes;  // else who wrote what is not kept
         now.lanes = alike ? now.lanes | last->lanes : 0;
@@ -366,14 +366,14 @@ void emu_order_touch(const struct emu_touch_global *by) {
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     const struct emu_program *program = cluster->machine->program;
     uint64_t at = by->offset, end = by->offset + by->bytes;
-    struct touch now = {.time = by->time,
-                        .insn = (uint32_t)(by->insn - program->code),
-                        .lanes = by->lanes,
-                        .cluster = (uint16_t)cluster->number,
-                        .agent = (uint16_t)by->agent,
-                        .strength = (uint8_t)by->strength,
-                        .async = by->async,
-                        .silent = stores_the_same(by)};
+    struct order_touch now = {.time = by->time,
+                              .insn = (uint32_t)(by->insn - program->code),
+                              .lanes = by->lanes,
+                              .cluster = (uint16_t)cluster->number,
+                              .agent = (uint16_t)by->agent,
+                              .strength = (uint8_t)by->strength,
+                              .async = by->async,
+                              .silent = stores_the_same(by)};
 
     if (cluster->known == NULL) return;
     while (at < end) {

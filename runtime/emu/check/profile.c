@@ -9,7 +9,7 @@
 enum { BANKS = 32, SECTOR = 32, LINE = 128, ACCESSES = 4 * EMU_LANES, PLACES = 6, WARPS = 1 << 16 };
 
 // Of one instruction of the program.
-struct row {
+struct insn_profile {
     uint64_t executed;    // by warps
     uint64_t requests;    // those that touched memory
     uint64_t wavefronts;  // of shared memory
@@ -26,8 +26,8 @@ struct access {
 
 struct emu_profile {
     const struct emu_program *program;
-    struct row *rows;  // by pc
-    uint64_t *orders;  // a digest for each warp of the grid, by number modulo WARPS
+    struct insn_profile *rows;  // by pc
+    uint64_t *orders;           // a digest for each warp of the grid, by number modulo WARPS
     unsigned grid[3], block[3], cluster[3];
     const struct emu_insn *insn;  // that runs now; NULL: none
     struct access shared[ACCESSES], global[ACCESSES];
@@ -50,7 +50,7 @@ static struct emu_profile *profile_of(const struct emu_machine *machine) {
 }
 
 // The instruction's row; makes room when the launch begins. NULL: memory is out.
-static struct row *row_of(const struct emu_machine *machine, const struct emu_insn *insn) {
+static struct insn_profile *row_of(const struct emu_machine *machine, const struct emu_insn *insn) {
     struct emu_profile *profile = profile_of(machine);
 
     if (profile->rows == NULL) {
@@ -66,7 +66,7 @@ static struct row *row_of(const struct emu_machine *machine, const struct emu_in
 }
 
 void emu_profile_begin(struct emu_warp *warp, const struct emu_insn *insn) {
-    struct row *row = row_of(emu_machine(warp), insn);
+    struct insn_profile *row = row_of(emu_machine(warp), insn);
 
     if (row != NULL) row->executed++;
     profile_of(emu_machine(warp))->insn = insn;
@@ -98,7 +98,7 @@ static unsigned wavefronts(const struct access *accesses, unsigned count) {
 }
 
 // Lanes are served together as far as their widths fill the 128 bytes of a wavefront.
-static void count_shared(struct row *row, const struct access *accesses, unsigned count) {
+static void count_shared(struct insn_profile *row, const struct access *accesses, unsigned count) {
     for (unsigned first = 0; first < count;) {
         unsigned together = LINE / (accesses[first].bytes < 4 ? 4 : accesses[first].bytes);
         if (together == 0) together = 1;
@@ -156,7 +156,7 @@ static uint64_t place_in(const struct emu_machine *machine, uint64_t address) {
 void emu_profile_end(struct emu_warp *warp) {
     struct emu_machine *machine = emu_machine(warp);
     struct emu_profile *profile = profile_of(machine);
-    struct row *row = profile->insn ? row_of(machine, profile->insn) : NULL;
+    struct insn_profile *row = profile->insn ? row_of(machine, profile->insn) : NULL;
 
     if (row != NULL && (profile->shared_count || profile->global_count)) {
         row->requests++;
@@ -172,14 +172,14 @@ void emu_profile_end(struct emu_warp *warp) {
 
 void emu_profile_copy(struct emu_machine *machine, const struct emu_insn *insn, uint64_t address,
                       uint64_t bytes) {
-    struct row *row = row_of(machine, insn);
+    struct insn_profile *row = row_of(machine, insn);
 
     if (row != NULL && bytes) row->sectors += (address + bytes - 1) / SECTOR - address / SECTOR + 1;
 }
 
 void emu_profile_place(struct emu_warp *warp, const struct emu_insn *insn,
                        const int32_t *coordinates, uint32_t count) {
-    struct row *row = row_of(emu_machine(warp), insn);
+    struct insn_profile *row = row_of(emu_machine(warp), insn);
 
     if (row == NULL) return;
     for (uint32_t i = 0; i < count; i++)
@@ -216,16 +216,16 @@ static void name_of(const struct emu_insn *insn, char *text, size_t size) {
         snprintf(text + used, size - used, " %" PRIu64, statement->operands[0].value);
 }
 
-struct line {
+struct profile_line {
     char name[128];
-    struct row row;
+    struct insn_profile row;
 };
 
 static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct line *)a)->name, ((const struct line *)b)->name);
+    return strcmp(((const struct profile_line *)a)->name, ((const struct profile_line *)b)->name);
 }
 
-static void add_row(struct row *into, const struct row *row) {
+static void add_row(struct insn_profile *into, const struct insn_profile *row) {
     into->executed += row->executed;
     into->requests += row->requests;
     into->wavefronts += row->wavefronts;
@@ -236,8 +236,8 @@ static void add_row(struct row *into, const struct row *row) {
     if (row->place_rank) into->place_rank = row->place_rank;
 }
 
-static void print_line(FILE *out, const struct line *line) {
-    const struct row *row = &line->row;
+static void print_line(FILE *out, const struct profile_line *line) {
+    const struct insn_profile *row = &line->row;
 
     fprintf(out, "  %9" PRIu64 "  %s", row->executed, line->name);
     if (row->wavefronts)
@@ -267,7 +267,7 @@ static void print_kinds(FILE *out, const struct emu_profile *profile) {
 }
 
 // Lines of equal names become one.
-static size_t unite(struct line *lines, size_t count) {
+static size_t unite(struct profile_line *lines, size_t count) {
     size_t kept = 0;
 
     for (size_t i = 1; i < count; i++)
@@ -279,7 +279,7 @@ static size_t unite(struct line *lines, size_t count) {
 }
 
 static void print_rows(FILE *out, const struct emu_profile *profile) {
-    struct line *lines = calloc(profile->program->code_count + 1, sizeof *lines);
+    struct profile_line *lines = calloc(profile->program->code_count + 1, sizeof *lines);
     size_t count = 0;
 
     if (lines == NULL) return;

@@ -10,7 +10,7 @@
 
 enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f, PLACE = 80 };
 
-struct touch {
+struct shadow_touch {
     uint32_t time;
     uint32_t lanes;  // of the warp; 0: not one's own access
     uint32_t insn;   // its place in the code
@@ -21,13 +21,13 @@ struct touch {
 
 struct readers {
     uint32_t count, capacity;
-    struct touch list[];
+    struct shadow_touch list[];
 };
 
 struct cell {
-    struct touch write;      // time 0: never written
-    struct touch read;       // the latest reader since; time 0: none
-    struct readers *others;  // further readers since the write
+    struct shadow_touch write;  // time 0: never written
+    struct shadow_touch read;   // the latest reader since; time 0: none
+    struct readers *others;     // further readers since the write
 };
 
 // The cells of a page, each of 1 << shift bytes.
@@ -93,7 +93,7 @@ void emu_shadow_delete(struct emu_shadow *shadow) {
 static void put_back(struct emu_shadow *shadow, struct block *block) {
     for (uint32_t i = 0; i < cell_count(block->shift); i++) {
         struct cell *cell = &block->cells[i];
-        cell->write = cell->read = (struct touch){0};
+        cell->write = cell->read = (struct shadow_touch){0};
         if (cell->others != NULL) cell->others->count = 0;
     }
     block->next = shadow->spare[block->shift];
@@ -151,13 +151,14 @@ static struct block *refine(struct emu_shadow *shadow, uint32_t page, uint32_t s
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-static const struct emu_insn *insn_of(const struct emu_shadow *shadow, const struct touch *touch) {
+static const struct emu_insn *insn_of(const struct emu_shadow *shadow,
+                                      const struct shadow_touch *touch) {
     return &shadow->cta->cluster->machine->program->code[touch->insn];
 }
 
 // Has [touch] happened before [toucher], who has [view]?
 static inline bool known(const struct emu_toucher *toucher, const uint32_t *view,
-                         const struct touch *touch) {
+                         const struct shadow_touch *touch) {
     const uint32_t *of = view + touch->agent;
 
     if (touch->lanes && touch->agent == toucher->agent)
@@ -172,7 +173,7 @@ static inline bool known(const struct emu_toucher *toucher, const uint32_t *view
 
 // Of several warps that touch together, the first that has not heard of [before].
 static const struct emu_warp *unaware(const struct emu_toucher *toucher,
-                                      const struct touch *before) {
+                                      const struct shadow_touch *before) {
     for (int w = 0; toucher->group != NULL && w < 4; w++) {
         const struct emu_clock *clock = &toucher->group[w].clock;
         const uint32_t *view = toucher->async ? clock->async : clock->seen;
@@ -181,8 +182,8 @@ static const struct emu_warp *unaware(const struct emu_toucher *toucher,
     return toucher->warp;
 }
 
-static const char *toucher_name(const struct emu_toucher *toucher, const struct touch *before,
-                                char *text, size_t size) {
+static const char *toucher_name(const struct emu_toucher *toucher,
+                                const struct shadow_touch *before, char *text, size_t size) {
     char warp[64];
 
     emu_warp_text(unaware(toucher, before), warp, sizeof warp);
@@ -193,7 +194,7 @@ static const char *toucher_name(const struct emu_toucher *toucher, const struct 
     return text;
 }
 
-static const char *earlier_name(const struct emu_shadow *shadow, const struct touch *touch,
+static const char *earlier_name(const struct emu_shadow *shadow, const struct shadow_touch *touch,
                                 char *text, size_t size) {
     const struct emu_cluster *cluster = shadow->cta->cluster;
     uint32_t agent = touch->agent, warps = shadow->cta->warp_count;
@@ -215,7 +216,7 @@ static const char *earlier_name(const struct emu_shadow *shadow, const struct to
 }
 
 // Where it is that a lane does not speak for the others of its warp.
-static const char *lanes_text(const struct emu_toucher *toucher, const struct touch *before,
+static const char *lanes_text(const struct emu_toucher *toucher, const struct shadow_touch *before,
                               char *text, size_t size) {
     if (!before->lanes || toucher->clock->seen[before->agent] < before->time) return "";
     return emu_lanes_text(before->lanes, before->agent == toucher->agent ? toucher->lanes : 0, text,
@@ -223,7 +224,7 @@ static const char *lanes_text(const struct emu_toucher *toucher, const struct to
 }
 
 static void complain(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
-                     const struct touch *before, bool before_wrote,
+                     const struct shadow_touch *before, bool before_wrote,
                      const struct emu_toucher *toucher, bool fence_missing) {
     char who[128], other[128], where[EMU_PLACE_TEXT], lanes[128], place[PLACE];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
@@ -248,7 +249,7 @@ static void complain(struct emu_shadow *shadow, uint32_t offset, enum emu_use us
 }
 
 // What was read before it was written over may have been read for nothing.
-static void watch_reader(const struct emu_shadow *shadow, const struct touch *read,
+static void watch_reader(const struct emu_shadow *shadow, const struct shadow_touch *read,
                          const struct emu_toucher *toucher) {
     const struct emu_cluster *cluster = shadow->cta->cluster;
     uint32_t agent = read->agent, warps = shadow->cta->warp_count;
@@ -262,12 +263,12 @@ static void watch_reader(const struct emu_shadow *shadow, const struct touch *re
                           read->lanes, read->time, report);
 }
 
-static bool same_kind(const struct touch *touch, const struct emu_toucher *toucher) {
+static bool same_kind(const struct shadow_touch *touch, const struct emu_toucher *toucher) {
     return emu_may_meet(touch->strength, toucher->strength);
 }
 
 // Is it one's own, and neither another lane's nor an earlier copy's?
-static inline bool is_own(const struct touch *touch, const struct emu_toucher *toucher) {
+static inline bool is_own(const struct shadow_touch *touch, const struct emu_toucher *toucher) {
     return touch->agent == toucher->agent && touch->time == toucher->time &&
            !(touch->lanes && toucher->lanes);
 }
@@ -275,7 +276,7 @@ static inline bool is_own(const struct touch *touch, const struct emu_toucher *t
 // Is the earlier write visible to [toucher]?
 static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                         const struct cell *cell, const struct emu_toucher *toucher) {
-    const struct touch *write = &cell->write;
+    const struct shadow_touch *write = &cell->write;
 
     if (write->time == 0 || is_own(write, toucher) || same_kind(write, toucher)) return;
     const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
@@ -285,7 +286,7 @@ static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use
 }
 
 static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
-                       const struct touch *read, const struct emu_toucher *toucher) {
+                       const struct shadow_touch *read, const struct emu_toucher *toucher) {
     if (read->time != 0 && !is_own(read, toucher) && !same_kind(read, toucher) &&
         !known(toucher, toucher->clock->seen, read)) {
         complain(shadow, offset, use, read, false, toucher, false);
@@ -294,14 +295,14 @@ static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use 
 }
 
 // Does the read [next] take the place of [last], because that has ended or its agent reads again?
-static bool replaces(const struct emu_toucher *toucher, const struct touch *next,
-                     const struct touch *last) {
+static bool replaces(const struct emu_toucher *toucher, const struct shadow_touch *next,
+                     const struct shadow_touch *last) {
     return (last->agent == next->agent && next->four >= last->four) ||
            known(toucher, toucher->clock->seen, last);
 }
 
 // Lanes of the same warp that have read before and that others may not know of yet.
-static uint32_t lanes_left(const struct emu_toucher *toucher, const struct touch *last) {
+static uint32_t lanes_left(const struct emu_toucher *toucher, const struct shadow_touch *last) {
     const struct emu_cluster *cluster = toucher->warp->cta->cluster;
 
     if (!toucher->lanes || last->agent != toucher->agent || last->time == 0) return 0;
@@ -313,8 +314,9 @@ static uint32_t lanes_left(const struct emu_toucher *toucher, const struct touch
                : last->lanes;
 }
 
-static void note_read(struct cell *cell, const struct emu_toucher *toucher, struct touch touch) {
-    struct touch *last = &cell->read;
+static void note_read(struct cell *cell, const struct emu_toucher *toucher,
+                      struct shadow_touch touch) {
+    struct shadow_touch *last = &cell->read;
 
     touch.lanes |= lanes_left(toucher, last);
     if (last->time == 0 || replaces(toucher, &touch, last)) {
@@ -341,7 +343,7 @@ static void note_read(struct cell *cell, const struct emu_toucher *toucher, stru
     *last = touch;
 }
 
-static void note_write(struct cell *cell, struct touch touch) {
+static void note_write(struct cell *cell, struct shadow_touch touch) {
     cell->write = touch;
     cell->read.time = 0;
     if (cell->others != NULL) cell->others->count = 0;
@@ -349,7 +351,7 @@ static void note_write(struct cell *cell, struct touch touch) {
 
 // The swizzle of what was written is that of who reads it, where both have one.
 static void check_layout(const struct emu_shadow *shadow, uint32_t offset,
-                         const struct touch *write, const struct emu_toucher *toucher) {
+                         const struct shadow_touch *write, const struct emu_toucher *toucher) {
     char where[EMU_PLACE_TEXT], place[PLACE];
 
     if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
@@ -410,7 +412,8 @@ static void report_unwritten(struct emu_shadow *shadow, uint32_t offset,
 }
 
 static void touch_cell(struct emu_shadow *shadow, struct cell *cell, uint32_t offset,
-                       enum emu_use use, const struct emu_toucher *toucher, struct touch touch) {
+                       enum emu_use use, const struct emu_toucher *toucher,
+                       struct shadow_touch touch) {
     if (use != EMU_WRITE && cell->write.time == 0 && offset >= shadow->of->begin) {
         report_unwritten(shadow, offset, toucher);
         cell->write.time = 1;  // once is enough
@@ -445,7 +448,7 @@ void emu_shadow_barrier(struct emu_shadow *shadow, uint32_t offset) {
 
 void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes, enum emu_use use,
                       const struct emu_toucher *toucher) {
-    struct touch touch = {
+    struct shadow_touch touch = {
         .time = toucher->time,
         .lanes = toucher->lanes,
         .agent = (uint16_t)toucher->agent,
@@ -464,7 +467,7 @@ void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes
         if (block == NULL) return;
         for (; offset < stop; offset += 1u << block->shift) {
             struct cell *cell = &block->cells[(offset % PAGE) >> block->shift];
-            struct touch *same = use == EMU_READ ? &cell->read : &cell->write;
+            struct shadow_touch *same = use == EMU_READ ? &cell->read : &cell->write;
             if (same->time == touch.time && same->agent == touch.agent &&
                 same->insn == touch.insn && alone(cell, use, toucher)) {
                 same->lanes |= touch.lanes;

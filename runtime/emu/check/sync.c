@@ -6,27 +6,27 @@
 
 enum { BUCKETS = 256 };
 
-struct word {
-    struct word *next;
+struct sync_word {
+    struct sync_word *next;
     uint64_t key;
     struct emu_clock clock;
 };
 
 struct emu_sync {
-    struct word *buckets[BUCKETS];
+    struct sync_word *buckets[BUCKETS];
 };
 
-static struct word **bucket(struct emu_cluster *cluster, uint64_t key) {
+static struct sync_word **bucket(struct emu_cluster *cluster, uint64_t key) {
     return &cluster->syncs->buckets[(key >> 2 ^ key >> 10) % BUCKETS];
 }
 
-static struct word *find(struct emu_cluster *cluster, uint64_t key, bool make) {
+static struct sync_word *find(struct emu_cluster *cluster, uint64_t key, bool make) {
     if (cluster->syncs == NULL && make) cluster->syncs = calloc(1, sizeof *cluster->syncs);
     if (cluster->syncs == NULL) return NULL;
-    struct word **head = bucket(cluster, key);
-    for (struct word *word = *head; word != NULL; word = word->next)
+    struct sync_word **head = bucket(cluster, key);
+    for (struct sync_word *word = *head; word != NULL; word = word->next)
         if (word->key == key) return word;
-    struct word *word = make ? calloc(1, sizeof *word) : NULL;
+    struct sync_word *word = make ? calloc(1, sizeof *word) : NULL;
     if (word == NULL || emu_clock_new(cluster, &word->clock)) {
         free(word);
         return NULL;
@@ -47,7 +47,7 @@ void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, unsign
                       uint64_t key, bool release) {
     const struct emu_clock *clock = release ? &warp->clock : &warp->fenced;
     struct emu_cluster *cluster = warp->cta->cluster;
-    struct word *word = find(cluster, key, true);
+    struct sync_word *word = find(cluster, key, true);
 
     if (reaches_others(insn, key)) emu_order_release(warp, key, release);
     emu_tell(warp, 1u << lane, clock->seen[warp->agent]);
@@ -57,7 +57,7 @@ void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, unsign
 void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                       uint64_t key, bool acquire) {
     struct emu_cluster *cluster = warp->cta->cluster;
-    struct word *word = find(cluster, key, false);
+    struct sync_word *word = find(cluster, key, false);
 
     if (reaches_others(insn, key)) emu_order_acquire(cluster, key, acquire);
     if (word == NULL) return;
@@ -71,7 +71,8 @@ void emu_sync_acquire(struct emu_warp *warp, const struct emu_insn *insn, unsign
 void emu_syncs_free(struct emu_cluster *cluster) {
     if (cluster->syncs == NULL) return;
     for (int i = 0; i < BUCKETS; i++)
-        for (struct word *word = cluster->syncs->buckets[i], *next; word != NULL; word = next) {
+        for (struct sync_word *word = cluster->syncs->buckets[i], *next; word != NULL;
+             word = next) {
             next = word->next;
             emu_clock_free(&word->clock);
             free(word);

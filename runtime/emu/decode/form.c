@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum field {
+enum form_field {
     FIELD_FLAG,
     FIELD_SPACE,
     FIELD_SEM,
@@ -18,9 +18,9 @@ enum field {
 };
 
 // Words by class. A class FLAGS word sets its bit also where a pattern has it as a literal.
-static const struct word {
+static const struct form_word {
     const char *class_, *text;
-    enum field field;
+    enum form_field field;
     uint32_t value;
 } words[] = {
     {"FLAG", "ftz", FIELD_FLAG, F_FTZ},
@@ -171,7 +171,7 @@ static bool in_type_class(const char *class_, size_t length, const char *text) {
     return false;
 }
 
-static void set_field(struct emu_insn *insn, const struct word *word) {
+static void set_field(struct emu_insn *insn, const struct form_word *word) {
     switch (word->field) {
     case FIELD_FLAG: insn->flags |= word->value; break;
     case FIELD_SPACE:

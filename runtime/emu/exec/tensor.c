@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct emu_box {
-    struct tmg_tensor_map map;
+    struct tmg_map map;
     int32_t coordinates[5];
     uint16_t offsets[3];
     struct tmg_tma_request request;
@@ -138,7 +138,7 @@ static void run_store(struct emu_async *op, int stage) {
 
 // The map at generic [address]: in a parameter, or in global memory.
 static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_t address,
-                     struct tmg_tensor_map *map) {
+                     struct tmg_map *map) {
     struct emu_machine *machine = emu_machine(warp);
     uint8_t bytes[TMG_TENSOR_MAP_BYTES];
     char why[TMG_TENSOR_WHY];

@@ -118,13 +118,13 @@ static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct 
     }
 }
 
-struct reader {
+struct operand_reader {
     struct emu_cta *cta;
     struct emu_toucher toucher;
 };
 
 static int touch(void *context, uint32_t address, uint32_t bytes) {
-    struct reader *reader = context;
+    struct operand_reader *reader = context;
 
     if (address < EMU_SMEM_RESERVED || address + bytes > reader->cta->smem_bytes) return 1;
     emu_shadow_touch(reader->cta->shadow, address, bytes, EMU_READ, &reader->toucher);
@@ -152,7 +152,7 @@ static int common_clock(struct emu_warp *first, struct emu_clock *common) {
 static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
     struct emu_warp *first = warp - (warp->index & 3);
-    struct reader reader = {warp->cta, {.async = true, .insn = insn, .what = "wgmma"}};
+    struct operand_reader reader = {warp->cta, {.async = true, .insn = insn, .what = "wgmma"}};
     struct tmg_footprint footprint;
     struct emu_clock common;
 

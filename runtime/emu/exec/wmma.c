@@ -31,7 +31,7 @@ static bool set_types(struct emu_warp *warp, const struct emu_insn *insn, enum t
 }
 
 // A matrix in memory: [count] lines of [bytes], [pitch] bytes apart, aligned to [align].
-struct lines {
+struct matrix_lines {
     uint64_t address, pitch;
     uint32_t count, bytes, align;
 };
@@ -46,7 +46,7 @@ static bool turned(enum tmg_wmma_part part, bool column_major) {
 // PTX ISA 9.7.14.4.2: lines are aligned to min(16, bytes of the fragment in a thread).
 static bool find_lines(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
                        unsigned stride_at, const struct tmg_wmma_matrix *matrix, bool turn,
-                       uint32_t fragment, struct lines *lines) {
+                       uint32_t fragment, struct matrix_lines *lines) {
     uint32_t length = (uint32_t)(turn ? matrix->lines : matrix->length), bits, stride = length;
 
     bits = (uint32_t)matrix->element_bits;
@@ -74,7 +74,7 @@ static bool find_lines(struct emu_warp *warp, const struct emu_insn *insn, unsig
 
 // Copies between memory and [dense], line after line. False after a report.
 static bool copy_lines(struct emu_warp *warp, const struct emu_insn *insn,
-                       const struct lines *lines, enum emu_use use, uint8_t *dense) {
+                       const struct matrix_lines *lines, enum emu_use use, uint8_t *dense) {
     uint32_t step = lines->align < lines->bytes ? lines->align : lines->bytes;
 
     for (uint32_t line = 0; line < lines->count; line++)
@@ -102,7 +102,7 @@ EMU_HANDLER(load) {
     uint8_t memory[TMG_WMMA_BYTES], dense[TMG_WMMA_BYTES];
     uint32_t *rows[TMG_WMMA_REGISTERS];
     struct tmg_wmma op;
-    struct lines lines;
+    struct matrix_lines lines;
 
     if (!emu_whole_warp(warp, insn, mask) || !set_types(warp, insn, part, &op)) return EMU_NEXT;
     struct tmg_wmma_matrix matrix = tmg_wmma_matrix(&op, part, op.d);
@@ -129,7 +129,7 @@ EMU_HANDLER(store) {
     uint8_t memory[TMG_WMMA_BYTES], dense[TMG_WMMA_BYTES];
     uint32_t *rows[TMG_WMMA_REGISTERS];
     struct tmg_wmma op;
-    struct lines lines;
+    struct matrix_lines lines;
 
     if (!emu_whole_warp(warp, insn, mask) || !set_types(warp, insn, TMG_WMMA_C, &op))
         return EMU_NEXT;

@@ -38,7 +38,7 @@ static bool prints(const struct emu_insn *insn) {
 
 // ---- one cluster on its own ----
 
-struct part {
+struct cluster_result {
     struct emu_report *reports;
     size_t report_count;
     uint64_t steps, thread_steps, multiply_adds;
@@ -67,7 +67,7 @@ static void run(struct emu_machine *machine) {
 
 struct grid {
     const struct emu_machine *machine;
-    struct part *parts;  // by number of the cluster
+    struct cluster_result *parts;  // by number of the cluster
     _Atomic uint64_t next;
     _Atomic uint64_t last;   // the first cluster that ended the launch; those behind it don't count
     _Atomic uint64_t steps;  // of those that have ended
@@ -89,10 +89,11 @@ static void run_alone(struct grid *grid, uint64_t index, struct emu_cluster **sp
     alone.last = &grid->last;
     run(&alone);
     if (alone.stop) end_at(grid, index);
-    grid->parts[index] = (struct part){alone.reports,      alone.report_count,  alone.steps,
-                                       alone.thread_steps, alone.multiply_adds, alone.seconds,
-                                       alone.left_out,     alone.ended_by,      true,
-                                       alone.ended};
+    grid->parts[index] =
+        (struct cluster_result){alone.reports,      alone.report_count,  alone.steps,
+                                alone.thread_steps, alone.multiply_adds, alone.seconds,
+                                alone.left_out,     alone.ended_by,      true,
+                                alone.ended};
     atomic_fetch_add(&grid->steps, alone.steps);
 }
 
@@ -113,7 +114,7 @@ static void *work(void *argument) {
 // ---- all of them ----
 
 // Adds a cluster's reports to the grid's.
-static void merge(struct emu_machine *machine, struct part *part) {
+static void merge(struct emu_machine *machine, struct cluster_result *part) {
     for (size_t i = 0; i < part->report_count; i++) emu_report_add(machine, &part->reports[i]);
     machine->left_out += part->left_out;
     machine->ended_by = part->ended_by;
@@ -125,7 +126,7 @@ static void merge(struct emu_machine *machine, struct part *part) {
     free(part->reports);
 }
 
-static void drop(struct part *part) {
+static void drop(struct cluster_result *part) {
     for (size_t i = 0; i < part->report_count; i++) free(part->reports[i].text);
     free(part->reports);
 }
@@ -193,7 +194,7 @@ static void run_together(struct emu_machine *machine) {
 // see:
 // the races that are sure. Where there are none, the first run's word is enough.
 static void take_races(struct emu_machine *machine, struct emu_machine *again) {
-    struct part races = {.reports = again->reports, .ended_by = machine->ended_by};
+    struct cluster_result races = {.reports = again->reports, .ended_by = machine->ended_by};
     size_t count = 0;
 
     for (size_t i = 0; i < again->report_count; i++)

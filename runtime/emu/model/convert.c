@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stddef.h>
 
-enum kind { KIND_ZERO, KIND_FINITE, KIND_INFINITY, KIND_NAN };
+enum value_class { KIND_ZERO, KIND_FINITE, KIND_INFINITY, KIND_NAN };
 
 // The value is mantissa * 2^exponent; a finite one has bit 63 of its mantissa set.
 struct unpacked {
-    enum kind kind;
+    enum value_class kind;
     bool negative;
     int exponent;
     uint64_t mantissa;

@@ -12,7 +12,7 @@
 enum { M_MAX = 16, N = 8, K_BYTES_MAX = 64, K_MAX = 64 };
 
 // Shapes by operand type (PTX ISA 9.7.14.5.14); [ks] is the sum of the legal k, powers of two.
-static const struct shape {
+static const struct mma_shape {
     enum tmg_number a;
     int m, ks;
     bool f16, f32, s32, f64;  // accumulators
@@ -36,7 +36,7 @@ static const struct shape {
     {TMG_F64, 16, 4 | 8 | 16, false, false, false, true},
 };
 
-static bool accumulates(const struct shape *shape, enum tmg_number type) {
+static bool accumulates(const struct mma_shape *shape, enum tmg_number type) {
     return type == TMG_F16   ? shape->f16
            : type == TMG_F32 ? shape->f32
            : type == TMG_S32 ? shape->s32
@@ -73,7 +73,7 @@ const char *tmg_mma_check(const struct tmg_mma *op) {
     if (op->xor_popc && op->a != TMG_B1) return ".xor.popc is for b1";
     if (op->c != op->d) return "C and D of different types are for m8n8k4.f16 only";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-        const struct shape *shape = &shapes[i];
+        const struct mma_shape *shape = &shapes[i];
         int k = op->sparse ? op->k / 2 : op->k;
         bool is_power = op->k > 0 && (op->k & (op->k - 1)) == 0;
         if (shape->a != op->a || shape->m != op->m || op->n != N || !is_power) continue;

@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(char *why, const char *f
     return -1;
 }
 
-static int check_enums(const struct tmg_tensor_map *map, char *why) {
+static int check_enums(const struct tmg_map *map, char *why) {
     const struct {
         const char *name;
         int value, count;
@@ -51,18 +51,18 @@ static int check_enums(const struct tmg_tensor_map *map, char *why) {
     return 0;
 }
 
-static int check_rank(const struct tmg_tensor_map *map, char *why) {
+static int check_rank(const struct tmg_map *map, char *why) {
     bool three = map->im2col || map->interleave != TMG_INTERLEAVE_NONE;
     int least = three ? 3 : 1;
     if (map->rank >= least && map->rank <= TMG_TENSOR_RANK) return 0;
     return refuse(why, "tensorRank is %d, not in %d..5", map->rank, least);
 }
 
-static uint64_t granule(const struct tmg_tensor_map *map) {
+static uint64_t granule(const struct tmg_map *map) {
     return map->interleave == TMG_INTERLEAVE_32B ? 32 : 16;
 }
 
-static int check_memory(const struct tmg_tensor_map *map, char *why) {
+static int check_memory(const struct tmg_map *map, char *why) {
     uint64_t unit = granule(map);
     if (map->address % unit) {
         return refuse(why, "globalAddress is %#llx, not aligned to %llu bytes",
@@ -83,7 +83,7 @@ static int check_memory(const struct tmg_tensor_map *map, char *why) {
     return 0;
 }
 
-static int check_element_strides(const struct tmg_tensor_map *map, char *why) {
+static int check_element_strides(const struct tmg_map *map, char *why) {
     int first = map->interleave == TMG_INTERLEAVE_NONE ? 1 : 0;  // else the first one is ignored
     for (int i = first; i < map->rank; ++i) {
         if (map->element_strides[i] == 0 || map->element_strides[i] > 8) {
@@ -94,8 +94,7 @@ static int check_element_strides(const struct tmg_tensor_map *map, char *why) {
 }
 
 // The innermost extent of a box, [count] elements, against interleave and swizzle.
-static int check_inner(const struct tmg_tensor_map *map, const char *name, uint32_t count,
-                       char *why) {
+static int check_inner(const struct tmg_map *map, const char *name, uint32_t count, char *why) {
     uint32_t bytes = count * (uint32_t)tmg_number_bytes(tmg_tensor_types[map->type].number);
     if (map->interleave != TMG_INTERLEAVE_NONE) return 0;
     if (!map->im2col && bytes % 16) {
@@ -110,7 +109,7 @@ static int check_inner(const struct tmg_tensor_map *map, const char *name, uint3
     return 0;
 }
 
-static int check_box(const struct tmg_tensor_map *map, char *why) {
+static int check_box(const struct tmg_map *map, char *why) {
     for (int i = 0; i < map->rank; ++i) {
         if (map->box[i] == 0 || map->box[i] > 256) {
             return refuse(why, "boxDim[%d] is %u, not in 1..256", i, map->box[i]);
@@ -119,7 +118,7 @@ static int check_box(const struct tmg_tensor_map *map, char *why) {
     return check_inner(map, "boxDim[0]", map->box[0], why);
 }
 
-static int check_corners(const struct tmg_tensor_map *map, char *why) {
+static int check_corners(const struct tmg_map *map, char *why) {
     static const int limits[TMG_TENSOR_RANK + 1] = {[3] = 32768, [4] = 128, [5] = 16};
     int limit = limits[map->rank];
     for (int i = 0; i < map->rank - 2; ++i) {
@@ -136,7 +135,7 @@ static int check_corners(const struct tmg_tensor_map *map, char *why) {
     return 0;
 }
 
-static int check_im2col(const struct tmg_tensor_map *map, char *why) {
+static int check_im2col(const struct tmg_map *map, char *why) {
     if (check_corners(map, why)) return -1;
     if (map->channels == 0 || map->channels > 256) {
         return refuse(why, "channelsPerPixel is %u, not in 1..256", map->channels);
@@ -147,7 +146,7 @@ static int check_im2col(const struct tmg_tensor_map *map, char *why) {
     return check_inner(map, "channelsPerPixel", map->channels, why);
 }
 
-static int check_modes(const struct tmg_tensor_map *map, char *why) {
+static int check_modes(const struct tmg_map *map, char *why) {
     if (map->interleave == TMG_INTERLEAVE_32B && map->swizzle != TMG_SWIZZLE_32B) {
         return refuse(why, "interleave 32B wants swizzle 32B, not %s",
                       tmg_swizzle_rules[map->swizzle].name);
@@ -159,7 +158,7 @@ static int check_modes(const struct tmg_tensor_map *map, char *why) {
     return 0;
 }
 
-int tmg_tensor_map_check(const struct tmg_tensor_map *map, char *why) {
+int tmg_tensor_map_check(const struct tmg_map *map, char *why) {
     if (check_enums(map, why) || check_rank(map, why) || check_memory(map, why)) return -1;
     if (map->im2col ? check_im2col(map, why) : check_box(map, why)) return -1;
     return check_element_strides(map, why) || check_modes(map, why) ? -1 : 0;
@@ -178,7 +177,7 @@ struct encoded {
 _Static_assert(sizeof(struct encoded) == TMG_TENSOR_MAP_BYTES, "a tensor map is 128 bytes");
 static const char magic[4] = {'T', 'M', 'A', '1'};
 
-void tmg_tensor_map_write(void *bytes, const struct tmg_tensor_map *map) {
+void tmg_tensor_map_write(void *bytes, const struct tmg_map *map) {
     struct encoded out = {.im2col = map->im2col,
                           .type = (uint8_t)map->type,
                           .rank = (uint8_t)map->rank,
@@ -204,21 +203,21 @@ void tmg_tensor_map_write(void *bytes, const struct tmg_tensor_map *map) {
     memcpy(bytes, &out, sizeof out);
 }
 
-int tmg_tensor_map_read(const void *bytes, struct tmg_tensor_map *map) {
+int tmg_tensor_map_read(const void *bytes, struct tmg_map *map) {
     struct encoded in;
     memcpy(&in, bytes, sizeof in);
     if (memcmp(in.magic, magic, sizeof magic)) return -1;
-    *map = (struct tmg_tensor_map){.im2col = in.im2col != 0,
-                                   .type = in.type,
-                                   .rank = in.rank,
-                                   .interleave = in.interleave,
-                                   .swizzle = in.swizzle,
-                                   .l2_promotion = in.l2_promotion,
-                                   .fill = in.fill,
-                                   .built = in.built != 0,
-                                   .channels = in.channels,
-                                   .pixels = in.pixels,
-                                   .address = in.address};
+    *map = (struct tmg_map){.im2col = in.im2col != 0,
+                            .type = in.type,
+                            .rank = in.rank,
+                            .interleave = in.interleave,
+                            .swizzle = in.swizzle,
+                            .l2_promotion = in.l2_promotion,
+                            .fill = in.fill,
+                            .built = in.built != 0,
+                            .channels = in.channels,
+                            .pixels = in.pixels,
+                            .address = in.address};
     memcpy(map->strides, in.strides, sizeof map->strides);
     memcpy(map->dims, in.dims, sizeof map->dims);
     for (int i = 0; i < 3; ++i) {
@@ -233,16 +232,16 @@ int tmg_tensor_map_read(const void *bytes, struct tmg_tensor_map *map) {
 }
 
 // Fills in what both encoders share; dimensions past [rank] read as 1.
-static struct tmg_tensor_map common(int type, uint32_t rank, uint64_t address, const uint64_t *dims,
-                                    const uint64_t *strides, const uint32_t *element_strides,
-                                    int interleave, int swizzle, int l2_promotion, int fill) {
-    struct tmg_tensor_map map = {.type = type,
-                                 .rank = rank > TMG_TENSOR_RANK ? TMG_TENSOR_RANK + 1 : (int)rank,
-                                 .interleave = interleave,
-                                 .swizzle = swizzle,
-                                 .l2_promotion = l2_promotion,
-                                 .fill = fill,
-                                 .address = address};
+static struct tmg_map common(int type, uint32_t rank, uint64_t address, const uint64_t *dims,
+                             const uint64_t *strides, const uint32_t *element_strides,
+                             int interleave, int swizzle, int l2_promotion, int fill) {
+    struct tmg_map map = {.type = type,
+                          .rank = rank > TMG_TENSOR_RANK ? TMG_TENSOR_RANK + 1 : (int)rank,
+                          .interleave = interleave,
+                          .swizzle = swizzle,
+                          .l2_promotion = l2_promotion,
+                          .fill = fill,
+                          .address = address};
     for (uint32_t i = 0; i < TMG_TENSOR_RANK; ++i) {
         map.dims[i] = i < rank ? dims[i] : 1;
         map.element_strides[i] = i < rank ? element_strides[i] : 1;
@@ -257,8 +256,8 @@ int tmg_tensor_map_encode_tiled(void *bytes, int type, uint32_t rank, uint64_t a
                                 const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
                                 const uint32_t *element_strides, int interleave, int swizzle,
                                 int l2_promotion, int fill, char *why) {
-    struct tmg_tensor_map map = common(type, rank, address, dims, strides, element_strides,
-                                       interleave, swizzle, l2_promotion, fill);
+    struct tmg_map map = common(type, rank, address, dims, strides, element_strides, interleave,
+                                swizzle, l2_promotion, fill);
     for (uint32_t i = 0; i < rank && i < TMG_TENSOR_RANK; ++i) map.box[i] = box[i];
     if (tmg_tensor_map_check(&map, why)) return -1;
     tmg_tensor_map_write(bytes, &map);
@@ -270,8 +269,8 @@ int tmg_tensor_map_encode_im2col(void *bytes, int type, uint32_t rank, uint64_t 
                                  const int *upper, uint32_t channels, uint32_t pixels,
                                  const uint32_t *element_strides, int interleave, int swizzle,
                                  int l2_promotion, int fill, char *why) {
-    struct tmg_tensor_map map = common(type, rank, address, dims, strides, element_strides,
-                                       interleave, swizzle, l2_promotion, fill);
+    struct tmg_map map = common(type, rank, address, dims, strides, element_strides, interleave,
+                                swizzle, l2_promotion, fill);
     map.im2col = true;
     map.channels = channels;
     map.pixels = pixels;
@@ -291,7 +290,7 @@ static const int elemtypes[] = {
     TMG_TENSOR_BF16, TMG_TENSOR_TF32, TMG_TENSOR_TF32_FTZ};
 
 // How each field takes its operand: how many ordinals it has and which values PTX knows.
-static const struct field {
+static const struct map_field {
     const char *name;
     uint32_t ordinals;
     uint64_t most;
@@ -309,7 +308,7 @@ static const struct field {
     [TMG_FIELD_FILL_MODE] = {"fill_mode", 1, TMG_FILL_NAN},
 };
 
-static void set_field(struct tmg_tensor_map *map, enum tmg_tensor_field field, uint32_t ordinal,
+static void set_field(struct tmg_map *map, enum tmg_tensor_field field, uint32_t ordinal,
                       uint64_t value) {
     switch (field) {
     case TMG_FIELD_GLOBAL_ADDRESS: map->address = value; break;
@@ -327,20 +326,20 @@ static void set_field(struct tmg_tensor_map *map, enum tmg_tensor_field field, u
 }
 
 // The map to change; Triton's kernels begin with zeros and give every field.
-static int read_or_begin(const void *bytes, struct tmg_tensor_map *map) {
+static int read_or_begin(const void *bytes, struct tmg_map *map) {
     static const uint8_t zeros[TMG_TENSOR_MAP_BYTES];
     if (memcmp(bytes, zeros, sizeof zeros)) return tmg_tensor_map_read(bytes, map);
-    *map = (struct tmg_tensor_map){.built = true};
+    *map = (struct tmg_map){.built = true};
     return 0;
 }
 
 int tmg_tensor_map_replace(void *bytes, enum tmg_tensor_field field, uint32_t ordinal,
                            uint64_t value, char *why) {
-    struct tmg_tensor_map map;
+    struct tmg_map map;
     if (read_or_begin(bytes, &map))
         return refuse(why, "there is no tensor map, nor 128 zeros to begin one with");
     if (map.im2col) return refuse(why, "the tensor map is im2col, tensormap.replace wants .tile");
-    const struct field *info = &fields[field];
+    const struct map_field *info = &fields[field];
     if (ordinal >= info->ordinals) {
         return refuse(why, ".%s has no ordinal %u", info->name, ordinal);
     }

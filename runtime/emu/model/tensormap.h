@@ -43,7 +43,7 @@ enum tmg_fill { TMG_FILL_ZERO, TMG_FILL_NAN };
 
 // All arrays innermost dimension first. [strides][i] is the byte stride of dimension i + 1.
 // im2col: [lower] and [upper] are the corners for W, H, D; [box] is not used.
-struct tmg_tensor_map {
+struct tmg_map {
     bool im2col;
     bool built;  // by tensormap.replace out of zeros: a field that nobody gave is zero
     int type, rank, interleave, swizzle, l2_promotion, fill;  // the enums above, unchecked
@@ -56,7 +56,7 @@ struct tmg_tensor_map {
 
 // 0 when the driver would accept [map] on sm_90, else -1 and one sentence with the offending
 // argument, its value and the rule, in [why] (TMG_TENSOR_WHY bytes; may be NULL).
-int tmg_tensor_map_check(const struct tmg_tensor_map *map, char *why);
+int tmg_tensor_map_check(const struct tmg_map *map, char *why);
 
 // As cuTensorMapEncodeTiled: the same arguments in the same order and the same rules. [bytes] takes
 // TMG_TENSOR_MAP_BYTES. 0, or -1 and [why].
@@ -73,10 +73,10 @@ int tmg_tensor_map_encode_im2col(void *bytes, int type, uint32_t rank, uint64_t 
                                  int l2_promotion, int fill, char *why);
 
 // Writes [map] without checking it: tensormap.replace passes through illegal states.
-void tmg_tensor_map_write(void *bytes, const struct tmg_tensor_map *map);
+void tmg_tensor_map_write(void *bytes, const struct tmg_map *map);
 
 // 0, or -1 when the bytes are no tensor map of ours: overwritten, never encoded, wrong address.
-int tmg_tensor_map_read(const void *bytes, struct tmg_tensor_map *map);
+int tmg_tensor_map_read(const void *bytes, struct tmg_map *map);
 
 // The fields of tensormap.replace (PTX ISA 9.7.9.28).
 enum tmg_tensor_field {

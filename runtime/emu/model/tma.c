@@ -4,22 +4,22 @@
 
 enum { LINE = 128 };
 
-static uint32_t element_bytes(const struct tmg_tensor_map *map) {
+static uint32_t element_bytes(const struct tmg_map *map) {
     return (uint32_t)tmg_number_bytes(tmg_tensor_types[map->type].number);
 }
 
-const char *tmg_tma_unsupported(const struct tmg_tensor_map *map) {
+const char *tmg_tma_unsupported(const struct tmg_map *map) {
     return map->interleave == TMG_INTERLEAVE_NONE ? NULL : "interleaved tensor maps";
 }
 
 // Elements that the box takes along dimension [i]: strided ones count once (driver API,
 // elementStrides).
-static uint32_t taken(const struct tmg_tensor_map *map, int i) {
+static uint32_t taken(const struct tmg_map *map, int i) {
     uint32_t stride = i == 0 ? 1 : map->element_strides[i];
     return (map->box[i] + stride - 1) / stride;
 }
 
-uint64_t tmg_tma_box_bytes(const struct tmg_tensor_map *map) {
+uint64_t tmg_tma_box_bytes(const struct tmg_map *map) {
     uint64_t bytes = element_bytes(map);
     if (map->im2col) return bytes * map->channels * map->pixels;
     for (int i = 0; i < map->rank; ++i) bytes *= taken(map, i);
@@ -27,14 +27,14 @@ uint64_t tmg_tma_box_bytes(const struct tmg_tensor_map *map) {
 }
 
 // A row of [count] elements from [at] on: base of the row in global memory, place in shared memory.
-struct row {
+struct box_row {
     bool outside;  // in a dimension other than the innermost
     uint64_t global;
     uint32_t shared, count;
     int64_t at;
 };
 
-static int visit_piece(const struct tmg_tensor_map *map, const struct row *row, uint32_t first,
+static int visit_piece(const struct tmg_map *map, const struct box_row *row, uint32_t first,
                        uint32_t end, bool outside, tmg_tma_visit *visit, void *context) {
     if (first == end) return 0;
     uint32_t bytes = element_bytes(map);
@@ -52,7 +52,7 @@ static uint32_t clamp_count(int64_t value, uint32_t most) {
 }
 
 // Cuts a row at the tensor's first and last element of the innermost dimension.
-static int visit_row(const struct tmg_tensor_map *map, const struct row *row, tmg_tma_visit *visit,
+static int visit_row(const struct tmg_map *map, const struct box_row *row, tmg_tma_visit *visit,
                      void *context) {
     if (row->outside) return visit_piece(map, row, 0, row->count, true, visit, context);
     uint32_t first = clamp_count(-row->at, row->count);
@@ -63,13 +63,13 @@ static int visit_row(const struct tmg_tensor_map *map, const struct row *row, tm
     return stop ? stop : visit_piece(map, row, end, row->count, true, visit, context);
 }
 
-static bool is_outside(const struct tmg_tensor_map *map, int i, int64_t at) {
+static bool is_outside(const struct tmg_map *map, int i, int64_t at) {
     return at < 0 || at >= (int64_t)map->dims[i];
 }
 
 // Dimensions [level] .. 1 of a tiled box, outermost first; [row] gathers what the outer ones add.
-static int visit_tiled(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
-                       int level, struct row *row, tmg_tma_visit *visit, void *context) {
+static int visit_tiled(const struct tmg_map *map, const struct tmg_tma_request *request, int level,
+                       struct box_row *row, tmg_tma_visit *visit, void *context) {
     if (level == 0) {
         int stop = visit_row(map, row, visit, context);
         row->shared += row->count * element_bytes(map);
@@ -91,7 +91,7 @@ static int visit_tiled(const struct tmg_tensor_map *map, const struct tmg_tma_re
 
 // The next pixel of an im2col column: W runs fastest through its closed range
 // [lower, dim - 1 + upper], then H, D; N is not bounded here.
-static void next_pixel(const struct tmg_tensor_map *map, int64_t *at) {
+static void next_pixel(const struct tmg_map *map, int64_t *at) {
     int last = map->rank - 1;
     for (int i = 1; i < last; ++i) {
         at[i] += map->element_strides[i];
@@ -101,11 +101,11 @@ static void next_pixel(const struct tmg_tensor_map *map, int64_t *at) {
     at[last] += 1;
 }
 
-static int visit_im2col(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+static int visit_im2col(const struct tmg_map *map, const struct tmg_tma_request *request,
                         tmg_tma_visit *visit, void *context) {
     int64_t at[TMG_TENSOR_RANK] = {0};
     for (int i = 0; i < map->rank; ++i) at[i] = request->coordinates[i];
-    struct row row = {.shared = request->shared, .count = map->channels, .at = at[0]};
+    struct box_row row = {.shared = request->shared, .count = map->channels, .at = at[0]};
     for (uint32_t pixel = 0; pixel < map->pixels; ++pixel) {
         row.global = map->address;
         row.outside = false;
@@ -123,25 +123,25 @@ static int visit_im2col(const struct tmg_tensor_map *map, const struct tmg_tma_r
     return 0;
 }
 
-int tmg_tma_each(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+int tmg_tma_each(const struct tmg_map *map, const struct tmg_tma_request *request,
                  tmg_tma_visit *visit, void *context) {
     if (map->im2col) return visit_im2col(map, request, visit, context);
-    struct row row = {.global = map->address,
-                      .shared = request->shared,
-                      .count = taken(map, 0),
-                      .at = request->coordinates[0]};
+    struct box_row row = {.global = map->address,
+                          .shared = request->shared,
+                          .count = taken(map, 0),
+                          .at = request->coordinates[0]};
     return visit_tiled(map, request, map->rank - 1, &row, visit, context);
 }
 
 // Bytes from [address] on that stay together under the swizzle.
-static uint32_t together(const struct tmg_tensor_map *map, uint32_t address) {
+static uint32_t together(const struct tmg_map *map, uint32_t address) {
     const struct tmg_swizzle_rule *rule = &tmg_swizzle_rules[map->swizzle];
     uint32_t unit = map->swizzle == TMG_SWIZZLE_NONE ? 1u << 31 : rule->flip ? 8 : rule->atom;
     return unit - address % unit;
 }
 
-int tmg_tma_each_shared(const struct tmg_tensor_map *map, uint32_t shared,
-                        tmg_tma_visit_shared *visit, void *context) {
+int tmg_tma_each_shared(const struct tmg_map *map, uint32_t shared, tmg_tma_visit_shared *visit,
+                        void *context) {
     uint32_t end = shared + (uint32_t)tmg_tma_box_bytes(map);
     if (map->swizzle == TMG_SWIZZLE_NONE) return visit(context, shared, end - shared);
     // Pieces move within their 128-byte line only: whole lines map to themselves.
@@ -156,14 +156,14 @@ int tmg_tma_each_shared(const struct tmg_tensor_map *map, uint32_t shared,
 }
 
 struct stored {
-    const struct tmg_tensor_map *map;
+    const struct tmg_map *map;
     tmg_tma_visit_shared *visit;
     void *context;
 };
 
 static int visit_stored(void *context, const struct tmg_tma_run *run) {
     const struct stored *stored = context;
-    const struct tmg_tensor_map *map = stored->map;
+    const struct tmg_map *map = stored->map;
     for (uint32_t done = 0; done < run->bytes && !run->outside;) {
         uint32_t at = run->shared + done, bytes = together(map, at);
         if (bytes > run->bytes - done) bytes = run->bytes - done;
@@ -176,7 +176,7 @@ static int visit_stored(void *context, const struct tmg_tma_run *run) {
 }
 
 // Is every element of the box one of the tensor's?
-static bool is_whole(const struct tmg_tensor_map *map, const struct tmg_tma_request *request) {
+static bool is_whole(const struct tmg_map *map, const struct tmg_tma_request *request) {
     for (int i = 0; i < map->rank && !map->im2col; ++i) {
         int64_t first = request->coordinates[i], step = i ? map->element_strides[i] : 1;
         if (is_outside(map, i, first) || is_outside(map, i, first + step * (taken(map, i) - 1)))
@@ -185,7 +185,7 @@ static bool is_whole(const struct tmg_tensor_map *map, const struct tmg_tma_requ
     return !map->im2col;
 }
 
-int tmg_tma_each_stored(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+int tmg_tma_each_stored(const struct tmg_map *map, const struct tmg_tma_request *request,
                         tmg_tma_visit_shared *visit, void *context) {
     if (is_whole(map, request)) return tmg_tma_each_shared(map, request->shared, visit, context);
     struct stored stored = {map, visit, context};
@@ -193,8 +193,8 @@ int tmg_tma_each_stored(const struct tmg_tensor_map *map, const struct tmg_tma_r
 }
 
 // Copies between a run's swizzled bytes and a linear buffer.
-static void scatter(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
-                    const uint8_t *linear, uint8_t *smem) {
+static void scatter(const struct tmg_map *map, const struct tmg_tma_run *run, const uint8_t *linear,
+                    uint8_t *smem) {
     for (uint32_t done = 0; done < run->bytes;) {
         uint32_t at = run->shared + done, bytes = together(map, at);
         if (bytes > run->bytes - done) bytes = run->bytes - done;
@@ -204,8 +204,8 @@ static void scatter(const struct tmg_tensor_map *map, const struct tmg_tma_run *
     }
 }
 
-static void gather(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
-                   const uint8_t *smem, uint8_t *linear) {
+static void gather(const struct tmg_map *map, const struct tmg_tma_run *run, const uint8_t *smem,
+                   uint8_t *linear) {
     for (uint32_t done = 0; done < run->bytes;) {
         uint32_t at = run->shared + done, bytes = together(map, at);
         if (bytes > run->bytes - done) bytes = run->bytes - done;
@@ -219,7 +219,7 @@ enum { CHUNK = 2048 };  // 256 elements of 8 bytes: the longest row
 
 // What is outside of the tensor. PTX leaves the "special NaN" open; this one, the same 16 bits for
 // every type, is what Hopper writes.
-static void fill(const struct tmg_tensor_map *map, uint32_t bytes, uint8_t *linear) {
+static void fill(const struct tmg_map *map, uint32_t bytes, uint8_t *linear) {
     const uint16_t bits = map->fill == TMG_FILL_ZERO ? 0 : 0x7ff7;
     if (element_bytes(map) == 1) memset(linear, 0, bytes);
     for (uint32_t at = 0; at + sizeof bits <= bytes; at += sizeof bits) {
@@ -238,8 +238,8 @@ static void round_to_tf32(uint32_t bytes, uint8_t *linear) {
     }
 }
 
-void tmg_tma_load_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
-                      const void *global, uint8_t *smem) {
+void tmg_tma_load_run(const struct tmg_map *map, const struct tmg_tma_run *run, const void *global,
+                      uint8_t *smem) {
     if (!run->outside && !tmg_tensor_types[map->type].rounds_to_tf32) {
         scatter(map, run, global, smem);
         return;
@@ -254,12 +254,12 @@ void tmg_tma_load_run(const struct tmg_tensor_map *map, const struct tmg_tma_run
     scatter(map, run, linear, smem);
 }
 
-void tmg_tma_store_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
-                       void *global, const uint8_t *smem) {
+void tmg_tma_store_run(const struct tmg_map *map, const struct tmg_tma_run *run, void *global,
+                       const uint8_t *smem) {
     gather(map, run, smem, global);
 }
 
-void tmg_tma_reduce_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
+void tmg_tma_reduce_run(const struct tmg_map *map, const struct tmg_tma_run *run,
                         enum tmg_reduce op, void *global, const uint8_t *smem) {
     uint8_t linear[CHUNK], *target = global;
     gather(map, run, smem, linear);

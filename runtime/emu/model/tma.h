@@ -28,38 +28,38 @@ typedef int tmg_tma_visit_shared(void *context, uint32_t address, uint32_t bytes
 
 // NULL when this model can copy with [map] (which must have passed tmg_tensor_map_check), else
 // what it lacks.
-const char *tmg_tma_unsupported(const struct tmg_tensor_map *map);
+const char *tmg_tma_unsupported(const struct tmg_map *map);
 
 // All below want a map that passed tmg_tensor_map_check and tmg_tma_unsupported: the bytes in
 // memory may be anyone's, and tensormap.replace can leave them illegal.
 
 // Bytes of the box in shared memory, fill included: what complete_tx counts (PTX ISA 9.7.9.25). A
 // legal map's box can exceed any memory: compare before visiting it.
-uint64_t tmg_tma_box_bytes(const struct tmg_tensor_map *map);
+uint64_t tmg_tma_box_bytes(const struct tmg_map *map);
 
 // Visits the whole box in the order of shared memory; a non-zero result stops and is returned.
-int tmg_tma_each(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+int tmg_tma_each(const struct tmg_map *map, const struct tmg_tma_request *request,
                  tmg_tma_visit *visit, void *context);
 
 // Visits the bytes of shared memory that the box occupies, swizzle applied, in few large ranges.
-int tmg_tma_each_shared(const struct tmg_tensor_map *map, uint32_t shared,
-                        tmg_tma_visit_shared *visit, void *context);
+int tmg_tma_each_shared(const struct tmg_map *map, uint32_t shared, tmg_tma_visit_shared *visit,
+                        void *context);
 
 // The same for those elements alone that lie in the tensor: what a store reads.
-int tmg_tma_each_stored(const struct tmg_tensor_map *map, const struct tmg_tma_request *request,
+int tmg_tma_each_stored(const struct tmg_map *map, const struct tmg_tma_request *request,
                         tmg_tma_visit_shared *visit, void *context);
 
 // Brings one run to shared memory: [global] points at its bytes (not read when outside), [smem] at
 // the window's address 0. Applies fill, the type's rounding and the swizzle.
-void tmg_tma_load_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
-                      const void *global, uint8_t *smem);
+void tmg_tma_load_run(const struct tmg_map *map, const struct tmg_tma_run *run, const void *global,
+                      uint8_t *smem);
 
 // Brings one run to [global], plainly; outside runs must not be passed.
-void tmg_tma_store_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
-                       void *global, const uint8_t *smem);
+void tmg_tma_store_run(const struct tmg_map *map, const struct tmg_tma_run *run, void *global,
+                       const uint8_t *smem);
 
 // Reduces one run into [global], element by element.
-void tmg_tma_reduce_run(const struct tmg_tensor_map *map, const struct tmg_tma_run *run,
+void tmg_tma_reduce_run(const struct tmg_map *map, const struct tmg_tma_run *run,
                         enum tmg_reduce op, void *global, const uint8_t *smem);
 
 #endif

@@ -58,7 +58,7 @@ enum verdict compare_results(const struct form *form, size_t program, uint64_t s
 }
 
 enum verdict compare_record(const struct form *form, size_t program, uint64_t seed,
-                            const struct record *record, const uint64_t *got) {
+                            const struct form_record *record, const uint64_t *got) {
     size_t all = (size_t)form->table->threads * form->table->rounds, known = record->known;
     size_t shown = 0;
     enum verdict worst = EQUAL;

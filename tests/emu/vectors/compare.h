@@ -12,4 +12,4 @@ enum verdict compare_results(const struct form *form, size_t program, uint64_t s
 
 // Against what was recorded.
 enum verdict compare_record(const struct form *form, size_t program, uint64_t seed,
-                            const struct record *record, const uint64_t *got);
+                            const struct form_record *record, const uint64_t *got);

@@ -8,7 +8,7 @@
 
 enum { BUFFERS = 3, PARAMS_MAX = 64 };
 
-struct run {
+struct execution {
     tmagen_device *device;
     const struct form *forms;
     size_t count;
@@ -19,7 +19,7 @@ struct run {
     size_t param_bytes[PARAMS_MAX], param_count;
 };
 
-static int make_buffers(struct run *run, uint64_t seed) {
+static int make_buffers(struct execution *run, uint64_t seed) {
     const struct tmg_backend *backend = run->device->backend;
     size_t row = 8 * run->threads;
     size_t bytes[BUFFERS] = {(run->in_slots + 1) * row, (run->out_slots + 1) * row,
@@ -41,7 +41,7 @@ static int make_buffers(struct run *run, uint64_t seed) {
     return status;
 }
 
-static int make_params(struct run *run) {
+static int make_params(struct execution *run) {
     for (int i = 0; i < BUFFERS; ++i) {
         run->params[i] = &run->buffers[i];
         run->param_bytes[i] = sizeof run->buffers[i];
@@ -60,9 +60,9 @@ static int make_params(struct run *run) {
     return TMAGEN_OK;
 }
 
-static int launch(struct run *run, const char *text) {
+static int launch(struct execution *run, const char *text) {
     const struct tmg_backend *backend = run->device->backend;
-    const struct table *table = run->forms->table;
+    const struct vector_table *table = run->forms->table;
     unsigned cluster = table->cluster ? table->cluster : 1;
     struct tmg_module_source source = {.code = text,
                                        .bytes = strlen(text),
@@ -85,11 +85,11 @@ static int launch(struct run *run, const char *text) {
 
 int execute(tmagen_device *device, const struct form *forms, size_t count, uint64_t seed,
             uint64_t **results) {
-    const struct table *table = forms->table;
-    struct run run = {.device = device,
-                      .forms = forms,
-                      .count = count,
-                      .threads = (size_t)table->threads * table->rounds};
+    const struct vector_table *table = forms->table;
+    struct execution run = {.device = device,
+                            .forms = forms,
+                            .count = count,
+                            .threads = (size_t)table->threads * table->rounds};
     for (size_t i = 0; i < count; ++i) {
         run.in_slots += forms[i].in_count;
         run.out_slots += forms[i].out_count;

@@ -8,7 +8,7 @@
 
 #include "tests/emu/vectors/vectors.h"
 
-void text_add(struct text *text, const char *format, ...) {
+void text_add(struct program_lines *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
@@ -38,8 +38,8 @@ static uint64_t key_of(const char *text) {
 // ---- Alternatives
 
 struct expansion {
-    const struct table *table;
-    const struct row *row;
+    const struct vector_table *table;
+    const struct vector_row *row;
     struct forms *forms;
 };
 
@@ -84,7 +84,7 @@ static size_t add_slot(const struct form *form, char *slots, size_t *count, char
     return (*count)++;
 }
 
-static void add_register(struct form *form, struct text *body, char mark, char letter) {
+static void add_register(struct form *form, struct program_lines *body, char mark, char letter) {
     size_t slot;
     if (mark == '$') {
         slot = add_slot(form, form->in, &form->in_count, letter);
@@ -96,8 +96,8 @@ static void add_register(struct form *form, struct text *body, char mark, char l
 }
 
 // '$', '=' or '+' and what follows. A '+' is an input that is moved to the result at the start.
-static const char *translate_mark(struct form *form, struct text *body, struct text *start,
-                                  const char *at) {
+static const char *translate_mark(struct form *form, struct program_lines *body,
+                                  struct program_lines *start, const char *at) {
     char mark = *at++;
     long count = 1;
     bool list = *at == '{';
@@ -119,14 +119,15 @@ static const char *translate_mark(struct form *form, struct text *body, struct t
     return at + 1;
 }
 
-struct copy {
+struct block_copy {
     bool global, fill;
     unsigned at, bytes;
     char letter;
 };
 
 // fill and dump: each thread moves every [threads]th word. The last statement's ';' is the text's.
-static void translate_copy(struct form *form, struct text *body, const struct copy *copy) {
+static void translate_copy(struct form *form, struct program_lines *body,
+                           const struct block_copy *copy) {
     unsigned step = 4 * form->table->threads;
     const char *space = copy->global ? "global" : "shared", *base = copy->global ? "g4" : "s4";
     if (copy->bytes % step) reject(form->text, "not a whole number of words a thread");
@@ -144,9 +145,9 @@ static void translate_copy(struct form *form, struct text *body, const struct co
 }
 
 // Whether [at] starts a copy; *end is then behind it.
-static bool parse_copy(const char *at, struct copy *copy, const char **end) {
+static bool parse_copy(const char *at, struct block_copy *copy, const char **end) {
     int length = 0;
-    *copy = (struct copy){.global = *at == 'g'};
+    *copy = (struct block_copy){.global = *at == 'g'};
     const char *word = at + copy->global;
     if (sscanf(word, "fill(%u,%u,%c)%n", &copy->at, &copy->bytes, &copy->letter, &length) == 3 &&
         length)
@@ -160,9 +161,9 @@ static bool parse_copy(const char *at, struct copy *copy, const char **end) {
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
 
 static void translate(struct form *form, size_t number) {
-    struct text body = {0}, start = {0};
+    struct program_lines body = {0}, start = {0};
     const char *end;
-    struct copy copy;
+    struct block_copy copy;
     text_add(&start, "%s", "");
     text_add(&body, "%s", "");
     const char *begin = strncmp(form->text, "map(", 4) ? form->text : strchr(form->text, ')') + 1;
@@ -188,7 +189,7 @@ static void translate(struct form *form, size_t number) {
     form->body = start.data;
 }
 
-struct forms forms_of(const struct table *table) {
+struct forms forms_of(const struct vector_table *table) {
     struct forms forms = {0};
     for (size_t i = 0; i < table->row_count; ++i)
         expand(&(struct expansion){table, &table->rows[i], &forms}, "", table->rows[i].text);

@@ -2,8 +2,8 @@
 // Thread t of block b reads and writes element b * threads + t of every slot, 8 bytes each.
 #include "tests/emu/vectors/vectors.h"
 
-static void add_prologue(struct text *text, const struct form *forms, size_t count) {
-    const struct table *table = forms->table;
+static void add_prologue(struct program_lines *text, const struct form *forms, size_t count) {
+    const struct vector_table *table = forms->table;
     text_add(text, ".version 8.7\n.target sm_90a\n.address_size 64\n\n.visible .entry vectors(\n"
                    ".param .u64 p_in, .param .u64 p_out, .param .u64 p_scratch");
     for (size_t i = 0; i < count; ++i)
@@ -33,7 +33,8 @@ static const char *memory_type(const struct class *class) {
     return class->bytes == 2 ? "b16" : class->bytes == 4 ? "b32" : "b64";
 }
 
-static void add_loads(struct text *text, const struct form *form, size_t offset, size_t stride) {
+static void add_loads(struct program_lines *text, const struct form *form, size_t offset,
+                      size_t stride) {
     for (size_t i = 0; i < form->in_count; ++i) {
         const struct class *class = class_of(form->in[i]);
         bool predicate = class->kind == PREDICATE;
@@ -47,7 +48,8 @@ static void add_loads(struct text *text, const struct form *form, size_t offset,
     }
 }
 
-static void add_stores(struct text *text, const struct form *form, size_t offset, size_t stride) {
+static void add_stores(struct program_lines *text, const struct form *form, size_t offset,
+                       size_t stride) {
     for (size_t i = 0; i < form->out_count; ++i) {
         const struct class *class = class_of(form->out[i]);
         size_t at = (offset + i) * stride;
@@ -59,9 +61,9 @@ static void add_stores(struct text *text, const struct form *form, size_t offset
 }
 
 char *program_text(const struct form *forms, size_t count) {
-    const struct table *table = forms->table;
+    const struct vector_table *table = forms->table;
     size_t stride = 8 * (size_t)table->threads * table->rounds, in = 0, out = 0;
-    struct text text = {0};
+    struct program_lines text = {0};
     add_prologue(&text, forms, count);
     for (size_t i = 0; i < count; ++i) {
         const struct form *form = &forms[i];

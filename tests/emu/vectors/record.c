@@ -24,7 +24,7 @@ uint32_t hash_results(const uint64_t *results, size_t count) {
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-void record_write(struct text *text, const struct form *form, const uint64_t *results) {
+void record_write(struct program_lines *text, const struct form *form, const uint64_t *results) {
     size_t all = (size_t)form->table->threads * form->table->rounds, known = recorded_in_full(form);
     text_add(text, "form %016llx %.72s\n", (unsigned long long)form->key, form->text);
     for (size_t slot = 0; slot < form->out_count; ++slot, results += all) {
@@ -55,7 +55,7 @@ static bool read_hex(const char **at, int digits, uint64_t *value) {
 }
 
 static bool read_result(const char *line, const struct form *form, size_t slot,
-                        struct record *record) {
+                        struct form_record *record) {
     const struct class *class = class_of(form->out[slot]);
     uint64_t hash;
     for (size_t i = 0; i < record->known; ++i)
@@ -67,12 +67,12 @@ static bool read_result(const char *line, const struct form *form, size_t slot,
     return *line == '\n' || !*line;
 }
 
-static struct record *add_record(struct records *records, const struct form *form) {
-    struct record *grown = realloc(records->list, (records->count + 1) * sizeof *grown);
+static struct form_record *add_record(struct records *records, const struct form *form) {
+    struct form_record *grown = realloc(records->list, (records->count + 1) * sizeof *grown);
     if (!grown) abort();
     records->list = grown;
-    struct record *record = &grown[records->count++];
-    *record = (struct record){.key = form->key, .known = recorded_in_full(form)};
+    struct form_record *record = &grown[records->count++];
+    *record = (struct form_record){.key = form->key, .known = recorded_in_full(form)};
     record->results = calloc(form->out_count * record->known + 1, sizeof *record->results);
     record->hashes = calloc(form->out_count + 1, sizeof *record->hashes);
     if (!record->results || !record->hashes) abort();
@@ -84,7 +84,7 @@ int records_read(const char *path, const struct forms *forms, struct records *re
     char *line = NULL;
     size_t capacity = 0, slot = 0, number = 0;
     const struct form *form = NULL;
-    struct record *record = NULL;
+    struct form_record *record = NULL;
     const char *wrong = file ? NULL : "cannot be opened";
     *records = (struct records){0};
     while (!wrong && getline(&line, &capacity, file) > 0) {

@@ -5,7 +5,7 @@
 #define EXACTLY(text) \
     { text, {EXACT, 0}, NULL }
 
-static const struct row bits_rows[] = {
+static const struct vector_row bits_rows[] = {
     EXACTLY("<and|or|xor>.b16 =h, $h, $h;"),
     EXACTLY("<and|or|xor>.b32 =i, $i, $i;"),
     EXACTLY("<and|or|xor>.b64 =l, $l, $l;"),
@@ -92,4 +92,4 @@ static const struct row bits_rows[] = {
     EXACTLY("mov.b32 =i, $i; @$p bra.uni AWAY_#; add.u32 r0, r0, 1; AWAY_#: not.b32 r0, r0;"),
 };
 
-const struct table bits_table = TABLE(bits, 32, 8, 8, false, 0);
+const struct vector_table bits_table = TABLE(bits, 32, 8, 8, false, 0);

@@ -51,7 +51,7 @@ MAP(images, UINT16, NONE, 0, 4, .im2col = true, .channels = 16, .pixels = 32, .d
          " _, " BAR                                                                                \
          ", word; .reg .pred one; setp.eq.u32 one, rank, <0|2>; and.pred one, one, q; " MEET
 
-static const struct row cluster_rows[] = {
+static const struct vector_row cluster_rows[] = {
     EXACTLY("mov.u32 =i, %cluster_<ctarank|nctarank>;"),
     EXACTLY("mov.u32 =i, %<cluster_ctaid|cluster_nctaid|clusterid|nclusterid|ctaid|nctaid>.<x|y>;"),
     EXACTLY("mov.pred =p, %is_explicit_cluster;"),
@@ -235,4 +235,4 @@ static const struct row cluster_rows[] = {
     MAPPED(images, IMAGE ".L2::cache_hint" PIXEL ", pol;" RECEIVE "dump(0,1024); " MEET),
 };
 
-const struct table cluster_table = TABLE(cluster, 32, 4, 1, true, 4);
+const struct vector_table cluster_table = TABLE(cluster, 32, 4, 1, true, 4);

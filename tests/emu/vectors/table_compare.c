@@ -8,7 +8,7 @@
 #define UNSIGNED "<eq|ne|lo|ls|hi|hs|lt|ge>"
 #define FLOATING "<eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan>"
 
-static const struct row compare_rows[] = {
+static const struct vector_row compare_rows[] = {
     EXACTLY("setp." SIGNED ".s16 =p, $h, $h;"),
     EXACTLY("setp." SIGNED ".s32 =p, $i, $i;"),
     EXACTLY("setp." SIGNED ".s64 =p, $l, $l;"),
@@ -61,4 +61,4 @@ static const struct row compare_rows[] = {
     EXACTLY("set.<lt|neu>.<and|or|xor>.bf16x2.bf16x2 =i, $Y, $Y, !$p;"),
 };
 
-const struct table compare_table = TABLE(compare, 32, 4, 12, false, 0);
+const struct vector_table compare_table = TABLE(compare, 32, 4, 12, false, 0);

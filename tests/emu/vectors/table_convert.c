@@ -10,7 +10,7 @@
 #define TO_INT "<rni|rzi|rmi|rpi>"
 #define ROUND  "<rn|rz|rm|rp>"
 
-static const struct row convert_rows[] = {
+static const struct vector_row convert_rows[] = {
     EXACTLY("cvt." INT16 "." INT16 " =h, $h;"),
     EXACTLY("cvt." INT16 "." INT32 " =h, $i;"),
     EXACTLY("cvt." INT16 "." INT64 " =h, $l;"),
@@ -109,4 +109,4 @@ static const struct row convert_rows[] = {
             " .reg .b64 x, y; ld.b64 x, [o]; ld.param<|::entry>.b64 y, [p_out]; sub.u64 =l, x, y;"),
 };
 
-const struct table convert_table = TABLE(convert, 32, 4, 10, false, 0);
+const struct vector_table convert_table = TABLE(convert, 32, 4, 10, false, 0);

@@ -7,7 +7,7 @@
 #define ROUND "<.rn|.rz|.rm|.rp>"
 #define FTZ   "<|.ftz>"
 
-static const struct row float_rows[] = {
+static const struct vector_row float_rows[] = {
     EXACTLY("<add|sub|mul>" ROUND FTZ "<|.sat>.f32 =f, $f, $f;"),
     EXACTLY("fma" ROUND FTZ "<|.sat>.f32 =f, $f, $f, $f;"),
     EXACTLY("mad.rn.f32 =f, $f, $f, $f;"),
@@ -52,4 +52,4 @@ static const struct row float_rows[] = {
     EXACTLY("mad" ROUND ".f64 =d, $d, $d, $d;"),
 };
 
-const struct table float_table = TABLE(float, 32, 8, 8, false, 0);
+const struct vector_table float_table = TABLE(float, 32, 8, 8, false, 0);

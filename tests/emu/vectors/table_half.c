@@ -9,7 +9,7 @@
 #define BRAIN(text, bound) \
     {text ".bf16 =y, $y;", bound, NULL}, { text ".bf16x2 =Y, $Y;", bound, NULL }
 
-static const struct row half_rows[] = {
+static const struct vector_row half_rows[] = {
     EXACTLY("<add|sub|mul>.rn<|.ftz><|.sat>.f16 =x, $x, $x;"),
     EXACTLY("<add|sub|mul>.rn<|.ftz><|.sat>.f16x2 =X, $X, $X;"),
     EXACTLY("<add|sub|mul>.rn.bf16 =y, $y, $y;"),
@@ -47,4 +47,4 @@ static const struct row half_rows[] = {
     EXACTLY("<add|sub|mul>.bf16x2 =Y, $Y, $Y;"),
 };
 
-const struct table half_table = TABLE(half, 32, 8, 8, false, 0);
+const struct vector_table half_table = TABLE(half, 32, 8, 8, false, 0);

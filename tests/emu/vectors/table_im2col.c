@@ -42,7 +42,7 @@ IMAGES(whole_5d, INT32, NONE, 0, 5, 4, 16, .dims = {8, 4, 3, 3, 2}, .strides = {
                                "dump(0," bytes "); bar.sync 0;"                               \
                                " @q mbarrier.inval.shared.b64 " BAR "; bar.sync 0;"
 
-static const struct row im2col_rows[] = {
+static const struct vector_row im2col_rows[] = {
     MAPPED(border,
            IM2COL("2304", "i", "4d", "0, -1, -1, 0", "<none, none|one, two|two, one>", "512")),
     MAPPED(border, IM2COL("2304", "i", "4d", "8, 3, 2, <0|1>", "<one, one|two, two>", "512")),
@@ -100,4 +100,4 @@ static const struct row im2col_rows[] = {
                              "4, 2, 1, 2, 0", "256", "")),
 };
 
-const struct table im2col_table = TABLE(im2col, 32, 1, 1, true, 0);
+const struct vector_table im2col_table = TABLE(im2col, 32, 1, 1, true, 0);

@@ -5,7 +5,7 @@
 #define EXACTLY(text) \
     { text, {EXACT, 0}, NULL }
 
-static const struct row int_rows[] = {
+static const struct vector_row int_rows[] = {
     EXACTLY("<add|sub|mul.lo|mul.hi|div|rem|min|max>.<u16|s16> =h, $h, $h;"),
     EXACTLY("<add|sub|mul.lo|mul.hi|div|rem|min|max>.<u32|s32> =i, $i, $i;"),
     EXACTLY("<add|sub|mul.lo|mul.hi|div|rem|min|max>.<u64|s64> =l, $l, $l;"),
@@ -55,4 +55,4 @@ static const struct row int_rows[] = {
             " addc.u64 =l, $l, $l;"),
 };
 
-const struct table int_table = TABLE(int, 32, 8, 8, false, 0);
+const struct vector_table int_table = TABLE(int, 32, 8, 8, false, 0);

@@ -8,7 +8,7 @@
     EXACTLY("mma.sync.aligned." shape ".row.col." types " ={" d "}, ${" a "}, ${" b "}, ${" c "}" \
             ";")
 
-static const struct row matrix_rows[] = {
+static const struct vector_row matrix_rows[] = {
     MMA("m16n8k8", "f16.f16.f16.f16", "2X", "2k", "1k", "2k"),
     MMA("m16n8k8", "f32.f16.f16.f32", "4f", "2k", "1k", "4F"),
     MMA("m16n8k16", "f16.f16.f16.f16", "2X", "4k", "2k", "2k"),
@@ -110,4 +110,4 @@ static const struct row matrix_rows[] = {
     SPARSE("m16n8k64", "f32.<e4m3|e5m2>.<e4m3|e5m2>.f32", "4f", "4g", "4g", "4F", "0", METADATA),
 };
 
-const struct table matrix_table = TABLE(matrix, 32, 4, 4, true, 0);
+const struct vector_table matrix_table = TABLE(matrix, 32, 4, 4, true, 0);

@@ -36,7 +36,7 @@
                 ".cas.b128 now, [" at "], old, new; mov.b128 {=l, =l}, now; ld." #space            \
                 ".v2.b64 ={2l}, [" at "];")
 
-static const struct row memory_rows[] = {
+static const struct vector_row memory_rows[] = {
     EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16> =h, [s4];"),
     EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16|b32|f32> =i, [s4];"),
     EXACTLY(SHARED "ld.shared.<u8|s8|u16|s16|u32|s32|b64|f64> =l, [s8];"),
@@ -227,4 +227,4 @@ static const struct row memory_rows[] = {
     COPY("ca.shared.global.L2::cache_hint", "<4|8>, q, pol"),
 };
 
-const struct table memory_table = TABLE(memory, 32, 4, 8, true, 0);
+const struct vector_table memory_table = TABLE(memory, 32, 4, 8, true, 0);

@@ -31,7 +31,7 @@ MAP(cube, UINT32, NONE, 0, 3, .dims = {8, 7, 5}, .strides = {32, 224}, .box = {4
         "; bar.sync 0;"
 #define CHANGED(change, at, bytes) THROUGH("5120", "i", change PUBLISH, "2d", at, bytes)
 
-static const struct row replace_rows[] = {
+static const struct vector_row replace_rows[] = {
     MAPPED(plane, CHANGED("", "<0, 0|56, 30>", "512")),
     MAPPED(plane,
            CHANGED("add.u64 v, p, 1280; " REPLACE_AS("global_address", "b64", "v"), "8, 3", "512")),
@@ -63,4 +63,4 @@ static const struct row replace_rows[] = {
                    "2d", "8, 12", "768")),
 };
 
-const struct table replace_table = TABLE(replace, 32, 1, 1, true, 0);
+const struct vector_table replace_table = TABLE(replace, 32, 1, 1, true, 0);

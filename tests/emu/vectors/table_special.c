@@ -5,7 +5,7 @@
 #define EXACTLY(text) \
     { text, {EXACT, 0}, NULL }
 
-static const struct row special_rows[] = {
+static const struct vector_row special_rows[] = {
     EXACTLY("mov.u32 =i, %reserved_smem_offset_<begin|end|cap|0|1>;"),
     EXACTLY("mov.u32 =i, %<total|aggr|dynamic>_smem_size;"),
     EXACTLY("mov.u32 =i, %total_smem_size; mov.u32 =i, %reserved_smem_offset_end; mov.u32 =i, sm;"),
@@ -15,4 +15,4 @@ static const struct row special_rows[] = {
     EXACTLY("mov.pred =p, %is_explicit_cluster;"),
 };
 
-const struct table special_table = TABLE(special, 32, 2, 1, true, 0);
+const struct vector_table special_table = TABLE(special, 32, 2, 1, true, 0);

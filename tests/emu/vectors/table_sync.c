@@ -29,7 +29,7 @@
 #define SEEN        " selp.u32 =i, 1, 0, d; "
 #define IS(phase)   "@q mbarrier.test_wait.parity.shared.b64 d, [sm], " phase ";" SEEN
 
-static const struct row sync_rows[] = {
+static const struct vector_row sync_rows[] = {
     ARRIVE("bar", ""),
     ARRIVE("bar.cta", ""),
     ARRIVE("barrier", ""),
@@ -90,4 +90,4 @@ static const struct row sync_rows[] = {
               "dump(64,1024);" DONE),
 };
 
-const struct table sync_table = TABLE(sync, 64, 2, 4, true, 0);
+const struct vector_table sync_table = TABLE(sync, 64, 2, 4, true, 0);

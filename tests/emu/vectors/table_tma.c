@@ -57,7 +57,7 @@ MAP(five, INT32, NONE, 0, 5, .dims = {8, 3, 3, 3, 3}, .strides = {32, 96, 288, 8
                                                         "fence.proxy.async; bar.sync 0; "         \
                                                         "gdump(0,256);")
 
-static const struct row tma_rows[] = {
+static const struct vector_row tma_rows[] = {
     MAPPED(plane_128, LOAD("5120", "i", "2d", "<0, 0|-8, 3|16, 36>", "2048")),
     MAPPED(plane_64, LOAD("5120", "i", "2d", "<0, 0|40, -5>", "1024")),
     MAPPED(plane_32, LOAD("5120", "i", "2d", "<0, 0|-8, 30>", "512")),
@@ -159,4 +159,4 @@ static const struct row tma_rows[] = {
             " @q cp.async.bulk.wait_group 0; fence.proxy.async; bar.sync 0; gdump(0,512);"),
 };
 
-const struct table tma_table = TABLE(tma, 32, 1, 1, true, 0);
+const struct vector_table tma_table = TABLE(tma, 32, 1, 1, true, 0);

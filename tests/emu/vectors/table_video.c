@@ -6,10 +6,10 @@
     { text, {EXACT, 0}, NULL }
 #define SIGN "<u32|s32>"
 
-static const struct row video_rows[] = {
+static const struct vector_row video_rows[] = {
     EXACTLY("<vadd|vsub|vabsdiff|vmin|vmax|vavrg><2|4>." SIGN "." SIGN "." SIGN
             "<|.sat|.add> =i, $i, $i, $i;"),
     EXACTLY("vset<2|4>." SIGN "." SIGN ".<eq|ne|lt|le|gt|ge><|.add> =i, $i, $i, $i;"),
 };
 
-const struct table video_table = TABLE(video, 32, 4, 12, false, 0);
+const struct vector_table video_table = TABLE(video, 32, 4, 12, false, 0);

@@ -7,7 +7,7 @@
 #define BALLOT ".reg .b32 m; vote.sync.ballot.b32 m, $p, -1; "
 #define ONE    ".reg .pred q; setp.eq.u32 q, tid, 0; .reg .b32 n; .reg .b64 s; mov.u32 n, 0; "
 
-static const struct row warp_rows[] = {
+static const struct vector_row warp_rows[] = {
     EXACTLY("shfl.sync.<up|down|bfly|idx>.b32 =i|=p, $i, $n, $c, -1;"),
     EXACTLY("shfl.sync.<up|down|bfly|idx>.b32 =i|=p, $i, $s, $i, -1;"),
     EXACTLY("shfl.sync.up.b32 =i|=p, $i, <1|7|16>, <0|0x1800|0x1e05>, -1;"),
@@ -90,4 +90,4 @@ static const struct row warp_rows[] = {
             "bar.sync 0;"),
 };
 
-const struct table warp_table = TABLE(warp, 64, 4, 6, true, 0);
+const struct vector_table warp_table = TABLE(warp, 64, 4, 6, true, 0);

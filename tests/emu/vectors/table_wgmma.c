@@ -46,7 +46,7 @@
     " st.shared.v4.b32 [own+512], ${4K}; st.shared.v4.b32 [own+1024], ${4K};"                     \
     " st.shared.v4.b32 [own+1536], ${4K}; fence.proxy.async; "
 
-static const struct row wgmma_rows[] = {
+static const struct vector_row wgmma_rows[] = {
     PLAIN("m64n8k16", "f32.bf16.bf16", "K", "4F"),
     PLAIN("m64n8k16", "f32.bf16.bf16", "Y", "4f"),
     PLAIN("m64n16k16", "f32.bf16.bf16", "K", "8F"),
@@ -171,4 +171,4 @@ static const struct row wgmma_rows[] = {
     SPARSE_REGISTERS(METADATA, "i", K128, "m64n16k64", "s32.s8.s8", "8i", "4i", "0", ""),
 };
 
-const struct table wgmma_table = TABLE(wgmma, 128, 1, 2, true, 0);
+const struct vector_table wgmma_table = TABLE(wgmma, 128, 1, 2, true, 0);

@@ -84,7 +84,7 @@
     "{r0, r1, r2, r3, r4, r5, r6, r7}; bar.sync 0; gdump(0,1024);"
 #define SHAPES "<m16n16k16|m32n8k16|m8n32k16>"
 
-static const struct row wmma_rows[] = {
+static const struct vector_row wmma_rows[] = {
     F16("m16n16k16", "k"),
     F16("m32n8k16", "k"),
     F16("m8n32k16", "k"),
@@ -126,4 +126,4 @@ static const struct row wmma_rows[] = {
     EXACTLY(GENERIC),
 };
 
-const struct table wmma_table = TABLE(wmma, 32, 2, 4, true, 0);
+const struct vector_table wmma_table = TABLE(wmma, 32, 2, 4, true, 0);

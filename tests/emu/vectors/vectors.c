@@ -11,7 +11,7 @@
 
 #include "tests/emu/vectors/compare.h"
 
-static const struct table *const tables[] = {
+static const struct vector_table *const tables[] = {
     &int_table,     &bits_table, &compare_table, &float_table, &half_table,    &convert_table,
     &memory_table,  &warp_table, &matrix_table,  &wgmma_table, &tma_table,     &im2col_table,
     &cluster_table, &wmma_table, &video_table,   &sync_table,  &special_table, &replace_table,
@@ -46,7 +46,7 @@ static size_t program_size(const struct forms *forms, size_t first) {
     return left < most ? left : most;
 }
 
-static const struct record *record_of(const struct records *records, uint64_t key) {
+static const struct form_record *record_of(const struct records *records, uint64_t key) {
     for (size_t i = 0; i < records->count; ++i)
         if (records->list[i].key == key) return &records->list[i];
     return NULL;
@@ -62,7 +62,7 @@ static void judge(const struct form *forms, size_t count, const uint64_t *got,
                   const uint64_t *expected, const struct records *records) {
     size_t all = (size_t)forms->table->threads * forms->table->rounds;
     for (size_t i = 0; i < count; ++i) {
-        const struct record *record = expected ? NULL : record_of(records, forms[i].key);
+        const struct form_record *record = expected ? NULL : record_of(records, forms[i].key);
         enum verdict verdict = MISSING;
         if (expected) verdict = compare_results(&forms[i], programs, options.seed, expected, got);
         if (record) verdict = compare_record(&forms[i], programs, options.seed, record, got);
@@ -73,7 +73,7 @@ static void judge(const struct form *forms, size_t count, const uint64_t *got,
 }
 
 static void record(const struct form *forms, size_t count, const uint64_t *results,
-                   struct text *text) {
+                   struct program_lines *text) {
     size_t all = (size_t)forms->table->threads * forms->table->rounds;
     for (size_t i = 0; i < count; ++i) {
         record_write(text, &forms[i], results);
@@ -90,7 +90,7 @@ static int run_on(tmagen_device *device, const struct form *forms, size_t count,
     return -1;
 }
 
-static void write_file(const char *name, const char *mode, const struct text *text) {
+static void write_file(const char *name, const char *mode, const struct program_lines *text) {
     FILE *file = fopen(name, mode);
     if (!file || fwrite(text->data, 1, text->length, file) != text->length || fclose(file)) {
         perror(name);
@@ -100,7 +100,7 @@ static void write_file(const char *name, const char *mode, const struct text *te
 
 // Appends to the record, or begins it.
 static void save(size_t table, const struct form *forms, size_t count, const uint64_t *results) {
-    struct text text = {0};
+    struct program_lines text = {0};
     char name[512];
     snprintf(name, sizeof name, "%s/%s.txt", options.folder, tables[table]->name);
     if (!progress->begun[table])
@@ -131,7 +131,7 @@ static int run_program(size_t table, const struct form *forms, size_t count,
 
 static void write_program(const struct form *forms, size_t count) {
     char name[512];
-    struct text text = {.data = program_text(forms, count)};
+    struct program_lines text = {.data = program_text(forms, count)};
     text.length = strlen(text.data);
     snprintf(name, sizeof name, "%s/%04zu.ptx", options.dump, programs);
     write_file(name, "w", &text);

@@ -36,7 +36,7 @@ struct bound {
 //   gfill(at,bytes,C) gdump(at,bytes)   the same for the block's own part of global memory, at g
 // Registers that any text may use: tid; s4, s8, s16 (sm + 4, 8, 16 times tid), g, g4, g8, g16
 // and, where the row has a map, map.
-struct row {
+struct vector_row {
     const char *text;
     struct bound bound;
     const struct tmg_tensor_map_args *map;  // over the first block's part of global memory; or NULL
@@ -55,22 +55,22 @@ enum {
 #define METADATA_TF32 \
     ".reg .b32 m; and.b32 m, $i, 0x22222222; mul.lo.u32 m, m, 5; or.b32 m, m, 0x44444444; "
 
-struct table {
+struct vector_table {
     const char *name;
     unsigned threads, rounds, forms_per_program;
     bool meets;        // barriers between forms, as they use the same memory
     unsigned cluster;  // CTAs; 0: none. All rounds are then whole clusters
-    const struct row *rows;
+    const struct vector_row *rows;
     size_t row_count;
 };
 
 #define TABLE(name_, threads_, rounds_, forms_, meets_, cluster_)          \
     {                                                                      \
 #name_, threads_, rounds_, forms_, meets_, cluster_, name_##_rows, \
-            sizeof name_##_rows / sizeof(struct row)                       \
+            sizeof name_##_rows / sizeof(struct vector_row)                \
     }
 
-extern const struct table int_table, bits_table, compare_table, float_table, half_table,
+extern const struct vector_table int_table, bits_table, compare_table, float_table, half_table,
     convert_table, memory_table, warp_table, matrix_table, wgmma_table, tma_table, im2col_table,
     cluster_table, wmma_table, video_table, sync_table, special_table, replace_table;
 
@@ -80,8 +80,8 @@ enum { SLOTS_MAX = 640 };
 
 // One instruction form: a row with its alternatives chosen, ready to be put into a program.
 struct form {
-    const struct table *table;
-    const struct row *row;
+    const struct vector_table *table;
+    const struct vector_row *row;
     char *text;               // as chosen, marks and all
     char *body;               // the PTX
     char in[SLOTS_MAX + 1];   // class of each input ..
@@ -96,18 +96,19 @@ struct forms {
 };
 
 // All forms of [table]; text that breaks the rules above ends the program.
-struct forms forms_of(const struct table *table);
+struct forms forms_of(const struct vector_table *table);
 void forms_free(struct forms *forms);
 
 // The PTX of a program of [count] forms; its entry is "vectors". The caller frees it.
 char *program_text(const struct form *forms, size_t count);
 
 // A growing text.
-struct text {
+struct program_lines {
     char *data;
     size_t length, capacity;
 };
-void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add(struct program_lines *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // ---- Values (values.c)
 
@@ -138,7 +139,7 @@ int execute(tmagen_device *device, const struct form *forms, size_t count, uint6
 // ---- Records (record.c)
 
 // What a file says of a form: results of the first round, and a hash of the others.
-struct record {
+struct form_record {
     uint64_t key;
     size_t known;       // results per slot that are recorded in full
     uint64_t *results;  // [slot][known]
@@ -146,14 +147,14 @@ struct record {
 };
 
 struct records {
-    struct record *list;
+    struct form_record *list;
     size_t count;
 };
 
 size_t recorded_in_full(const struct form *form);
 uint32_t hash_results(const uint64_t *results, size_t count);
 // Appends a form's results to [text].
-void record_write(struct text *text, const struct form *form, const uint64_t *results);
+void record_write(struct program_lines *text, const struct form *form, const uint64_t *results);
 // Reads [path]; 0, or -1 with a message on stderr.
 int records_read(const char *path, const struct forms *forms, struct records *records);
 void records_free(struct records *records);

@@ -14,7 +14,7 @@ static struct emu_result result;
 
 // Files of [count] lines that are alike: the text before, of each line by its number, and behind;
 // between them, where there is that, the same of each from the last to the first.
-static const struct shape {
+static const struct alike_lines {
     const char *name, *before, *each, *behind, *back;
 } shapes[] = {
     {"calls", HEAD ".func f0() { ret; }\n", ".func f%2$u() { call f%1$u; ret; }\n",
@@ -39,7 +39,7 @@ static double cpu_seconds(void) {
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 // A file with [count] such lines; the caller frees it.
-static char *make_text(const struct shape *shape, unsigned count) {
+static char *make_text(const struct alike_lines *shape, unsigned count) {
     char *text;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
@@ -52,7 +52,7 @@ static char *make_text(const struct shape *shape, unsigned count) {
 }
 
 // Seconds that it takes to read and decode it.
-static double read_seconds(const struct shape *shape, unsigned count) {
+static double read_seconds(const struct alike_lines *shape, unsigned count) {
     struct emu_error error;
     struct emu_module *module;
     char *text = make_text(shape, count);

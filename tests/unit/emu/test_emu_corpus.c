@@ -47,7 +47,7 @@ struct bug {
 };
 
 // A kernel, loaded, with its tensors on the device.
-struct run {
+struct loaded_kernel {
     tmagen_device *device;
     tmagen_kernel *kernel;
     char *source, *manifest;
@@ -147,7 +147,7 @@ static void need(int status) {
 }
 
 // Room for tensor [i], with random contents where the kernel reads it.
-static void make_tensor(struct run *run, const struct bug *bug, unsigned i) {
+static void make_tensor(struct loaded_kernel *run, const struct bug *bug, unsigned i) {
     const struct tmg_tensor *declared = &run->read->tensors[i];
     tmagen_tensor *tensor = &run->tensors[i];
     *tensor = (tmagen_tensor){.name = declared->name, .rank = declared->rank};
@@ -173,7 +173,7 @@ static void make_tensor(struct run *run, const struct bug *bug, unsigned i) {
     free(data);
 }
 
-static void make_workspace(struct run *run) {
+static void make_workspace(struct loaded_kernel *run) {
     size_t bytes;
     need(tmagen_kernel_workspace(run->kernel, &run->launch, &bytes));
     need(tmagen_memory_alloc(run->device, bytes, &run->launch.workspace));
@@ -187,8 +187,8 @@ static void forget_source(char *manifest) {
 }
 
 // Loads the bug's kernel, changed or as it is. The first order is that of seed 0.
-static void start(struct run *run, const struct bug *bug, bool planted) {
-    *run = (struct run){.source = read_file(bug->kernel, ".cu")};
+static void start(struct loaded_kernel *run, const struct bug *bug, bool planted) {
+    *run = (struct loaded_kernel){.source = read_file(bug->kernel, ".cu")};
     run->manifest = read_file(bug->kernel, ".json");
     for (int i = 0; planted && i < bug->change_count; ++i)
         change(bug->changes[i].in_manifest ? &run->manifest : &run->source, bug->changes[i].old,
@@ -214,7 +214,7 @@ static void start(struct run *run, const struct bug *bug, bool planted) {
     assert_non_null(run->outputs);
 }
 
-static void stop(struct run *run) {
+static void stop(struct loaded_kernel *run) {
     tmagen_kernel_unload(run->kernel);
     tmagen_device_close(run->device);
     free(run->source);
@@ -223,7 +223,7 @@ static void stop(struct run *run) {
 }
 
 // Launches once, on outputs that count as never written. Returns the reports.
-static const char *launch(struct run *run) {
+static const char *launch(struct loaded_kernel *run) {
     uint8_t *at = run->outputs;
     for (unsigned i = 0; i < run->read->tensor_count; ++i)
         if (run->read->tensors[i].writes && !run->read->tensors[i].reads)
@@ -261,8 +261,8 @@ static bool place_has(const char *source, const char *text, const char *part) {
 
 // True where the report at [text], up to [end], names a line with [part] in it: the first place
 // that it names, or [any].
-static bool names_line(const struct run *run, const char *part, bool any, const char *text,
-                       const char *end) {
+static bool names_line(const struct loaded_kernel *run, const char *part, bool any,
+                       const char *text, const char *end) {
     for (; (text = strstr(text, ".cu:")) && text < end; ++text) {
         if (place_has(run->source, text + 4, part)) return true;
         if (!any) return false;
@@ -280,7 +280,7 @@ static const char *causes_end(const char *text, const char *end) {
 
 // True where the report names the bug's line: where the fault is, that is the first place; of a
 // deadlock, where one of its causes is waited for.
-static bool names_bug(const struct run *run, const struct bug *bug, const char *text,
+static bool names_bug(const struct loaded_kernel *run, const struct bug *bug, const char *text,
                       const char *end) {
     const bool hangs = !strcmp(bug->class_, "deadlock");
     const char *last = hangs ? causes_end(text, end) : end;
@@ -289,7 +289,8 @@ static bool names_bug(const struct run *run, const struct bug *bug, const char *
 }
 
 // True where one of the reports is of the bug's class and names its line.
-static bool is_reported(const struct run *run, const struct bug *bug, const char *reports) {
+static bool is_reported(const struct loaded_kernel *run, const struct bug *bug,
+                        const char *reports) {
     const size_t len = strlen(bug->class_);
     for (const char *end; (end = strstr(reports, "\n\n")); reports = end + 2)
         if (!strncmp(reports, bug->class_, len) && !strncmp(reports + len, " in ", 4) &&
@@ -299,7 +300,7 @@ static bool is_reported(const struct run *run, const struct bug *bug, const char
 }
 
 // What is wrong with the output, in the words of bug.class_; "sound" where nothing is.
-static const char *judge_output(const struct run *run, const uint8_t *right) {
+static const char *judge_output(const struct loaded_kernel *run, const uint8_t *right) {
     bool wrong = false;
     for (size_t i = 0; i + 2 <= run->output_bytes; i += 2) {
         if (!memcmp(run->outputs + i, right + i, 2)) continue;
@@ -335,7 +336,7 @@ static bool of_one_kernel(const struct bug *a, const struct bug *b) {
 
 // Runs the kernel as it is, once: no report under any seed. Returns its output.
 static const uint8_t *run_sound(const struct bug *bug) {
-    struct run run;
+    struct loaded_kernel run;
     struct sound *is = sound;
     for (; is->bug; ++is)
         if (of_one_kernel(is->bug, bug)) return is->outputs;
@@ -352,7 +353,7 @@ static const uint8_t *run_sound(const struct bug *bug) {
 
 static void test_bug(void **state) {
     const struct bug *bug = *state;
-    struct run run;
+    struct loaded_kernel run;
     char *other = NULL;
     int shown = 0;
     const uint8_t *right = run_sound(bug);

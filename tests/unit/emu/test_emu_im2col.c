@@ -16,7 +16,7 @@ static int between(int least, int most) {
     return least + (int)((random_state >> 33) % (uint64_t)(most - least + 1));
 }
 
-struct trial {
+struct im2col_trial {
     int rank, spatial, size, type, swizzle;
     int dims[5], strides[5];  // C, W, H, D, N: those there are, C first; strides in bytes
     int lower[3], upper[3], step[5], offsets[3], start[5];
@@ -26,12 +26,12 @@ struct trial {
 static uint8_t tensor[1 << 18], column[BYTES], expected[BYTES];
 
 // How many positions a dimension of the bounding box has: from lower to dim - 1 + upper.
-static int positions(const struct trial *t, int i) {
+static int positions(const struct im2col_trial *t, int i) {
     int last = t->dims[1 + i] - 1 + t->upper[i];
     return last < t->lower[i] ? 0 : (last - t->lower[i]) / t->step[1 + i] + 1;
 }
 
-static bool draw(struct trial *t) {
+static bool draw(struct im2col_trial *t) {
     static const int types[] = {TMG_TENSOR_U8, TMG_TENSOR_F16, TMG_TENSOR_F32};
     static const int spans[] = {256, 32, 64, 128};
     int which = between(0, 2), all;
@@ -67,13 +67,13 @@ static bool draw(struct trial *t) {
 }
 
 // The swizzle of PTX ISA 5.5.7: the bits from 4 on are turned by those from 7 on.
-static int swizzled(const struct trial *t, int at) {
+static int swizzled(const struct im2col_trial *t, int at) {
     static const int masks[] = {0, 1, 3, 7};
     return at ^ (at >> 7 & masks[t->swizzle]) << 4;
 }
 
 // The element of the tensor at [place]; false where it is outside.
-static bool element(const struct trial *t, const int *place, const uint8_t **from) {
+static bool element(const struct im2col_trial *t, const int *place, const uint8_t **from) {
     *from = tensor;
     for (int i = 0; i < t->rank; i++) {
         if (place[i] < 0 || place[i] >= t->dims[i]) return false;
@@ -83,7 +83,7 @@ static bool element(const struct trial *t, const int *place, const uint8_t **fro
 }
 
 // Walks all positions of the box, N outermost, and takes t->pixels of them from the start on.
-static void fill_expected(const struct trial *t) {
+static void fill_expected(const struct im2col_trial *t) {
     int count[5] = {1, 1, 1, 1, 1}, at[5] = {0}, all = 1, taken = 0;
     bool begun = false;
     memset(expected, 0, sizeof expected);
@@ -107,7 +107,7 @@ static void fill_expected(const struct trial *t) {
     }
 }
 
-static void make_map(const struct trial *t, uint64_t address, uint8_t *bytes) {
+static void make_map(const struct im2col_trial *t, uint64_t address, uint8_t *bytes) {
     uint64_t dims[5], strides[5];
     uint32_t steps[5];
     char why[TMG_TENSOR_WHY];
@@ -123,7 +123,7 @@ static void make_map(const struct trial *t, uint64_t address, uint8_t *bytes) {
         fail_msg("%s", why);
 }
 
-static void write_kernel(const struct trial *t, char *ptx) {
+static void write_kernel(const struct im2col_trial *t, char *ptx) {
     int bytes = t->channels * t->pixels * t->size;
     ptx +=
         sprintf(ptx,
@@ -152,7 +152,7 @@ static void write_kernel(const struct trial *t, char *ptx) {
             bytes);
 }
 
-static void run(const struct trial *t, uint64_t seed) {
+static void run(const struct im2col_trial *t, uint64_t seed) {
     static char ptx[4096];
     _Alignas(64) uint8_t map[TMG_TENSOR_MAP_BYTES];
     struct emu_result result;
@@ -172,7 +172,7 @@ static void run(const struct trial *t, uint64_t seed) {
     emu_memory_delete(memory);
 }
 
-static void compare(const struct trial *t, int trial) {
+static void compare(const struct im2col_trial *t, int trial) {
     int bytes = t->channels * t->pixels * t->size;
     for (int i = 0; i < bytes; i++)
         if (column[i] != expected[i])
@@ -186,7 +186,7 @@ static void takes_columns_as_defined(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof tensor; i++) tensor[i] = (uint8_t)between(1, 119);
     for (int trial = 0; runs < TRIALS; trial++) {
-        struct trial t;
+        struct im2col_trial t;
         // whole lines of the swizzle, so that all bytes of a column stay within it
         if (!draw(&t) || t.channels * t.pixels * t.size > BYTES) continue;
         if (t.swizzle && t.channels * t.pixels * t.size % 1024) continue;

@@ -18,69 +18,81 @@ static uint32_t random_below(uint32_t limit) {
     return (uint32_t)(random_state >> 33) % limit;
 }
 
-struct place {
+struct fragment_place {
     int row, col;
 };
-typedef struct place fragment(int g, int t, int i);  // groupID, threadID_in_group, element
+typedef struct fragment_place fragment(int g, int t, int i);  // groupID, threadID_in_group, element
 
-static struct place a_k4_unit(int g, int t, int i) { return (struct place){i == 0 ? g : g + 8, t}; }
-static struct place a_k8_unit(int g, int t, int i) {
-    return (struct place){i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4};
+static struct fragment_place a_k4_unit(int g, int t, int i) {
+    return (struct fragment_place){i == 0 ? g : g + 8, t};
 }
-static struct place a_k8_half(int g, int t, int i) {
-    return (struct place){i < 2 ? g : g + 8, t * 2 + (i & 1)};
+static struct fragment_place a_k8_unit(int g, int t, int i) {
+    return (struct fragment_place){i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4};
 }
-static struct place a_k16_half(int g, int t, int i) {
-    return (struct place){i < 2 || (i >= 4 && i < 6) ? g : g + 8,
-                          t * 2 + (i & 1) + (i < 4 ? 0 : 8)};
+static struct fragment_place a_k8_half(int g, int t, int i) {
+    return (struct fragment_place){i < 2 ? g : g + 8, t * 2 + (i & 1)};
 }
-static struct place a_k16_byte(int g, int t, int i) {
-    return (struct place){i < 4 ? g : g + 8, t * 4 + (i & 3)};
+static struct fragment_place a_k16_half(int g, int t, int i) {
+    return (struct fragment_place){i < 2 || (i >= 4 && i < 6) ? g : g + 8,
+                                   t * 2 + (i & 1) + (i < 4 ? 0 : 8)};
 }
-static struct place a_k32_byte(int g, int t, int i) {
-    return (struct place){i < 4 || (i >= 8 && i < 12) ? g : g + 8,
-                          t * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+static struct fragment_place a_k16_byte(int g, int t, int i) {
+    return (struct fragment_place){i < 4 ? g : g + 8, t * 4 + (i & 3)};
 }
-static struct place a_k128_bit(int g, int t, int i) {
-    return (struct place){i < 32 ? g : g + 8, t * 32 + (i & 31)};
+static struct fragment_place a_k32_byte(int g, int t, int i) {
+    return (struct fragment_place){i < 4 || (i >= 8 && i < 12) ? g : g + 8,
+                                   t * 4 + (i & 3) + (i < 8 ? 0 : 16)};
 }
-static struct place a_k256_bit(int g, int t, int i) {
-    return (struct place){i < 32 || (i >= 64 && i < 96) ? g : g + 8,
-                          t * 32 + (i & 31) + (i < 64 ? 0 : 128)};
+static struct fragment_place a_k128_bit(int g, int t, int i) {
+    return (struct fragment_place){i < 32 ? g : g + 8, t * 32 + (i & 31)};
 }
-static struct place a_k32_nibble(int g, int t, int i) {
-    return (struct place){i < 8 ? g : g + 8, t * 8 + (i & 7)};
+static struct fragment_place a_k256_bit(int g, int t, int i) {
+    return (struct fragment_place){i < 32 || (i >= 64 && i < 96) ? g : g + 8,
+                                   t * 32 + (i & 31) + (i < 64 ? 0 : 128)};
 }
-static struct place a_k64_nibble(int g, int t, int i) {
-    return (struct place){i < 8 || (i >= 16 && i < 24) ? g : g + 8,
-                          t * 8 + (i & 7) + (i < 16 ? 0 : 32)};
+static struct fragment_place a_k32_nibble(int g, int t, int i) {
+    return (struct fragment_place){i < 8 ? g : g + 8, t * 8 + (i & 7)};
 }
-static struct place a_m8_nibble(int g, int t, int i) { return (struct place){g, t * 8 + i}; }
-static struct place a_m8_byte(int g, int t, int i) { return (struct place){g, t * 4 + i}; }
-static struct place a_m8_bit(int g, int t, int i) { return (struct place){g, t * 32 + i}; }
-static struct place a_m8_f64(int g, int t, int i) { return (struct place){g, t + 0 * i}; }
-static struct place a_k16_f64(int g, int t, int i) {
-    return (struct place){i % 2 ? g + 8 : g, (i % 2 ? i * 2 - 2 : i * 2) + t};
+static struct fragment_place a_k64_nibble(int g, int t, int i) {
+    return (struct fragment_place){i < 8 || (i >= 16 && i < 24) ? g : g + 8,
+                                   t * 8 + (i & 7) + (i < 16 ? 0 : 32)};
 }
-
-static struct place b_unit(int g, int t, int i) { return (struct place){t + 4 * i, g}; }
-static struct place b_half(int g, int t, int i) {
-    return (struct place){t * 2 + (i & 1) + (i < 2 ? 0 : 8), g};
+static struct fragment_place a_m8_nibble(int g, int t, int i) {
+    return (struct fragment_place){g, t * 8 + i};
 }
-static struct place b_byte(int g, int t, int i) {
-    return (struct place){t * 4 + (i & 3) + (i < 4 ? 0 : 16), g};
+static struct fragment_place a_m8_byte(int g, int t, int i) {
+    return (struct fragment_place){g, t * 4 + i};
 }
-static struct place b_nibble(int g, int t, int i) {
-    return (struct place){t * 8 + (i & 7) + (i < 8 ? 0 : 32), g};
+static struct fragment_place a_m8_bit(int g, int t, int i) {
+    return (struct fragment_place){g, t * 32 + i};
 }
-static struct place b_bit(int g, int t, int i) {
-    return (struct place){t * 32 + (i & 31) + (i < 32 ? 0 : 128), g};
+static struct fragment_place a_m8_f64(int g, int t, int i) {
+    return (struct fragment_place){g, t + 0 * i};
 }
-static struct place c_m16(int g, int t, int i) {
-    return (struct place){i < 2 ? g : g + 8, t * 2 + (i & 1)};
+static struct fragment_place a_k16_f64(int g, int t, int i) {
+    return (struct fragment_place){i % 2 ? g + 8 : g, (i % 2 ? i * 2 - 2 : i * 2) + t};
 }
 
-static const struct shape {
+static struct fragment_place b_unit(int g, int t, int i) {
+    return (struct fragment_place){t + 4 * i, g};
+}
+static struct fragment_place b_half(int g, int t, int i) {
+    return (struct fragment_place){t * 2 + (i & 1) + (i < 2 ? 0 : 8), g};
+}
+static struct fragment_place b_byte(int g, int t, int i) {
+    return (struct fragment_place){t * 4 + (i & 3) + (i < 4 ? 0 : 16), g};
+}
+static struct fragment_place b_nibble(int g, int t, int i) {
+    return (struct fragment_place){t * 8 + (i & 7) + (i < 8 ? 0 : 32), g};
+}
+static struct fragment_place b_bit(int g, int t, int i) {
+    return (struct fragment_place){t * 32 + (i & 31) + (i < 32 ? 0 : 128), g};
+}
+static struct fragment_place c_m16(int g, int t, int i) {
+    return (struct fragment_place){i < 2 ? g : g + 8, t * 2 + (i & 1)};
+}
+
+static const struct mma_fragments {
     struct tmg_mma op;
     fragment *a, *b;
 } shapes[] = {
@@ -147,22 +159,22 @@ static double get(enum tmg_number type, uint64_t (*rows)[32], int lane, int i) {
     return tmg_number_to_double(type, bits & (UINT64_MAX >> (64 - bits_of(type))));
 }
 
-static void place_operands(const struct shape *s) {
+static void place_operands(const struct mma_fragments *s) {
     const struct tmg_mma *op = &s->op;
     memset(a_rows, 0, sizeof a_rows);
     memset(b_rows, 0, sizeof b_rows);
     memset(c_rows, 0, sizeof c_rows);
     for (int lane = 0; lane < 32; ++lane) {
         for (int i = 0; i < op->m * op->k / 32; ++i) {
-            struct place p = s->a(lane >> 2, lane % 4, i);
+            struct fragment_place p = s->a(lane >> 2, lane % 4, i);
             put(op->a, a_rows, lane, i, a_mk[p.row][p.col]);
         }
         for (int i = 0; i < 8 * op->k / 32; ++i) {
-            struct place p = s->b(lane >> 2, lane % 4, i);
+            struct fragment_place p = s->b(lane >> 2, lane % 4, i);
             put(op->b, b_rows, lane, i, b_kn[p.row][p.col]);
         }
         for (int i = 0; i < op->m * 8 / 32; ++i) {
-            struct place p = c_m16(lane >> 2, lane % 4, i);
+            struct fragment_place p = c_m16(lane >> 2, lane % 4, i);
             put(op->c, c_rows, lane, i, d_mn[p.row][p.col]);
         }
     }
@@ -216,7 +228,7 @@ static void multiplies_every_shape(void **state) {
         run(op);
         for (int lane = 0; lane < 32; ++lane) {
             for (int i = 0; i < op->m * 8 / 32; ++i) {
-                struct place p = c_m16(lane >> 2, lane % 4, i);
+                struct fragment_place p = c_m16(lane >> 2, lane % 4, i);
                 double got = get(op->d, c_rows, lane, i), want = d_mn[p.row][p.col];
                 if (got != want)
                     fail_msg("shape %zu (%d, %d): %g, not %g", s, p.row, p.col, got, want);
@@ -246,7 +258,7 @@ static void f64_fuses(void **state) {
     memset(d_mn, 0, sizeof d_mn);
     a_mk[0][0] = b_kn[0][0] = 1 + 0x1p-30;
     d_mn[0][0] = -1;
-    place_operands(&(struct shape){op, a_m8_f64, b_unit});
+    place_operands(&(struct mma_fragments){op, a_m8_f64, b_unit});
     run(&op);
     assert_true(get(TMG_F64, c_rows, 0, 0) == 0x1p-29 + 0x1p-60);
 }
@@ -260,7 +272,7 @@ static void saturates_and_wraps(void **state) {
     d_mn[0][0] = INT32_MIN;
     for (int satfinite = 0; satfinite < 2; ++satfinite) {
         op.satfinite = satfinite;
-        place_operands(&(struct shape){op, a_k16_byte, b_byte});
+        place_operands(&(struct mma_fragments){op, a_k16_byte, b_byte});
         run(&op);
         assert_true(get(TMG_S32, c_rows, 0, 0) == (satfinite ? INT32_MIN : INT32_MAX));
     }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static const struct pattern {
+static const struct swizzle_pattern {
     enum tmg_swizzle mode;
     int lines;
     const char *line[8];
@@ -28,7 +28,7 @@ static const struct pattern {
 static void agrees_with_the_tables(void **state) {
     (void)state;
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; ++p) {
-        const struct pattern *pattern = &patterns[p];
+        const struct swizzle_pattern *pattern = &patterns[p];
         for (uint32_t line = 0; line < 64; ++line) {
             const char *row = pattern->line[line % (uint32_t)pattern->lines];
             for (uint32_t place = 0; place < 8; ++place) {

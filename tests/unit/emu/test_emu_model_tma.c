@@ -22,15 +22,15 @@ enum { GLOBAL = 1 << 20, SMEM = 1 << 18, BASE = 0x10000 };
 static uint8_t global[GLOBAL], global_want[GLOBAL], smem[SMEM], smem_want[SMEM];
 
 // What the visitors need: they stand for the interpreter, which owns both memories.
-struct copy {
-    const struct tmg_tensor_map *map;
+struct tma_copy {
+    const struct tmg_map *map;
     enum { LOAD, STORE, REDUCE } what;
     enum tmg_reduce op;
     uint32_t bytes;
 };
 
 static int copy_run(void *context, const struct tmg_tma_run *run) {
-    struct copy *copy = context;
+    struct tma_copy *copy = context;
     copy->bytes += run->bytes;
     uint8_t *at = run->outside ? NULL : global + (run->global - BASE);
     if (!run->outside) assert_in_range(run->global, BASE, BASE + GLOBAL - run->bytes);
@@ -58,7 +58,7 @@ static uint32_t swizzled(int mode, uint32_t address) {  // PTX ISA 5.5.7, as Swi
     return line * 128 + (piece ^ (line & ((1u << mode) - 1))) * 16 + address % 16;
 }
 
-static struct element tiled_element(const struct tmg_tensor_map *map, const int32_t *start,
+static struct element tiled_element(const struct tmg_map *map, const int32_t *start,
                                     uint32_t shared, uint32_t number, uint32_t bytes) {
     struct element e = {.shared = swizzled(map->swizzle, shared + number * bytes)};
     int64_t offset = (int64_t)(map->address - BASE);
@@ -73,16 +73,16 @@ static struct element tiled_element(const struct tmg_tensor_map *map, const int3
     return e;
 }
 
-static uint32_t element_size(const struct tmg_tensor_map *map) {
+static uint32_t element_size(const struct tmg_map *map) {
     static const uint32_t sizes[TMG_TENSOR_TYPES] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
     return sizes[map->type];
 }
 
 // A legal random map over the global array; the box may stick out on any side.
-static struct tmg_tensor_map random_map(int32_t *start) {
+static struct tmg_map random_map(int32_t *start) {
     static const int types[] = {TMG_TENSOR_U8,  TMG_TENSOR_U16, TMG_TENSOR_U32, TMG_TENSOR_S64,
                                 TMG_TENSOR_F16, TMG_TENSOR_F32, TMG_TENSOR_F64, TMG_TENSOR_BF16};
-    struct tmg_tensor_map map = {.type = types[random_below(8)], .rank = 1 + (int)random_below(5)};
+    struct tmg_map map = {.type = types[random_below(8)], .rank = 1 + (int)random_below(5)};
     uint32_t bytes = element_size(&map), pitch = 0;
     map.swizzle = (int)random_below(4);
     map.address = BASE + 16 * random_below(64);
@@ -106,10 +106,10 @@ static void scramble(uint8_t *memory, uint8_t *copy, size_t size) {
     memcpy(copy, memory, size);
 }
 
-static struct tmg_tensor_map through_encoding(const struct tmg_tensor_map *map) {
+static struct tmg_map through_encoding(const struct tmg_map *map) {
     uint8_t bytes[TMG_TENSOR_MAP_BYTES];
     char why[TMG_TENSOR_WHY];
-    struct tmg_tensor_map back;
+    struct tmg_map back;
     if (tmg_tensor_map_encode_tiled(bytes, map->type, (uint32_t)map->rank, map->address, map->dims,
                                     map->strides, map->box, map->element_strides, map->interleave,
                                     map->swizzle, map->l2_promotion, map->fill, why)) {
@@ -126,7 +126,7 @@ static int count_shared(void *context, uint32_t address, uint32_t bytes) {
 }
 
 // tmg_tma_each_shared names each byte of the box once and no other one.
-static void check_shared(const struct tmg_tensor_map *map, const int32_t *start, uint32_t shared) {
+static void check_shared(const struct tmg_map *map, const int32_t *start, uint32_t shared) {
     static uint8_t seen[SMEM];
     memset(seen, 0, sizeof seen);
     assert_int_equal(tmg_tma_each_shared(map, shared, count_shared, seen), 0);
@@ -137,7 +137,7 @@ static void check_shared(const struct tmg_tensor_map *map, const int32_t *start,
     }
 }
 
-static uint64_t nan_bits(const struct tmg_tensor_map *map) {
+static uint64_t nan_bits(const struct tmg_map *map) {
     return element_size(map) == 2   ? 0x7ff7
            : element_size(map) == 4 ? 0x7ff77ff7
                                     : 0x7ff77ff77ff77ff7;
@@ -149,11 +149,11 @@ static void tiled_boxes(void **state) {
     scramble(smem, smem_want, SMEM);
     for (int trial = 0; trial < 600; ++trial) {
         int32_t start[5];
-        struct tmg_tensor_map map = random_map(start);
+        struct tmg_map map = random_map(start);
         map = through_encoding(&map);
         uint32_t shared = 128 * random_below(16), size = element_size(&map);
         if (tmg_tma_box_bytes(&map) > 200 * 1024) continue;
-        struct copy copy = {.map = &map, .what = trial % 2 ? STORE : LOAD};
+        struct tma_copy copy = {.map = &map, .what = trial % 2 ? STORE : LOAD};
         struct tmg_tma_request request = {.coordinates = start, .shared = shared};
         for (uint32_t i = 0; i < tmg_tma_box_bytes(&map) / size; ++i) {
             struct element e = tiled_element(&map, start, shared, i, size);
@@ -179,21 +179,21 @@ static int stop_at_third(void *context, const struct tmg_tma_run *run) {
 
 static void the_largest_box_is_counted_whole(void **state) {
     (void)state;
-    struct tmg_tensor_map map = {.type = TMG_TENSOR_F64,
-                                 .rank = 5,
-                                 .box = {256, 256, 256, 256, 256},
-                                 .element_strides = {1, 1, 1, 1, 1}};
+    struct tmg_map map = {.type = TMG_TENSOR_F64,
+                          .rank = 5,
+                          .box = {256, 256, 256, 256, 256},
+                          .element_strides = {1, 1, 1, 1, 1}};
     assert_true(tmg_tma_box_bytes(&map) == UINT64_C(1) << 43);
 }
 
 static void a_visitor_can_stop(void **state) {
     (void)state;
-    struct tmg_tensor_map map = {.type = TMG_TENSOR_BF16,
-                                 .rank = 3,
-                                 .dims = {64, 8, 8},
-                                 .strides = {128, 1024},
-                                 .box = {64, 4, 4},
-                                 .element_strides = {1, 1, 1}};
+    struct tmg_map map = {.type = TMG_TENSOR_BF16,
+                          .rank = 3,
+                          .dims = {64, 8, 8},
+                          .strides = {128, 1024},
+                          .box = {64, 4, 4},
+                          .element_strides = {1, 1, 1}};
     int32_t start[5] = {0};
     int count = 0;
     struct tmg_tma_request request = {.coordinates = start};
@@ -218,7 +218,7 @@ static void im2col_is_a_convolutions_operand(void **state) {
         uint32_t element_strides[] = {1, (uint32_t)stride, (uint32_t)stride, 1};
         uint8_t bytes[TMG_TENSOR_MAP_BYTES];
         char why[TMG_TENSOR_WHY];
-        struct tmg_tensor_map map;
+        struct tmg_map map;
         if (tmg_tensor_map_encode_im2col(bytes, TMG_TENSOR_F16, 4, BASE, dims, strides, lower,
                                          upper, 8, 32, element_strides, 0, TMG_SWIZZLE_NONE, 0, 0,
                                          why)) {
@@ -231,7 +231,7 @@ static void im2col_is_a_convolutions_operand(void **state) {
                            (int32_t)(first / out_w % out_h * stride - pad),
                            (int32_t)(first / out_w / out_h)};
         uint16_t offsets[] = {(uint16_t)s, (uint16_t)r};
-        struct copy copy = {.map = &map, .what = LOAD};
+        struct tma_copy copy = {.map = &map, .what = LOAD};
         struct tmg_tma_request request = {.coordinates = start, .offsets = offsets, .shared = 256};
         assert_int_equal(tmg_tma_each(&map, &request, copy_run, &copy), 0);
         assert_int_equal(copy.bytes, 32 * 16);
@@ -259,13 +259,13 @@ static void tf32_rounds_and_no_load_flushes(void **state) {
         {TMG_TENSOR_TF32_FTZ, {0x3f800000, 0x3f804000, 0, 0x80000000}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        struct tmg_tensor_map map = {.type = rows[i].type,
-                                     .rank = 1,
-                                     .address = BASE,
-                                     .dims = {4},
-                                     .box = {4},
-                                     .element_strides = {1}};
-        struct copy copy = {.map = &map, .what = LOAD};
+        struct tmg_map map = {.type = rows[i].type,
+                              .rank = 1,
+                              .address = BASE,
+                              .dims = {4},
+                              .box = {4},
+                              .element_strides = {1}};
+        struct tma_copy copy = {.map = &map, .what = LOAD};
         int32_t start[5] = {0};
         struct tmg_tma_request request = {.coordinates = start};
         memcpy(global, in, sizeof in);
@@ -276,17 +276,17 @@ static void tf32_rounds_and_no_load_flushes(void **state) {
 
 static void reduces_into_global_memory(void **state) {
     (void)state;
-    struct tmg_tensor_map map = {.type = TMG_TENSOR_S32,
-                                 .rank = 2,
-                                 .address = BASE,
-                                 .dims = {6, 3},
-                                 .strides = {32},
-                                 .box = {8, 2},
-                                 .element_strides = {1, 1}};
+    struct tmg_map map = {.type = TMG_TENSOR_S32,
+                          .rank = 2,
+                          .address = BASE,
+                          .dims = {6, 3},
+                          .strides = {32},
+                          .box = {8, 2},
+                          .element_strides = {1, 1}};
     int32_t *memory = (int32_t *)(void *)global, start[5] = {0, 2};
     for (int i = 0; i < 64; ++i) memory[i] = i;
     for (int i = 0; i < 16; ++i) ((int32_t *)(void *)smem)[i] = 100 + i;
-    struct copy copy = {.map = &map, .what = REDUCE, .op = TMG_REDUCE_ADD};
+    struct tma_copy copy = {.map = &map, .what = REDUCE, .op = TMG_REDUCE_ADD};
     struct tmg_tma_request request = {.coordinates = start};
     assert_int_equal(tmg_tma_each(&map, &request, copy_run, &copy), 0);
     for (int i = 0; i < 64; ++i) {
@@ -296,16 +296,16 @@ static void reduces_into_global_memory(void **state) {
 }
 
 // One row a rule of the driver's documentation: what to spoil, and a word of the refusal.
-static const struct tmg_tensor_map good = {.type = TMG_TENSOR_BF16,
-                                           .rank = 2,
-                                           .swizzle = TMG_SWIZZLE_128B,
-                                           .address = BASE,
-                                           .dims = {4096, 512},
-                                           .strides = {8192},
-                                           .box = {64, 256},
-                                           .element_strides = {1, 1}};
+static const struct tmg_map good = {.type = TMG_TENSOR_BF16,
+                                    .rank = 2,
+                                    .swizzle = TMG_SWIZZLE_128B,
+                                    .address = BASE,
+                                    .dims = {4096, 512},
+                                    .strides = {8192},
+                                    .box = {64, 256},
+                                    .element_strides = {1, 1}};
 
-static void spoil(struct tmg_tensor_map *map, int rule) {
+static void spoil(struct tmg_map *map, int rule) {
     switch (rule) {
     case 0: map->type = 13; break;
     case 1: map->rank = 0; break;
@@ -346,7 +346,7 @@ static void says_which_rule_is_broken(void **state) {
     char why[TMG_TENSOR_WHY];
     assert_int_equal(tmg_tensor_map_check(&good, why), 0);
     for (int rule = 0; rule < (int)(sizeof words / sizeof *words); ++rule) {
-        struct tmg_tensor_map map = good;
+        struct tmg_map map = good;
         spoil(&map, rule);
         assert_int_equal(tmg_tensor_map_check(&map, why), -1);
         if (!strstr(why, words[rule])) fail_msg("rule %d: \"%s\" lacks %s", rule, why, words[rule]);
@@ -356,23 +356,23 @@ static void says_which_rule_is_broken(void **state) {
 
 static void says_which_im2col_rule_is_broken(void **state) {
     (void)state;
-    struct tmg_tensor_map im2col = {.im2col = true,
-                                    .type = TMG_TENSOR_F16,
-                                    .rank = 4,
-                                    .address = BASE,
-                                    .dims = {64, 9, 14, 64},
-                                    .strides = {128, 1152, 16128},
-                                    .lower = {-1, -1},
-                                    .upper = {-1, -1},
-                                    .channels = 8,
-                                    .pixels = 64,
-                                    .element_strides = {1, 1, 1, 1}};
+    struct tmg_map im2col = {.im2col = true,
+                             .type = TMG_TENSOR_F16,
+                             .rank = 4,
+                             .address = BASE,
+                             .dims = {64, 9, 14, 64},
+                             .strides = {128, 1152, 16128},
+                             .lower = {-1, -1},
+                             .upper = {-1, -1},
+                             .channels = 8,
+                             .pixels = 64,
+                             .element_strides = {1, 1, 1, 1}};
     char why[TMG_TENSOR_WHY];
     assert_int_equal(tmg_tensor_map_check(&im2col, why), 0);  // Figure 13's map
     static const char *const words[] = {"tensorRank", "corner 1", "corner 0",        "nothing",
                                         "channels",   "pixels",   "more than the 32"};
     for (int rule = 0; rule < 7; ++rule) {
-        struct tmg_tensor_map map = im2col;
+        struct tmg_map map = im2col;
         if (rule == 0) map.rank = 2;
         if (rule == 1) map.lower[1] = -129;
         if (rule == 2) map.upper[0] = 128;
@@ -389,7 +389,7 @@ static void replaces_fields(void **state) {
     (void)state;
     uint8_t bytes[TMG_TENSOR_MAP_BYTES];
     char why[TMG_TENSOR_WHY];
-    struct tmg_tensor_map map;
+    struct tmg_map map;
     tmg_tensor_map_write(bytes, &good);
     assert_int_equal(tmg_tensor_map_replace(bytes, TMG_FIELD_GLOBAL_ADDRESS, 0, BASE + 256, why),
                      0);

@@ -20,7 +20,7 @@ static uint32_t random_below(uint32_t limit) {
 
 // A CuTe layout ((mn shape), (k shape)):((mn strides), (k strides)), then Swizzle<bits, 4, 3> on
 // the byte address. Coordinates split with the first mode fastest, the last one unbounded.
-struct layout {
+struct cute_layout {
     uint32_t mn_shape[3], k_shape[2], mn_stride[3], k_stride[2];
     int mn_modes, swizzle_bits;
 };
@@ -36,7 +36,7 @@ static uint32_t walk(uint32_t at, int modes, const uint32_t *shape, const uint32
 }
 
 // Strides in bits, for elements of any size; returns the byte.
-static uint32_t layout_byte(const struct layout *l, uint32_t start, uint32_t mn, uint32_t k) {
+static uint32_t layout_byte(const struct cute_layout *l, uint32_t start, uint32_t mn, uint32_t k) {
     uint32_t bits =
         walk(mn, l->mn_modes, l->mn_shape, l->mn_stride) + walk(k, 2, l->k_shape, l->k_stride);
     uint32_t address = start + bits / 8;
@@ -51,12 +51,12 @@ static int swizzle_bits(enum tmg_swizzle mode) {
 }
 
 // The canonical layouts table, T = 128 / element bits; all strides below in bits.
-static struct layout canonical(const struct tmg_matrix_descriptor *d, bool mn_major,
-                               uint32_t bits) {
+static struct cute_layout canonical(const struct tmg_matrix_descriptor *d, bool mn_major,
+                                    uint32_t bits) {
     uint32_t t = 128 / bits,
              s = d->swizzle == TMG_SWIZZLE_NONE ? 1 : 1u << swizzle_bits(d->swizzle);
     uint32_t lbo = d->leading_offset * 8, sbo = d->stride_offset * 8;
-    struct layout l = {.swizzle_bits = swizzle_bits(d->swizzle)};
+    struct cute_layout l = {.swizzle_bits = swizzle_bits(d->swizzle)};
     if (mn_major) {  // ((T,s,m),(8,k)):((1,T,LBO),(sT,SBO)); interleaved swaps LBO and SBO
         bool none = d->swizzle == TMG_SWIZZLE_NONE;
         l.mn_modes = 3;
@@ -81,7 +81,7 @@ static void worked_examples_of_the_ptx_isa(void **state) {
         uint64_t descriptor;
         bool mn_major;
         uint32_t bits, mn, k;
-        struct layout exact;  // strides in elements
+        struct cute_layout exact;  // strides in elements
     } examples[] = {
         {0x0000000800100000,
          false,
@@ -115,7 +115,7 @@ static void worked_examples_of_the_ptx_isa(void **state) {
          {{8, 4, 2}, {8, 2}, {1, 8, 256}, {32, 512}, 3, 2}},
     };
     for (size_t e = 0; e < sizeof examples / sizeof *examples; ++e) {
-        struct layout layout = examples[e].exact;
+        struct cute_layout layout = examples[e].exact;
         for (int i = 0; i < 3; ++i) layout.mn_stride[i] *= examples[e].bits;
         for (int i = 0; i < 2; ++i) layout.k_stride[i] *= examples[e].bits;
         struct tmg_matrix_descriptor d = tmg_matrix_descriptor_decode(examples[e].descriptor);
@@ -202,7 +202,7 @@ static uint64_t place(enum tmg_number type, bool mn_major, uint32_t rows, uint32
                       uint32_t start, bool is_b, enum tmg_swizzle mode) {
     struct tmg_matrix_descriptor d = random_descriptor(mode, mn_major, rows, start);
     uint32_t bits = type == TMG_B1 ? 1 : 8 * (uint32_t)tmg_number_bytes(type);
-    struct layout layout = canonical(&d, mn_major, bits);
+    struct cute_layout layout = canonical(&d, mn_major, bits);
     for (uint32_t mn = 0; mn < rows; ++mn) {
         for (uint32_t k = 0; k < k_count; ++k) {
             put(type, layout_byte(&layout, d.start, mn, k), k, is_b ? b_kn[k][mn] : a_mk[mn][k]);

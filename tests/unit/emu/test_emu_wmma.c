@@ -5,18 +5,18 @@
 
 #include <stdlib.h>
 
-struct kind {
+struct wmma_types {
     const char *operand, *result;  // PTX types
     enum tmg_number a, d;
     const char *add;  // how an accumulator's register is doubled
 };
-static const struct kind kinds[] = {
+static const struct wmma_types kinds[] = {
     {"f16", "f32", TMG_F16, TMG_F32, "add.f32"},   {"f16", "f16", TMG_F16, TMG_F16, "add.f16x2"},
     {"bf16", "f32", TMG_BF16, TMG_F32, "add.f32"}, {"tf32", "f32", TMG_TF32, TMG_F32, "add.f32"},
     {"s8", "s32", TMG_S8, TMG_S32, "add.s32"},     {"u8", "s32", TMG_U8, TMG_S32, "add.s32"},
     {"f64", "f64", TMG_F64, TMG_F64, "add.f64"},
 };
-static const struct shape {
+static const struct wmma_shape {
     int m, n, k;
     const char *types;
     int a[5], b[5];  // registers of A and B by type: f16, bf16, tf32, 8 bits, f64
@@ -28,13 +28,13 @@ static const struct shape {
     {8, 8, 4, " f64 ", {0, 0, 0, 0, 1}, {0, 0, 0, 0, 1}},
 };
 
-static bool has(const struct shape *shape, const struct kind *kind) {
+static bool has(const struct wmma_shape *shape, const struct wmma_types *kind) {
     char word[8];
     snprintf(word, sizeof word, " %s ", kind->operand);
     return strstr(shape->types, word) != NULL;
 }
 
-static int column_of(const struct kind *kind) {
+static int column_of(const struct wmma_types *kind) {
     switch (kind->a) {
     case TMG_F16: return 0;
     case TMG_BF16: return 1;
@@ -52,7 +52,7 @@ static const char *list(char *text, const char *prefix, int count) {
     return text;
 }
 
-struct layout {
+struct wmma_layout {
     bool a, b, c, d;  // column-major
     bool strides;     // padded, else left to their default
     bool shared;      // B is copied to shared memory first, and D goes through generic addresses
@@ -99,8 +99,8 @@ struct texts {
     char a[200], b[200], c[200], d[200];
 };
 
-static void write_kernel(char *ptx, const struct shape *shape, const struct kind *kind,
-                         const struct layout *l) {
+static void write_kernel(char *ptx, const struct wmma_shape *shape, const struct wmma_types *kind,
+                         const struct wmma_layout *l) {
     static const char *const name[] = {"row", "col"};
     struct texts t;
     char strides[4][32] = {"", "", "", ""};
@@ -176,7 +176,8 @@ static void run_kernel(const char *ptx) {
     emu_memory_delete(device);
 }
 
-static void check(const struct shape *shape, const struct kind *kind, const struct layout *l) {
+static void check(const struct wmma_shape *shape, const struct wmma_types *kind,
+                  const struct wmma_layout *l) {
     int size = tmg_number_bytes(kind->a), wide = tmg_number_bytes(kind->d);
     int m = shape->m, n = shape->n, k = shape->k;
     for (int row = 0; row < m; row++)
@@ -208,7 +209,8 @@ static void test_values(void **state) {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             for (int bits = 0; bits < 64 && has(&shapes[s], &kinds[i]); bits++) {
-                struct layout l = {bits & 1, bits & 2, bits & 4, bits & 8, bits & 16, bits & 32};
+                struct wmma_layout l = {bits & 1, bits & 2,  bits & 4,
+                                        bits & 8, bits & 16, bits & 32};
                 fill(kinds[i].a, memory[0], (unsigned)bits + 1);
                 fill(kinds[i].a, memory[1], (unsigned)bits + 100);
                 fill(kinds[i].d, memory[2], (unsigned)bits + 200);

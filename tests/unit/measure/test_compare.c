@@ -17,14 +17,14 @@
 #include "tests/unit/measure/gemm_manifest.h"
 #include "tests/unit/measure/reference_fixture.h"
 
-struct fixture {
+struct compare_problem {
     struct tmg_manifest *manifest;
     struct reference reference;
     struct ref_problem problem;
     struct ref_tensor *d;
 };
 
-static void encode_range(struct fixture *f, int64_t first, int64_t count,
+static void encode_range(struct compare_problem *f, int64_t first, int64_t count,
                          const struct ref_value *values) {
     for (int64_t i = 0; i < count; ++i) {
         int64_t index[TMAGEN_MAX_RANK];
@@ -35,7 +35,7 @@ static void encode_range(struct fixture *f, int64_t first, int64_t count,
     }
 }
 
-static void compute_all(struct fixture *f) {
+static void compute_all(struct compare_problem *f) {
     enum { AT_ONCE = 1 << 18 };
     struct ref_value *values = malloc(AT_ONCE * sizeof *values);
     assert_non_null(values);
@@ -50,7 +50,7 @@ static void compute_all(struct fixture *f) {
 static const char *inputs = "";  // of make()
 
 // A problem with random inputs and, where [right], the right result.
-static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, int64_t k,
+static void make(struct compare_problem *f, const char *manifest, int64_t m, int64_t n, int64_t k,
                  int64_t padding, bool right) {
     const int64_t dims[] = {m, n, k};
     assert_int_equal(tmg_manifest_parse(manifest, strlen(manifest), "test", &f->manifest),
@@ -65,12 +65,12 @@ static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, 
     if (right) compute_all(f);
 }
 
-static void drop(struct fixture *f) {
+static void drop(struct compare_problem *f) {
     ref_problem_free(&f->problem);
     tmg_manifest_free(f->manifest);
 }
 
-static void *at(struct fixture *f, int64_t row, int64_t column) {
+static void *at(struct compare_problem *f, int64_t row, int64_t column) {
     const int64_t index[] = {row, column};
     return (char *)f->d->data + (size_t)ref_offset(f->d, index) * tmg_dtype_bytes(f->d->dtype);
 }
@@ -83,7 +83,7 @@ static void test_right_results_pass(void **state) {
     (void)state;
     const char *const manifests[] = {bf16, fp16, fp32};
     for (size_t i = 0; i < 6; ++i) {
-        struct fixture f;
+        struct compare_problem f;
         struct comparison comparison;
         make(&f, manifests[i / 2], 139, 104, 72, i % 2 * 64, true);
         assert_int_equal(compare(&f.problem, f.d, 0xff, i, &comparison), 0);
@@ -100,7 +100,7 @@ static void test_right_results_pass(void **state) {
 // fp32 sums in the order of a naive kernel are inside the tolerance, with room.
 static void test_float_accumulation_passes(void **state) {
     (void)state;
-    struct fixture f;
+    struct compare_problem f;
     struct comparison comparison;
     make(&f, fp32, 64, 64, 4096, 0, false);
     const struct ref_tensor *a = ref_tensor_find(&f.problem, "a"),
@@ -125,19 +125,19 @@ static void test_float_accumulation_passes(void **state) {
 }
 
 // What a kernel may do wrong to a result that is right otherwise.
-static void leave_one_unwritten(struct fixture *f) { memset(at(f, 138, 103), 0xff, 2); }
-static void write_nan(struct fixture *f) { num_encode(TMG_DTYPE_BF16, NAN, at(f, 3, 70)); }
-static void write_infinity(struct fixture *f) {
+static void leave_one_unwritten(struct compare_problem *f) { memset(at(f, 138, 103), 0xff, 2); }
+static void write_nan(struct compare_problem *f) { num_encode(TMG_DTYPE_BF16, NAN, at(f, 3, 70)); }
+static void write_infinity(struct compare_problem *f) {
     num_encode(TMG_DTYPE_BF16, INFINITY, at(f, 3, 70));
 }
-static void zero_a_row(struct fixture *f) { memset(at(f, 128, 0), 0, 64); }
-static void miss_one_ulp_twice(struct fixture *f) {
+static void zero_a_row(struct compare_problem *f) { memset(at(f, 128, 0), 0, 64); }
+static void miss_one_ulp_twice(struct compare_problem *f) {
     uint16_t bits;
     memcpy(&bits, at(f, 77, 1), 2);
     bits = (uint16_t)(bits + 2);
     memcpy(at(f, 77, 1), &bits, 2);
 }
-static void swap_two_columns(struct fixture *f) {
+static void swap_two_columns(struct compare_problem *f) {
     for (int64_t row = 0; row < 128; ++row) {
         uint16_t x, y;
         memcpy(&x, at(f, row, 8), 2);
@@ -150,7 +150,7 @@ static void swap_two_columns(struct fixture *f) {
 static void test_each_fault_is_found_and_placed(void **state) {
     (void)state;
     static const struct {
-        void (*plant)(struct fixture *);
+        void (*plant)(struct compare_problem *);
         enum finding_kind kind;
         int64_t found_least, found_most;
         const char *first, *pattern;
@@ -166,7 +166,7 @@ static void test_each_fault_is_found_and_placed(void **state) {
          "in 1 of 4 tiles of 128x64: (0,0)\ninside the tile: m all 128; n 8, 16\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        struct fixture f;
+        struct compare_problem f;
         struct comparison comparison;
         char text[400];
         make(&f, bf16, 139, 104, 72, 0, true);
@@ -192,7 +192,7 @@ static void test_each_fault_is_found_and_placed(void **state) {
 // A poison that is an ordinary number is still recognised.
 static void test_unwritten_with_finite_poison(void **state) {
     (void)state;
-    struct fixture f;
+    struct compare_problem f;
     struct comparison comparison;
     make(&f, bf16, 40, 64, 16, 0, true);
     memset(at(&f, 39, 0), 0xa5, 128);
@@ -205,7 +205,7 @@ static void test_unwritten_with_finite_poison(void **state) {
 // ---- Freivalds alone, at sizes where the reference is too slow: K is 8, M x N is what counts.
 
 struct large {
-    struct fixture f;
+    struct compare_problem f;
     struct freivalds product;
 };
 
@@ -254,7 +254,7 @@ static void test_whole_check_finds_one_element(void **state) {
 static void test_one_wrong_element_of_millions(void **state) {
     (void)state;
     enum { M = 2048, N = 2048, K = 1024 };  // too much for the reference to compute all of it
-    struct fixture f;
+    struct compare_problem f;
     struct comparison comparison;
     make(&f, fp32, M, N, K, 0, false);
     // D is right where B is zero: then it is the bias
@@ -351,7 +351,7 @@ static void test_special_values(void **state) {
 // the place of a NaN is found.
 static void test_special_inputs(void **state) {
     (void)state;
-    struct fixture f;
+    struct compare_problem f;
     struct comparison comparison;
     int64_t nans = 0, first = -1;
     inputs = "special";
@@ -379,7 +379,7 @@ static void test_special_inputs(void **state) {
 // Inputs whose sums are exact: ties come up, and only the even neighbour is right.
 static void test_ties(void **state) {
     (void)state;
-    struct fixture f;
+    struct compare_problem f;
     int64_t ties = 0;
     inputs = "exact";
     make(&f, bf16, 64, 64, 72, 0, true);

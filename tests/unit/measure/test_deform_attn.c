@@ -39,7 +39,7 @@ static const char manifest_text[] =
 
 enum { UNPADDED = 7, PADDED = 4 * 5 + 3 * 3 };
 
-struct fixture {
+struct deform_attn_problem {
     struct tmg_manifest *manifest;
     struct reference reference;
     struct ref_problem problem;
@@ -57,7 +57,7 @@ static struct tmg_manifest *parse(int pixels, bool padded, bool paired) {
 
 static const char *inputs = "";  // of make()
 
-static void make(struct fixture *f, bool padded, bool paired, int64_t b, int64_t q) {
+static void make(struct deform_attn_problem *f, bool padded, bool paired, int64_t b, int64_t q) {
     const int pixels = padded ? PADDED : UNPADDED;
     const int64_t dims[] = {b, pixels, q};
     f->manifest = parse(pixels, padded, paired);
@@ -68,12 +68,12 @@ static void make(struct fixture *f, bool padded, bool paired, int64_t b, int64_t
     f->out = ref_tensor_find(&f->problem, "out");
 }
 
-static void drop(struct fixture *f) {
+static void drop(struct deform_attn_problem *f) {
     ref_problem_free(&f->problem);
     tmg_manifest_free(f->manifest);
 }
 
-static float *data(struct fixture *f, const char *name) {
+static float *data(struct deform_attn_problem *f, const char *name) {
     return ref_tensor_find(&f->problem, name)->data;
 }
 
@@ -81,7 +81,7 @@ static float *data(struct fixture *f, const char *name) {
 // pixels of the level are 1 2 3 above 10 20 30.
 static double sampled(bool padded, bool paired, float x, float y) {
     static const float pixels[] = {1, 2, 3, 10, 20, 30};
-    struct fixture f;
+    struct deform_attn_problem f;
     make(&f, padded, paired, 1, 1);
     const int pitch = padded ? 5 : 3, border = padded;
     for (int i = 0; i < 6; ++i) {
@@ -116,7 +116,7 @@ static void test_definition(void **state) {
 // Borders are zeros, and locations hold what is hard.
 static void test_inputs(void **state) {
     (void)state;
-    struct fixture f;
+    struct deform_attn_problem f;
     make(&f, true, false, 3, 500);
     for (int i = 0; i < 4 * 6; ++i) assert_true(data(&f, "value")[i] == 0);
     int64_t odd = 0, outside = 0;
@@ -134,7 +134,7 @@ static void test_inputs(void **state) {
 static void test_inputs_of_bench(void **state) {
     (void)state;
     for (int local = 0; local < 2; ++local) {
-        struct fixture f;
+        struct deform_attn_problem f;
         inputs = local ? "local" : "uniform";
         make(&f, false, false, 1, UNPADDED);
         inputs = "";
@@ -157,7 +157,7 @@ static void test_pairs(void **state) {
     (void)state;
     for (int padded = 0; padded < 2; ++padded) {
         static const int unpadded_ends[UNPADDED] = {0, 0, 1, 0, 0, 1, 1};
-        struct fixture f;
+        struct deform_attn_problem f;
         make(&f, padded, true, 2, 1);
         const int pixels = padded ? PADDED : UNPADDED;
         for (int i = 0; i < 2 * pixels * 8; ++i) {
@@ -174,7 +174,7 @@ static void test_pairs(void **state) {
 }
 
 static void check_the_whole(bool paired) {
-    struct fixture f;
+    struct deform_attn_problem f;
     make(&f, true, paired, 3, 77);
     float *out = data(&f, "out");
     for (int64_t i = 0; i < f.out->count; ++i) {

@@ -31,7 +31,7 @@ static const char manifest_text[] =
 
 enum { BATCHES = 2, PIXELS = 5, ROW = 4 };
 
-struct fixture {
+struct deform_pair_problem {
     struct tmg_manifest *manifest;
     struct reference reference;
     struct ref_problem problem;
@@ -46,7 +46,7 @@ static struct tmg_manifest *parse(int pixels, int row) {
     return manifest;
 }
 
-static void make(struct fixture *f) {
+static void make(struct deform_pair_problem *f) {
     const int64_t dims[] = {BATCHES, PIXELS};
     f->manifest = parse(PIXELS, ROW);
     const struct reference *reference = open_built(f->manifest, &f->reference);
@@ -55,7 +55,7 @@ static void make(struct fixture *f) {
     f->pairs = ref_tensor_find(&f->problem, "pairs");
 }
 
-static void drop(struct fixture *f) {
+static void drop(struct deform_pair_problem *f) {
     ref_problem_free(&f->problem);
     tmg_manifest_free(f->manifest);
 }
@@ -65,7 +65,7 @@ static void test_definition(void **state) {
     (void)state;
     static const float want[PIXELS][ROW] = {
         {1, 3, 2, 4}, {3, 5, 4, 6}, {5, 0, 6, 0}, {7, 0, 8, 0}, {9, 0, 10, 0}};
-    struct fixture f;
+    struct deform_pair_problem f;
     make(&f);
     float *value = ref_tensor_find(&f.problem, "value")->data;
     for (int i = 0; i < BATCHES * PIXELS * 2; ++i) value[i] = (float)(1 + i % 10 + 100 * (i / 10));
@@ -82,7 +82,7 @@ static void test_definition(void **state) {
 
 static void test_check_of_the_whole(void **state) {
     (void)state;
-    struct fixture f;
+    struct deform_pair_problem f;
     struct comparison comparison;
     make(&f);
     float *pairs = f.pairs->data;

@@ -26,14 +26,14 @@ static const char manifest_text[] =
 
 enum { K = 130, HALF = 0x3800, ONE = 0x3c00, MINUS_7 = 0xc700, INFINITE = 0x7c00, NOT = 0x7e00 };
 
-struct fixture {
+struct quantise_problem {
     struct tmg_manifest *manifest;
     struct reference reference;
     struct ref_problem problem;
     uint16_t *x;
 };
 
-static void make(struct fixture *f) {
+static void make(struct quantise_problem *f) {
     const int64_t dims[] = {1, K, 1};
     assert_int_equal(tmg_manifest_parse(manifest_text, strlen(manifest_text), "test", &f->manifest),
                      TMAGEN_OK);
@@ -44,12 +44,12 @@ static void make(struct fixture *f) {
     memset(f->x, 0, K * sizeof *f->x);
 }
 
-static void drop(struct fixture *f) {
+static void drop(struct quantise_problem *f) {
     ref_problem_free(&f->problem);
     tmg_manifest_free(f->manifest);
 }
 
-static double value_of(const struct fixture *f, const char *tensor, int64_t i) {
+static double value_of(const struct quantise_problem *f, const char *tensor, int64_t i) {
     const struct ref_value value = element_at(&f->problem, ref_tensor_find(&f->problem, tensor), i);
     assert_true(value.tolerance == 0);
     return value.value;
@@ -57,7 +57,7 @@ static double value_of(const struct fixture *f, const char *tensor, int64_t i) {
 
 static void test_shape_of_scales(void **state) {
     (void)state;
-    struct fixture f;
+    struct quantise_problem f;
     make(&f);
     assert_int_equal(ref_tensor_find(&f.problem, "scales")->count, 2);
     assert_int_equal(ref_dim(&f.problem, "blocks", 0), 2);
@@ -66,7 +66,7 @@ static void test_shape_of_scales(void **state) {
 
 static void test_definition(void **state) {
     (void)state;
-    struct fixture f;
+    struct quantise_problem f;
     make(&f);
     f.x[0] = ONE, f.x[5] = MINUS_7, f.x[6] = NOT, f.x[129] = HALF;
     assert_true(value_of(&f, "scales", 0) == 7.0 / 448);
@@ -80,7 +80,7 @@ static void test_definition(void **state) {
 // Blocks without a maximum to divide by, and with one that is infinite.
 static void test_ends_of_the_range(void **state) {
     (void)state;
-    struct fixture f;
+    struct quantise_problem f;
     make(&f);
     f.x[3] = NOT, f.x[128] = INFINITE, f.x[129] = ONE;
     assert_true(value_of(&f, "scales", 0) == (double)(float)(0x1p-100 / 448));

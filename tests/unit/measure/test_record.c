@@ -20,7 +20,7 @@
 static const char bf16[] = GEMM_MANIFEST("bf16", "bf16");
 static const char fp32[] = GEMM_MANIFEST("bf16", "fp32");
 
-struct fixture {
+struct record_problem {
     struct tmg_manifest *manifest;
     struct reference reference;
     struct ref_problem problem;
@@ -28,8 +28,8 @@ struct fixture {
 };
 
 // Random inputs and outputs; what lies in the gaps of the output depends on [gaps].
-static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, int64_t padding,
-                 int gaps) {
+static void make(struct record_problem *f, const char *manifest, int64_t m, int64_t n,
+                 int64_t padding, int gaps) {
     const int64_t dims[] = {m, n, 16};
     assert_int_equal(tmg_manifest_parse(manifest, strlen(manifest), "test", &f->manifest), 0);
     assert_int_equal(ref_problem_make(f->manifest, open_built(f->manifest, &f->reference), dims,
@@ -47,12 +47,12 @@ static void make(struct fixture *f, const char *manifest, int64_t m, int64_t n, 
     }
 }
 
-static void drop(struct fixture *f) {
+static void drop(struct record_problem *f) {
     ref_problem_free(&f->problem);
     tmg_manifest_free(f->manifest);
 }
 
-static json_t *line_of(const struct fixture *f) {
+static json_t *line_of(const struct record_problem *f) {
     return record_case(&f->problem, "k", "9x8x16", 0, (struct variation){132, 0});
 }
 
@@ -69,7 +69,7 @@ static int read_text(const char *text, size_t length, struct record *record, cha
 }
 
 // A record of [lines] cases of [f], as text.
-static char *text_of(const struct fixture *f, int lines, size_t *length) {
+static char *text_of(const struct record_problem *f, int lines, size_t *length) {
     char *text;
     FILE *file = open_memstream(&text, length);
     json_t *line = line_of(f);
@@ -82,7 +82,7 @@ static char *text_of(const struct fixture *f, int lines, size_t *length) {
 
 static void test_a_record_comes_back(void **state) {
     (void)state;
-    struct fixture f;
+    struct record_problem f;
     struct record record;
     size_t length;
     char error[300], report[2048];
@@ -108,7 +108,7 @@ static void test_a_record_comes_back(void **state) {
 static void test_gaps_do_not_count(void **state) {
     (void)state;
     const struct record record = {.device = (char *)"x"};
-    struct fixture a, b;
+    struct record_problem a, b;
     char report[2048];
     make(&a, bf16, 9, 8, 64, 0);
     make(&b, bf16, 9, 8, 64, 0xaa);
@@ -124,7 +124,7 @@ static void test_gaps_do_not_count(void **state) {
 static void expect_found(const char *manifest, int64_t m, int64_t n, int64_t linear,
                          const char *const *words) {
     const struct record record = {.device = (char *)"a device"};
-    struct fixture f;
+    struct record_problem f;
     char report[2048];
     make(&f, manifest, m, n, 16, 0);
     json_t *then = line_of(&f);
@@ -159,7 +159,7 @@ static void test_one_bit_is_found(void **state) {
 static void test_other_inputs_are_told(void **state) {
     (void)state;
     const struct record record = {.device = (char *)"x"};
-    struct fixture f;
+    struct record_problem f;
     char report[2048];
     make(&f, bf16, 9, 8, 0, 0);
     json_t *then = line_of(&f);
@@ -175,7 +175,7 @@ static void test_other_inputs_are_told(void **state) {
 static void test_another_shape_or_type_is_told(void **state) {
     (void)state;
     const struct record record = {.device = (char *)"x"};
-    struct fixture f, wide, exact;
+    struct record_problem f, wide, exact;
     char report[2048];
     make(&f, bf16, 9, 8, 0, 0);
     make(&wide, bf16, 9, 16, 0, 0);
@@ -235,7 +235,7 @@ static void test_wrong_files_are_refused(void **state) {
 // A shape is shown where it is none, so nothing that a terminal obeys may be in it.
 static void test_a_shape_is_printable(void **state) {
     (void)state;
-    struct fixture f;
+    struct record_problem f;
     struct record record;
     size_t length;
     char error[300];
@@ -251,7 +251,7 @@ static void test_a_shape_is_printable(void **state) {
 // Whatever happens to a file's bytes, it is refused, or what it says can be compared with.
 static void test_damaged_files(void **state) {
     (void)state;
-    struct fixture f;
+    struct record_problem f;
     struct record record;
     size_t length;
     char error[300], report[2048];

@@ -31,7 +31,7 @@ static const char manifest_text[] =
     " \"reference\": {\"dims\": \"b s t d\", \"small\": [],"
     " \"draws\": \"source_times target_times\"}}";
 
-struct fixture {
+struct resample_problem {
     struct tmg_manifest *manifest;
     struct reference reference;
     struct ref_problem problem;
@@ -40,7 +40,7 @@ struct fixture {
 
 static const char *inputs = "";  // of make()
 
-static void make(struct fixture *f, int64_t b, int64_t s, int64_t t, int64_t d) {
+static void make(struct resample_problem *f, int64_t b, int64_t s, int64_t t, int64_t d) {
     const int64_t dims[] = {b, s, t, d};
     assert_int_equal(tmg_manifest_parse(manifest_text, strlen(manifest_text), "test", &f->manifest),
                      TMAGEN_OK);
@@ -51,12 +51,12 @@ static void make(struct fixture *f, int64_t b, int64_t s, int64_t t, int64_t d) 
     f->out = ref_tensor_find(&f->problem, "out");
 }
 
-static void drop(struct fixture *f) {
+static void drop(struct resample_problem *f) {
     ref_problem_free(&f->problem);
     tmg_manifest_free(f->manifest);
 }
 
-static float *data(struct fixture *f, const char *name) {
+static float *data(struct resample_problem *f, const char *name) {
     return ref_tensor_find(&f->problem, name)->data;
 }
 
@@ -70,7 +70,7 @@ static void test_definition(void **state) {
                 {3, 35},  {4, 40},        {9, 40},  // clamped
                 {-9, 10}, {INFINITY, 40}, {-INFINITY, 10}, {3.5f, 37.5}, {1.5f, 15}};
     enum { ROWS = sizeof rows / sizeof *rows };
-    struct fixture f;
+    struct resample_problem f;
     make(&f, 1, 4, ROWS + 1, 1);
     memcpy(data(&f, "source"), (const float[]){10, 20, 30, 40}, 4 * sizeof(float));
     memcpy(data(&f, "source_times"), (const float[]){1, 2, 2, 4}, 4 * sizeof(float));
@@ -87,7 +87,7 @@ static void test_definition(void **state) {
 
 static void test_one_row(void **state) {
     (void)state;
-    struct fixture f;
+    struct resample_problem f;
     make(&f, 2, 1, 3, 2);
     for (int64_t t = 0; t < 3; ++t) {
         const double value = element_at(&f.problem, f.out, (3 + t) * 2 + 1).value;
@@ -96,7 +96,7 @@ static void test_one_row(void **state) {
     drop(&f);
 }
 
-static void write_right(struct fixture *f) {
+static void write_right(struct resample_problem *f) {
     float *out = data(f, "out");
     for (int64_t i = 0; i < f->out->count; ++i) {
         out[i] = (float)element_at(&f->problem, f->out, i).value;
@@ -107,7 +107,7 @@ static void write_right(struct fixture *f) {
 // disorder.
 static void test_inputs(void **state) {
     (void)state;
-    struct fixture f;
+    struct resample_problem f;
     make(&f, 8, 400, 5000, 1);
     int equal = 0, falling = 0, outside = 0;
     const float *sources = data(&f, "source_times"), *targets = data(&f, "target_times");
@@ -126,7 +126,7 @@ static void test_inputs(void **state) {
 
 static void test_whole(void **state) {
     (void)state;
-    struct fixture f;
+    struct resample_problem f;
     make(&f, 9, 33, 71, 300);
     write_right(&f);
     struct comparison comparison;
@@ -147,7 +147,7 @@ static void test_whole(void **state) {
 // Some targets are NaN; a row of the source in the place of their rows of NaN is found.
 static void test_special_targets(void **state) {
     (void)state;
-    struct fixture f;
+    struct resample_problem f;
     struct comparison comparison;
     int64_t nan_target = -1;
     inputs = "special";

@@ -34,7 +34,7 @@ enum fault {
 static enum fault fault;
 static int launches;
 
-struct arguments {
+struct gemm_arguments {
     uint16_t *a, *b, *bias, *d;
     int32_t m, n, k;
     int64_t a_stride, b_stride, d_stride;
@@ -49,7 +49,7 @@ static float bf16(const uint16_t *at) {
 }
 
 // As a GPU does, it gives any NaN the one positive form.
-static void gemm(const struct arguments *p) {
+static void gemm(const struct gemm_arguments *p) {
     const int32_t rows = fault == SKIPS_LAST_ROW ? p->m - 1 : p->m;
     const int32_t k_end = fault == IGNORES_LAST_K     ? p->k - 1
                           : fault == READS_BEHIND_ROW ? p->k + 1
@@ -65,7 +65,7 @@ static void gemm(const struct arguments *p) {
     }
 }
 
-static void plant(const struct arguments *p) {
+static void plant(const struct gemm_arguments *p) {
     const uint16_t one = 0x3f80;
     if (fault == WRITES_BEHIND) p->d[(p->m - 1) * p->d_stride + p->d_stride] = one;
     if (fault == WRITES_BEFORE) p->d[-1] = one;
@@ -76,7 +76,7 @@ static void plant(const struct arguments *p) {
 
 static int launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
                   void **params) {
-    struct arguments p;
+    struct gemm_arguments p;
     (void)state, (void)module, (void)config, (void)stream;
     memcpy(&p.a, params[0], 8), memcpy(&p.b, params[1], 8), memcpy(&p.bias, params[2], 8);
     memcpy(&p.d, params[3], 8), memcpy(&p.m, params[4], 4), memcpy(&p.n, params[5], 4);

@@ -78,16 +78,16 @@ static int close_all(void **state) {
 }
 
 // The arguments of a launch that is right, to be spoilt.
-struct arguments {
+struct launch_arguments {
     tmagen_tensor tensors[4];
     tmagen_dim dims[3];
     tmagen_scalar scalars[1];
     tmagen_launch launch;
 };
 
-static struct arguments *right(void) {
-    static _Thread_local struct arguments it;
-    it = (struct arguments){
+static struct launch_arguments *right(void) {
+    static _Thread_local struct launch_arguments it;
+    it = (struct launch_arguments){
         .tensors =
             {{.name = "a", .data = 0x10000, .rank = 2, .dims = {M, K}, .strides = {K + 8, 1}},
              {.name = "b", .data = 0x20000, .rank = 2, .dims = {N, K}},

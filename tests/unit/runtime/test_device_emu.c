@@ -26,7 +26,7 @@ static const size_t copy_params[] = {8, 8};
 
 enum { COUNT = 32, BYTES = 4 * COUNT };
 
-struct copy {
+struct copy_kernel {
     tmagen_device *device;
     void *module;
     tmagen_address x, y;
@@ -47,7 +47,7 @@ static int load(tmagen_device *device, const char *ptx, const size_t *params, si
 }
 
 // left of 4 rows of [left] / 4 words, right of 32, which alone is written.
-static struct tmg_binding bind(const struct copy *copy, int64_t left) {
+static struct tmg_binding bind(const struct copy_kernel *copy, int64_t left) {
     static struct tmg_manifest manifest = {
         .tensor_count = 2,
         .tensors = {{.name = "left", .rank = 2}, {.name = "right", .rank = 1, .writes = 1}}};
@@ -58,7 +58,7 @@ static struct tmg_binding bind(const struct copy *copy, int64_t left) {
                     {.data = copy->y, .dims = {COUNT}, .strides = {1}}}};
 }
 
-static int launch_bound(const struct copy *copy, const struct tmg_binding *binding,
+static int launch_bound(const struct copy_kernel *copy, const struct tmg_binding *binding,
                         unsigned flags) {
     tmagen_address x = copy->x, y = copy->y;
     void *params[] = {&x, &y};
@@ -70,13 +70,13 @@ static int launch_bound(const struct copy *copy, const struct tmg_binding *bindi
     return copy->device->backend->launch(copy->device->state, copy->module, &config, NULL, params);
 }
 
-static int launch(const struct copy *copy) {
+static int launch(const struct copy_kernel *copy) {
     const struct tmg_binding binding = bind(copy, COUNT);
     return launch_bound(copy, &binding, 0);
 }
 
 static int setup(void **state) {
-    static struct copy copy;
+    static struct copy_kernel copy;
     for (uint32_t i = 0; i < COUNT; ++i) copy.values[i] = i * i;
     *state = &copy;
     return tmagen_device_open("emu:7", &copy.device) ||
@@ -86,7 +86,7 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     copy->device->backend->module_unload(copy->device->state, copy->module);
     tmagen_device_close(copy->device);
     return 0;
@@ -112,7 +112,7 @@ static void test_names(void **state) {
 }
 
 static void test_memory(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     uint32_t back[COUNT];
     assert_int_equal(tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES), TMAGEN_OK);
     assert_int_equal(tmagen_memory_fill(copy->device, copy->x + 4, 0x11, 4), TMAGEN_OK);
@@ -129,7 +129,7 @@ static void test_memory(void **state) {
 
 // An address says which device it is of: what belongs to another one is nothing here.
 static void test_address_of_another_device(void **state) {
-    struct copy copy = *(struct copy *)*state;
+    struct copy_kernel copy = *(struct copy_kernel *)*state;
     uint32_t back[COUNT];
     tmagen_device *other;
     tmagen_address there;
@@ -144,7 +144,7 @@ static void test_address_of_another_device(void **state) {
 }
 
 static void test_budget(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     const tmagen_budget none = {0}, few = {.steps = 1}, small = {.memory_bytes = 1000};
     assert_int_equal(tmagen_device_set_budget(NULL, &few), TMAGEN_ERROR_ARGUMENT);
     assert_int_equal(tmagen_device_set_budget(copy->device, &few), TMAGEN_OK);
@@ -167,7 +167,7 @@ static void test_budget(void **state) {
 }
 
 static void test_launch(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     uint32_t back[COUNT];
     tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
     assert_int_equal(launch(copy), TMAGEN_OK);
@@ -179,7 +179,7 @@ static void test_launch(void **state) {
 // A kernel that does not wait for the one before it may not overlap it; it does not where something
 // else lies between the two.
 static void test_overlap(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     const struct tmg_binding binding = bind(copy, COUNT);
     tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);
     for (int between = 0; between < 4; ++between) {
@@ -218,7 +218,7 @@ static void test_sms(void **state) {
 
 // Filled bytes are written ones, poisoned bytes are not; each launch has the next seed.
 static void test_poison(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     assert_int_equal(tmagen_memory_fill(copy->device, copy->x, 0xff, BYTES), TMAGEN_OK);
     assert_int_equal(launch(copy), TMAGEN_OK);
     assert_int_equal(tmg_memory_poison(copy->device, copy->x, 0xff, BYTES), TMAGEN_OK);
@@ -234,7 +234,7 @@ static void test_poison(void **state) {
 }
 
 static void test_bounds(void **state) {
-    struct copy copy = *(struct copy *)*state;
+    struct copy_kernel copy = *(struct copy_kernel *)*state;
     tmagen_memory_upload(copy.device, copy.x, copy.values, BYTES);
     assert_int_equal(launch_bound(&copy, NULL, 0), TMAGEN_OK);
     copy.x += 4;
@@ -253,7 +253,7 @@ static void test_bounds(void **state) {
 
 // Of tensors in one allocation each is known by its name and ends where it ends.
 static void test_tensors_of_one_allocation(void **state) {
-    struct copy copy = *(struct copy *)*state;
+    struct copy_kernel copy = *(struct copy_kernel *)*state;
     enum { GAP = 64 };
     tmagen_address all;
     assert_int_equal(tmagen_memory_alloc(copy.device, 3 * BYTES + GAP, &all), TMAGEN_OK);
@@ -289,7 +289,7 @@ static void test_tensors_of_one_allocation(void **state) {
 }
 
 static void test_refused_modules(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     static const size_t wrong[] = {8, 4}, more[] = {8, 8, 8};
     void *module;
     assert_int_equal(load(copy->device, copy_ptx, wrong, 2, &module), TMAGEN_ERROR_MANIFEST);
@@ -305,7 +305,7 @@ static void test_refused_modules(void **state) {
 // More reports than the error has room for: it ends with how many there are.
 static void test_many_reports(void **state) {
     enum { LOADS = 80 };
-    struct copy copy = *(struct copy *)*state;
+    struct copy_kernel copy = *(struct copy_kernel *)*state;
     char ptx[8192];
     int used = snprintf(ptx, sizeof ptx,
                         ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -333,7 +333,7 @@ static void *launch_often(void *context) {
 }
 
 static void test_threads(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     pthread_t threads[4];
     void *failed;
     tmagen_memory_upload(copy->device, copy->x, copy->values, BYTES);

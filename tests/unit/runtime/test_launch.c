@@ -29,7 +29,7 @@ static void test_parameters_reach_the_driver(void **state) {
 
 static void test_geometry(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     assert_int_equal(tmagen_kernel_launch(kernel, (void *)0x77, &it->launch), TMAGEN_OK);
     assert_int_equal(fake->config.gridDimX, 32);
     assert_int_equal(fake->config.gridDimY, 1);
@@ -49,7 +49,7 @@ static void test_geometry(void **state) {
 // The stand-in has 132 SMs but room for 60 clusters only: the persistent grid is what is resident.
 static void test_persistent_grid_is_what_is_resident(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     it->tensors[0].dims[0] = it->tensors[3].dims[0] = 8192;
     static _Alignas(256) uint8_t large[8192];
     it->launch.workspace = (uintptr_t)large;
@@ -60,7 +60,7 @@ static void test_persistent_grid_is_what_is_resident(void **state) {
 
 static void test_names_in_any_order(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     tmagen_tensor first = it->tensors[0];
     it->tensors[0] = it->tensors[3];
     it->tensors[3] = first;
@@ -75,7 +75,7 @@ static void test_names_in_any_order(void **state) {
 
 static void test_dims_may_come_from_the_launch(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     for (int i = 0; i < 4; ++i) it->tensors[i].rank = 0;
     it->dims[0] = (tmagen_dim){"k", K};
     it->dims[1] = (tmagen_dim){"m", 77};
@@ -90,71 +90,73 @@ static void test_dims_may_come_from_the_launch(void **state) {
 
 // ---- What is refused. A row spoils one thing and names what the message must say.
 
-static void no_tensor(struct arguments *it) { it->launch.tensor_count = 3; }
-static void wrong_name(struct arguments *it) { it->tensors[2].name = "bios"; }
-static void null_name(struct arguments *it) { it->tensors[2].name = NULL; }
-static void twice(struct arguments *it) { it->tensors[2].name = "a"; }
-static void null_data(struct arguments *it) { it->tensors[1].data = 0; }
-static void odd_address(struct arguments *it) { it->tensors[0].data = 0x10008; }
-static void wrong_rank(struct arguments *it) { it->tensors[0].rank = 3; }
-static void negative_rank(struct arguments *it) { it->tensors[0].rank = -1; }
-static void not_divisible(struct arguments *it) {
+static void no_tensor(struct launch_arguments *it) { it->launch.tensor_count = 3; }
+static void wrong_name(struct launch_arguments *it) { it->tensors[2].name = "bios"; }
+static void null_name(struct launch_arguments *it) { it->tensors[2].name = NULL; }
+static void twice(struct launch_arguments *it) { it->tensors[2].name = "a"; }
+static void null_data(struct launch_arguments *it) { it->tensors[1].data = 0; }
+static void odd_address(struct launch_arguments *it) { it->tensors[0].data = 0x10008; }
+static void wrong_rank(struct launch_arguments *it) { it->tensors[0].rank = 3; }
+static void negative_rank(struct launch_arguments *it) { it->tensors[0].rank = -1; }
+static void not_divisible(struct launch_arguments *it) {
     it->tensors[0].dims[1] = it->tensors[1].dims[1] = K + 4;
 }
-static void other_k(struct arguments *it) { it->tensors[1].dims[1] = K + 8; }
-static void negative_dim(struct arguments *it) { it->tensors[0].dims[0] = -1; }
-static void huge_dim(struct arguments *it) {
+static void other_k(struct launch_arguments *it) { it->tensors[1].dims[1] = K + 8; }
+static void negative_dim(struct launch_arguments *it) { it->tensors[0].dims[0] = -1; }
+static void huge_dim(struct launch_arguments *it) {
     it->tensors[0].dims[0] = it->tensors[3].dims[0] = (int64_t)1 << 31;
 }
-static void odd_stride(struct arguments *it) { it->tensors[0].strides[0] = K + 1; }
-static void short_stride(struct arguments *it) {
+static void odd_stride(struct launch_arguments *it) { it->tensors[0].strides[0] = K + 1; }
+static void short_stride(struct launch_arguments *it) {
     it->tensors[3].strides[0] = N - 2;
     it->tensors[3].strides[1] = 1;
 }
-static void inner_stride(struct arguments *it) {
+static void inner_stride(struct launch_arguments *it) {
     it->tensors[3].strides[0] = 2 * N;
     it->tensors[3].strides[1] = 2;
 }
-static void negative_stride(struct arguments *it) { it->tensors[0].strides[0] = -K; }
-static void huge_stride(struct arguments *it) { it->tensors[0].strides[0] = (int64_t)1 << 40; }
-static void end_of_memory(struct arguments *it) { it->tensors[0].data = UINT64_MAX - 15; }
-static void unknown_dim(struct arguments *it) {
+static void negative_stride(struct launch_arguments *it) { it->tensors[0].strides[0] = -K; }
+static void huge_stride(struct launch_arguments *it) {
+    it->tensors[0].strides[0] = (int64_t)1 << 40;
+}
+static void end_of_memory(struct launch_arguments *it) { it->tensors[0].data = UINT64_MAX - 15; }
+static void unknown_dim(struct launch_arguments *it) {
     it->dims[0] = (tmagen_dim){"q", 1};
     it->launch.dim_count = 1;
 }
-static void contradiction(struct arguments *it) {
+static void contradiction(struct launch_arguments *it) {
     it->dims[0] = (tmagen_dim){"m", M + 1};
     it->launch.dim_count = 1;
 }
-static void dim_twice(struct arguments *it) {
+static void dim_twice(struct launch_arguments *it) {
     it->dims[0] = it->dims[1] = (tmagen_dim){"m", M};
     it->launch.dim_count = 2;
 }
-static void dim_unknown(struct arguments *it) {
+static void dim_unknown(struct launch_arguments *it) {
     for (int i = 0; i < 4; ++i) it->tensors[i].rank = 0;
 }
-static void unknown_scalar(struct arguments *it) {
+static void unknown_scalar(struct launch_arguments *it) {
     it->scalars[0] = (tmagen_scalar){"beta", 1};
     it->launch.scalar_count = 1;
 }
-static void no_workspace(struct arguments *it) { it->launch.workspace = 0; }
-static void small_workspace(struct arguments *it) { it->launch.workspace_bytes = 511; }
-static void odd_workspace(struct arguments *it) { it->launch.workspace += 16; }
-static void negative_sms(struct arguments *it) { it->launch.sms = -1; }
-static void splits(struct arguments *it) { it->launch.splits = 2; }
-static void flags(struct arguments *it) { it->launch.flags = 8; }
-static void no_list_of_tensors(struct arguments *it) { it->launch.tensors = NULL; }
-static void no_list_of_dims(struct arguments *it) {
+static void no_workspace(struct launch_arguments *it) { it->launch.workspace = 0; }
+static void small_workspace(struct launch_arguments *it) { it->launch.workspace_bytes = 511; }
+static void odd_workspace(struct launch_arguments *it) { it->launch.workspace += 16; }
+static void negative_sms(struct launch_arguments *it) { it->launch.sms = -1; }
+static void splits(struct launch_arguments *it) { it->launch.splits = 2; }
+static void flags(struct launch_arguments *it) { it->launch.flags = 8; }
+static void no_list_of_tensors(struct launch_arguments *it) { it->launch.tensors = NULL; }
+static void no_list_of_dims(struct launch_arguments *it) {
     it->launch.dims = NULL;
     it->launch.dim_count = 1;
 }
-static void no_list_of_scalars(struct arguments *it) {
+static void no_list_of_scalars(struct launch_arguments *it) {
     it->launch.scalars = NULL;
     it->launch.scalar_count = 1;
 }
 
 static const struct {
-    void (*spoil)(struct arguments *);
+    void (*spoil)(struct launch_arguments *);
     const char *message;
 } refusals[] = {
     {no_tensor, "tensor 'd': is missing"},
@@ -194,7 +196,7 @@ static const struct {
 static void test_refusals(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i) {
-        struct arguments *it = right();
+        struct launch_arguments *it = right();
         int launches = fake->launches;
         refusals[i].spoil(it);
         assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
@@ -227,7 +229,7 @@ static void test_missing_arguments(void **state) {
     tmagen_address address = 7;
     tmagen_device_info info;
     size_t bytes;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     const int statuses[] = {
         tmagen_device_get_info(NULL, &info),
         tmagen_device_get_info(device, NULL),
@@ -254,7 +256,7 @@ static void test_missing_arguments(void **state) {
 
 static void test_driver_failures_are_reported(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     fake->launch_result = 719;
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_DEVICE);
     assert_non_null(strstr(tmagen_error_last(), "cuLaunchKernelEx: CUDA_ERROR_FAKE"));
@@ -396,7 +398,7 @@ static void test_info(void **state) {
 static void test_workspace_size(void **state) {
     (void)state;
     size_t bytes = 0;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     it->launch.workspace = 0;
     assert_int_equal(tmagen_kernel_workspace(kernel, &it->launch, &bytes), TMAGEN_OK);
     assert_int_equal(bytes, 512);

@@ -7,7 +7,7 @@
 static void test_empty_launch_does_nothing(void **state) {
     (void)state;
     for (int pass = 0; pass < 2; ++pass) {  // prepared, then found
-        struct arguments *it = right();
+        struct launch_arguments *it = right();
         int launches = fake->launches;
         it->tensors[0].dims[0] = it->tensors[3].dims[0] = 0;
         it->tensors[0].data = it->tensors[3].data = 0;
@@ -18,7 +18,7 @@ static void test_empty_launch_does_nothing(void **state) {
 
 static void test_repeated_launch_encodes_nothing(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     it->tensors[0].data = 0x50000;
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
     int encodes = fake->encodes;
@@ -44,7 +44,7 @@ void *malloc(size_t bytes) {
 
 static void test_launches_do_not_allocate(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     long before = allocations;
     for (uint64_t i = 0; i < 300; ++i) {  // prepared, then found
         it->tensors[0].data = 0x900000 + i / 2 * 16;
@@ -59,7 +59,7 @@ static void test_beyond_the_table(void **state) {
     (void)state;
     for (int pass = 0; pass < 2; ++pass)
         for (uint64_t i = 0; i < 1000; ++i) {
-            struct arguments *it = right();
+            struct launch_arguments *it = right();
             it->tensors[0].data = 0x100000 + i * 16;
             assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
             assert_int_equal(param(0), 0x100000 + i * 16);
@@ -88,45 +88,45 @@ static struct seen launch_on(tmagen_kernel *on, void *stream, const tmagen_launc
     return seen;
 }
 
-static void a_data(struct arguments *it) { it->tensors[0].data += 16; }
-static void b_data(struct arguments *it) { it->tensors[1].data += 16; }
-static void bias_data(struct arguments *it) { it->tensors[2].data += 2; }
-static void d_data(struct arguments *it) { it->tensors[3].data += 4; }
-static void a_stride(struct arguments *it) { it->tensors[0].strides[0] += 8; }
-static void b_stride(struct arguments *it) {
+static void a_data(struct launch_arguments *it) { it->tensors[0].data += 16; }
+static void b_data(struct launch_arguments *it) { it->tensors[1].data += 16; }
+static void bias_data(struct launch_arguments *it) { it->tensors[2].data += 2; }
+static void d_data(struct launch_arguments *it) { it->tensors[3].data += 4; }
+static void a_stride(struct launch_arguments *it) { it->tensors[0].strides[0] += 8; }
+static void b_stride(struct launch_arguments *it) {
     it->tensors[1].strides[0] = K + 16;
     it->tensors[1].strides[1] = 1;
 }
-static void d_stride(struct arguments *it) {
+static void d_stride(struct launch_arguments *it) {
     it->tensors[3].strides[0] = N + 2;
     it->tensors[3].strides[1] = 1;
 }
-static void m_of_tensors(struct arguments *it) {
+static void m_of_tensors(struct launch_arguments *it) {
     it->tensors[0].dims[0] = it->tensors[3].dims[0] = M + 1;
 }
-static void m_of_one_tensor(struct arguments *it) { it->tensors[0].dims[0] = M + 1; }
-static void rank(struct arguments *it) { it->tensors[3].rank = 1; }
-static void another_dim(struct arguments *it) {
+static void m_of_one_tensor(struct launch_arguments *it) { it->tensors[0].dims[0] = M + 1; }
+static void rank(struct launch_arguments *it) { it->tensors[3].rank = 1; }
+static void another_dim(struct launch_arguments *it) {
     it->dims[0] = (tmagen_dim){"m", M + 1};
     it->launch.dim_count = 1;
 }
-static void alpha(struct arguments *it) {
+static void alpha(struct launch_arguments *it) {
     it->scalars[0] = (tmagen_scalar){"alpha", 3};
     it->launch.scalar_count = 1;
 }
-static void another_alpha(struct arguments *it) {
+static void another_alpha(struct launch_arguments *it) {
     alpha(it);
     it->scalars[0].value = 4;  // not the one that was seen just before
 }
-static void workspace_address(struct arguments *it) { it->launch.workspace += 256; }
-static void workspace_size(struct arguments *it) { it->launch.workspace_bytes = 511; }
-static void sms(struct arguments *it) { it->launch.sms = 6; }
-static void too_many_splits(struct arguments *it) { it->launch.splits = 3; }
-static void overlap(struct arguments *it) { it->launch.flags = TMAGEN_LAUNCH_OVERLAP; }
+static void workspace_address(struct launch_arguments *it) { it->launch.workspace += 256; }
+static void workspace_size(struct launch_arguments *it) { it->launch.workspace_bytes = 511; }
+static void sms(struct launch_arguments *it) { it->launch.sms = 6; }
+static void too_many_splits(struct launch_arguments *it) { it->launch.splits = 3; }
+static void overlap(struct launch_arguments *it) { it->launch.flags = TMAGEN_LAUNCH_OVERLAP; }
 
 static const struct {
     const char *what;
-    void (*change)(struct arguments *it);
+    void (*change)(struct launch_arguments *it);
 } changes[] = {
     {"a's address", a_data},
     {"b's address", b_data},
@@ -158,7 +158,7 @@ static void test_each_field_alone_makes_another_launch(void **state) {
         assert_int_equal(tmagen_kernel_load(device, "gemm", &options, &fresh), TMAGEN_OK);
         const struct seen before = launch_on(kernel, NULL, &right()->launch);
         assert_int_equal(before.status, TMAGEN_OK);
-        struct arguments *it = right();
+        struct launch_arguments *it = right();
         changes[i].change(it);
         const struct seen wanted = launch_on(fresh, NULL, &it->launch);
         const struct seen got = launch_on(kernel, NULL, &it->launch);
@@ -202,7 +202,7 @@ static void test_semaphores_are_cleared_once(void **state) {
     enum { MARKS = 512, SEMAPHORES = 48 * 4, SUMS = 96 * 100, BYTES = 768 + SUMS };
     static _Alignas(256) uint8_t room[BYTES + 256];
     tmagen_kernel *split = load_split();
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     size_t bytes = 0;
     assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
     assert_int_equal(bytes, 768 + 64 * 100);  // the manifest's two splits
@@ -230,7 +230,7 @@ static void test_semaphores_are_cleared_once(void **state) {
 // A launch that names its SMs gets that many blocks, on any device that has room for them.
 static void test_sms_of_a_launch(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     for (int sms = 4; sms <= 20; sms += 16) {
         it->launch.sms = sms;
         assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);

@@ -33,7 +33,7 @@ static void test_newer_launch(void **state) {
 // An older caller has no sms and no splits: what lies there is not read.
 static void test_older_launch(void **state) {
     (void)state;
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     const uint64_t older = with_launch(offsetof(tmagen_launch, sms));
     it->launch.sms = -7, it->launch.splits = 77;
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
@@ -56,7 +56,7 @@ static void test_wider_items(void **state) {
         tmagen_scalar scalar;
         uint64_t more;
     } scalars[1] = {{{"alpha", 2.5}, 0}};
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     for (int i = 0; i < 4; ++i) tensors[i].tensor = it->tensors[i];
     it->launch.tensors = &tensors[0].tensor;
     it->launch.scalars = &scalars[0].scalar;
