@@ -16,7 +16,7 @@
 #include "measure/reference_code.h"
 #include "runtime/cache.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 
 enum { CODE_MAX = 64 << 20, SAID_MAX = 1500 };
 static const char options[] = "-std=c99 -O2 -fPIC -shared";

@@ -9,7 +9,7 @@
 
 #include "runtime/compile.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 #include "runtime/key.h"
 #include "runtime/prepare.h"
 #include "runtime/sized.h"

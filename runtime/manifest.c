@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 #include "runtime/manifest_read.h"
 
 enum {

@@ -1,13 +1,13 @@
 // Prepares a launch: grid, tensor maps and values, in the order of the kernel's parameters.
-// It runs once for given arguments, so it may take its time; what it writes is all that launch.c
-// needs.
+// It runs once for given arguments, so it may take its time; what it writes is all that
+// kernel_launch.c needs.
 #include "runtime/prepare.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/tensormap.h"
+#include "runtime/map_encode.h"
 
 enum { SLOTS = 512 };  // of prepared launches
 

@@ -47,6 +47,13 @@ files '*.[ch]' | xargs awk '
     }
     END { exit bad }' || finding "one name, two meanings"
 
+# And so has a file, wherever it stands; but runtime/emu/exec/X is the instructions on what X in the
+# emulator's model/ or machine/ is, and each family has files of the same names.
+files '*.[ch]' ':!templates' ':!tests' | sed 's/\.[ch]$//' | sort -u | awk -F / '
+    $NF in first && first[$NF] !~ "^runtime/emu/exec/" { print $0 ": also " first[$NF]; bad = 1 }
+    { first[$NF] = $0 }
+    END { exit bad }' || finding "one name of a file, two meanings"
+
 # unused KERNEL.cu - prints what it declares and never uses. Its own parameters do not count: they
 # are what every rung of a family is launched with.
 unused() {

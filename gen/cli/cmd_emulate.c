@@ -14,7 +14,7 @@
 #include "gen/file.h"
 #include "gen/measured.h"
 #include "gen/output.h"
-#include "measure/emulate.h"
+#include "measure/emulate_kernel.h"
 #include "runtime/emu/emu.h"
 
 enum { PTX_BYTES_MAX = 256 << 20, KEY_SHAPE = 0x3000, KEY_SEED, KEY_SCHEDULES };

@@ -5,7 +5,7 @@
 #include "gen/cli/command.h"
 #include "gen/measured.h"
 #include "gen/output.h"
-#include "measure/profile.h"
+#include "measure/profile_specs.h"
 
 enum { KEY_SHAPE = 0x2000 };
 

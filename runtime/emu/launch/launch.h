@@ -28,7 +28,7 @@ void emu_refresh_clocks(struct emu_warp *warp);
 // Runs the machine's clusters until all have ended or one report stops them.
 void emu_run(struct emu_machine *machine);
 
-// ---- grid.c ----
+// ---- clusters.c ----
 
 // Runs all clusters of the grid; then none is resident.
 void emu_grid_run(struct emu_machine *machine);

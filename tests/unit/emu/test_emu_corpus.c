@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "runtime/device.h"
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 #include "runtime/manifest.h"
 #include "measure/random.h"
 

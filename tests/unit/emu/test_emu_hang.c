@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 
 enum { SEEDS = 20, BYTES = 4096, TEXT = 1 << 14 };
 

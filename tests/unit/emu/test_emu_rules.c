@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "runtime/emu/emu.h"
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 
 enum { FILES = 64, BYTES = 1 << 16, TEXT = 1 << 16, LINE = 320, WORDS = 16 };
 

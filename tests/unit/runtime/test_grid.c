@@ -11,7 +11,7 @@
 #include "runtime/cuda_api.h"
 #include "runtime/error.h"
 #include "runtime/grid.h"
-#include "runtime/tensormap.h"
+#include "runtime/map_encode.h"
 
 #define ONE_BLOCK       .blocks_per_sm = 1, .blocks_per_tile = 1, .max_tiles = 1 << 30
 #define TILES(...)      .rule = TMG_GRID_TILES, ONE_BLOCK, __VA_ARGS__

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 #include "runtime/key.h"
 #include "runtime/tmagen.h"
 

@@ -1,7 +1,7 @@
 // Turns a bound tensor and a box into a tensor map.
 // The driver only says "invalid value", so its rules (cuTensorMapEncodeTiled's documentation) are
 // checked here first, where they can be named.
-#include "runtime/tensormap.h"
+#include "runtime/map_encode.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Loads, draws, launches in each order on fresh outputs, and prints what was found.
 // Nothing is compared but the orders with each other: who wants the reference has verify.
-#include "measure/emulate.h"
+#include "measure/emulate_kernel.h"
 
 #include <inttypes.h>
 #include <signal.h>

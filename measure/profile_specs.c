@@ -1,6 +1,6 @@
 // Resources are the compiler's and named with its version; all else follows from addresses and
 // counts, and is the same on every machine.
-#include "measure/profile.h"
+#include "measure/profile_specs.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // Reading a whole file.
 // No mapping: a file that is cut short meanwhile would then kill the process.
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
