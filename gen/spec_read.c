@@ -8,8 +8,8 @@
 #include "gen/spec.h"
 
 // The files of a chain of bases, from the one being read to the first.
-struct chain {
-    const struct chain *below;
+struct base_chain {
+    const struct base_chain *below;
     const char *real_path;
     int length;
 };
@@ -62,7 +62,7 @@ static void drop(struct spec_node *map, const char *key) {
 }
 
 static struct spec_node *read_with_bases(struct arena *, struct diag *, const char *path,
-                                         struct diag_place named, const struct chain *below);
+                                         struct diag_place named, const struct base_chain *below);
 
 // The path of [base], which the file [path] names: relative to that file's folder.
 static char *beside(struct arena *arena, const char *path, const char *base) {
@@ -74,7 +74,7 @@ static char *beside(struct arena *arena, const char *path, const char *base) {
     return joined;
 }
 
-static bool in_chain(const struct chain *chain, const char *real_path) {
+static bool in_chain(const struct base_chain *chain, const char *real_path) {
     for (; chain; chain = chain->below)
         if (!strcmp(chain->real_path, real_path)) return true;
     return false;
@@ -88,7 +88,7 @@ static bool is_spec_name(const char *name) {
 
 // Lays [top], read from [path], over the file that its key base names.
 static struct spec_node *over_its_base(struct arena *arena, struct diag *diag, const char *path,
-                                       struct spec_node *top, const struct chain *chain) {
+                                       struct spec_node *top, const struct base_chain *chain) {
     struct spec_node *base = spec_get(top, "base");
     if (!base) return top;
     if (base->kind != SPEC_SCALAR || !base->len) {
@@ -112,7 +112,7 @@ static struct spec_node *over_its_base(struct arena *arena, struct diag *diag, c
 
 // Parses the file [path], which stands at [named] in another file, or nowhere.
 static struct spec_node *parse_file(struct arena *arena, struct diag *diag, const char *path,
-                                    struct diag_place named, const struct chain *chain) {
+                                    struct diag_place named, const struct base_chain *chain) {
     const char *why;
     struct file_bytes bytes = file_read(path, SPEC_BYTES_MAX, &why);
     struct diag_place start = {
@@ -136,11 +136,11 @@ static struct spec_node *parse_file(struct arena *arena, struct diag *diag, cons
 }
 
 static struct spec_node *read_with_bases(struct arena *arena, struct diag *diag, const char *path,
-                                         struct diag_place named, const struct chain *below) {
+                                         struct diag_place named, const struct base_chain *below) {
     char *real_path = realpath(path, NULL);
-    struct chain chain = {.below = below,
-                          .real_path = real_path ? real_path : path,
-                          .length = below ? below->length + 1 : 1};
+    struct base_chain chain = {.below = below,
+                               .real_path = real_path ? real_path : path,
+                               .length = below ? below->length + 1 : 1};
     struct spec_node *top = NULL;
     if (in_chain(below, chain.real_path))
         diag_error(diag, named, NULL, "base: %s stands on itself", path);

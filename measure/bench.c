@@ -296,7 +296,7 @@ static int enter_copy(struct bench_session *session, const struct rotation *rota
     return status;
 }
 
-// Has the inputs drawn anew, for a chain of this shape; where none is possible, each kernel says so.
+// Has the inputs drawn anew, for a chain of this shape; where there is none, each kernel says so.
 static void scale_chain(struct bench_session *session, const struct ref_problem *problem) {
     struct chain chain;
     rotation_source_free(&session->gpu, &session->source);

@@ -66,8 +66,9 @@ int chain_check(struct gpu *gpu, const struct rotation *rotation, const struct c
     for (int i = 0; i < PASSES && status == TMAGEN_OK; ++i) {
         status = pass(gpu, rotation, chain, contestant, got);
         if (status == TMAGEN_OK && memcmp(expected, got, bytes))
-            status = tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                              "WRONG: launches that overlap give other bits than those that do not");
+            status =
+                tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                         "WRONG: launches that overlap give other bits than those that do not");
     }
     free(expected);
     free(got);

@@ -179,8 +179,8 @@ struct tmg_manifest {
     struct tmg_cost costs[TMG_MAX_COSTS];
     int varies_with_sms, varies_with_splits;  // the bits of the results do
     int dependent_launch;  // the kernel waits by griddepcontrol: it may overlap what comes before
-    json_t *document;   // the whole, owned: for "barriers", "roles" and "reference"
-    json_t *reference;  // borrowed from it; NULL where there is none
+    json_t *document;      // the whole, owned: for "barriers", "roles" and "reference"
+    json_t *reference;     // borrowed from it; NULL where there is none
 };
 
 // Parses [text] of [bytes] bytes. [origin] names it in messages, which say where in the document

@@ -197,13 +197,13 @@ static void test_overlap(void **state) {
 
 // %nsmid is the device's, or the launch's, where that is for more.
 static void test_sms(void **state) {
-    struct copy *copy = *state;
+    struct copy_kernel *copy = *state;
     static const int64_t sms[] = {0, 2, 9}, expected[] = {4, 4, 9};
     static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                               ".visible .entry copy(.param .u64 x, .param .u64 y)\n{\n"
                               ".reg .b32 %r<4>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [y];\n"
                               "mov.u32 %r0, %nsmid;\nst.global.u32 [%rd1], %r0;\nret;\n}\n";
-    struct copy other = *copy;
+    struct copy_kernel other = *copy;
     struct tmg_binding binding = bind(copy, COUNT);
     assert_int_equal(load(copy->device, ptx, copy_params, 2, &other.module), TMAGEN_OK);
     for (int i = 0; i < 3; ++i) {

@@ -217,7 +217,7 @@ static void test_overlap_is_for_kernels_that_wait(void **state) {
     tmagen_load_options options = in_memory(text);
     tmagen_kernel *other = NULL;
     assert_int_equal(tmagen_kernel_load(device, "gemm", &options, &other), TMAGEN_OK);
-    struct arguments *it = right();
+    struct launch_arguments *it = right();
     it->launch.flags = TMAGEN_LAUNCH_OVERLAP;
     assert_int_equal(tmagen_kernel_launch(other, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
     assert_non_null(strstr(tmagen_error_last(), "it does not wait for the launch before it"));
