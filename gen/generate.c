@@ -11,7 +11,7 @@
 #include "gen/file.h"
 #include "gen/prelude.h"
 #include "gen/script.h"
-#include "gen/table.h"
+#include "gen/dispatch.h"
 #include "runtime/directive.h"
 #include "runtime/key.h"
 #include "runtime/manifest.h"

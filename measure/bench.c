@@ -10,7 +10,7 @@
 #include "measure/chain.h"
 #include "measure/copy.h"
 #include "measure/cublaslt.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
 

@@ -8,7 +8,7 @@
 
 #include "measure/bench.h"
 #include "measure/cublaslt.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 
 bool bench_measured(const struct bench_entry *entry) { return entry->contestant.ms != NULL; }
 

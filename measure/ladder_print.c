@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "measure/ladder.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 
 static const char *const words[] = {"keep", "not clear: leave out", "revert", "mixed", ""};
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "measure/table.h"
+#include "measure/columns.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
 

@@ -7,7 +7,7 @@
 
 #include "measure/predict.h"
 #include "measure/reference.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 #include "runtime/error.h"
 #include "runtime/set.h"
 

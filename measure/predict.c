@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "measure/reference.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 #include "runtime/error.h"
 
 int predict_read(const char *text, const char *origin, struct predict_gpu *gpu) {

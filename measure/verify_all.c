@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "measure/record.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 #include "measure/verify.h"
 #include "measure/watchdog.h"
 #include "runtime/device.h"

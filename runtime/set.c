@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/whole_file.h"
 #include "runtime/sized.h"
 
 enum { MAX_PATH = 4096, MAX_TABLE = 8 << 20, MAX_MANIFEST = 1 << 20, SLOTS = 4096 };

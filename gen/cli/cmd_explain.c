@@ -11,7 +11,7 @@
 #include "gen/alloc.h"
 #include "gen/output.h"
 #include "gen/store.h"
-#include "gen/table.h"
+#include "gen/dispatch.h"
 #include "measure/predict.h"
 
 enum { KEY_SHAPE = 0x2000, KEY_SHAPES, KEY_GPU };

@@ -15,7 +15,7 @@
 
 #include "measure/shapes.h"
 #include "measure/stats.h"
-#include "measure/table.h"
+#include "measure/columns.h"
 #include "measure/watchdog.h"
 #include "tests/unit/fakes.h"
 #include "tests/unit/measure/gemm_manifest.h"

@@ -1,6 +1,6 @@
 // Cells are kept as text in one growing array, so that widths are known before anything is printed.
 // A table that runs out of memory prints what it has.
-#include "measure/table.h"
+#include "measure/columns.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

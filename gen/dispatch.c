@@ -1,6 +1,6 @@
 // From a table's YAML to its JSON: its kernels are generated, and every entry is held to what the
 // kernel that it names takes, by the library's own rules.
-#include "gen/table.h"
+#include "gen/dispatch.h"
 
 #include <dirent.h>
 #include <jansson.h>
@@ -30,14 +30,14 @@ struct row {
     int split_count;
 };
 
-struct entry {
+struct dispatch_entry {
     const struct spec_node *node;
     int64_t shape[TMG_MAX_TABLE_DIMS];
     int alignment, row, splits;
     double us;
 };
 
-struct table {
+struct dispatch {
     struct diag *diag;
     const struct spec_node *tree;
     const char *path;
@@ -47,7 +47,7 @@ struct table {
     size_t output_capacity;
     struct row *rows;
     size_t row_count, row_capacity;
-    struct entry *entries;
+    struct dispatch_entry *entries;
     size_t entry_count, entry_capacity;
     json_t *gpu;  // the file of rates
     char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];
@@ -60,14 +60,14 @@ bool table_is(const struct spec_node *tree) {
 
 // ---- What is laid over each kernel's spec
 
-static void add_set(struct table *table, char *set) {
+static void add_set(struct dispatch *table, char *set) {
     struct gen_options *options = &table->options;
     options->sets = mem_resize(options->sets, (options->set_count + 1) * sizeof *options->sets);
     options->sets[options->set_count++] = set;
 }
 
 // Adds the leaves of [node] as "a.b=value".
-static void add_sets(struct table *table, const char *prefix, const struct spec_node *node) {
+static void add_sets(struct dispatch *table, const char *prefix, const struct spec_node *node) {
     for (size_t i = 0; i < node->count; i++) {
         const struct spec_node *value = node->values[i];
         char *path = mem_format("%s%s%s", prefix, *prefix ? "." : "", node->keys[i]->text);
@@ -82,7 +82,7 @@ static void add_sets(struct table *table, const char *prefix, const struct spec_
     }
 }
 
-static void read_set(struct table *table) {
+static void read_set(struct dispatch *table) {
     const struct spec_node *set = spec_get(table->tree, "set");
     const struct fields fields = {table->diag, table->tree, ""};
     const char *suffix = fields_text(&fields, "suffix");
@@ -103,7 +103,7 @@ static void read_set(struct table *table) {
 // ---- Kernels
 
 // The path of the spec [name] beside the file that names it.
-static char *beside(const struct table *table, const struct spec_node *node, const char *name) {
+static char *beside(const struct dispatch *table, const struct spec_node *node, const char *name) {
     const char *file = node->origin == SPEC_FROM_SET ? table->path : node->place.file;
     const char *slash = strrchr(file, '/');
     const int folder = slash ? (int)(slash - file + 1) : 0;
@@ -116,7 +116,7 @@ static bool is_stem(const char *name) {
 }
 
 // Generates the kernels of the spec [name] under their names in this table.
-static int generate_spec(struct table *table, const struct spec_node *node, const char *name,
+static int generate_spec(struct dispatch *table, const struct spec_node *node, const char *name,
                          struct gen_result *result) {
     struct gen_options options = table->options;
     char *path = beside(table, node, name), *named = NULL;
@@ -134,14 +134,14 @@ static int generate_spec(struct table *table, const struct spec_node *node, cons
     return failed;
 }
 
-static bool is_taken(const struct table *table, const char *name) {
+static bool is_taken(const struct dispatch *table, const char *name) {
     for (size_t i = 0; i < table->result->output_count; i++)
         if (!strcmp(table->result->outputs[i].name, name)) return true;
     return false;
 }
 
 // Moves [output] into the table's result, with the splits of [model].
-static void add_row(struct table *table, struct gen_output *output, const struct row *model) {
+static void add_row(struct dispatch *table, struct gen_output *output, const struct row *model) {
     struct row row = *model;
     if (is_taken(table, output->name))
         diag_error(table->diag, row.node->place, NULL, "kernels: %s stands there twice",
@@ -153,7 +153,7 @@ static void add_row(struct table *table, struct gen_output *output, const struct
     *output = (struct gen_output){0};
 }
 
-static void read_kernel(struct table *table, const struct spec_node *node) {
+static void read_kernel(struct dispatch *table, const struct spec_node *node) {
     const struct fields fields = {table->diag, node, "kernels."};
     const bool map = node->kind == SPEC_MAP;
     struct row row = {.node = node};
@@ -181,7 +181,7 @@ static void read_kernel(struct table *table, const struct spec_node *node) {
     gen_result_free(&result);
 }
 
-static void read_kernels(struct table *table) {
+static void read_kernels(struct dispatch *table) {
     const struct spec_node *list = spec_get(table->tree, "kernels");
     if (!list || list->kind != SPEC_LIST || !list->count) {
         diag_error(table->diag, list ? list->place : table->tree->place,
@@ -194,7 +194,7 @@ static void read_kernels(struct table *table) {
 
 // ---- The GPU's rates
 
-static void read_gpu(struct table *table) {
+static void read_gpu(struct dispatch *table) {
     const struct fields fields = {table->diag, table->tree, ""};
     const struct spec_node *node = spec_get(table->tree, "gpu");
     const char *why = NULL, *name = fields_text(&fields, "gpu");
@@ -217,7 +217,7 @@ static void read_gpu(struct table *table) {
 // ---- Tuned entries
 
 // The names of the dims in which shapes are written: as the family's reference has them.
-static void find_dims(struct table *table) {
+static void find_dims(struct dispatch *table) {
     const struct tmg_manifest *manifest = table->rows[0].manifest;
     const char *words = json_string_value(json_object_get(manifest->reference, "dims"));
     char text[DIMS_TEXT] = "", *save = NULL;
@@ -231,7 +231,7 @@ static void find_dims(struct table *table) {
 }
 
 // Reads "4096x4096x512". Returns whether it is a shape of this family.
-static bool read_shape(const struct table *table, const char *text, int64_t *shape) {
+static bool read_shape(const struct dispatch *table, const char *text, int64_t *shape) {
     for (int i = 0; i < table->dim_count; i++) {
         char *end;
         shape[i] = strtoll(text, &end, 10);
@@ -244,14 +244,15 @@ static bool read_shape(const struct table *table, const char *text, int64_t *sha
     return true;
 }
 
-static void bad_shape(const struct table *table, const struct spec_node *node, const char *text) {
+static void bad_shape(const struct dispatch *table, const struct spec_node *node,
+                      const char *text) {
     char legal[TMG_MAX_TABLE_DIMS * TMG_MAX_NAME] = "";
     for (int i = 0; i < table->dim_count; i++) strcat(strcat(legal, i ? "x" : ""), table->dims[i]);
     diag_error(table->diag, node->place, legal, "tuned.shape: %s is no shape", text);
 }
 
 // The row of "NAME" or "NAME/SPLITS"; -1 after an error.
-static int read_choice(const struct table *table, const struct spec_node *node, int *splits) {
+static int read_choice(const struct dispatch *table, const struct spec_node *node, int *splits) {
     const size_t length = strcspn(node->text, "/");
     struct suggest suggest = suggest_start(node->text);
     char *end = NULL;
@@ -275,7 +276,7 @@ static int read_choice(const struct table *table, const struct spec_node *node, 
 
 // Holds an entry to what its kernel takes. Sets the class of tensors without gaps where none is
 // given.
-static void check_entry(const struct table *table, struct entry *entry) {
+static void check_entry(const struct dispatch *table, struct dispatch_entry *entry) {
     const struct tmg_manifest *manifest = table->rows[entry->row].manifest;
     tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
     tmagen_dim dims[TMG_MAX_TABLE_DIMS];
@@ -293,7 +294,7 @@ static void check_entry(const struct table *table, struct entry *entry) {
         entry->alignment = tmg_alignment_class(&binding);
 }
 
-static double read_us(const struct table *table, const struct fields *fields) {
+static double read_us(const struct dispatch *table, const struct fields *fields) {
     const struct spec_node *node = spec_get(fields->map, "us");
     long long integer = 0;
     double real = 0;
@@ -307,9 +308,9 @@ static double read_us(const struct table *table, const struct fields *fields) {
     return 0;
 }
 
-static void read_entry(struct table *table, const struct spec_node *node) {
+static void read_entry(struct dispatch *table, const struct spec_node *node) {
     const struct fields fields = {table->diag, node, "tuned."};
-    struct entry entry = {.node = node};
+    struct dispatch_entry entry = {.node = node};
     if (node->kind != SPEC_MAP) {
         diag_error(table->diag, node->place, "{shape: 4096x4096x512, kernel: NAME, us: 38.2}",
                    "tuned: must be a map");
@@ -334,7 +335,7 @@ static void read_entry(struct table *table, const struct spec_node *node) {
 }
 
 static int by_shape(const void *left, const void *right) {
-    const struct entry *a = left, *b = right;
+    const struct dispatch_entry *a = left, *b = right;
     for (int i = 0; i < TMG_MAX_TABLE_DIMS; i++)
         if (a->shape[i] != b->shape[i]) return a->shape[i] < b->shape[i] ? -1 : 1;
     if (a->alignment != b->alignment) return a->alignment < b->alignment ? -1 : 1;
@@ -342,11 +343,11 @@ static int by_shape(const void *left, const void *right) {
            (a->node->place.line < b->node->place.line);
 }
 
-static void check_repeats(struct table *table) {
+static void check_repeats(struct dispatch *table) {
     if (table->entry_count)
         qsort(table->entries, table->entry_count, sizeof *table->entries, by_shape);
     for (size_t i = 1; i < table->entry_count; i++) {
-        const struct entry *a = &table->entries[i - 1], *b = &table->entries[i];
+        const struct dispatch_entry *a = &table->entries[i - 1], *b = &table->entries[i];
         if (memcmp(a->shape, b->shape, sizeof a->shape) || a->alignment != b->alignment) continue;
         diag_error(table->diag, b->node->place, NULL,
                    "tuned: the shape stands there twice; the other is on line %d",
@@ -354,7 +355,7 @@ static void check_repeats(struct table *table) {
     }
 }
 
-static void read_entries(struct table *table) {
+static void read_entries(struct dispatch *table) {
     const struct spec_node *list = spec_get(table->tree, "tuned");
     long long unused;
     double real;
@@ -372,7 +373,7 @@ static void read_entries(struct table *table) {
 
 // ---- The JSON
 
-static void write_rates(const struct table *table, FILE *out) {
+static void write_rates(const struct dispatch *table, FILE *out) {
     const char *key, *gap = "";
     json_t *value;
     fprintf(out, "  \"rates\": {");
@@ -383,7 +384,7 @@ static void write_rates(const struct table *table, FILE *out) {
     fprintf(out, "},\n");
 }
 
-static void write_kernel(const struct table *table, const struct row *row, FILE *out) {
+static void write_kernel(const struct dispatch *table, const struct row *row, FILE *out) {
     const struct gen_output *output = &table->result->outputs[row->output];
     fprintf(out, "    {\"name\": \"%s\"", output->name);
     for (int i = 0; i < row->split_count; i++)
@@ -391,7 +392,8 @@ static void write_kernel(const struct table *table, const struct row *row, FILE 
     fprintf(out, "%s}", row->split_count > 0 ? "]" : "");
 }
 
-static void write_entry(const struct table *table, const struct entry *entry, FILE *out) {
+static void write_entry(const struct dispatch *table, const struct dispatch_entry *entry,
+                        FILE *out) {
     fprintf(out, "    {\"shape\": [");
     for (int i = 0; i < table->dim_count; i++)
         fprintf(out, "%s%lld", i ? ", " : "", (long long)entry->shape[i]);
@@ -401,7 +403,7 @@ static void write_entry(const struct table *table, const struct entry *entry, FI
     fprintf(out, ", \"us\": %.6g}", entry->us);
 }
 
-static void write_head(const struct table *table, FILE *out) {
+static void write_head(const struct dispatch *table, FILE *out) {
     const struct fields fields = {table->diag, table->tree, ""};
     const char *version = fields_text(&fields, "tmagen");
     char *gpu = json_dumps(json_object_get(table->gpu, "gpu"), JSON_ENCODE_ANY);
@@ -413,7 +415,7 @@ static void write_head(const struct table *table, FILE *out) {
     free(gpu);
 }
 
-static char *write_table(const struct table *table) {
+static char *write_table(const struct dispatch *table) {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -439,7 +441,7 @@ static char *write_table(const struct table *table) {
 }
 
 // Holds the table to what the library would say of it.
-static void check_table(const struct table *table, const char *text) {
+static void check_table(const struct dispatch *table, const char *text) {
     struct tmg_table *parsed = NULL;
     if (tmg_table_parse(text, strlen(text), table->result->table.name, &parsed)) {
         diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
@@ -462,7 +464,7 @@ static void check_table(const struct table *table, const char *text) {
 // ---- The whole
 
 // Reads the manifests, which the generator has checked, and holds them to the first.
-static void parse_manifests(struct table *table) {
+static void parse_manifests(struct dispatch *table) {
     for (size_t i = 0; i < table->row_count; i++) {
         struct row *row = &table->rows[i];
         const struct gen_output *output = &table->result->outputs[row->output];
@@ -473,7 +475,7 @@ static void parse_manifests(struct table *table) {
     }
 }
 
-static void check_splits(const struct table *table, const struct row *row) {
+static void check_splits(const struct dispatch *table, const struct row *row) {
     const int64_t most = row->manifest->grid.max_splits;
     for (int i = 0; i < row->split_count; i++)
         if (row->splits[i] > most)
@@ -482,7 +484,7 @@ static void check_splits(const struct table *table, const struct row *row) {
                        (long long)row->splits[i], (long long)most, row->manifest->name);
 }
 
-static void check_family(const struct table *table) {
+static void check_family(const struct dispatch *table) {
     const struct spec_node *family = spec_get(table->tree, "dispatch");
     const struct fields fields = {table->diag, table->tree, ""};
     const char *name = fields_text(&fields, "dispatch");
@@ -506,7 +508,7 @@ static char *stem_of(const char *path) {
     return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
-static void free_table(struct table *table) {
+static void free_table(struct dispatch *table) {
     for (size_t i = 0; i < table->row_count; i++) tmg_manifest_free(table->rows[i].manifest);
     for (size_t i = 0; i < table->options.set_count; i++) free(table->options.sets[i]);
     free(table->options.sets);
@@ -519,7 +521,7 @@ static void free_table(struct table *table) {
 void table_generate(struct diag *diag, const struct spec_node *tree, const char *path,
                     const struct gen_options *options, struct gen_result *result) {
     static bool nested;
-    struct table table = {.diag = diag, .tree = tree, .path = path, .result = result};
+    struct dispatch table = {.diag = diag, .tree = tree, .path = path, .result = result};
     const struct fields fields = {diag, tree, ""};
     if (nested) {
         diag_error(diag, tree->place, "specs", "a table cannot be one of a table's kernels");
