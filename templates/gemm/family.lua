@@ -39,6 +39,10 @@ local function producers(s)
     return tensor_cores(s) and s.warps.producer.count > 0
 end
 
+local function maps(s)
+    return producers(s) and s.load ~= "ldg"
+end
+
 -- Loads run ahead of the multiplication, by producer warps or by each warp itself.
 local function ahead(s)
     return s.math == "mma" or producers(s)
@@ -87,6 +91,7 @@ local function widest_swizzle(operand, extent)
 end
 
 local TENSOR_CORES, STAGED, PRODUCERS = "math is wgmma", "math is mma or wgmma", "there are producer warps"
+local MAPS = "there are producer warps, and load is not ldg"
 local AHEAD = "there are producer warps, or math is mma"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING = "epilogue.store is tma"
@@ -189,8 +194,8 @@ local knobs = {
     { "dependent_launch", type = "enum", values = { "prologue", "weights" }, optional = true,
       when = ahead, when_doc = AHEAD,
       doc = "the kernel may start before the stream's last launch is over: prologue, and touch no tensor until it is; "
-          .. "weights, but B, which that launch must not write (math: mma)" },
-    { "prefetch_maps", type = "bool", optional = true, when = producers, when_doc = PRODUCERS,
+          .. "weights, but B, which that launch must not write" },
+    { "prefetch_maps", type = "bool", optional = true, when = maps, when_doc = MAPS,
       doc = "true: the tensor maps are asked for before all else, rather than with the first load" },
     { "epilogue.store", type = "enum", values = { "direct", "elements", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,

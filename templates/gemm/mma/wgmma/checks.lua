@@ -205,9 +205,8 @@ wgmma["shared memory"] = function(s, p, fail)
 end
 
 wgmma["dependent launch"] = function(s, p, fail)
-    if s.dependent_launch == "weights" then
-        fail("dependent_launch", "dependent_launch: weights, but the producer loads A and B of a stage together",
-            "prologue; or math: mma")
+    if s.dependent_launch == "weights" and p.ldg then
+        fail("dependent_launch", "dependent_launch: weights, but load: ldg loads A and B of a stage together", "prologue")
     end
 end
 
