@@ -122,6 +122,9 @@ verify deform_attn_phase0 --set 'vector=[2,4,8]' \
 verify deform_attn_phase0 --set 'vector=[1,2]' \
     --set problem.dtype=fp32 --set problem.padded=false --set 'problem.levels=[[3,1],[5,7]]'
 
+# Queries that are the pixels, in strips of which the last is narrower.
+verify deform_attn_padded --shape 2x301x301 --set 'problem.levels=[[3,51],[2,7]]'
+
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
 
