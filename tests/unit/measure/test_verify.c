@@ -29,6 +29,7 @@ enum fault {
     WRITES_INTO_INPUT,
     READS_BEHIND_ROW,
     MOVES,
+    KEEPS_A_SEMAPHORE,
     FAILS,
 };
 static enum fault fault;
@@ -38,7 +39,7 @@ struct gemm_arguments {
     uint16_t *a, *b, *bias, *d;
     int32_t m, n, k;
     int64_t a_stride, b_stride, d_stride;
-    const uint32_t *semaphores;  // a word for each of 4 tiles; NULL: it has none
+    uint32_t *semaphores;  // a word for each of 4 tiles; NULL: it has none
 };
 static bool has_semaphores;
 
@@ -72,6 +73,7 @@ static void plant(const struct gemm_arguments *p) {
     if (fault == WRITES_INTO_GAP && p->d_stride > p->n) p->d[p->n] = one;
     if (fault == WRITES_INTO_INPUT) p->a[0] = one;
     if (fault == MOVES && launches == 3) p->d[5] = (uint16_t)(p->d[5] + 1);
+    if (fault == KEEPS_A_SEMAPHORE) p->semaphores[1] = 1;
 }
 
 static int launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
@@ -253,8 +255,8 @@ static const char *with_semaphores(void) {
 }
 
 // Two cases of a kernel have their workspaces at one address, where the library clears the
-// semaphores for the first of them only.
-static void test_each_case_begins_with_semaphores_of_zero(void **state) {
+// semaphores for the first of them only; whoever leaves one behind is found.
+static void test_semaphores_are_zero_before_and_after(void **state) {
     (void)state;
     const tmagen_load_options options = {
         .manifest_text = with_semaphores(), .source_text = "kernel", .mode = TMAGEN_NO_CACHE};
@@ -274,6 +276,10 @@ static void test_each_case_begins_with_semaphores_of_zero(void **state) {
         assert_int_equal(result.verdict, VERIFY_OK);
         assert_int_equal(allocated, 0);
     }
+    fault = KEEPS_A_SEMAPHORE;
+    verify_run(&device, kernel, &reference, &what, &result);
+    assert_non_null(strstr(result.report, "byte 4 of semaphores is not zero after run 1, as the"));
+    assert_int_equal(result.verdict, VERIFY_WRONG);
     tmagen_kernel_unload(kernel);
     has_semaphores = false;
 }
@@ -289,7 +295,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_right_kernel_passes),
         cmocka_unit_test(test_each_fault_is_found),
-        cmocka_unit_test(test_each_case_begins_with_semaphores_of_zero),
+        cmocka_unit_test(test_semaphores_are_zero_before_and_after),
         cmocka_unit_test(test_a_failing_device_is_reported),
     };
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
