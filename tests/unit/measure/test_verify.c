@@ -78,7 +78,7 @@ static void plant(const struct gemm_arguments *p) {
 
 static int launch(void *state, void *module, const struct tmg_launch_config *config, void *stream,
                   void **params) {
-    struct gemm_arguments p;
+    struct gemm_arguments p = {0};
     (void)state, (void)module, (void)config, (void)stream;
     memcpy(&p.a, params[0], 8), memcpy(&p.b, params[1], 8), memcpy(&p.bias, params[2], 8);
     memcpy(&p.d, params[3], 8), memcpy(&p.m, params[4], 4), memcpy(&p.n, params[5], 4);
