@@ -16,7 +16,8 @@
 
 // One of our kernels and its arguments for each copy of the inputs.
 struct own {
-    tmagen_kernel *kernel;
+    const struct target *target;
+    struct tmg_picked picked;
     int tensor_count;
     tmagen_tensor *tensors;  // [sets][tensor_count]
     tmagen_address workspace;
@@ -37,13 +38,13 @@ static tmagen_launch launch_of(const struct own *own, int set) {
 static int launch_own(void *context, CUstream stream, int set) {
     const struct own *own = context;
     const tmagen_launch launch = launch_of(own, set);
-    return tmagen_kernel_launch(own->kernel, stream, &launch);
+    return target_launch(own->target, stream, &launch);
 }
 
-static int own_make(struct gpu *gpu, tmagen_kernel *kernel, const struct rotation *rotation,
+static int own_make(struct gpu *gpu, const struct target *target, const struct rotation *rotation,
                     struct own *own) {
     const unsigned count = rotation->problem.manifest->tensor_count;
-    *own = (struct own){.kernel = kernel, .tensor_count = (int)count};
+    *own = (struct own){.target = target, .tensor_count = (int)count};
     own->tensors = calloc((size_t)rotation->sets * count, sizeof *own->tensors);
     if (!own->tensors) return tmg_fail_memory();
     for (int set = 0; set < rotation->sets; ++set) {
@@ -57,7 +58,8 @@ static int own_make(struct gpu *gpu, tmagen_kernel *kernel, const struct rotatio
         }
     }
     const tmagen_launch launch = launch_of(own, 0);
-    int status = tmagen_kernel_workspace(kernel, &launch, &own->workspace_bytes);
+    int status = target_pick(target, &launch, &own->picked);
+    own->workspace_bytes = (size_t)own->picked.layout.bytes;
     if (status == TMAGEN_OK && own->workspace_bytes) {
         status = tmagen_memory_alloc(gpu->device, own->workspace_bytes, &own->workspace);
     }
@@ -73,7 +75,7 @@ static int own_chain(struct gpu *gpu, const struct rotation *rotation,
     for (int set = 0; set < rotation->sets; ++set)
         own->tensors[set * own->tensor_count + (int)chain.input].data =
             chain_input(rotation, &chain, set);
-    if (!tmg_kernel_manifest(own->kernel)->dependent_launch) return TMAGEN_OK;
+    if (!own->picked.manifest->dependent_launch) return TMAGEN_OK;
     own->flags = TMAGEN_LAUNCH_OVERLAP;
     return chain_check(gpu, rotation, &chain, contestant, &own->flags);
 }
@@ -184,9 +186,9 @@ static bool same_tensors(const struct ref_problem *a, const struct ref_problem *
 // Lays out [given] for kernel [i]. A library error code, with the reason in tmagen_error_last().
 static int lay_out(struct bench_session *session, size_t i, const struct shape *given,
                    struct ref_problem *problem) {
-    tmagen_kernel *kernel = session->kernels[i];
-    if (!kernel) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "not loaded");
-    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    const struct target *target = &session->targets[i];
+    if (!target_loaded(target)) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "not loaded");
+    const struct tmg_manifest *manifest = target_manifest(target);
     const struct reference *reference = &session->references[i];
     if (!shape_is_for(given, manifest)) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "is for %s", shape_dtype(manifest));
@@ -236,7 +238,8 @@ static void describe_shape(const struct ref_problem *problem, struct bench_shape
 // Gives the entry of kernel [i] its launches. A library error code.
 static int enter_own(struct bench_session *session, const struct rotation *rotation, size_t i,
                      struct bench_entry *entry, struct own *own) {
-    int status = own_make(&session->gpu, session->kernels[i], rotation, own);
+    int status = own_make(&session->gpu, &session->targets[i], rotation, own);
+    target_name_pick(own->target, &own->picked, entry->picked, sizeof entry->picked);
     entry->contestant.launch = launch_own;
     entry->contestant.context = own;
     if (status == TMAGEN_OK && session->plan->chain)
@@ -360,22 +363,20 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
 // Loads kernel [i] and its reference. A library error code, after which it is not loaded.
 static int load(struct bench_session *session, size_t i) {
     const struct kernel_text *text = &session->plan->kernels[i];
-    tmagen_kernel **kernel = &session->kernels[i];
-    int status = kernel_load(session->gpu.device, text, kernel);
+    struct target *target = &session->targets[i];
+    int status = target_load(session->gpu.device, text, target);
     if (status != TMAGEN_OK) return status;
-    status = reference_open(tmg_kernel_manifest(*kernel), &text->reference, session->gpu.device,
+    status = reference_open(target_manifest(target), &text->reference, session->gpu.device,
                             &session->references[i]);
-    if (status == TMAGEN_OK) return TMAGEN_OK;
-    tmagen_kernel_unload(*kernel);
-    *kernel = NULL;
+    if (status != TMAGEN_OK) target_unload(target);
     return status;
 }
 
 static int load_all(struct bench_session *session) {
     int failed = 0;
-    session->kernels = calloc(session->plan->kernel_count, sizeof(tmagen_kernel *));
+    session->targets = calloc(session->plan->kernel_count, sizeof *session->targets);
     session->references = calloc(session->plan->kernel_count, sizeof(struct reference));
-    if (!session->kernels || !session->references) return 1;
+    if (!session->targets || !session->references) return 1;
     for (size_t i = 0; i < session->plan->kernel_count; ++i) {
         progress("loading %s", session->plan->kernels[i].name);
         watchdog_step("%s: load", session->plan->kernels[i].name);
@@ -390,8 +391,8 @@ static int load_all(struct bench_session *session) {
 }
 
 static const struct tmg_manifest *some_manifest(const struct bench_session *session) {
-    for (size_t i = 0; session->kernels && i < session->plan->kernel_count; ++i) {
-        if (session->kernels[i]) return tmg_kernel_manifest(session->kernels[i]);
+    for (size_t i = 0; session->targets && i < session->plan->kernel_count; ++i) {
+        if (target_loaded(&session->targets[i])) return target_manifest(&session->targets[i]);
     }
     return NULL;
 }
@@ -399,8 +400,8 @@ static const struct tmg_manifest *some_manifest(const struct bench_session *sess
 // True where some kernel is for the shape's element type.
 static bool wanted(const struct bench_session *session, const struct shape *shape) {
     for (size_t i = 0; i < session->plan->kernel_count; ++i) {
-        tmagen_kernel *kernel = session->kernels[i];
-        if (kernel && shape_is_for(shape, tmg_kernel_manifest(kernel))) return true;
+        const struct target *target = &session->targets[i];
+        if (target_loaded(target) && shape_is_for(shape, target_manifest(target))) return true;
     }
     return false;
 }
@@ -484,12 +485,12 @@ int bench_all(const struct bench_plan *plan) {
     } else {
         kernel_complain("");
     }
-    for (size_t i = 0; session.kernels && session.references && i < plan->kernel_count; ++i) {
+    for (size_t i = 0; session.targets && session.references && i < plan->kernel_count; ++i) {
         reference_close(&session.references[i]);
-        tmagen_kernel_unload(session.kernels[i]);
+        target_unload(&session.targets[i]);
     }
     free(session.references);
-    free(session.kernels);
+    free(session.targets);
     if (session.gpu.device) {
         rotation_source_free(&session.gpu, &session.source);
         cublaslt_close(session.cublaslt);

@@ -7,6 +7,7 @@
 #include "measure/contest.h"
 #include "measure/kernels.h"
 #include "measure/rotation.h"
+#include "measure/target.h"
 
 struct bench_session;
 struct bench_shape;
@@ -42,8 +43,9 @@ enum bench_role {
 struct bench_entry {
     enum bench_role role;
     struct contestant contestant;
-    char refused[300];  // why it could not be measured; "" where it was
-    bool failed;        // it should have been: a wrong result or a failed launch
+    char picked[TMG_MAX_NAME + 16];  // what a set took here; "" for a kernel
+    char refused[300];               // why it could not be measured; "" where it was
+    bool failed;                     // it should have been: a wrong result or a failed launch
 };
 
 enum { BENCH_ENTRIES_MAX = 67 };
@@ -70,7 +72,7 @@ struct bench_roofs {
 struct bench_session {
     const struct bench_plan *plan;
     struct gpu gpu;
-    tmagen_kernel **kernels;       // NULL where loading failed
+    struct target *targets;        // not loaded where that failed
     struct reference *references;  // of those that were loaded
     struct cublaslt *cublaslt;
     struct rotation_source source;

@@ -78,11 +78,16 @@ static void print_head_text(const struct bench_session *session) {
     printf("\n");
 }
 
+// The name, and what a set took.
+static void put_name(struct table *table, const struct bench_entry *entry) {
+    table_cell(table, "%s%s%s", entry->contestant.name, *entry->picked ? ": " : "", entry->picked);
+}
+
 static void put_entry(struct table *table, const struct bench_shape *shape,
                       const struct bench_entry *entry, struct bench_floor floor) {
     const struct stats ms = bench_times(shape, entry);
     table_cell(table, entry == bench_best(shape) ? "  *" : "");
-    table_cell(table, "%s", entry->contestant.name);
+    put_name(table, entry);
     table_cell(table, "%.5g ms", ms.median);
     table_cell(table, "+-%.2f%%", 100 * stats_spread(ms));
     table_cell(table, "%.1f TFLOP/s", shape->flops / ms.median / 1e9);
@@ -174,6 +179,7 @@ static json_t *entry_json(const struct bench_session *session, const struct benc
     }
     const struct stats ms = bench_times(shape, entry);
     const struct bench_floor floor = bench_floor_of(session, shape);
+    if (*entry->picked) json_object_set_new(object, "picked", json_string(entry->picked));
     json_object_set_new(object, "ms", stats_json(ms));
     json_object_set_new(object, "tflops", json_real(shape->flops / ms.median / 1e9));
     json_object_set_new(object, "tbytes", json_real(shape->bytes / ms.median / 1e9));
@@ -260,7 +266,7 @@ void bench_summary_add(struct table *summary, const struct bench_session *sessio
         return;
     }
     const struct stats ms = bench_times(shape, own);
-    table_cell(summary, "%s", own->contestant.name);
+    put_name(summary, own);
     table_cell(summary, "%.4g", ms.median);
     const struct bench_floor floor = bench_floor_of(session, shape);
     table_cell(summary, "%.1f", shape->flops / ms.median / 1e9);

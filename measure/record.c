@@ -3,11 +3,14 @@
 #include "measure/record.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "measure/compare.h"
 #include "runtime/key.h"
@@ -374,4 +377,26 @@ bool record_equal(const struct record *record, const json_t *then, const json_t 
         equal = false;
     }
     return equal;
+}
+
+// ---- The file of a record that is written
+
+FILE *record_create(const char *path, char *temporary, size_t size) {
+    const int len = snprintf(temporary, size, "%s.XXXXXX", path);
+    const int file = (size_t)len < size ? mkstemp(temporary) : -1;
+    if (file >= 0) fchmod(file, 0644);
+    FILE *record = file >= 0 ? fdopen(file, "w") : NULL;
+    if (!record)
+        fprintf(stderr, "tmagen: error: %s: %s\n", path,
+                (size_t)len < size ? strerror(errno) : "a path that long cannot be written");
+    return record;
+}
+
+int record_end(FILE *record, const char *temporary, const char *path, int code) {
+    const bool whole = fclose(record) == 0 && code == 0;
+    if (whole && rename(temporary, path) == 0) return 0;
+    if (code == 0) perror(path);
+    fprintf(stderr, "tmagen: note: %s is not written\n", path);
+    unlink(temporary);
+    return code ? code : 1;
 }

@@ -32,6 +32,13 @@ struct variation record_variation(const json_t *line);
 json_t *record_case(const struct ref_problem *problem, const char *kernel, const char *shape,
                     int64_t padding, struct variation);
 
+// Begins a record at [temporary], beside [path]. NULL with a message.
+FILE *record_create(const char *path, char *temporary, size_t size);
+
+// Ends it, and gives it its place; after a run with an exit code that isn't 0 what stood there
+// stays. Returns the exit code.
+int record_end(FILE *record, const char *temporary, const char *path, int code);
+
 // Writes the first line, and the line of a case. 0, or -1 with errno set.
 int record_begin(FILE *, const char *device, uint64_t seed);
 int record_add(FILE *, const json_t *line);

@@ -28,13 +28,13 @@ struct guarded_buffer {
 
 struct verification {
     tmagen_device *device;
-    tmagen_kernel *kernel;
+    struct target target;
     const struct verify_case *what;
     struct verify_result *result;
     struct ref_problem problem;
     struct guarded_buffer buffers[TMG_MAX_TENSORS];
     struct guarded_buffer workspace;
-    struct tmg_layout layout;  // of the workspace
+    struct tmg_picked picked;  // what is launched, and how its workspace is laid out
     bool cleared;              // its semaphores have been, by the launch before this one
     size_t guard;
 };
@@ -82,7 +82,7 @@ static int upload_inputs(struct verification *run) {
     return TMAGEN_OK;
 }
 
-static void describe(const struct verification *run, const tmagen_kernel *kernel,
+static void describe(const struct verification *run, const struct target *target,
                      tmagen_tensor *tensors, tmagen_launch *launch) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
@@ -94,7 +94,7 @@ static void describe(const struct verification *run, const tmagen_kernel *kernel
     *launch = (tmagen_launch){.tensors = tensors, .tensor_count = tensor_count(run)};
     launch->workspace = run->workspace.address;
     launch->workspace_bytes = run->workspace.bytes;
-    if (kernel != run->kernel) return;  // a peer has numbers of its own
+    if (target != &run->target) return;  // a peer has numbers of its own
     launch->sms = run->what->variation.sms;
     launch->splits = run->what->variation.splits;
 }
@@ -110,7 +110,7 @@ static int poison_part(struct verification *run, int64_t from, int64_t to) {
 // zero, as whoever writes to a workspace must leave them: a case before this one may have launched
 // with the same sizes at the same address, and then the library does not clear them again.
 static int poison_workspace(struct verification *run) {
-    const struct tmg_layout *layout = &run->layout;
+    const struct tmg_layout *layout = &run->picked.layout;
     const int64_t semaphores = layout->zero_first - layout->zero_launch;
     int status = poison_part(run, 0, layout->zero_launch);
     if (!status) status = poison_part(run, layout->zero_first, layout->bytes);
@@ -140,12 +140,12 @@ static int download_outputs(struct verification *run) {
     return TMAGEN_OK;
 }
 
-static int launch_once(struct verification *run, tmagen_kernel *kernel, uint8_t poison) {
+static int launch_once(struct verification *run, const struct target *target, uint8_t poison) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
-    describe(run, kernel, tensors, &launch);
+    describe(run, target, tensors, &launch);
     int status = poison_outputs(run, poison);
-    if (status == TMAGEN_OK) status = tmagen_kernel_launch(kernel, NULL, &launch);
+    if (status == TMAGEN_OK) status = target_launch(target, NULL, &launch);
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(run->device);
     if (status == TMAGEN_OK) status = download_outputs(run);
     run->cleared = status == TMAGEN_OK;
@@ -289,8 +289,9 @@ static void check_again(struct verification *run, uint8_t poison, int number) {
 
 // Semaphores are zero again, as the kernel's next launch, which nobody clears them for, wants them.
 static int check_semaphores(struct verification *run, int number) {
-    const struct tmg_manifest *manifest = run->problem.manifest;
-    const int64_t from = run->layout.zero_launch, to = run->layout.zero_first;
+    const struct tmg_manifest *manifest = run->picked.manifest;
+    const struct tmg_layout *layout = &run->picked.layout;
+    const int64_t from = layout->zero_launch, to = layout->zero_first;
     if (from >= to) return TMAGEN_OK;
     uint8_t *now = malloc((size_t)(to - from));
     if (!now) return tmg_fail_memory();
@@ -299,9 +300,9 @@ static int check_semaphores(struct verification *run, int number) {
     for (int64_t at = 0; status == TMAGEN_OK && at < to - from; ++at) {
         unsigned part = manifest->part_count - 1;
         if (!now[at]) continue;
-        while (run->layout.offsets[part] > from + at) --part;
+        while (layout->offsets[part] > from + at) --part;
         say(run, "workspace: byte %lld of %s is not zero after run %d, as the next wants it\n",
-            (long long)(from + at - run->layout.offsets[part]), manifest->parts[part].name, number);
+            (long long)(from + at - layout->offsets[part]), manifest->parts[part].name, number);
         run->result->verdict = VERIFY_WRONG;
         break;
     }
@@ -328,13 +329,13 @@ static int check_inputs(struct verification *run) {
     return TMAGEN_OK;
 }
 
-static int make_workspace(struct verification *run, tmagen_kernel *kernel) {
+static int make_workspace(struct verification *run, const struct target *target) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
     tmagen_launch launch;
-    describe(run, kernel, tensors, &launch);
+    describe(run, target, tensors, &launch);
     run->cleared = false;
-    int status = tmg_kernel_layout(kernel, &launch, &run->layout);
-    run->workspace.bytes = (size_t)run->layout.bytes;
+    int status = target_pick(target, &launch, &run->picked);
+    run->workspace.bytes = (size_t)run->picked.layout.bytes;
     if (status == TMAGEN_OK && run->workspace.bytes) {
         status = tmagen_memory_alloc(run->device, run->workspace.bytes, &run->workspace.address);
     }
@@ -344,8 +345,9 @@ static int make_workspace(struct verification *run, tmagen_kernel *kernel) {
 // Runs the peer on the same inputs and keeps what it gave.
 static int run_peer(struct verification *run) {
     watchdog_step("%s: the other kernel", run->what->name);
-    int status = make_workspace(run, run->what->peer);
-    if (status == TMAGEN_OK) status = launch_once(run, run->what->peer, input_poison);
+    const struct target peer = {run->what->peer, NULL};
+    int status = make_workspace(run, &peer);
+    if (status == TMAGEN_OK) status = launch_once(run, &peer, input_poison);
     for (unsigned i = 0; status == TMAGEN_OK && i < tensor_count(run); ++i) {
         struct guarded_buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
@@ -363,11 +365,12 @@ static int run_all(struct verification *run) {
     int status = ref_problem_fill(&run->problem, run->what->seed);
     if (status == TMAGEN_OK) status = upload_inputs(run);
     if (status == TMAGEN_OK && run->what->peer) status = run_peer(run);
-    if (status == TMAGEN_OK) status = make_workspace(run, run->kernel);
+    if (status == TMAGEN_OK) status = make_workspace(run, &run->target);
+    target_name_pick(&run->target, &run->picked, run->result->picked, sizeof run->result->picked);
     for (int number = 1; status == TMAGEN_OK && number <= run->what->runs; ++number) {
         const uint8_t poison = poisons[(number - 1) % 2];
         watchdog_step("%s: launch %d", run->what->name, number);
-        status = launch_once(run, run->kernel, poison);
+        status = launch_once(run, &run->target, poison);
         watchdog_step("%s: comparison", run->what->name);
         if (status != TMAGEN_OK) break;
         if (number == 1) status = check_first(run, poison);
@@ -402,8 +405,11 @@ struct variation verify_variation(const tmagen_kernel *kernel, struct variation 
 void verify_run(tmagen_device *device, tmagen_kernel *kernel, const struct reference *reference,
                 const struct verify_case *what, struct verify_result *result) {
     *result = (struct verify_result){.verdict = VERIFY_OK, .whole = true};
-    struct verification run = {.device = device, .kernel = kernel, .what = what, .result = result};
-    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+    struct verification run = {.device = device,
+                               .target = {what->set ? NULL : kernel, what->set},
+                               .what = what,
+                               .result = result};
+    const struct tmg_manifest *manifest = target_manifest(&run.target);
     tmagen_device_info info;
     int status = tmagen_device_get_info(device, &info);
     if (status == TMAGEN_OK) {

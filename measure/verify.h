@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "measure/compare.h"
+#include "measure/target.h"
 #include "runtime/tmagen.h"
 
 // DIFFERS: right, but not what a record says; verify_run() itself knows no records.
@@ -29,6 +30,7 @@ struct verify_case {
     bool unguarded;   // nothing lies around the tensors: for tools that know every allocation's end
     bool check_only;  // no element is compared: only that all are written, and the same in all runs
     tmagen_kernel *peer;  // the kernel that results are compared with, not the reference; or NULL
+    tmagen_set *set;      // launches by shape, in the kernel's place, which is NULL; or NULL
     double ulps;          // with a peer: the representable values that may lie between two elements
     // Shown the inputs and the first run's outputs; NULL: nobody wants to see them.
     void (*seen)(void *context, const struct ref_problem *);
@@ -37,20 +39,21 @@ struct verify_case {
 
 struct verify_result {
     enum verify_verdict verdict;
-    int64_t elements;   // of all outputs
-    int64_t checked;    // by the reference
-    bool compared;      // with the reference
-    bool whole;         // nothing of the outputs was left out
-    double worst;       // largest error as a share of its tolerance
-    char report[4096];  // lines about what is wrong; "" when nothing is
+    int64_t elements;                // of all outputs
+    int64_t checked;                 // by the reference
+    bool compared;                   // with the reference
+    bool whole;                      // nothing of the outputs was left out
+    double worst;                    // largest error as a share of its tolerance
+    char picked[TMG_MAX_NAME + 16];  // what a set took; "" for a kernel
+    char report[4096];               // lines about what is wrong; "" when nothing is
 };
 
 // The variation of a kernel's launches: recorded numbers, where there are any, else the device's
 // SMs and the manifest's splits.
 struct variation verify_variation(const tmagen_kernel *, struct variation recorded);
 
-// Verifies one shape of a loaded kernel. REFUSED: the kernel is not for this shape. BROKEN: the
-// device or memory failed, and after such a failure a CUDA device does no more work in this
-// process.
+// Verifies one shape of a loaded kernel, or of the case's set. REFUSED: it is not for this shape.
+// BROKEN: the device or memory failed, and after such a failure a CUDA device does no more work in
+// this process.
 void verify_run(tmagen_device *, tmagen_kernel *, const struct reference *,
                 const struct verify_case *, struct verify_result *);

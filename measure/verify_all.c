@@ -2,13 +2,11 @@
 // its death the parent knows which kernel was at fault and goes on with the next.
 #include "measure/verify_all.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +41,8 @@ struct session {
 
 // The kernel that is being verified, and what it is held against.
 struct verified {
-    tmagen_kernel *kernel, *peer;  // NULL: no peer
+    struct target target;
+    tmagen_kernel *peer;  // NULL: no peer
     const struct tmg_manifest *manifest;
     const char *name;
     struct reference reference;
@@ -77,6 +76,7 @@ static void print_json(const struct verify_row *row) {
         verdicts[result->verdict], "elements", (json_int_t)result->elements, "computed",
         (json_int_t)result->checked, "whole", result->whole, "worst", result->worst, "seed",
         (json_int_t)row->seed, "report", *row->reports ? row->reports : result->report);
+    if (*result->picked) json_object_set_new(line, "picked", json_string(result->picked));
     char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
     if (text) puts(text);
     free(text);
@@ -98,6 +98,7 @@ static void print_text(const struct verify_row *row, int width) {
     } else {
         printf("  %.*s", (int)strcspn(result->report, "\n"), result->report);
     }
+    if (*result->picked) printf("; by %s", result->picked);
     putchar('\n');
     const char *lines = wrong ? result->report : row->reports;
     for (const char *line = lines; *line;) {
@@ -180,7 +181,9 @@ static bool run_shape(struct session *session, const struct verified *subject,
     snprintf(name, sizeof name, "%s %s", subject->name, row.shape);
     progress("%s", name);
     const struct variation launched =
-        verify_variation(subject->kernel, record_variation(trial->then));
+        subject->target.set
+            ? (struct variation){0}
+            : verify_variation(subject->target.kernel, record_variation(trial->then));
     struct keeping keeping = {session,     &row, trial->padding, launched,
                               trial->then, NULL, false,          ""};
     const bool wanted = trial->then || session->record;
@@ -195,10 +198,11 @@ static bool run_shape(struct session *session, const struct verified *subject,
                                      .unguarded = plan->unguarded,
                                      .check_only = plan->check_only,
                                      .peer = subject->peer,
+                                     .set = subject->target.set,
                                      .ulps = plan->ulps,
                                      .seen = wanted ? keep : NULL,
                                      .context = &keeping};
-    verify_run(session->device, subject->kernel, &subject->reference, &what, &result);
+    verify_run(session->device, subject->target.kernel, &subject->reference, &what, &result);
     finish_keeping(&keeping, &result);
     row.reports = result.verdict == VERIFY_BROKEN ? tmagen_device_reports(session->device) : "";
     progress("%s", "");
@@ -385,9 +389,9 @@ static int open_subject(struct session *session, const struct kernel_text *text,
                         struct verified *subject) {
     const struct verify_plan *plan = session->plan;
     *subject = (struct verified){.name = text->name};
-    int status = kernel_load(session->device, text, &subject->kernel);
+    int status = target_load(session->device, text, &subject->target);
     if (status != TMAGEN_OK) return status;
-    subject->manifest = tmg_kernel_manifest(subject->kernel);
+    subject->manifest = target_manifest(&subject->target);
     if (plan->peer) status = kernel_load(session->device, plan->peer, &subject->peer);
     if (status != TMAGEN_OK) return status;
     const bool compares = !plan->check_only && !plan->peer;
@@ -401,7 +405,7 @@ static int open_subject(struct session *session, const struct kernel_text *text,
 static void close_subject(struct verified *subject) {
     reference_close(&subject->reference);
     tmagen_kernel_unload(subject->peer);
-    tmagen_kernel_unload(subject->kernel);
+    target_unload(&subject->target);
 }
 
 // Verifies one kernel. Returns false after a failure of the device.
@@ -512,32 +516,6 @@ static int run_child(struct session *session) {
     return 0;
 }
 
-// Begins a record beside its place, which it takes when it is whole. 0, or -1 with a message.
-static int begin_record(struct session *session) {
-    char *path = session->record_path;
-    const size_t size = sizeof session->record_path;
-    const int len = snprintf(path, size, "%s.XXXXXX", session->plan->record);
-    const int file = (size_t)len < size ? mkstemp(path) : -1;
-    if (file >= 0) fchmod(file, 0644);
-    session->record = file >= 0 ? fdopen(file, "w") : NULL;
-    if (session->record) return 0;
-    fprintf(stderr, "tmagen: error: %s: %s\n", session->plan->record,
-            (size_t)len < size ? strerror(errno) : "a path that long cannot be written");
-    return -1;
-}
-
-// Puts the record in its place, whole; after a run with exit code [code] that isn't 0 what stood
-// there stays. Returns the exit code.
-static int end_record(struct session *session, int code) {
-    if (!session->record) return code;
-    const bool whole = fclose(session->record) == 0 && code == 0;
-    if (whole && rename(session->record_path, session->plan->record) == 0) return 0;
-    if (code == 0) perror(session->plan->record);
-    fprintf(stderr, "tmagen: note: %s is not written\n", session->plan->record);
-    unlink(session->record_path);
-    return code ? code : 1;
-}
-
 // Opens the files that [plan] names. 0, or -1 with a message.
 static int open_files(struct session *session) {
     const struct verify_plan *plan = session->plan;
@@ -550,7 +528,10 @@ static int open_files(struct session *session) {
         }
         session->seed = session->against.seed;
     }
-    return plan->record ? begin_record(session) : 0;
+    if (!plan->record) return 0;
+    session->record =
+        record_create(plan->record, session->record_path, sizeof session->record_path);
+    return session->record ? 0 : -1;
 }
 
 // The line below the table.
@@ -592,7 +573,7 @@ int verify_all(const struct verify_plan *plan) {
         const bool nothing = ledger->cases == ledger->refused && !ledger->skipped;
         code = ledger->wrong ? 1 : nothing ? complain_of_shapes(&session) : 0;
     }
-    code = end_record(&session, code);
+    if (session.record) code = record_end(session.record, session.record_path, plan->record, code);
     record_free(&session.against);
     munmap(ledger, sizeof *ledger);
     return code;

@@ -53,10 +53,13 @@ int tmg_set_pick(tmagen_set *set, const tmagen_launch *launch, int64_t workspace
 int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
                    struct tmg_choice *choices, unsigned *count);
 
-// Where the parts of the workspace lie for the kernel that [launch] takes with all that it needs,
-// and its name; "" where a size is 0.
-int tmg_set_layout(tmagen_set *set, const tmagen_launch *launch, struct tmg_layout *layout,
-                   const char **name);
+// What [launch] takes with as much workspace as it needs, loaded, and how that is laid out.
+struct tmg_picked {
+    const struct tmg_manifest *manifest;  // NULL: a size is 0, and nothing is launched
+    int splits;
+    struct tmg_layout layout;
+};
+int tmg_set_picked(tmagen_set *set, const tmagen_launch *launch, struct tmg_picked *picked);
 
 // What its kernels take together, under the table's name.
 const struct tmg_manifest *tmg_set_interface(const tmagen_set *set);

@@ -165,29 +165,27 @@ int tmagen_set_launch_sized(tmagen_set *set, void *stream, const tmagen_launch *
 
 // ---- What launches would be given
 
-int tmg_set_layout(tmagen_set *set, const tmagen_launch *launch, struct tmg_layout *layout,
-                   const char **name) {
+int tmg_set_picked(tmagen_set *set, const tmagen_launch *launch, struct tmg_picked *picked) {
     struct tmg_choice choice;
     tmagen_kernel *kernel;
-    *layout = (struct tmg_layout){0};
-    *name = "";
+    *picked = (struct tmg_picked){.manifest = NULL};
     int status = check(set, launch);
     if (!status) status = tmg_set_pick(set, launch, -1, &choice, &kernel);
     if (status || !kernel) return status;
-    *name = kernel->manifest->name;
+    picked->manifest = kernel->manifest;
+    picked->splits = choice.splits;
     const tmagen_launch own = launch_of(kernel, launch, &choice);
-    return tmg_kernel_layout(kernel, &own, layout);
+    return tmg_kernel_layout(kernel, &own, &picked->layout);
 }
 
 int tmagen_set_workspace_sized(tmagen_set *set, const tmagen_launch *launch, uint64_t sizes,
                                size_t *bytes) {
     struct tmg_own_launch *room = NULL;
-    struct tmg_layout layout;
-    const char *name;
+    struct tmg_picked picked;
     if (!bytes) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the result is missing");
     int status = tmg_take_launch(&launch, sizes, &room);
-    if (!status) status = tmg_set_layout(set, launch, &layout, &name);
-    if (!status) *bytes = (size_t)layout.bytes;
+    if (!status) status = tmg_set_picked(set, launch, &picked);
+    if (!status) *bytes = (size_t)picked.layout.bytes;
     free(room);
     return status;
 }

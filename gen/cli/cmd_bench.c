@@ -107,15 +107,17 @@ static int run(struct bench_arguments *a, const struct gen_result *own,
                const struct gen_result *peers) {
     struct bench_plan *plan = &a->plan;
     size_t peer_count = 0;
-    struct kernel_text *kernels = kernels_of(own, a->specs.spec_count, &plan->own_count);
-    struct kernel_text *others = kernels_of(peers, a->peer_count, &peer_count);
+    struct kernel_text *owns = subjects_of(own, a->specs.spec_count, &plan->own_count);
+    struct kernel_text *others = subjects_of(peers, a->peer_count, &peer_count);
     plan->kernel_count = plan->own_count + peer_count;
-    kernels = mem_resize(kernels, (plan->kernel_count + 1) * sizeof *kernels);
+    struct kernel_text *kernels = mem_alloc((plan->kernel_count + 1) * sizeof *kernels);
+    if (plan->own_count) memcpy(kernels, owns, plan->own_count * sizeof *kernels);
     if (peer_count) memcpy(kernels + plan->own_count, others, peer_count * sizeof *kernels);
     plan->kernels = kernels;
     plan->shapes = &a->shapes;
     const int code = a->overhead ? overhead_all(plan) : bench_all(plan);
-    free(others);
+    subjects_free(others, peer_count);
+    subjects_free(owns, plan->own_count);
     free(kernels);
     return code;
 }

@@ -132,11 +132,13 @@ static int run(struct verify_arguments *a, const struct gen_result *results,
                const struct gen_result *peers) {
     size_t peer_count = 0;
     struct kernel_text *others = peers ? kernels_of(peers, 1, &peer_count) : NULL;
-    a->plan.kernels = kernels_of(results, a->specs.spec_count, &a->plan.kernel_count);
+    const bool recorded = a->plan.record || a->plan.against;  // of kernels, by their names
+    a->plan.kernels =
+        (recorded ? kernels_of : subjects_of)(results, a->specs.spec_count, &a->plan.kernel_count);
     a->plan.shapes = &a->shapes;
     a->plan.peer = others;
     const int code = verify_all(&a->plan);
-    free((void *)a->plan.kernels);
+    subjects_free((struct kernel_text *)a->plan.kernels, a->plan.kernel_count);
     free(others);
     return code;
 }

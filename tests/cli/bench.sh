@@ -25,6 +25,17 @@ has "$TMPDIR/out" 'copy 4\.00 TB/s' 'gemm_256x128 +0\.02 ms' \
     '^bf16 4096x4096x4096 .*1\.500 +1\.200$'
 [ "$(grep -c '^  \*' "$TMPDIR/out")" = 1 ] || fail "one spec is the best"
 
+# a table is one contestant, and says which kernel it took
+bench gemm_bf16_h200 gemm_8x64 --vs cublaslt --shape 16x512x8192 --rounds 5 ||
+    fail "exit code $?"
+has "$TMPDIR/out" ' gemm_bf16_h200: gemm_16x64_split/[0-9]+ +0\.02 ms' ' gemm_8x64 +0\.02 ms' \
+    '^bf16 16x512x8192 +gemm_'
+has "$TMPDIR/err" 'the table gemm_bf16_h200 is of NVIDIA H200 with 132 SMs, and this is Fake'
+export TMAGEN_PICK=gemm_64x64
+bench gemm_bf16_h200 --shape 16x512x8192 --rounds 5 --json || fail "exit code $?"
+has "$TMPDIR/out" '"name":"gemm_bf16_h200","role":"own","picked":"gemm_64x64"'
+unset TMAGEN_PICK
+
 # twice the L2 and 256 MiB: copies of 24 MiB
 bench gemm_256x128 --shape 2048x2048x2048 --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '11 input sets'

@@ -54,7 +54,7 @@ static void test_shapes_of_a_command_line(void **state) {
                                       "-1x2",
                                       "1x2 ",
                                       "axbxc",
-                                      "1,2,3",
+                                      "1,2x3",
                                       "1x2/",
                                       "1x2/3",
                                       "1x2/x/y",
@@ -66,11 +66,13 @@ static void test_shapes_of_a_command_line(void **state) {
     assert_int_equal(shapes_parse(&list, "16x4096x14336", error, sizeof error), 0);
     assert_int_equal(list.shapes[0].count, 3);
     assert_int_equal(list.shapes[0].numbers[2], 14336);
+    assert_int_equal(shapes_parse(&list, "16,4096,512", error, sizeof error), 0);
+    assert_int_equal(list.shapes[1].numbers[2], 512);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_int_equal(shapes_parse(&list, bad[i], error, sizeof error), -1);
         assert_non_null(strstr(error, "is no shape"));
     }
-    assert_int_equal(list.count, 1);
+    assert_int_equal(list.count, 2);
     shapes_free(&list);
 }
 
