@@ -1,5 +1,5 @@
-// The copy is a kernel, since in graphs a copy engine takes what the driver copies, at two thirds of
-// the speed. It is loaded as any other.
+// The copy is a kernel, since in graphs a copy engine takes what the driver copies, at two thirds
+// of the speed. It is loaded as any other.
 #include "measure/copy.h"
 
 #include <stdlib.h>
@@ -24,13 +24,15 @@ static const char source[] =
 
 static const char manifest[] =
     "{\"tmagen_manifest\": 2, \"name\": \"copy\", \"family\": \"copy\", \"entry\": \"copy\","
-    " \"arch\": \"sm_90a\", \"source\": \"copy.cu\", \"block\": [256, 1, 1], \"cluster\": [1, 1, 1],"
+    " \"arch\": \"sm_90a\", \"source\": \"copy.cu\", \"block\": [256, 1, 1], \"cluster\": [1, 1, "
+    "1],"
     " \"shared_memory\": 0, \"dims\": [{\"name\": \"words\", \"multiple_of\": 4}],"
     " \"tensors\": [{\"name\": \"from\", \"dtype\": \"u32\", \"dims\": [\"words\"],"
     "                \"access\": \"read\", \"alignment\": 16},"
     "               {\"name\": \"to\", \"dtype\": \"u32\", \"dims\": [\"words\"],"
     "                \"access\": \"write\", \"alignment\": 16}],"
-    " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"words\", \"by\": 4096, \"axis\": 0}]},"
+    " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"words\", \"by\": 4096, \"axis\": "
+    "0}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"from\"},"
     "              {\"kind\": \"pointer\", \"tensor\": \"to\"},"
     "              {\"kind\": \"dim\", \"dim\": \"words\", \"type\": \"i32\"}]}";
@@ -65,15 +67,14 @@ void copy_free(struct gpu *gpu, struct copy *copy) {
 int copy_launch(void *context, CUstream stream, int set) {
     const struct copy *copy = context;
     const struct rotation *rotation = copy->rotation;
-    const tmagen_tensor tensors[] = {
-        {.name = "from",
-         .data = rotation->memory + rotation->set_bytes * (size_t)set,
-         .rank = 1,
-         .dims = {copy->words}},
-        {.name = "to",
-         .data = copy->to + (size_t)copy->words * 4 * (size_t)set,
-         .rank = 1,
-         .dims = {copy->words}}};
+    const tmagen_tensor tensors[] = {{.name = "from",
+                                      .data = rotation->memory + rotation->set_bytes * (size_t)set,
+                                      .rank = 1,
+                                      .dims = {copy->words}},
+                                     {.name = "to",
+                                      .data = copy->to + (size_t)copy->words * 4 * (size_t)set,
+                                      .rank = 1,
+                                      .dims = {copy->words}}};
     const tmagen_launch launch = {.tensors = tensors, .tensor_count = 2};
     return tmagen_kernel_launch(copy->kernel, stream, &launch);
 }

@@ -1,4 +1,5 @@
-// A copy of as many bytes as a shape moves, as a contestant: how fast a launch of that length can be.
+// A copy of as many bytes as a shape moves, as a contestant: how fast a launch of that length can
+// be.
 #pragma once
 #include "measure/contest.h"
 #include "measure/rotation.h"

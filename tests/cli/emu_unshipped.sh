@@ -115,6 +115,28 @@ verify gemm_128x128_pingpong "${hints[@]}" --set raster.group=1 --set 'tile.k=[6
     --set stages=3 --shape 700x520x136
 verify "$exchanged" "${hints[@]}" --set raster.along=n --set raster.group=2 --shape 100x504x264
 
+# A CTA a tile, with producer warps: a ring that turns many times.
+verify "$exchanged" --set grid=tiles --set stages=2 --shape 20x200x1032
+
+# Kernels that overlap the launch before them, with every walk; alone there is nothing to wait for.
+verify "$exchanged" --set 'dependent_launch=[prologue,weights]' --set prefetch_maps=true \
+    --set 'grid=[tiles,persistent,stream_k]' --shape 70x200x264 --shape 8x8x8
+verify gemm_128x128_pingpong --set dependent_launch=weights --set stages=2 --shape 520x520x264
+
+# Warps that stream rows of B: rings in turns, ragged edges of all dims, every op and type.
+cat >"$TMPDIR/stream.yaml" <<'YAML'
+kernel: gemm
+math: mma
+tile: {m: 8, n: 16, k: 64}
+stages: 2
+warps: {consumer: {count: 4}}
+YAML
+streaming=$TMPDIR/stream.yaml
+verify "$streaming" --set 'stages=[1,3]' --shape 1x40x2056 --shape 9x33x72 --shape 1x1x8
+verify "$streaming" --set tile.m=24 --set tile.n=32 --set problem.a=fp16 --set problem.d=fp32 \
+    --set cache_hint.b=evict_first --set dependent_launch=weights --shape 30x77x520 \
+    --set "epilogue.ops=$ops"
+
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \

@@ -206,7 +206,8 @@ end
 
 wgmma["dependent launch"] = function(s, p, fail)
     if s.dependent_launch == "weights" and p.ldg then
-        fail("dependent_launch", "dependent_launch: weights, but load: ldg loads A and B of a stage together", "prologue")
+        fail("dependent_launch", "dependent_launch: weights, but load: ldg loads A and B of a stage together",
+            "prologue")
     end
 end
 
