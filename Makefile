@@ -39,7 +39,7 @@ c_files   = $(lib_src) $(tool_src) $(reference_src) $(unit_src) $(user_src) \
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
-static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -Wl,-Bdynamic
+static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -lsqlite3 -Wl,-Bdynamic
 system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
@@ -130,7 +130,7 @@ endif
 $(BUILD)/setup.mk: scripts/setup.sh
 	mkdir -p $(@D)
 	scripts/setup.sh build test
-	echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd)" >$@
+	echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd sqlite3)" >$@
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 	mkdir -p $(@D)

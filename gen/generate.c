@@ -132,6 +132,8 @@ static void push_options(lua_State *L, const struct gen_options *options, const 
     lua_setfield(L, -2, "explain");
     lua_pushboolean(L, options->strict);
     lua_setfield(L, -2, "strict");
+    lua_pushboolean(L, options->quiet);
+    lua_setfield(L, -2, "quiet");
     lua_pushboolean(L, faulty);
     lua_setfield(L, -2, "faulty");
     lua_newtable(L);
@@ -248,6 +250,7 @@ static struct gen_output take_variant(lua_State *L) {
                              .family = copy_field(L, "family"),
                              .arch = copy_field(L, "arch"),
                              .point = copy_field(L, "point"),
+                             .knobs = copy_field(L, "knobs"),
                              .explain = copy_field(L, "explain"),
                              .phase = integer_field(L, "phase", -1),
                              .block_threads = integer_field(L, "threads", 0),
@@ -385,6 +388,7 @@ static void free_output(struct gen_output *out) {
     free(out->family);
     free(out->arch);
     free(out->point);
+    free(out->knobs);
     free(out->source);
     free(out->manifest);
     free(out->explain);
@@ -408,21 +412,39 @@ bool gen_family_exists(const char *name, const struct gen_options *options) {
     return found;
 }
 
-int gen_explain_family(const char *family, const struct gen_options *options) {
+// What the function [name] of [module] says of [family], to be freed; NULL after errors, which are
+// printed.
+static char *ask_family(const char *family, const char *module, const char *name,
+                        const struct gen_options *options) {
     struct diag *diag = diag_new();
     struct script *script = script_new(gen_store(options), diag);
     lua_State *L = script_lua(script);
-    bool good = script_require(script, "explain");
+    char *text = NULL;
+    bool good = script_require(script, module);
     if (good) {
-        lua_getfield(L, -1, "family");
+        lua_getfield(L, -1, name);
         lua_pushstring(L, family);
         good = script_call(script, 1, 1);
     }
-    if (good && lua_isstring(L, -1)) fputs(lua_tostring(L, -1), stdout);
+    if (good && lua_isstring(L, -1)) text = mem_copy(lua_tostring(L, -1));
     note_templates(diag, options, family);
     diag_print(diag, stderr);
-    int failed = diag_errors(diag) > 0;
+    if (diag_errors(diag)) {
+        free(text);
+        text = NULL;
+    }
     script_free(script);
     diag_free(diag);
-    return failed;
+    return text;
+}
+
+int gen_explain_family(const char *family, const struct gen_options *options) {
+    char *text = ask_family(family, "explain", "family", options);
+    if (text) fputs(text, stdout);
+    free(text);
+    return text == NULL;
+}
+
+char *gen_family_sweeps(const char *family, const struct gen_options *options) {
+    return ask_family(family, "tune", "sweeps", options);
 }

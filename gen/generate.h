@@ -18,6 +18,7 @@ struct gen_options {
     size_t set_count;
     const char *table;  // the path of the table that the kernel is made for; NULL: none
     bool strict;        // an illegal point of a sweep is an error
+    bool quiet;         // say nothing of illegal points of a sweep, nor of one that has no other
     bool explain;       // fill gen_output.explain
 };
 
@@ -38,6 +39,7 @@ struct gen_output {
     char *family;  // "gemm"
     char *arch;    // "sm_90a"
     char *point;   // of a sweep: "stages=4 cluster.m=2"; else ""
+    char *knobs;   // all of them, as a spec of one line
     int phase;     // the rung of the ladder; -1: the family has none
     char *source;
     size_t source_len;
@@ -78,6 +80,9 @@ void gen_result_free(struct gen_result *result);
 // The same of a spec whose text is in memory; [name] is its file's name, should it be written.
 int gen_text(const char *name, const char *text, const struct gen_options *options,
              struct gen_result *result);
+
+// The sweeps that [family] is tuned over, a spec of one line each, to be freed; NULL after errors.
+char *gen_family_sweeps(const char *family, const struct gen_options *options);
 
 // Prints to stdout what a family is: its knobs, ladder and checks. Returns 0, or 1 with the errors
 // on stderr.

@@ -3,9 +3,12 @@
 #include "gen/measured.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gen/alloc.h"
+#include "gen/diag.h"
 #include "gen/output.h"
+#include "gen/store.h"
 
 // The code that was built in is that of the embedded texts alone.
 static struct reference_text reference_text_of(const struct gen_output *output) {
@@ -80,6 +83,23 @@ double argument_number(struct argp_state *state, const char *text, double least,
         argp_error(state, "%s is not a number in %g..%g", text, least, most);
     }
     return value;
+}
+
+const char *argument_name(struct argp_state *state, const char *option, const char *text) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    if (!*text || strspn(text, letters) != strlen(text))
+        argp_error(state, "%s: '%s' is no name; legal: letters, digits and _", option, text);
+    return text;
+}
+
+int read_rates(const char *name, const struct gen_options *options, struct predict_gpu *gpu) {
+    const char *why, *none = "there is no such file among the templates";
+    char *path = mem_format("templates/lib/gpus/%s.json", name);
+    const struct store_file file = store_find(gen_store(options), path, &why);
+    const int failed = !file.text || predict_read(file.text, file.name, gpu);
+    if (failed) diag_say("%s: %s", path, file.text ? tmagen_error_last() : why ? why : none);
+    free(path);
+    return failed;
 }
 
 void argument_shape(struct argp_state *state, const char *text, struct shape_list *shapes) {

@@ -11,64 +11,13 @@
 #include "measure/copy.h"
 #include "measure/cublaslt.h"
 #include "measure/columns.h"
+#include "measure/entrant.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
 
-// One of our kernels and its arguments for each copy of the inputs.
-struct own {
-    const struct target *target;
-    struct tmg_picked picked;
-    int tensor_count;
-    tmagen_tensor *tensors;  // [sets][tensor_count]
-    tmagen_address workspace;
-    size_t workspace_bytes;
-    unsigned flags;
-};
-
-static tmagen_launch launch_of(const struct own *own, int set) {
-    return (tmagen_launch){
-        .tensors = own->tensors + (size_t)set * (size_t)own->tensor_count,
-        .tensor_count = (size_t)own->tensor_count,
-        .workspace = own->workspace,
-        .workspace_bytes = own->workspace_bytes,
-        .flags = own->flags,
-    };
-}
-
-static int launch_own(void *context, CUstream stream, int set) {
-    const struct own *own = context;
-    const tmagen_launch launch = launch_of(own, set);
-    return target_launch(own->target, stream, &launch);
-}
-
-static int own_make(struct gpu *gpu, const struct target *target, const struct rotation *rotation,
-                    struct own *own) {
-    const unsigned count = rotation->problem.manifest->tensor_count;
-    *own = (struct own){.target = target, .tensor_count = (int)count};
-    own->tensors = calloc((size_t)rotation->sets * count, sizeof *own->tensors);
-    if (!own->tensors) return tmg_fail_memory();
-    for (int set = 0; set < rotation->sets; ++set) {
-        for (unsigned i = 0; i < count; ++i) {
-            const struct ref_tensor *from = &rotation->problem.tensors[i];
-            tmagen_tensor *to = &own->tensors[(size_t)set * count + i];
-            *to = (tmagen_tensor){.name = from->declared->name, .rank = from->rank};
-            to->data = rotation_address(rotation, set, i);
-            memcpy(to->dims, from->dims, sizeof to->dims);
-            memcpy(to->strides, from->strides, sizeof to->strides);
-        }
-    }
-    const tmagen_launch launch = launch_of(own, 0);
-    int status = target_pick(target, &launch, &own->picked);
-    own->workspace_bytes = (size_t)own->picked.layout.bytes;
-    if (status == TMAGEN_OK && own->workspace_bytes) {
-        status = tmagen_memory_alloc(gpu->device, own->workspace_bytes, &own->workspace);
-    }
-    return status;
-}
-
 // Makes the launches a chain, which overlap where the kernel can wait; and checks that they may.
 static int own_chain(struct gpu *gpu, const struct rotation *rotation,
-                     struct contestant *contestant, struct own *own) {
+                     struct contestant *contestant, struct entrant *own) {
     struct chain chain;
     int status = chain_find(&rotation->problem, &chain);
     if (status != TMAGEN_OK) return status;
@@ -78,11 +27,6 @@ static int own_chain(struct gpu *gpu, const struct rotation *rotation,
     if (!own->picked.manifest->dependent_launch) return TMAGEN_OK;
     own->flags = TMAGEN_LAUNCH_OVERLAP;
     return chain_check(gpu, rotation, &chain, contestant, &own->flags);
-}
-
-static void own_free(struct gpu *gpu, struct own *own) {
-    tmagen_memory_free(gpu->device, own->workspace);
-    free(own->tensors);
 }
 
 // ---- Do the contestants agree?
@@ -170,19 +114,6 @@ static int prepare(struct bench_session *session, const struct rotation *rotatio
 
 // ---- One shape
 
-// True where two manifests describe the same tensors, so that their kernels can share a rotation.
-static bool same_tensors(const struct ref_problem *a, const struct ref_problem *b) {
-    if (a->manifest->tensor_count != b->manifest->tensor_count) return false;
-    for (unsigned i = 0; i < a->manifest->tensor_count; ++i) {
-        const struct ref_tensor *x = &a->tensors[i], *y = &b->tensors[i];
-        if (strcmp(x->declared->name, y->declared->name) || x->dtype != y->dtype ||
-            x->rank != y->rank || memcmp(x->dims, y->dims, sizeof x->dims)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // Lays out [given] for kernel [i]. A library error code, with the reason in tmagen_error_last().
 static int lay_out(struct bench_session *session, size_t i, const struct shape *given,
                    struct ref_problem *problem) {
@@ -217,7 +148,7 @@ static int enter_kernels(struct bench_session *session, const struct shape *give
             snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
         } else if (first < 0) {
             first = (int)i;
-        } else if (!same_tensors(&problems[first], &problems[i])) {
+        } else if (!entrant_same_tensors(&problems[first], &problems[i])) {
             snprintf(entry->refused, sizeof entry->refused, "has other tensors than %s",
                      session->plan->kernels[first].name);
         }
@@ -237,10 +168,10 @@ static void describe_shape(const struct ref_problem *problem, struct bench_shape
 
 // Gives the entry of kernel [i] its launches. A library error code.
 static int enter_own(struct bench_session *session, const struct rotation *rotation, size_t i,
-                     struct bench_entry *entry, struct own *own) {
-    int status = own_make(&session->gpu, &session->targets[i], rotation, own);
-    target_name_pick(own->target, &own->picked, entry->picked, sizeof entry->picked);
-    entry->contestant.launch = launch_own;
+                     struct bench_entry *entry, struct entrant *own) {
+    int status = entrant_make(&session->gpu, &session->targets[i], 0, rotation, own);
+    target_name_pick(&own->target, &own->picked, entry->picked, sizeof entry->picked);
+    entry->contestant.launch = entrant_launch;
     entry->contestant.context = own;
     if (status == TMAGEN_OK && session->plan->chain)
         status = own_chain(&session->gpu, rotation, &entry->contestant, own);
@@ -250,7 +181,7 @@ static int enter_own(struct bench_session *session, const struct rotation *rotat
 // Prepares all entries, ours and the peers', and runs the contest. A library error code after which
 // the device is lost.
 static int measure(struct bench_session *session, const struct rotation *rotation,
-                   struct bench_shape *shape, struct own *owns) {
+                   struct bench_shape *shape, struct entrant *owns) {
     struct expected expected = {NULL, NULL};
     int status = TMAGEN_OK;
     // peers first: their result is what ours are compared with
@@ -280,10 +211,11 @@ static int measure(struct bench_session *session, const struct rotation *rotatio
     return status;
 }
 
-static void free_shape(struct bench_session *session, struct bench_shape *shape, struct own *owns) {
+static void free_shape(struct bench_session *session, struct bench_shape *shape,
+                       struct entrant *owns) {
     for (int i = 0; i < shape->entry_count; ++i) {
         contestant_free(&session->gpu, &shape->entries[i].contestant);
-        own_free(&session->gpu, &owns[i]);
+        entrant_free(&session->gpu, &owns[i]);
     }
 }
 
@@ -312,7 +244,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
                       struct table *summary, int *failed) {
     static struct bench_shape shape;
     static struct ref_problem problems[BENCH_ENTRIES_MAX];
-    struct own owns[BENCH_ENTRIES_MAX] = {{0}};
+    struct entrant owns[BENCH_ENTRIES_MAX] = {{.splits = 0}};
     struct rotation rotation = {0};
     struct cublaslt_plan *cublaslt = NULL;
     struct copy *copy = NULL;

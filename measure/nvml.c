@@ -11,8 +11,9 @@ static struct {
     int (*device)(unsigned index, void **device);
     int (*clock)(void *device, int type, unsigned *mhz);
     int (*power)(void *device, unsigned *milliwatts);
-    void *first;
+    void *chosen;
 } nvml;
+static unsigned ordinal;
 static bool ready;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -29,14 +30,16 @@ static void load(void) {
             load_symbol(library, "nvmlDeviceGetHandleByIndex_v2", &nvml.device) &&
             load_symbol(library, "nvmlDeviceGetClockInfo", &nvml.clock) &&
             load_symbol(library, "nvmlDeviceGetPowerUsage", &nvml.power) && nvml.init() == 0 &&
-            nvml.device(0, &nvml.first) == 0;
+            nvml.device(ordinal, &nvml.chosen) == 0;
 }
+
+void nvml_choose(int device) { ordinal = (unsigned)device; }
 
 bool nvml_sample(double *clock_mhz, double *watts) {
     enum { CLOCK_SM = 1 };
     unsigned mhz, milliwatts;
     pthread_once(&once, load);
-    if (!ready || nvml.clock(nvml.first, CLOCK_SM, &mhz) || nvml.power(nvml.first, &milliwatts)) {
+    if (!ready || nvml.clock(nvml.chosen, CLOCK_SM, &mhz) || nvml.power(nvml.chosen, &milliwatts)) {
         return false;
     }
     *clock_mhz = mhz;

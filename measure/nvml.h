@@ -3,5 +3,8 @@
 #pragma once
 #include <stdbool.h>
 
-// Reads the SM clock in MHz and the power in W of the first device. False where NVML is not there.
+// Of which device samples are taken from now on; before the first of them. Without, of the first.
+void nvml_choose(int device);
+
+// Reads the SM clock in MHz and the power in W of that device. False where NVML is not there.
 bool nvml_sample(double *clock_mhz, double *watts);

@@ -35,11 +35,11 @@ struct prediction {
     struct tmg_estimate estimate;
 };
 
-static int bind(const struct tmg_manifest *manifest, const int64_t *dims,
+static int bind(const struct tmg_manifest *manifest, const int64_t *dims, int splits,
                 struct tmg_binding *binding) {
     tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
     tmagen_dim given[TMG_MAX_DIMS];
-    tmagen_launch launch = {.tensors = tensors, .dims = given};
+    tmagen_launch launch = {.tensors = tensors, .dims = given, .splits = splits};
     for (unsigned i = 0; i < manifest->tensor_count; ++i)
         tensors[launch.tensor_count++] =
             (tmagen_tensor){.name = manifest->tensors[i].name, .data = 1 << 20};
@@ -49,12 +49,19 @@ static int bind(const struct tmg_manifest *manifest, const int64_t *dims,
     return tmg_bind(manifest, &launch, binding);
 }
 
+int predict_launch(const struct tmg_manifest *manifest, const int64_t *dims, int splits,
+                   const struct predict_gpu *gpu, struct tmg_estimate *estimate) {
+    struct tmg_binding binding;
+    int status = bind(manifest, dims, splits, &binding);
+    if (!status && binding.empty) status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "nothing to compute");
+    return status ? status : tmg_estimate(&binding, &gpu->capacity, &gpu->rates, estimate);
+}
+
 // 0, or -1 where the kernel does not take the shape, or has no model; it says so.
 static int predict(const struct kernel_text *text, const struct shape *shape,
                    const struct predict_gpu *gpu, struct prediction *prediction) {
     struct tmg_manifest *manifest = NULL;
     struct reference reference = {0};
-    struct tmg_binding binding;
     int64_t dims[TMG_MAX_DIMS];
     char error[160] = "";
     prediction->text = text;
@@ -62,10 +69,7 @@ static int predict(const struct kernel_text *text, const struct shape *shape,
     if (!status) status = reference_read(manifest, &reference);
     if (!status && shape_dims(shape, &reference, manifest, dims, error, sizeof error))
         status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s", error);
-    if (!status) status = bind(manifest, dims, &binding);
-    if (!status && binding.empty) status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "nothing to compute");
-    if (!status)
-        status = tmg_estimate(&binding, &gpu->capacity, &gpu->rates, &prediction->estimate);
+    if (!status) status = predict_launch(manifest, dims, 0, gpu, &prediction->estimate);
     if (status) kernel_complain(text->name);
     tmg_manifest_free(manifest);
     return status ? -1 : 0;

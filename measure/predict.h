@@ -21,6 +21,12 @@ int predict_read(const char *text, const char *origin, struct predict_gpu *gpu);
 // an exit code: 1 where a table is damaged, or a shape is refused, 2 where all are.
 int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out);
 
+// What a kernel should take at [dims], in its manifest's order, with so many [splits]; 0: as its
+// manifest says. A library error code, also where the kernel does not take them, or its manifest
+// does not say what its steps cost.
+int predict_launch(const struct tmg_manifest *manifest, const int64_t *dims, int splits,
+                   const struct predict_gpu *gpu, struct tmg_estimate *estimate);
+
 // Prints a table for each shape to [out], the fastest kernel first. Returns an exit code: 1 where
 // a kernel has no model, 2 where no kernel takes a shape.
 int predict_all(const struct kernel_text *kernels, size_t count, const struct shape_list *shapes,

@@ -24,9 +24,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const char name_letters[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-
 struct explain_arguments {
     struct spec_arguments specs;
     struct shape_list shapes;
@@ -39,11 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
-    case KEY_GPU:
-        if (strspn(argument, name_letters) != strlen(argument))
-            argp_error(state, "--gpu: '%s' is no name; legal: letters, digits and _", argument);
-        a->gpu = argument;
-        return 0;
+    case KEY_GPU: a->gpu = argument_name(state, "--gpu", argument); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -66,17 +59,6 @@ static int explain_spec(const char *spec, const struct gen_options *gen) {
     for (size_t i = 0; i < result.output_count; i++)
         printf("%s%s", i ? "\n\n" : "", result.outputs[i].explain);
     gen_result_free(&result);
-    return failed;
-}
-
-// The rates of the GPU that is asked for; they are found as templates are.
-static int read_gpu(const struct explain_arguments *a, struct predict_gpu *gpu) {
-    const char *why, *none = "there is no such file among the templates";
-    char *path = mem_format("templates/lib/gpus/%s.json", a->gpu);
-    const struct store_file file = store_find(gen_store(&a->specs.options), path, &why);
-    const int failed = !file.text || predict_read(file.text, file.name, gpu);
-    if (failed) diag_say("%s: %s", path, file.text ? tmagen_error_last() : why ? why : none);
-    free(path);
     return failed;
 }
 
@@ -126,7 +108,7 @@ static int predict(struct explain_arguments *a) {
     struct predict_gpu gpu;
     size_t count;
     char **made;
-    if (read_gpu(a, &gpu)) return EXIT_USER;
+    if (read_rates(a->gpu, &a->specs.options, &gpu)) return EXIT_USER;
     char **specs = name_tables(a, &count, &made);
     struct gen_result *results = count ? output_generate(specs, count, &a->specs.options) : NULL;
     const int code = results ? predict_all_of(a, &gpu, results, count) : EXIT_USER;

@@ -20,6 +20,7 @@ int cmd_bench(int argc, char **argv);
 int cmd_ladder(int argc, char **argv);
 int cmd_emulate(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_new(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 

@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"verify", cmd_verify, "SPEC...", "run kernels and hold the results to a reference"},
     {"bench", cmd_bench, "SPEC", "measure a kernel beside its peers"},
     {"ladder", cmd_ladder, "FAMILY", "verify and measure rung by rung, and record the decisions"},
+    {"tune", cmd_tune, "SPEC | FAMILY...", "find the best kernel for each of many shapes"},
     {"profile", cmd_profile, "SPEC...", "what kernels cost, by counts, without a GPU"},
     {"emulate", cmd_emulate, "LAUNCH.yaml | SPEC", "run a kernel on the CPU, and check it"},
     {"new", cmd_new, "FAMILY", "make a family of kernels, to be changed from there on"},

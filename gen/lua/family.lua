@@ -50,7 +50,8 @@ end
 
 -- What a family's table, a knob and a check may say; true: must. A word that is not here is a mistake.
 local FIELDS = { name = true, doc = true, arch = true, template = true, knobs = true, plan = true, manifest = true,
-                 checks = false, phases = false, default_phase = false, explain = false, reference = false }
+                 checks = false, phases = false, default_phase = false, explain = false, reference = false,
+                 tune = false }
 local KNOB_FIELDS = { [1] = true, type = true, doc = true, values = false, min = false, max = false, step = false,
                       default = false, unit = false, when = false, when_doc = false, optional = false, of = false,
                       repeats = false, length = false }
@@ -127,6 +128,22 @@ local function check_phases(definition, by_path, fault)
     end
 end
 
+-- Holds the sweeps that a family is tuned over to its knobs: values, or lists of them, by path.
+local function check_tune(definition, by_path, fault)
+    for number, sets in ipairs(definition.tune or {}) do
+        if type(sets) ~= "table" then fault("tune " .. number .. ": must be a table", "tune") end
+        for path, given in pairs(sets) do
+            local knob = by_path[path]
+            if not knob then fault(("tune %d: %s: is no knob"):format(number, path), path) end
+            local list = type(given) == "table" and not values.is_list(knob) and given or { given }
+            for _, value in ipairs(list) do
+                local message = values.check(knob, value)
+                if message then fault(("tune %d: %s: %s"):format(number, path, message), path) end
+            end
+        end
+    end
+end
+
 local function check(definition, path)
     local function fault(message, word, legal)
         host.error({ path = path, word = type(word) == "string" and word or "" }, message, legal)
@@ -143,6 +160,7 @@ local function check(definition, path)
     local by_path, groups = index(knobs, fault)
     for _, knob in ipairs(knobs) do check_knob(knob, fault) end
     check_phases(definition, by_path, fault)
+    check_tune(definition, by_path, fault)
     return { definition = definition, name = definition.name, knobs = knobs, by_path = by_path, groups = groups,
              checks = definition.checks, phases = definition.phases, path = path }
 end

@@ -13,7 +13,7 @@ local resources = host.library "resources"
 
 local generate = {}
 
--- The spec at work: fam, tree, options {stem=, spec=, table=, sets=, explain=, strict=, faulty=}, name, axes,
+-- The spec at work: fam, tree, options {stem=, spec=, table=, sets=, explain=, strict=, quiet=, faulty=}, name, axes,
 -- legal, first_errors.
 local open
 
@@ -184,6 +184,7 @@ local function build(v, settings, plan)
     v.settings, v.plan = settings, plan
     v.kernel = host.expand(v.folder, v.template, environment(settings, plan))
     v.header = header.text(v)
+    v.knobs = header.spec(v.family, v.resolved)
     v.resources = resources.rows(plan)
     v.threads = resources.threads(plan)
     v.shared_memory = resources.shared_memory(plan)
@@ -202,7 +203,7 @@ local function skip(errors, text)
     open.first_errors = open.first_errors or errors
     if open.options.strict then
         for _, e in ipairs(errors) do host.error(e[1], e[2] .. " (at " .. text .. ")", e[3]) end
-    else
+    elseif not open.options.quiet then
         host.note(errors[1][1], "left out " .. text .. ": " .. errors[1][2])
     end
 end
@@ -228,7 +229,7 @@ end
 
 -- Reports a sweep that has no legal point.
 function generate.close()
-    if open.legal > 0 or not open.first_errors or open.options.strict then return end
+    if open.legal > 0 or not open.first_errors or open.options.strict or open.options.quiet then return end
     for _, e in ipairs(open.first_errors) do host.error(e[1], e[2], e[3]) end
     host.error(open.axes[1].node, "no point of the sweep is legal")
 end

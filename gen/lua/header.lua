@@ -41,14 +41,28 @@ local function flow(group)
     return "{" .. table.concat(parts, ", ") .. "}"
 end
 
--- The resolved knobs, one line for each first word of their paths.
-local function knob_lines(lines, resolved)
+-- The rows {path=, value=} as nested groups.
+local function grouped(rows)
     local top = {}
-    for _, row in ipairs(resolved) do
+    for _, row in ipairs(rows) do
         local words = {}
         for word in row.path:gmatch("[^.]+") do words[#words + 1] = word end
         insert(top, words, values.show(row.value))
     end
+    return top
+end
+
+-- A spec of one line: a kernel of [family] with the knobs of the rows {path=, value=}.
+function header.spec(family, rows)
+    local top = grouped(rows)
+    table.insert(top, 1, "kernel")
+    top.kernel = family
+    return flow(top)
+end
+
+-- The resolved knobs, one line for each first word of their paths.
+local function knob_lines(lines, resolved)
+    local top = grouped(resolved)
     for _, word in ipairs(top) do wrap(lines, "//     " .. word .. ": " .. flow(top[word]), 8) end
 end
 

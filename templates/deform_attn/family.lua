@@ -179,4 +179,9 @@ return {
     plan = plan.plan,
     manifest = manifest,
     reference = reference,
+    tune = {
+        { ["phase"] = { 6, 8 }, ["threads"] = { 128, 256, 512 }, ["queries_per_block"] = { 32, 64, 128 },
+          ["unroll"] = { 2, 4, 8 } },
+        { ["phase"] = { 9, 10 }, ["threads"] = { 256, 512, 1024 }, ["unroll"] = { 2, 4, 8 } },
+    },
 }

@@ -45,4 +45,6 @@ return {
     plan = plan.plan,
     manifest = manifest,
     reference = reference,
+    tune = { { ["threads"] = { 128, 256, 512, 1024 }, ["unroll"] = { 1, 2, 4, 8 },
+               ["store_hint"] = { "none", "streaming" } } },
 }

@@ -7,6 +7,7 @@ local checks = require "checks"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local schedules = require "work/schedules"
+local sweeps = require "sweeps"
 local swizzle = require "swizzle"
 
 -- what wgmma multiplies, and what pairs of accumulators can be packed into
@@ -315,5 +316,6 @@ return {
     plan = plan.plan,
     manifest = manifest,
     reference = reference,
+    tune = sweeps,
     explain = plan.explain,
 }

@@ -64,4 +64,10 @@ return {
     plan = plan,
     manifest = manifest,
     reference = reference,
+    tune = {
+        { ["phase"] = 2, ["vector"] = { 8, 16 }, ["unroll"] = { 1, 2, 4 }, ["tile.m"] = { 1, 2, 4, 8 },
+          ["threads"] = { 128, 256, 512 }, ["store_hint"] = { "none", "streaming" } },
+        { ["phase"] = 2, ["schedule"] = "persistent", ["vector"] = { 8, 16 }, ["unroll"] = { 1, 2, 4 },
+          ["tile.m"] = { 1, 4 }, ["blocks_per_sm"] = { 2, 4, 8 } },
+    },
 }

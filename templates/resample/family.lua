@@ -126,4 +126,10 @@ return {
     plan = plan.plan,
     manifest = manifest,
     reference = reference,
+    tune = {
+        { ["phase"] = 2, ["threads"] = { 128, 256 }, ["targets_per_warp"] = { 8, 16, 32 }, ["unroll"] = { 1, 2, 4 },
+          ["blocks_per_sm"] = { 2, 4, 8 } },
+        { ["phase"] = 3, ["threads"] = { 256, 512, 1024 }, ["targets_per_warp"] = { 16, 32, 64, 128 },
+          ["unroll"] = { 1, 2, 4 }, ["blocks_per_sm"] = { 1, 2, 4 } },
+    },
 }

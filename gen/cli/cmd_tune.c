@@ -1,0 +1,245 @@
+// tmagen tune SPEC|FAMILY...: the best kernel for each shape; and what is asked of its databases.
+// Only the arguments are here, and which kernels they mean; the rest stands in measure/tune.h.
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/alloc.h"
+#include "gen/cli/command.h"
+#include "gen/diag.h"
+#include "gen/measured.h"
+#include "measure/random.h"
+#include "measure/tune.h"
+
+enum {
+    KEY_SHAPES = 0x2000,
+    KEY_SHAPE,
+    KEY_DB,
+    KEY_SECONDS,
+    KEY_GPUS,
+    KEY_GPU,
+    KEY_KEEP,
+    KEY_JOBS,
+    KEY_TIMEOUT,
+    KEY_SEED,
+    KEY_SHARD
+};
+
+static const struct argp_option options[] = {
+    {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0,
+     "one shape; may be repeated (default: one that is typical of the family)", 0},
+    {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
+    {"db", KEY_DB, "FILE", 0, "database of results, which a later run goes on with (tune.db)", 0},
+    {"seconds", KEY_SECONDS, "S", 0, "time for all shapes (default: ten for each)", 0},
+    {"gpus", KEY_GPUS, "LIST", 0, "GPUs to measure on, as 0,2 or all (default: 0)", 0},
+    {"gpu", KEY_GPU, "NAME", 0, "choose candidates by lib/gpus/NAME.json (nvidia_h200)", 0},
+    {"keep", KEY_KEEP, "N", 0,
+     "candidates of a shape, the best predicted; 0: every legal one (default: 24)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "processes that compile (default: one for each core)", 0},
+    {"timeout", KEY_TIMEOUT, "S", 0, "seconds until a launch counts as hung (default: 60)", 0},
+    {"seed", KEY_SEED, "N", 0, "draw the inputs from this seed", 0},
+    {"shard", KEY_SHARD, "I/N", 0, "every N-th shape, from the I-th on, I in 0..N-1", 0},
+    {0},
+};
+
+struct tune_arguments {
+    struct spec_arguments specs;
+    struct tune_plan plan;
+    struct shape_list shapes;
+    const char *gpu;
+};
+
+static void take_shard(struct argp_state *state, const char *text, struct tune_plan *plan) {
+    int used = 0;
+    if (sscanf(text, "%9d/%9d%n", &plan->shard, &plan->shards, &used) != 2 || text[used] ||
+        plan->shard < 0 || plan->shard >= plan->shards)
+        argp_error(state, "--shard: '%s' is not I/N with I in 0..N-1", text);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct tune_arguments *a = state->input;
+    struct tune_plan *plan = &a->plan;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
+    case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
+    case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_DB: plan->database = argument; return 0;
+    case KEY_SECONDS: plan->seconds = argument_number(state, argument, 0.01, 1e7); return 0;
+    case KEY_GPUS: plan->gpus = argument; return 0;
+    case KEY_GPU: a->gpu = argument_name(state, "--gpu", argument); return 0;
+    case KEY_KEEP: plan->keep = (int)argument_number(state, argument, 0, 1e6); return 0;
+    case KEY_JOBS: plan->jobs = (int)argument_number(state, argument, 1, 64); return 0;
+    case KEY_TIMEOUT: plan->timeout = (int)argument_number(state, argument, 1, 86400); return 0;
+    case KEY_SEED: plan->seed = (uint64_t)argument_number(state, argument, 0, 1e15); return 0;
+    case KEY_SHARD: take_shard(state, argument, plan); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB",
+    .doc =
+        "Finds the fastest kernel for each shape among all points of the SPECs, or of a FAMILY's "
+        "own "
+        "sweeps: the best predicted are compiled in parallel, verified, and measured in ever "
+        "longer "
+        "contests. A kernel that hangs or faults is survived. What the database has is not "
+        "measured "
+        "again.\v"
+        "tmagen tune merge OUT.db IN.db... brings databases of shards into one; show prints the "
+        "best "
+        "kernel of each shape; table the rows of a dispatch table; error how far off the model is.",
+    .children = children,
+};
+
+// ---- The candidates
+
+// Generated results of specs and of families' sweeps.
+struct results {
+    struct gen_result *list;
+    size_t count, capacity;
+};
+
+// The sweeps of [family], whose illegal points are no news. 0, or 1 after errors.
+static int add_family(struct results *results, const char *family, struct gen_options *gen) {
+    char *sweeps = gen_family_sweeps(family, gen);
+    gen->quiet = true;
+    int failed = !sweeps, number = 0;
+    for (char *rest = sweeps, *line; !failed && (line = strtok_r(rest, "\n", &rest));) {
+        struct gen_result result;
+        char *name = mem_format("%s_t%d.yaml", family, ++number);
+        failed = gen_text(name, line, gen, &result);
+        if (!failed) MEM_PUSH(results->list, results->count, results->capacity, result);
+        free(name);
+    }
+    free(sweeps);
+    gen->quiet = false;
+    return failed;
+}
+
+static int add_spec(struct results *results, const char *spec, struct gen_options *gen) {
+    struct gen_result result;
+    if (gen_family_exists(spec, gen)) return add_family(results, spec, gen);
+    if (gen_spec(spec, gen, &result)) return 1;
+    MEM_PUSH(results->list, results->count, results->capacity, result);
+    return 0;
+}
+
+// A kernel and the knobs that give it.
+struct known {
+    const struct gen_output *output;
+    size_t place;
+};
+
+static int by_knobs(const void *left, const void *right) {
+    const struct known *a = left, *b = right;
+    const int order = strcmp(a->output->knobs, b->output->knobs);
+    return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+static int by_place(const void *left, const void *right) {
+    const struct known *a = left, *b = right;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+// All kernels, of those with the same knobs the first, in the order in which they were given.
+static struct known *list_kernels(const struct results *results, size_t *count) {
+    struct known *list = NULL;
+    size_t all = 0, capacity = 0;
+    for (size_t i = 0; i < results->count; i++)
+        for (size_t j = 0; j < results->list[i].output_count; j++) {
+            const struct known one = {&results->list[i].outputs[j], all};
+            MEM_PUSH(list, all, capacity, one);
+        }
+    if (all) qsort(list, all, sizeof *list, by_knobs);
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (!*count || strcmp(list[*count - 1].output->knobs, list[i].output->knobs) != 0)
+            list[(*count)++] = list[i];
+    if (*count) qsort(list, *count, sizeof *list, by_place);
+    return list;
+}
+
+static int run(struct tune_arguments *a, const struct results *results) {
+    struct predict_gpu model;
+    size_t count;
+    if (read_rates(a->gpu, &a->specs.options, &model)) return EXIT_USER;
+    struct known *known = list_kernels(results, &count);
+    struct kernel_text *kernels = mem_zero((count + 1) * sizeof *kernels);
+    const char **specs = mem_zero((count + 1) * sizeof *specs);
+    for (size_t i = 0; i < count; i++) {
+        kernels[i] = kernel_of(known[i].output);
+        specs[i] = known[i].output->knobs;
+    }
+    a->plan.kernels = kernels;
+    a->plan.specs = specs;
+    a->plan.kernel_count = count;
+    a->plan.shapes = &a->shapes;
+    a->plan.model = &model;
+    fprintf(stderr, "%zu candidates\n", count);
+    const int code = tune_run(&a->plan);
+    free(specs);
+    free(kernels);
+    free(known);
+    return code;
+}
+
+static int tune(struct tune_arguments *a) {
+    struct results results = {0};
+    int code = 0;
+    for (size_t i = 0; i < a->specs.spec_count && !code; i++)
+        code = add_spec(&results, a->specs.specs[i], &a->specs.options);
+    if (!code) code = run(a, &results);
+    for (size_t i = 0; i < results.count; i++) gen_result_free(&results.list[i]);
+    free(results.list);
+    return code;
+}
+
+// ---- What databases are asked
+
+static int ask_error(const struct tune_arguments *a, const char *path) {
+    struct predict_gpu model;
+    if (read_rates(a->gpu, &a->specs.options, &model)) return EXIT_USER;
+    return tune_error(path, &model, stdout);
+}
+
+static int one_database(const struct tune_arguments *a) {
+    if (a->specs.spec_count == 2) return EXIT_FINE;
+    diag_say("tune %s takes one database", a->specs.specs[0]);
+    return EXIT_USAGE;
+}
+
+static int ask(const struct tune_arguments *a) {
+    const char *what = a->specs.specs[0], *path = a->specs.specs[1];
+    if (!strcmp(what, "merge")) {
+        if (a->specs.spec_count > 2)
+            return tune_merge(path, a->specs.specs + 2, a->specs.spec_count - 2);
+        diag_say("tune merge takes the database to make, and those to bring into it");
+        return EXIT_USAGE;
+    }
+    if (one_database(a)) return EXIT_USAGE;
+    if (!strcmp(what, "show")) return tune_show(path, stdout);
+    if (!strcmp(what, "table")) return tune_table(path, stdout);
+    return ask_error(a, path);
+}
+
+int cmd_tune(int argc, char **argv) {
+    static const char *const questions[] = {"merge", "show", "table", "error"};
+    struct tune_arguments a = {
+        .gpu = "nvidia_h200",
+        .plan = {.database = "tune.db", .gpus = "0", .keep = 24, .timeout = 60, .shards = 1}};
+    a.plan.seed = random_fresh_seed() >> 16;  // a number that --seed takes
+    spec_arguments_init(&a.specs);
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    bool asks = false;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        asks |= !strcmp(a.specs.specs[0], questions[i]);
+    const int code = asks ? ask(&a) : tune(&a);
+    shapes_free(&a.shapes);
+    spec_arguments_free(&a.specs);
+    return code;
+}

@@ -1,0 +1,44 @@
+// The command `tmagen tune`, behind its arguments: the best of many kernels for each of many
+// shapes. One process looks on and writes the database; others compile, and one for each GPU
+// measures, which may hang or die and is replaced.
+#pragma once
+#include "measure/kernels.h"
+#include "measure/predict.h"
+
+struct tune_plan {
+    const struct kernel_text *kernels;
+    const char *const *specs;  // of each kernel: all its knobs, as a spec of one line
+    size_t kernel_count;
+    const struct shape_list *shapes;
+    const struct predict_gpu *model;
+    const char *database;
+    const char *gpus;  // ordinals as in "0,2", or "all"
+    double seconds;    // for all shapes; 0: ten for each
+    int keep;          // candidates of a shape that the model leaves; 0: all
+    int jobs;          // processes that compile; 0: one for each core
+    int timeout;       // seconds that a step of a worker may take
+    uint64_t seed;
+    int shard, shards;  // of the shapes: those whose number is [shard] modulo [shards]
+};
+
+// Returns an exit code: 0, 1 where a shape has no kernel or the database cannot be written, 2 where
+// no kernel takes any of the shapes, 3 where there is no GPU or compiler.
+int tune_run(const struct tune_plan *plan);
+
+// The name of a launch: "KERNEL", or "KERNEL/SPLITS" where there are any.
+void tune_name(const char *kernel, int splits, char *text, size_t size);
+
+// ---- What databases are asked; each returns an exit code
+
+// Prints the best kernel of each shape, and what else is known of it.
+int tune_show(const char *path, FILE *out);
+
+// Prints for each type and GPU the rows of a dispatch table.
+int tune_table(const char *path, FILE *out);
+
+// Prints how far off the model is, of all that was measured on the GPU that it is of.
+int tune_error(const char *path, const struct predict_gpu *model, FILE *out);
+
+// Brings the rows of [count] databases into that at [into]. One that cannot be read is reported and
+// left out.
+int tune_merge(const char *into, char *const *from, size_t count);

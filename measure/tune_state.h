@@ -1,0 +1,127 @@
+// What the processes of a tuning share: candidates, shapes, and messages to the one that writes.
+// Included by tune's own files alone.
+#pragma once
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "measure/tune.h"
+#include "measure/tune_db.h"
+
+enum {
+    TUNE_WORKERS_MAX = 64,  // GPUs
+    TUNE_WHY = 320,
+    // what a process of ours ends with
+    TUNE_EXIT_DONE = 0,
+    TUNE_EXIT_TIMEOUT = 3,  // the watchdog's
+    TUNE_EXIT_BROKEN = 4,   // the device does no more work in this process
+    TUNE_EXIT_NO_DEVICE = 5
+};
+
+struct tune_candidate {
+    const struct kernel_text *text;
+    const char *spec, *family;
+    char arch[32], key[TMAGEN_KEY_CHARS];
+    bool wanted;  // by any shape
+};
+
+// A candidate at a shape, as far as it is known.
+struct tune_entry {
+    int candidate, splits;  // 0: the kernel takes none
+    double predicted_us;    // NAN: by no model
+    enum tune_verdict verdict;
+    int level, rounds;
+    double ms, lower, upper;
+    int clock_mhz, watts;
+    int64_t checked;
+    double worst;
+};
+
+// A shape of a family and type.
+struct tune_task {
+    const struct shape *given;
+    char shape[120];
+    const char *family, *dtype;
+    struct tune_entry *entries;  // the best predicted first
+    int entry_count;
+    int broken;  // workers that were lost over it, and over no candidate
+    bool done;
+};
+
+// What a process that may be lost is at, in shared memory.
+struct tune_slot {
+    atomic_int task, candidate, splits;  // -1: none
+    char why[TUNE_WHY];                  // as far as it could tell
+};
+
+// What a candidate is known to be.
+enum tune_state { TUNE_UNTOUCHED, TUNE_AT_WORK, TUNE_GOOD, TUNE_BAD };
+
+struct tune_shared {
+    atomic_int next_task, next_compile, stop;
+    struct tune_slot workers[TUNE_WORKERS_MAX], compilers[TUNE_WORKERS_MAX];
+    // of each candidate: enum tune_state
+    atomic_char states[];  // [2][candidates]: compiled, then checked on small shapes
+};
+
+struct tuning {
+    const struct tune_plan *plan;
+    struct shape_list shapes;  // the family's typical one, where the plan has none
+    struct tune_candidate *candidates;
+    struct tune_task *tasks;
+    int task_count;
+    int *compiles;  // candidates in the order in which they are wanted
+    int compile_count;
+    struct tune_shared *shared;
+    int gpus[TUNE_WORKERS_MAX], gpu_count;
+    double deadline;  // on the monotonic clock
+    int pipe;         // where messages go
+    char device[128];
+    int driver;
+};
+
+enum tune_kind { TUNE_COMPILED, TUNE_CHECKED, TUNE_MEASURED, TUNE_TASK_DONE };
+
+// What a worker says, whole or not at all: shorter than PIPE_BUF.
+struct tune_message {
+    enum tune_kind kind;
+    int task, candidate;
+    bool more;                // what belongs to it follows: all of it is written, or nothing
+    struct tune_entry entry;  // MEASURED
+    tmagen_resources resources;
+    double compile_ms;
+    char compiler[64];          // COMPILED
+    enum tune_verdict verdict;  // COMPILED and CHECKED
+    char checks[160], why[TUNE_WHY];
+};
+
+void tune_say(const struct tuning *t, const struct tune_message *message);
+
+static inline atomic_char *tune_compiled(const struct tuning *t, int candidate) {
+    return &t->shared->states[candidate];
+}
+static inline atomic_char *tune_checked(const struct tuning *t, int candidate) {
+    return &t->shared->states[t->plan->kernel_count + (size_t)candidate];
+}
+
+double tune_now(void);  // seconds of the monotonic clock
+
+// ---- tune_work.c, tune_compile.c: what a child does; both return what it ends with
+int tune_work(struct tuning *t, int worker);
+int tune_compile(struct tuning *t, int compiler);
+
+// ---- tune_gpus.c
+// As fork(), for a child that ends when we do.
+pid_t tune_spawn(void);
+
+// Fills in the GPUs of the plan. 0, or exit code 3 with an error.
+int tune_find_gpus(struct tuning *t);
+
+// ---- tune_memory.c
+// Takes what was found out before into the tasks. 0, or -1.
+int tune_remember(struct tuning *t, struct tune_db *db);
+
+// ---- tune_tasks.c: what is to be measured
+// Makes the tasks of the plan's shapes, each with the candidates that the model leaves. 0, or an
+// exit code.
+int tune_make_tasks(struct tuning *t);
+void tune_free_tasks(struct tuning *t);

@@ -1,0 +1,169 @@
+// Which kernels a shape is measured with: those whose manifest takes it, the best by the model.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/tune_state.h"
+#include "runtime/error.h"
+#include "runtime/manifest.h"
+#include "runtime/nvrtc.h"
+#include "runtime/request.h"
+
+// The share of the best predicted speed below which the model is believed, whatever is to be kept.
+static const double hopeless = 0.4;
+
+// The task of [wanted]; a shape that was given twice has one.
+static struct tune_task *find_task(struct tuning *t, const struct tune_task *wanted) {
+    for (int same = 1; same >= 0; --same) {
+        for (int i = 0; i < t->task_count; ++i) {
+            struct tune_task *task = &t->tasks[i];
+            if (same ? task->given != wanted->given : strcmp(task->shape, wanted->shape)) continue;
+            if (!strcmp(task->family, wanted->family) && !strcmp(task->dtype, wanted->dtype))
+                return task;
+        }
+    }
+    return NULL;
+}
+
+static struct tune_task *add_task(struct tuning *t, const struct tune_task *task) {
+    struct tune_task *grown = realloc(t->tasks, (size_t)(t->task_count + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    t->tasks = grown;
+    grown[t->task_count] = *task;
+    return &grown[t->task_count++];
+}
+
+static int add_entry(struct tune_task *task, int candidate, int splits, double us) {
+    struct tune_entry *grown =
+        realloc(task->entries, (size_t)(task->entry_count + 1) * sizeof *grown);
+    if (!grown) return tmg_fail_memory();
+    task->entries = grown;
+    grown[task->entry_count++] =
+        (struct tune_entry){.candidate = candidate, .splits = splits, .predicted_us = us};
+    return TMAGEN_OK;
+}
+
+// Adds the kernel as it may be launched at the shape: once, or with each number of parts.
+static int add_launches(struct tuning *t, struct tune_task *task, int candidate,
+                        const struct tmg_manifest *manifest, const int64_t *dims) {
+    static const int parts[] = {2, 3, 4, 6, 8, 12, 16};
+    const int64_t most = manifest->grid.max_splits, own = manifest->grid.splits;
+    int status = TMAGEN_OK;
+    for (int i = -1; i < (int)(sizeof parts / sizeof *parts) && status == TMAGEN_OK; ++i) {
+        const int splits = i >= 0 ? parts[i] : most > 1 ? (int)own : 0;
+        struct tmg_estimate estimate;
+        if (i >= 0 && (splits > most || splits == own)) continue;
+        const bool known = !predict_launch(manifest, dims, splits, t->plan->model, &estimate);
+        status = add_entry(task, candidate, splits, known ? estimate.us : NAN);
+    }
+    return status;
+}
+
+// Adds [candidate], whose manifest and reference were read, to the task of [shape], if it takes it.
+static int add_to_shape(struct tuning *t, int candidate, const struct tmg_manifest *manifest,
+                        const struct reference *reference, const struct shape *shape) {
+    int64_t dims[TMG_MAX_DIMS];
+    char error[200];
+    struct ref_problem problem;
+    struct tune_task wanted = {.given = shape, .family = t->candidates[candidate].family};
+    if (!shape_is_for(shape, manifest) ||
+        shape_dims(shape, reference, manifest, dims, error, sizeof error) ||
+        ref_problem_make(manifest, reference, dims, 0, &problem))
+        return TMAGEN_OK;
+    wanted.dtype = shape_dtype(manifest);
+    shape_format(reference, manifest, problem.dims, shape->inputs, wanted.shape,
+                 sizeof wanted.shape);
+    struct tune_task *task = find_task(t, &wanted);
+    if (!task) task = add_task(t, &wanted);
+    return task ? add_launches(t, task, candidate, manifest, problem.dims) : tmg_fail_memory();
+}
+
+static int add_candidate(struct tuning *t, int number) {
+    struct tune_candidate *candidate = &t->candidates[number];
+    const struct kernel_text *text = candidate->text;
+    struct tmg_manifest *manifest = NULL;
+    struct reference reference;
+    char error[200];
+    int status = tmg_manifest_parse(text->manifest, strlen(text->manifest), text->name, &manifest);
+    if (!status) status = reference_read(manifest, &reference);
+    if (!status) {
+        snprintf(candidate->arch, sizeof candidate->arch, "%s", manifest->arch);
+        candidate->family = text->reference.family;
+    }
+    if (!status && !t->plan->shapes->count && !t->shapes.count && *reference.typical)
+        status = shapes_parse(&t->shapes, reference.typical, error, sizeof error);
+    const struct shape_list *shapes = t->plan->shapes->count ? t->plan->shapes : &t->shapes;
+    for (size_t i = (size_t)t->plan->shard; !status && i < shapes->count;
+         i += (size_t)t->plan->shards)
+        status = add_to_shape(t, number, manifest, &reference, &shapes->shapes[i]);
+    tmg_manifest_free(manifest);
+    return status;
+}
+
+// The best predicted first; those that no model knows behind them, in the order of the sweep.
+static int by_prediction(const void *left, const void *right) {
+    const struct tune_entry *a = left, *b = right;
+    const double x = isnan(a->predicted_us) ? INFINITY : a->predicted_us;
+    const double y = isnan(b->predicted_us) ? INFINITY : b->predicted_us;
+    if (x != y) return (x > y) - (x < y);
+    if (a->candidate != b->candidate) return a->candidate < b->candidate ? -1 : 1;
+    return a->splits - b->splits;
+}
+
+// Leaves what the model does not rule out; what it does not know stays.
+static void prune(const struct tune_plan *plan, struct tune_task *task) {
+    qsort(task->entries, (size_t)task->entry_count, sizeof *task->entries, by_prediction);
+    const double best = task->entries[0].predicted_us;
+    int kept = 0;
+    for (int i = 0; plan->keep && i < task->entry_count; ++i) {
+        const double us = task->entries[i].predicted_us;
+        if (isnan(us) || (i < plan->keep && us * hopeless <= best))
+            task->entries[kept++] = task->entries[i];
+    }
+    if (plan->keep) task->entry_count = kept;
+}
+
+// Gives a candidate that is wanted its key, and its place among those to be compiled.
+static int want(struct tuning *t, int number) {
+    struct tune_candidate *candidate = &t->candidates[number];
+    char file[160];
+    struct tmg_request_text text;
+    if (candidate->wanted) return TMAGEN_OK;
+    snprintf(file, sizeof file, "%s.cu", candidate->text->name);
+    const tmagen_compile_options options = {.arch = candidate->arch, .name = file};
+    const char *source = candidate->text->source;
+    const int status = tmg_request_describe(source, strlen(source), &options, NULL, &text);
+    if (status) return status;
+    tmg_request_key(&text.request, tmg_nvrtc_find()->id, candidate->key);
+    candidate->wanted = true;
+    t->compiles[t->compile_count++] = number;
+    return TMAGEN_OK;
+}
+
+int tune_make_tasks(struct tuning *t) {
+    const size_t count = t->plan->kernel_count;
+    t->candidates = calloc(count + 1, sizeof *t->candidates);
+    t->compiles = calloc(count + 1, sizeof *t->compiles);
+    int status = t->candidates && t->compiles ? TMAGEN_OK : tmg_fail_memory();
+    for (size_t i = 0; i < count && !status; ++i) {
+        t->candidates[i].text = &t->plan->kernels[i];
+        t->candidates[i].spec = t->plan->specs[i];
+        status = add_candidate(t, (int)i);
+    }
+    if (!status && t->task_count && !tmg_nvrtc_find()) status = TMAGEN_ERROR_NO_COMPILER;
+    for (int i = 0; i < t->task_count && !status; ++i) {
+        prune(t->plan, &t->tasks[i]);
+        for (int j = 0; j < t->tasks[i].entry_count && !status; ++j)
+            status = want(t, t->tasks[i].entries[j].candidate);
+    }
+    if (status) kernel_complain("");
+    return status == TMAGEN_ERROR_NO_COMPILER ? 3 : status ? 1 : 0;
+}
+
+void tune_free_tasks(struct tuning *t) {
+    for (int i = 0; i < t->task_count; ++i) free(t->tasks[i].entries);
+    shapes_free(&t->shapes);
+    free(t->tasks);
+    free(t->candidates);
+    free(t->compiles);
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# tune from end to end on a stand-in driver with a clock, whose kernels compute, hang, die or lie as
+# they are told: what it finds is known beforehand.
+# shellcheck disable=SC1091,SC2154
+set -u
+. tests/fixtures/tuned/tune.bash
+
+# ---- the best is found, and everything of it is written
+good t.db p.yaml "${shapes[@]}"
+has err "^\[3/3\] bf16 48x64x128: $best 0\.011 ms, of 16"
+show t.db
+has shown "^Fake H200 +bf16 +32x136x72 +$best +0\.011 +0\.00% +40 +1\.091 +16 +0$"
+equal "shapes" 3 "$(grep -c '^Fake' shown)"
+equal "checks at the shapes" '48|256|1' \
+    "$(sql t.db "SELECT count(*), min(checked), max(worst) < 1 FROM result WHERE verdict = 'ok'")"
+equal "checks of kernels" '16|1|24x136x72: 3264 elements' \
+    "$(sql t.db "SELECT count(*), min(length(manifest)) > 100, min(checks) FROM kernel
+        WHERE verdict = 'ok' AND spec LIKE '{kernel: paces, arch: sm_90a, weight: %}'")"
+equal "versions" "1|$("$TMAGEN" --version | cut -d ' ' -f 2)|64" \
+    "$(sql t.db 'SELECT min(compiler LIKE "nvrtc%"), min(tmagen), min(length(key)) FROM kernel')"
+equal "contests: two are within 1.3 of the best, and need one" "0|1 1|40 " \
+    "$(sql t.db "SELECT DISTINCT level, rounds FROM result ORDER BY 1" | tr '\n' ' ')"
+"$TMAGEN" tune table t.db >rows.yaml || fail "table: exit code $?"
+has rows.yaml '^# Fake H200, paces, bf16$' '^tuned:$' \
+    "^  - \{shape: 32x136x72, kernel: $best, us: 11\}$"
+
+# ---- the same command again measures nothing
+rows t.db >before
+FAKE_TRACE=$TMPDIR/trace good t.db p.yaml "${shapes[@]}"
+[ ! -e trace ] || fail "measured again what the database has"
+rows t.db | cmp - before || fail "nothing to do, yet rows differ"
+
+# ---- a larger sweep meets the best so far
+printf 'kernel: paces\nweight: 9\nstep: [long, short]\n' >q.yaml
+cp t.db more.db
+FAKE_US_q_steplong=10 FAKE_TRACE=$TMPDIR/trace good more.db p.yaml q.yaml --shape 64x64x64
+show more.db
+has shown '64x64x64 +q_steplong +0\.01 .* 1\.100 +18 +0$'
+grep -q "$best" trace || fail "the best so far took no part"
+
+# ---- of many, ever fewer go on
+for i in 1 2 4 6 7 8; do export "FAKE_US_p_weight${i}_steplong=$((11 + i / 4))"; done
+good contests.db p.yaml --shape 64x64x64
+equal "contests among eight" "0|8 1|4 2|2 3|2 " \
+    "$(sql contests.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
+for i in 1 2 4 6 7 8; do unset "FAKE_US_p_weight${i}_steplong"; done
+
+# ---- what hangs, dies or fails is left out, and said; the rest is found
+for how in HANG CRASH ERROR; do
+    declare -x "FAKE_$how=$best"
+    good $how.db p.yaml "${shapes[@]}"
+    case $how in
+    HANG) has err "warning: $best: hang: no end after 5 s" ;;
+    CRASH) has err "warning: $best: fault: the process died: Aborted" ;;
+    ERROR) has err "warning: $best: fault: .*CUDA_ERROR" ;;
+    esac
+    show $how.db
+    equal "$how: the best of the rest" 3 "$(grep -c " $second  *0\.012 " shown)"
+    good $how.db p.yaml "${shapes[@]}"
+    hasnt err warning
+    unset "FAKE_$how"
+done
+# the same at the shape that is measured, where the kernel was right when an earlier run checked it
+cp t.db late.db
+FAKE_HANG=$best good late.db p.yaml --shape 16x16x16
+has err "warning: $best at 16x16x16: hang" "\[1/1\] bf16 16x16x16: $second 0\.012"
+
+# ---- a kernel that computes something else is never the best, however fast
+FAKE_WRONG=$best FAKE_FACTOR=1.02 good wrong.db p.yaml "${shapes[@]}"
+has err "$best: wrong: 24x136x72: d: "
+show wrong.db
+equal "the best that is right" 3 "$(grep -c " $second  *0\.012 " shown)"
+cp t.db wrong.db
+FAKE_WRONG=$best FAKE_FACTOR=1.02 good wrong.db p.yaml --shape 16x16x16
+has err "$best at 16x16x16: wrong: d\[[0-9]+,[0-9]+\] is .*, should be" \
+    "\[1/1\] bf16 16x16x16: $second 0\.012"
+
+# ---- compilers run side by side: what would be a second for each three kernels in turn
+rm -rf "$TMAGEN_CACHE"
+started=${EPOCHREALTIME/./}
+FAKE_NVRTC_MS=500 good parallel.db p.yaml --shape 64x64x64 --jobs 16
+spent=$(((${EPOCHREALTIME/./} - started) / 1000))
+[ $spent -lt 7000 ] || fail "16 compiles of .5 s by sixteen took $spent ms"
+
+# ---- the model leaves the best predicted, whatever it does not know, and nothing hopeless
+good model.db p.yaml --shape 64x64x64 --keep 5
+equal "the five best predicted" "1_steplong 1_stepshort 2_steplong 2_stepshort 3_steplong " \
+    "$(sql model.db 'SELECT substr(name, 9) FROM kernel ORDER BY name' | tr '\n' ' ')"
+printf 'kernel: paces\nweight: [4000, 0, 3, 2, 1]\nstep: [long]\n' >u.yaml
+FAKE_US_u_weight0_steplong=9 good unknown.db u.yaml --shape 64x64x8192 --keep 4
+has err 'bf16 64x64x8192: u_weight0_steplong 0\.009 ms, of 4'
+hasnt <(sql unknown.db 'SELECT name FROM kernel') weight4000
+
+# ---- every GPU is used, a shape each
+export FAKE_NAP_US=2000 FAKE_DEVICES=2
+four=(--keep 6 --shape 64x64x64 --shape 32x32x32 --shape 16x16x16 --shape 48x48x48)
+good two.db p.yaml --gpus all "${four[@]}"
+good one.db p.yaml "${four[@]}"
+rows one.db >one
+rows two.db | cmp - one || fail "two GPUs find something else than one"
+unset FAKE_NAP_US
+export FAKE_DEVICES=1
+tune x.db p.yaml --gpus 0,1
+equal "a GPU that is not there" 3 $?
+has err "--gpus: '1' names no other GPU; there are 1"
+
+# ---- a family stands for sweeps of its knobs, one at a time; its typical shape for a shape
+good family.db paces
+has err '^\[1/1\] bf16 64x64x64: paces_t'
+hasnt <(sql family.db 'SELECT name FROM kernel') 'weight3|step.*weight'
+for name in t1_weight1 t1_weight2 t2_stepshort; do
+    has <(sql family.db 'SELECT name FROM kernel') "^paces_$name$"
+done
+
+# ---- nothing to tune
+tune x.db p.yaml --shape 64x64
+equal "a shape of two numbers" 2 $?
+printf 'kernel: paces\nweight: -1\n' >bad.yaml
+tune x.db bad.yaml
+equal "an illegal spec" 1 $?
+exit "$failed"

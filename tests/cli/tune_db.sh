@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# The databases of tunings: kills, shards and merges, full disks, damage, and hostile content.
+# shellcheck disable=SC1091,SC2154
+set -u
+. tests/fixtures/tuned/tune.bash
+good t.db p.yaml "${shapes[@]}"
+rows t.db >wanted
+
+# ---- killed at any time, it goes on where it was, and ends where it would have
+export FAKE_NAP_US=3000
+for had in 0 5 20 47; do
+    rm -f k.db k.db-journal
+    "$TMAGEN" tune --seed 1 --jobs 2 --db k.db p.yaml "${shapes[@]}" >out 2>err &
+    count=0
+    until [ "$count" -ge $had ] || ! kill -0 $! 2>/dev/null; do
+        count=$(sql k.db 'SELECT count(*) FROM result' 2>/dev/null || echo 0)
+    done
+    kill -KILL $!
+    wait $! 2>/dev/null
+    FAKE_NAP_US='' good k.db p.yaml "${shapes[@]}"
+    hasnt err damaged
+    rows k.db | cmp - wanted || fail "killed with $had rows: other results"
+done
+unset FAKE_NAP_US
+
+# ---- shards, merged, are the whole
+for i in 0 1 2 3; do good s$i.db p.yaml "${shapes[@]}" --shard $i/4; done
+has err 'no kernel takes any of these shapes'
+"$TMAGEN" tune merge all.db s?.db || fail "merge: exit code $?"
+rows all.db | cmp - wanted || fail "four shards are not the whole"
+"$TMAGEN" tune merge all.db t.db s1.db || fail "merge again: exit code $?"
+rows all.db | cmp - wanted || fail "a merge of the same changes it"
+good all.db p.yaml "${shapes[@]}"
+rows all.db | cmp - wanted || fail "goes on after a merge"
+
+# of two results that of more rounds stays, in either order
+cp t.db less.db
+sql less.db "UPDATE result SET rounds = 39, ms = 0.001, lower = 0.001, upper = 0.001"
+for order in "less.db t.db" "t.db less.db"; do
+    rm -f m.db
+    # shellcheck disable=SC2086
+    "$TMAGEN" tune merge m.db $order
+    equal "merged from $order" 0.011 \
+        "$(sql m.db "SELECT round(min(ms), 6) FROM result WHERE level = 1")"
+done
+
+# ---- a database that is damaged is set aside and said, never written to
+for damage in head middle cut; do
+    rm -f d.db*
+    cp t.db d.db
+    case $damage in
+    head) printf 'rubbish' | dd of=d.db conv=notrunc status=none ;;
+    middle) head -c 3000 /dev/urandom | dd of=d.db bs=1 seek=4096 conv=notrunc status=none ;;
+    cut) truncate -s 9000 d.db ;;
+    esac
+    cp d.db was
+    for ask in show table error "merge new.db"; do
+        # shellcheck disable=SC2086
+        "$TMAGEN" tune $ask d.db >out 2>err && fail "$damage: $ask passed"
+        has err 'd\.db: (is damaged|file is not a database|.*malformed)'
+    done
+    cmp -s d.db was || fail "$damage: reading changed it"
+    good d.db p.yaml --shape 64x64x64
+    has err 'warning: d\.db: is damaged; it was set aside as d\.db\.damaged$'
+    cmp d.db.damaged was || fail "$damage: what was set aside is not what was there"
+    cp was d.db
+    good d.db p.yaml --shape 64x64x64
+    has err 'set aside as d\.db\.damaged\.1$'
+    cmp -s d.db.damaged was || fail "$damage: overwritten by the next"
+done
+# a merge goes on without the one that is damaged, and says so
+rm -f m.db
+"$TMAGEN" tune merge m.db was t.db 2>err && fail "a damaged part passed"
+rows m.db | cmp - wanted || fail "the whole part is not there"
+
+# ---- nor is a file that is something else
+sql other.db "CREATE TABLE mine (x)"
+cp other.db was
+tune other.db p.yaml --shape 64x64x64 && fail "another database passed"
+has err 'other\.db: is no database of a tuning'
+cmp other.db was || fail "another database was changed"
+cp t.db later.db
+sql later.db "PRAGMA user_version = 2"
+tune later.db p.yaml --shape 64x64x64 && fail "a later version passed"
+mkdir folder.db
+tune folder.db p.yaml --shape 64x64x64 && fail "a folder passed"
+has err 'folder\.db: is no regular file'
+
+# ---- a full disk ends the tuning, and nothing that was there is lost
+cp t.db full.db
+more=()
+for k in 32 40 48 56 64 72 80 88 96; do more+=(--shape "16x24x$k"); done
+(ulimit -f $(($(stat -c %s full.db) / 1024 + 1)) && tune full.db p.yaml "${more[@]}")
+equal "a full disk" 1 $?
+has err 'what was written before is kept'
+sql full.db "PRAGMA integrity_check" | grep -qx ok || fail "a full disk damaged it"
+rows full.db | grep -Fxf wanted | cmp - wanted || fail "a full disk lost results"
+good full.db p.yaml --shape 80x80x80
+
+# ---- what a database says is not believed
+hostile() {  # STATEMENT - as a hand that knows SQLite would
+    cp t.db evil.db
+    python3 - "$1" <<'PY'
+import sqlite3, sys
+connection = sqlite3.connect("evil.db")
+connection.executescript("PRAGMA ignore_check_constraints = ON;" + sys.argv[1])
+connection.commit()
+PY
+}
+for statement in \
+    "CREATE TRIGGER t AFTER INSERT ON result BEGIN DELETE FROM result; END" \
+    "DROP TABLE result; CREATE VIEW result AS SELECT * FROM kernel" \
+    "ALTER TABLE result ADD COLUMN more TEXT" \
+    "UPDATE result SET ms = 9e999" "UPDATE result SET verdict = 'fine'" \
+    "UPDATE kernel SET key = 'short' WHERE name LIKE '%1_steplong'"; do
+    hostile "$statement"
+    "$TMAGEN" tune show evil.db >out 2>err && fail "passed: $statement"
+    has err 'evil\.db: is damaged'
+done
+esc=$(printf '\033')
+hostile "UPDATE kernel SET name = name || char(27) || '[2J', manifest = '[[[', spec = '';
+    UPDATE result SET shape = '1x1x1}, {x: ' || key WHERE shape = '64x64x64';
+    UPDATE result SET shape = '9999999999999999999999x1x1' WHERE shape = '48x64x128'"
+show evil.db
+hasnt shown "$esc"
+"$TMAGEN" tune table evil.db >rows.yaml
+hasnt rows.yaml "kernel:"
+"$TMAGEN" tune error evil.db --gpu nvidia_h200 >out 2>err && fail "error: passed"
+has err 'holds no time on NVIDIA H200'
+good evil.db p.yaml --shape 64x64x64
+
+# ---- how far off the model is: of times that are a tenth more than predicted, a tenth
+mkdir -p rates/lib/gpus
+h200=$OLDPWD/templates/lib/gpus/nvidia_h200.json
+sed 's/"NVIDIA H200"/"Fake H200"/' "$h200" >rates/lib/gpus/fake.json
+"$TMAGEN" explain p.yaml --templates rates --gpu fake --shape 64x64x64 >predicted || fail "explain"
+us=$(awk -v kernel="$best" '$1 == kernel { print $2 }' predicted)
+cp t.db model.db
+ms="0.0011 * $us"
+sql model.db "UPDATE result SET ms = $ms, lower = $ms, upper = $ms"
+sql model.db "DELETE FROM result WHERE key NOT IN (SELECT key FROM kernel WHERE name = '$best')
+    OR shape <> '64x64x64'"
+"$TMAGEN" tune error model.db --templates rates --gpu fake >out || fail "error: exit code $?"
+has out '^all +1 +10\.0% +10\.0% +-9\.1%$'
+exit "$failed"
