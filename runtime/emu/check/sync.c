@@ -47,9 +47,10 @@ void emu_sync_release(struct emu_warp *warp, const struct emu_insn *insn, unsign
                       uint64_t key, bool release) {
     const struct emu_clock *clock = release ? &warp->clock : &warp->fenced;
     struct emu_cluster *cluster = warp->cta->cluster;
-    struct sync_word *word = find(cluster, key, true);
 
     if (reaches_others(insn, key)) emu_order_release(warp, key, release);
+    if (!release && !warp->has_fenced) return;
+    struct sync_word *word = find(cluster, key, true);
     emu_tell(warp, 1u << lane, clock->seen[warp->agent]);
     if (word != NULL) emu_clock_join(cluster, &word->clock, clock);
 }

@@ -184,6 +184,7 @@ EMU_HANDLER(fence) {
 
     if (warp->has_observed) emu_learn(warp, mask, &warp->observed);
     emu_clock_copy(cluster, &warp->fenced, &warp->clock);
+    warp->has_fenced = true;
     if (emu_is(insn, FACT_TELLS) || insn->scope >= SCOPE_GPU) emu_order_fence(warp);
     emu_tick(warp);
     return EMU_NEXT;

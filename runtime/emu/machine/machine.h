@@ -172,7 +172,7 @@ struct emu_warp {
     struct emu_clock fenced;    // the clock at the last fence, what relaxed writes publish
     const void *stores;         // what a store in progress writes; NULL: not said
     struct emu_clock observed;  // what relaxed reads saw, acquired by the next fence
-    bool has_observed;
+    bool has_observed, has_fenced;
     struct emu_group_state bulk[EMU_LANES], copies[EMU_LANES];
     uint32_t copies_begun;
     uint32_t wgmma_open;          // the group of wgmma that collects now
