@@ -18,8 +18,10 @@ enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
 
 static const char *const table_keys[] = {"base",   "dispatch", "gpu",   "tmagen", "set",
                                          "suffix", "kernels",  "tuned", NULL};
-static const char *const kernel_keys[] = {"kernel", "splits", NULL};
+static const char *const kernel_keys[] = {"kernel", "splits", "last", NULL};
 static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
+
+static const char *const flags[] = {"false", "true", NULL};
 
 // A kernel of the table, with where the table names it.
 struct row {
@@ -28,6 +30,7 @@ struct row {
     struct tmg_manifest *manifest;
     int64_t splits[TMG_MAX_TABLE_SPLITS];
     int split_count;
+    bool last;  // only where no other runs the launch
 };
 
 struct dispatch_entry {
@@ -163,6 +166,7 @@ static void read_kernel(struct dispatch *table, const struct spec_node *node) {
         fields_need(&fields, "kernel");
         row.split_count =
             fields_ints(&fields, "splits", 1, SPLITS_MOST, TMG_MAX_TABLE_SPLITS, row.splits);
+        row.last = fields_word(&fields, "last", flags, 0) > 0;
     }
     const char *name = map ? fields_text(&fields, "kernel") : node->text;
     if (node->kind == SPEC_LIST || (!map && !is_stem(name)) || (map && name && !is_stem(name))) {
@@ -389,7 +393,7 @@ static void write_kernel(const struct dispatch *table, const struct row *row, FI
     fprintf(out, "    {\"name\": \"%s\"", output->name);
     for (int i = 0; i < row->split_count; i++)
         fprintf(out, "%s%lld", i ? ", " : ", \"splits\": [", (long long)row->splits[i]);
-    fprintf(out, "%s}", row->split_count > 0 ? "]" : "");
+    fprintf(out, "%s%s}", row->split_count > 0 ? "]" : "", row->last ? ", \"last\": true" : "");
 }
 
 static void write_entry(const struct dispatch *table, const struct dispatch_entry *entry,

@@ -37,10 +37,11 @@ int tmg_choice_read(const struct tmg_table *table, const char *text, int *kernel
     return TMAGEN_OK;
 }
 
-// A tuned entry goes before all others, and among equals the table's order decides.
+// A tuned entry goes before all others, a kernel that the table has for the rest behind them, and among equals the table's order decides.
 static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
     if ((a->why == TMAGEN_BY_TUNING) != (b->why == TMAGEN_BY_TUNING))
         return a->why == TMAGEN_BY_TUNING;
+    if (a->last != b->last) return b->last;
     return a->us < b->us;
 }
 
@@ -67,7 +68,10 @@ static void add(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const struct tmg_tuned *tuned = ranking->tuned;
     struct tmg_estimate estimate;
-    struct tmg_choice choice = {.kernel = kernel, .splits = splits, .why = question->why};
+    struct tmg_choice choice = {.kernel = kernel,
+                                .splits = splits,
+                                .why = question->why,
+                                .last = question->table->kernels[kernel].last};
     ranking->binding->splits = splits;
     choice.workspace = workspace_of(ranking);
     if (choice.workspace < 0) return;

@@ -115,13 +115,20 @@ static int take_work(const struct tmg_binding *binding, const struct tmg_capacit
     return TMAGEN_OK;
 }
 
-// A maximum that is rounded where two come close: neither quite hides the other.
-static double smooth_max(const double *values, int count, double power) {
+// A maximum that is rounded where two come close: neither quite hides the other. It is the norm of
+// the values with the exponent [power], a power of two: pow() would be most of a prediction's time,
+// and a launch of a new shape waits for one of each kernel.
+static double smooth_max(const double *values, int count, int power) {
     double most = 0, sum = 0;
     for (int i = 0; i < count; ++i) most = fmax(most, values[i]);
     if (!(most > 0)) return 0;
-    for (int i = 0; i < count; ++i) sum += pow(values[i] / most, power);
-    return most * pow(sum, 1 / power);
+    for (int i = 0; i < count; ++i) {
+        double share = values[i] / most;
+        for (int exponent = 1; exponent < power; exponent *= 2) share *= share;
+        sum += share;
+    }
+    for (int exponent = 1; exponent < power; exponent *= 2) sum = sqrt(sum);
+    return most * sum;
 }
 
 // The times that each unit needs for a step while [active] CTAs are at work.

@@ -41,7 +41,9 @@ static void read_splits(const struct tmg_node *node, struct tmg_row *row) {
 
 static void read_kernel(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_row *row = &table->kernels[table->kernel_count];
-    tmg_node_keys(node, "name splits");
+    const struct tmg_node last = tmg_node_member(node, "last");
+    tmg_node_keys(node, "name splits last");
+    row->last = tmg_node_flag(&last, 0);
     tmg_member_name(node, "name", row->name);
     read_splits(node, row);
     if (tmg_table_kernel(table, row->name) >= 0)

@@ -20,6 +20,7 @@ struct tmg_row {
     char name[TMG_MAX_NAME];
     unsigned split_count;
     int splits[TMG_MAX_TABLE_SPLITS];
+    int last;                       // only where no other kernel runs the launch
     struct tmg_manifest *manifest;  // NULL until tmg_table_take()
 };
 
