@@ -279,6 +279,7 @@ static int pin_own(tmagen_set *set, const tmagen_launch *launch, const char *cho
         status = pin_shape(set, binding.dims, &pin);
     else
         set->all = pin;
+    atomic_store(&set->pinned, set->pin_count > 0 || set->all.kernel >= 0);
     atomic_fetch_add(&set->generation, 1);
     pthread_mutex_unlock(&set->lock);
     return status;
@@ -299,6 +300,8 @@ static struct tmg_pin pin_of(tmagen_set *set, const tmagen_launch *launch, int *
     struct tmg_binding binding;
     *why = TMAGEN_BY_ENVIRONMENT;
     if (set->environment.kernel >= 0) return set->environment;
+    *why = 0;
+    if (!atomic_load(&set->pinned)) return (struct tmg_pin){.kernel = -1};
     *why = TMAGEN_BY_PIN;
     pthread_mutex_lock(&set->lock);
     struct tmg_pin pin = set->all;

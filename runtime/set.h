@@ -37,6 +37,7 @@ struct tmagen_set {
     pthread_mutex_t lock;               // of loading, and of what follows
     struct tmg_pin all, *pins;          // all.kernel -1: nothing is pinned
     unsigned pin_count;
+    _Atomic int pinned;           // anything at all is
     _Atomic uint64_t generation;  // of the pins and of what could not be loaded
     struct tmg_pin environment;   // $TMAGEN_PICK; kernel -1: none
 };
