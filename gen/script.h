@@ -12,7 +12,7 @@
 enum {
     SCRIPT_MEMORY_MAX = 64 << 20,  // bytes
     SCRIPT_STEPS_MAX = 100000000,  // Lua instructions of one call from C
-    SCRIPT_SECONDS_MAX = 5,        // of processor time, for what counts no instructions
+    SCRIPT_SECONDS_MAX = 2,        // of processor time, for what counts no instructions
 };
 
 // The Lua error of one who has reported already why it gives up.

@@ -1,6 +1,5 @@
 // tmagen bench SPEC...: measures kernels, alone or beside cuBLASLt or the kernels of another spec.
 // Only the arguments are here; how a figure is taken stands in measure/bench.h.
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +73,6 @@ static void add_peer(struct bench_arguments *a, char *peer) {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct bench_arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_DEVICE: a->plan.device = argument; return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
@@ -90,16 +88,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "SPEC...",
+    .parse = parse,
+    .usage = "SPEC...",
     .doc = "Measures the kernels of each SPEC on random data: inputs rotated past twice the L2, "
            "CUDA graphs, all kernels and peers in alternation in one run, medians with half the "
            "distance of the quartiles, and ratios taken round by round (above 1: faster than the "
            "peer). '*' marks the best spec of a shape.",
-    .children = children,
 };
 
 // Runs what the arguments ask for on our kernels followed by the peers'.
@@ -125,8 +121,7 @@ static int run(struct bench_arguments *a, const struct gen_result *own,
 int cmd_bench(int argc, char **argv) {
     struct bench_arguments a = {
         .plan = {.device = "cuda", .seconds = 1.5, .timeout = 60, .seed = random_fresh_seed()}};
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     struct gen_result *own = output_generate(a.specs.specs, a.specs.spec_count, &a.specs.options);
     struct gen_result *peers =
         own && a.peer_count ? output_generate(a.peers, a.peer_count, &a.specs.options) : NULL;

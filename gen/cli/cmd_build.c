@@ -99,10 +99,12 @@ static int compile_all(const struct gen_result *results, size_t count, const cha
 }
 
 int cmd_build(int argc, char **argv) {
+    static const struct command_line command_line = {
+        .usage = "SPEC...",
+        .doc = "Generates each SPEC, compiles it through the cache, and says what came out. "
+               "'tmagen --help' lists the other commands."};
     struct spec_arguments a;
-    spec_arguments_parse(&a, argc, argv, "SPEC...",
-                         "Generates each SPEC, compiles it through the cache, and says what came "
-                         "out. 'tmagen --help' lists the other commands.");
+    spec_arguments_parse(&a, &command_line, NULL, argc, argv);
     struct gen_result *results = output_generate(a.specs, a.spec_count, &a.options);
     int code = EXIT_USER;
     if (results && !output_write(results, a.spec_count, a.options.out_dir))

@@ -1,6 +1,5 @@
 // tmagen cache ACTION: what is in the cache of compiled kernels, why something is not, and its
 // care. All the work is libtmagen's; here are the words.
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct cache_arguments *a = state->input;
     char *end = NULL;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_PTX: a->ptx = true; return 0;
     case KEY_LIMIT:
         a->limit_mib = strtoll(argument, &end, 10);
@@ -253,15 +251,9 @@ static int run(const struct cache_arguments *a) {
 
 int cmd_cache(int argc, char **argv) {
     struct cache_arguments a = {.limit_mib = -1};
-    const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "ACTION [SPEC...]",
-                              .doc = DOC,
-                              .children = children};
-    spec_arguments_init(&a.specs);
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    static const struct command_line command_line = {
+        .options = options, .parse = parse, .usage = "ACTION [SPEC...]", .doc = DOC};
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     int code = run(&a);
     spec_arguments_free(&a.specs);
     return code;

@@ -1,6 +1,5 @@
 // tmagen check SPEC...: runs all that gen runs and writes nothing; --out: is out/ what gen would
 // write? In continuous integration, so that committed sources cannot fall behind templates.
-#include <argp.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +27,16 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct check_arguments *a = state->input;
     (void)argument;
-    if (key == ARGP_KEY_INIT) state->child_inputs[0] = &a->specs;
-    if (key == KEY_OUT) a->out = true;
-    return key == ARGP_KEY_INIT || key == KEY_OUT ? 0 : ARGP_ERR_UNKNOWN;
+    if (key != KEY_OUT) return ARGP_ERR_UNKNOWN;
+    a->out = true;
+    return 0;
 }
 
-static const char DOC[] = "Runs all legality checks of each SPEC, and writes nothing.";
+static const struct command_line command_line = {
+    .options = options,
+    .parse = parse,
+    .usage = "SPEC...",
+    .doc = "Runs all legality checks of each SPEC, and writes nothing."};
 
 // Says where FOLDER/NAME.SUFFIX is not [text]. Returns 1 then.
 static int check_file(const char *name, const char *folder, const char *suffix, const char *text,
@@ -64,9 +67,14 @@ static bool makes(const struct gen_result *results, size_t count, const char *st
     return false;
 }
 
-static int is_generated(const struct dirent *entry) {
-    const char *dot = strrchr(entry->d_name, '.');
-    return dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".json"));
+// Of a folder of generated files, what a spec must account for: all but the ledger of the ladders,
+// and what is hidden.
+static int is_accounted(const struct dirent *entry) {
+    return *entry->d_name != '.' && strcmp(entry->d_name, LEDGER_NAME) != 0;
+}
+
+static bool is_generated(const char *suffix) {
+    return !strcmp(suffix, ".cu") || !strcmp(suffix, ".json");
 }
 
 // The spec that the source FOLDER/STEM.cu says it was made of, to be freed; NULL: it says none.
@@ -106,14 +114,16 @@ static bool is_others(const struct gen_result *results, size_t count, const char
 // Returns 1 where there is one.
 static int check_orphans(const struct gen_result *results, size_t count, const char *folder) {
     struct dirent **entries = NULL;
-    int found = scandir(folder, &entries, is_generated, alphasort), orphaned = 0;
+    int found = scandir(folder, &entries, is_accounted, alphasort), orphaned = 0;
     for (int i = 0; i < found; i++) {
         const char *name = entries[i]->d_name;
-        const size_t len = (size_t)(strrchr(name, '.') - name);
-        if (!makes(results, count, name, len) && !is_others(results, count, folder, name, len)) {
-            diag_say("%s/%s: is an orphan: no spec makes it", folder, name);
-            orphaned = 1;
-        }
+        const char *dot = strrchr(name, '.');
+        const size_t len = dot ? (size_t)(dot - name) : 0;
+        const bool made =
+            dot && is_generated(dot) &&
+            (makes(results, count, name, len) || is_others(results, count, folder, name, len));
+        if (!made) diag_say("%s/%s: is an orphan: no spec makes it", folder, name);
+        orphaned |= !made;
         free(entries[i]);
     }
     free(entries);
@@ -138,14 +148,7 @@ static int check_out(const struct gen_result *results, size_t count, const char 
 
 int cmd_check(int argc, char **argv) {
     struct check_arguments a = {0};
-    const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "SPEC...",
-                              .doc = DOC,
-                              .children = children};
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     size_t count = a.specs.spec_count, kernels = 0, tables = 0;
     struct gen_result *results = output_generate(a.specs.specs, count, &a.specs.options);
     int failed = !results || output_check_names(results, count);

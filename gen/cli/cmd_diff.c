@@ -79,11 +79,12 @@ static int diff_out(const struct gen_result *result, const char *folder) {
 }
 
 int cmd_diff(int argc, char **argv) {
+    static const struct command_line command_line = {
+        .usage = "SPEC [SPEC]",
+        .doc = "Shows how the sources and resources of two specs differ, or how what one spec "
+               "gives differs from the files in out/. Exit code 1 where anything differs."};
     struct spec_arguments a;
-    spec_arguments_parse(&a, argc, argv, "SPEC [SPEC]",
-                         "Shows how the sources and resources of two specs differ, or how what one "
-                         "spec gives differs from the files in out/. Exit code 1 where anything "
-                         "differs.");
+    spec_arguments_parse(&a, &command_line, NULL, argc, argv);
     if (a.spec_count > 2) {
         diag_say("diff takes one or two specs");
         spec_arguments_free(&a);

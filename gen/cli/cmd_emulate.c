@@ -1,6 +1,5 @@
 // tmagen emulate: runs anyone's PTX kernel, or a spec's, on the emulator and says what is wrong.
 // The same launch runs once a seed, each time on fresh memory, so that every order can be repeated.
-#include <argp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +38,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct emulate_arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
     case 'o': a->out_dir = argument; return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_SEED: a->seed = (uint64_t)argument_number(state, argument, 0, INT32_MAX); return 0;
@@ -59,18 +57,16 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &gen_options_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "LAUNCH.yaml\nSPEC --shape MxNxK",
+    .parse = parse,
+    .usage = "LAUNCH.yaml\nSPEC --shape MxNxK",
     .doc =
         "Runs a PTX kernel on the emulator: grid, block, buffers, tensor maps and scalars are as "
         "LAUNCH.yaml says (see runtime/emu/README.md), or those of the one kernel of SPEC at a "
         "shape, with inputs that are drawn. Prints what the checker finds: races, missing "
         "fences, reads of what was never written, accesses out of bounds, hangs. Exit code 1 "
         "where it finds anything.",
-    .children = children,
 };
 
 // ---- The kernel
@@ -397,9 +393,7 @@ static int emulate_spec(struct emulate_arguments *a) {
 
 int cmd_emulate(int argc, char **argv) {
     struct emulate_arguments a = {0};
-    gen_options_init(&a.options);
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    gen_options_parse(&a.options, &command_line, &a, argc, argv);
     const int code = a.shapes.count ? emulate_spec(&a) : emulate_launch(&a);
     shapes_free(&a.shapes);
     gen_options_free(&a.options);

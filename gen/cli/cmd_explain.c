@@ -1,6 +1,5 @@
 // tmagen explain SPEC|FAMILY: what a spec resolves to and why, or what a family offers.
 // All text comes from explain.lua, which reads the tables that validate and generate.
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,6 @@ struct explain_arguments {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct explain_arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_GPU: a->gpu = argument_name(state, "--gpu", argument); return 0;
@@ -41,16 +39,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "SPEC|FAMILY...",
+    .parse = parse,
+    .usage = "SPEC|FAMILY...",
     .doc =
         "Explains a SPEC: every value and where it came from, the map of shared memory, barriers, "
         "registers, launch; or a FAMILY: its knobs, ladder and checks. With --shape it predicts "
         "instead what each kernel of the SPECs takes, the fastest first.",
-    .children = children,
 };
 
 static int explain_spec(const char *spec, const struct gen_options *gen) {
@@ -135,8 +131,7 @@ static int explain(struct spec_arguments *a) {
 
 int cmd_explain(int argc, char **argv) {
     struct explain_arguments a = {.gpu = "nvidia_h200"};
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     const int code = a.shapes.count ? predict(&a) : explain(&a.specs);
     shapes_free(&a.shapes);
     spec_arguments_free(&a.specs);

@@ -1,6 +1,5 @@
 // tmagen gen SPEC...: writes the sources and manifests of specs, and compiles nothing; with --ptx
 // to PTX. For machines without NVRTC, for what is committed, and for who reads PTX.
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +26,16 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct gen_arguments *a = state->input;
     (void)argument;
-    if (key == ARGP_KEY_INIT) state->child_inputs[0] = &a->specs;
-    if (key == KEY_PTX) a->ptx = true;
-    return key == ARGP_KEY_INIT || key == KEY_PTX ? 0 : ARGP_ERR_UNKNOWN;
+    if (key != KEY_PTX) return ARGP_ERR_UNKNOWN;
+    a->ptx = true;
+    return 0;
 }
+
+static const struct command_line command_line = {
+    .options = options,
+    .parse = parse,
+    .usage = "SPEC...",
+    .doc = "Writes the CUDA source and the manifest of each SPEC."};
 
 // Writes FOLDER/NAME.ptx. Returns an exit code.
 static int write_ptx(const struct gen_output *out, const char *folder) {
@@ -62,14 +67,7 @@ static int write_all_ptx(const struct gen_result *results, size_t count, const c
 
 int cmd_gen(int argc, char **argv) {
     struct gen_arguments a = {0};
-    const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "SPEC...",
-                              .doc = "Writes the CUDA source and the manifest of each SPEC.",
-                              .children = children};
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     const size_t count = a.specs.spec_count;
     const char *folder = a.specs.options.out_dir;
     struct gen_result *results = output_generate(a.specs.specs, count, &a.specs.options);

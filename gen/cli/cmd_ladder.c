@@ -1,6 +1,5 @@
 // tmagen ladder FAMILY: every rung verified and measured against the one before, decided by the
 // rule for keeping an optimisation, and recorded in the ledger. How stands in measure/ladder.h.
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +58,6 @@ static void read_shapes(struct argp_state *state, struct ladder_arguments *a, co
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct ladder_arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
     case ARGP_KEY_ARG:
         if (a->family) argp_error(state, "one FAMILY at a time");
         a->family = argument;
@@ -83,16 +81,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &gen_options_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "FAMILY",
+    .parse = parse,
+    .usage = "FAMILY",
     .doc = "Climbs the ladder of FAMILY: each rung is verified, then measured against the rung "
            "before, in alternation. Above 1.05 times as fast: keep; up to that: keep where the "
            "spread of the ratios is smaller than the gain, else leave it out; slower: revert. The "
            "table goes to the terminal and into the ledger.",
-    .children = children,
 };
 
 // ---- The ledger
@@ -130,7 +126,7 @@ static int write_ledger(const char *path, const char *family, const char *sectio
 // before anything is measured. The path is to be freed; NULL after an error.
 static char *find_ledger(const struct ladder_arguments *a) {
     char *path =
-        a->ledger ? mem_copy(a->ledger) : mem_format("%s/EXPERIMENTS.md", a->options.out_dir);
+        a->ledger ? mem_copy(a->ledger) : mem_format("%s/" LEDGER_NAME, a->options.out_dir);
     char *real = realpath(path, NULL);
     if (!real) diag_say("there is no ledger %s; an empty file will do to begin one", path);
     free(path);
@@ -269,9 +265,7 @@ int cmd_ladder(int argc, char **argv) {
         .to = -1,
         .plan = {.device = "cuda", .seconds = 1.5, .timeout = 60, .seed = random_fresh_seed()}};
     struct climb climb = {.count = 0};
-    gen_options_init(&a.options);
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    gen_options_parse(&a.options, &command_line, &a, argc, argv);
     a.plan.shapes = &a.shapes;
     int code = EXIT_USER;
     char *path = NULL;

@@ -1,6 +1,5 @@
 // tmagen new FAMILY: makes a family of kernels that works, to be changed from there on.
 // What it is made of lies in templates/lib/skeleton, where FAMILY stands for its name.
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +94,13 @@ static const char *refuse(const char *name, const struct gen_options *options) {
 }
 
 int cmd_new(int argc, char **argv) {
+    static const struct command_line command_line = {
+        .usage = "FAMILY",
+        .doc = "Makes the family of kernels FAMILY in the folder of --templates (default: "
+               "templates), and specs/FAMILY.yaml: one rung, one knob, one check and a reference, "
+               "which generate, compile and verify."};
     struct spec_arguments a;
-    spec_arguments_parse(
-        &a, argc, argv, "FAMILY",
-        "Makes the family of kernels FAMILY in the folder of --templates (default: "
-        "templates), and specs/FAMILY.yaml: one rung, one knob, one check and a "
-        "reference, which generate, compile and verify.");
+    spec_arguments_parse(&a, &command_line, NULL, argc, argv);
     char *folder = a.options.templates_given
                        ? mem_copy_n(a.options.templates, strcspn(a.options.templates, ":"))
                        : mem_copy("templates");

@@ -1,5 +1,4 @@
 // tmagen profile SPEC...: what the kernels cost, without a GPU. Only the arguments are here.
-#include <argp.h>
 #include <stdlib.h>
 
 #include "gen/cli/command.h"
@@ -22,30 +21,26 @@ struct profile_arguments {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct profile_arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "SPEC...",
+    .parse = parse,
+    .usage = "SPEC...",
     .doc =
         "Says what the kernels of each SPEC cost, as far as compiler and emulator can: registers "
         "and spills, the grid on a whole GPU, and of one launch the instructions by kind, the "
         "wavefronts of shared memory and how few they could be, the sectors of global memory, "
         "the depths of waits and the order of the work. The same input gives the same text, so "
         "that a change of it shows as a diff.",
-    .children = children,
 };
 
 int cmd_profile(int argc, char **argv) {
     struct profile_arguments a = {0};
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     struct gen_result *results =
         output_generate(a.specs.specs, a.specs.spec_count, &a.specs.options);
     int code = EXIT_USER;

@@ -1,6 +1,5 @@
 // tmagen verify SPEC...: runs kernels on random inputs and holds the results to a reference.
 // Only the arguments are here; what is checked and how stands in measure/verify.h.
-#include <argp.h>
 #include <stdlib.h>
 
 #include "gen/cli/command.h"
@@ -80,7 +79,6 @@ static long long number(struct argp_state *state, const char *text, long long le
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct verify_arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_DEVICE: a->plan.device = argument; return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
@@ -114,17 +112,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "SPEC...",
+    .parse = parse,
+    .usage = "SPEC...",
     .doc =
         "Runs the kernels of each SPEC on random inputs, ragged and round shapes, and compares "
         "the results with a float64 reference: samples and edges element by element, the whole "
         "by Freivalds' check or on a GPU, repeated runs bit by bit. Exit code 1 where anything is "
         "wrong.",
-    .children = children,
 };
 
 // Verifies the kernels of [results] against their references or the first kernel of [peers].
@@ -145,8 +141,7 @@ static int run(struct verify_arguments *a, const struct gen_result *results,
 
 int cmd_verify(int argc, char **argv) {
     struct verify_arguments a = {.plan = {.seed = random_fresh_seed(), .runs = 4}};
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     struct gen_result *results =
         output_generate(a.specs.specs, a.specs.spec_count, &a.specs.options);
     struct gen_result *peers =

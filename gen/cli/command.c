@@ -1,13 +1,12 @@
-// The command line SPEC... with the common options, which most commands have.
-// A command with options of its own writes its parser itself and takes gen_options_argp as a child.
+// The frame of every command line: the common options, and in most commands specs.
+// A command adds its own options by a row, so that what is common is written once.
 #include "gen/cli/command.h"
 
-#include <argp.h>
 #include <stdlib.h>
 
 #include "gen/alloc.h"
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
+static error_t take_spec(int key, char *argument, struct argp_state *state) {
     struct spec_arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->options; return 0;
@@ -20,22 +19,51 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &gen_options_argp}, {0}};
-const struct argp spec_arguments_argp = {.parser = parse, .children = children};
+static const struct argp_child spec_children[] = {{.argp = &gen_options_argp}, {0}};
+static const struct argp spec_argp = {.parser = take_spec, .children = spec_children};
 
-void spec_arguments_init(struct spec_arguments *arguments) {
-    *arguments = (struct spec_arguments){0};
-    gen_options_init(&arguments->options);
-    argp_err_exit_status = EXIT_USAGE;
+// A command line that is being read.
+struct reading {
+    const struct command_line *line;
+    void *arguments, *common;
+};
+
+static error_t take(int key, char *argument, struct argp_state *state) {
+    struct reading *reading = state->input;
+    if (key == ARGP_KEY_INIT) state->child_inputs[0] = reading->common;
+    if (key == ARGP_KEY_INIT) return 0;
+    if (!reading->line->parse) return ARGP_ERR_UNKNOWN;
+    state->input = reading->arguments;
+    const error_t result = reading->line->parse(key, argument, state);
+    state->input = reading;
+    return result;
 }
 
-void spec_arguments_parse(struct spec_arguments *arguments, int argc, char **argv,
-                          const char *usage, const char *doc) {
-    struct argp argp = spec_arguments_argp;
-    argp.args_doc = usage;
-    argp.doc = doc;
-    spec_arguments_init(arguments);
-    argp_parse(&argp, argc, argv, 0, NULL, arguments);
+// [common] is the input of [child].
+static void parse(const struct argp *child, void *common, const struct command_line *line,
+                  void *arguments, int argc, char **argv) {
+    const struct argp_child children[] = {{.argp = child}, {0}};
+    const struct argp argp = {.options = line->options,
+                              .parser = take,
+                              .args_doc = line->usage,
+                              .doc = line->doc,
+                              .children = children};
+    struct reading reading = {line, arguments, common};
+    argp_err_exit_status = EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &reading);
+}
+
+void spec_arguments_parse(struct spec_arguments *specs, const struct command_line *line,
+                          void *arguments, int argc, char **argv) {
+    *specs = (struct spec_arguments){0};
+    gen_options_init(&specs->options);
+    parse(&spec_argp, specs, line, arguments, argc, argv);
+}
+
+void gen_options_parse(struct gen_options *options, const struct command_line *line,
+                       void *arguments, int argc, char **argv) {
+    gen_options_init(options);
+    parse(&gen_options_argp, options, line, arguments, argc, argv);
 }
 
 void spec_arguments_free(struct spec_arguments *arguments) {

@@ -1,6 +1,8 @@
 // What main.c's table calls: one function a subcommand, in a file cmd_NAME.c of its own.
 // Each gets its own argv, argv[0] being "tmagen NAME", and returns an exit code.
 #pragma once
+#include <argp.h>
+
 #include "gen/generate.h"
 
 enum {
@@ -9,6 +11,9 @@ enum {
     EXIT_USAGE = 2,        // the command line is wrong
     EXIT_ENVIRONMENT = 3,  // no NVRTC, driver or GPU
 };
+
+// Where ladder records, in the folder of the generated files.
+#define LEDGER_NAME "EXPERIMENTS.md"
 
 int cmd_build(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
@@ -24,20 +29,28 @@ int cmd_tune(int argc, char **argv);
 int cmd_new(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 
-// A command line of specs with the common options, for commands that need no more.
+// A command's part of its command line: its own options, and the parser that takes them, whose
+// state->input are the command's arguments; the words behind the options go to spec_arguments, or,
+// with gen_options_parse, to the parser. [usage] and [doc] are for the command's help.
+struct command_line {
+    const char *usage, *doc;
+    const struct argp_option *options;  // NULL: none but the common ones
+    error_t (*parse)(int key, char *argument, struct argp_state *state);
+};
+
+// Specs and the common options.
 struct spec_arguments {
     struct gen_options options;
     char **specs;
     size_t spec_count;
 };
 
-// The parser of such a command line, to be a child of a command's own; its input is a struct
-// spec_arguments that spec_arguments_init has set up.
-extern const struct argp spec_arguments_argp;
-void spec_arguments_init(struct spec_arguments *);
-
-// Parses argv into [arguments]; [usage] and [doc] are for the command's help. Ends the program on
-// a wrong command line with exit code 2. Free it with spec_arguments_free.
-void spec_arguments_parse(struct spec_arguments *, int argc, char **argv, const char *usage,
-                          const char *doc);
+// Parses argv into [specs] and the command's own [arguments]. Ends the program on a wrong command
+// line with exit code 2. Free it with spec_arguments_free.
+void spec_arguments_parse(struct spec_arguments *specs, const struct command_line *line,
+                          void *arguments, int argc, char **argv);
 void spec_arguments_free(struct spec_arguments *);
+
+// The same for a command that takes no specs; free it with gen_options_free.
+void gen_options_parse(struct gen_options *, const struct command_line *line, void *arguments,
+                       int argc, char **argv);

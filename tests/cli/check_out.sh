@@ -33,6 +33,16 @@ fresh 0 "as it was again"
 cp "out/$stem.json" out/orphan.json
 fresh 1 "an orphaned manifest"
 rm out/orphan.json
+for stray in "$stem.ptx" "$stem.cu.bak" note; do
+    : >"out/$stray"
+    fresh 1 "a stray file, $stray"
+    rm "out/$stray"
+done
+mkdir out/folder
+fresh 1 "a stray folder"
+rmdir out/folder
+: >out/EXPERIMENTS.md
+fresh 0 "with a ledger"
 
 # one spec alone: what others made is not its business, but what no spec makes is
 "$TMAGEN" check --out "$spec" >said 2>&1 || { echo "one spec alone: $(cat said)"; bad=1; }
