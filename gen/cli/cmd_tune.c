@@ -1,6 +1,5 @@
 // tmagen tune SPEC|FAMILY...: the best kernel for each shape; and what is asked of its databases.
 // Only the arguments are here, and which kernels they mean; the rest stands in measure/tune.h.
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct tune_arguments *a = state->input;
     struct tune_plan *plan = &a->plan;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->specs; return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
     case KEY_DB: plan->database = argument; return 0;
@@ -77,11 +75,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{.argp = &spec_arguments_argp}, {0}};
-static const struct argp argp = {
+static const struct command_line command_line = {
     .options = options,
-    .parser = parse,
-    .args_doc = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB",
+    .parse = parse,
+    .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB",
     .doc =
         "Finds the fastest kernel for each shape among all points of the SPECs, or of a FAMILY's "
         "own "
@@ -93,7 +90,6 @@ static const struct argp argp = {
         "tmagen tune merge OUT.db IN.db... brings databases of shards into one; show prints the "
         "best "
         "kernel of each shape; table the rows of a dispatch table; error how far off the model is.",
-    .children = children,
 };
 
 // ---- The candidates
@@ -233,8 +229,7 @@ int cmd_tune(int argc, char **argv) {
         .gpu = "nvidia_h200",
         .plan = {.database = "tune.db", .gpus = "0", .keep = 24, .timeout = 60, .shards = 1}};
     a.plan.seed = random_fresh_seed() >> 16;  // a number that --seed takes
-    spec_arguments_init(&a.specs);
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     bool asks = false;
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
         asks |= !strcmp(a.specs.specs[0], questions[i]);
