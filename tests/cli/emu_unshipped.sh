@@ -152,3 +152,6 @@ verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
 
 # Copies in flight of several stages, more than there are agents for each.
 verify deform_attn_cp_async --set stages=2
+
+# One source time more than shared memory holds.
+verify resample_phase2 --shape 1x1025x5x8
