@@ -147,6 +147,10 @@ verify deform_attn_phase0 --set 'vector=[1,2]' \
 # Queries that are the pixels, in strips of which the last is narrower.
 verify deform_attn_padded --shape 2x301x301 --set 'problem.levels=[[3,51],[2,7]]'
 
+# Records of two neighbours, all in global memory, for lanes that do not take turns.
+verify deform_attn_padded --shape 1x301x9 --set 'problem.levels=[[3,51],[2,7]]' \
+    --set value_layout=paired --set lanes=2 --set resident_levels=0
+
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
 
