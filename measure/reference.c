@@ -309,3 +309,17 @@ void ref_spans_free(struct ref_spans *spans) {
     free(spans->spans);
     *spans = (struct ref_spans){0};
 }
+
+size_t ref_scalars(const struct ref_problem *problem, tmagen_scalar *scalars) {
+    const json_t *rows = json_object_get(problem->reference->rows, "scalars");
+    size_t count = 0;
+    for (unsigned i = 0; i < problem->manifest->param_count; ++i) {
+        const struct tmg_param *param = &problem->manifest->params[i];
+        if (param->kind != TMG_PARAM_SCALAR) continue;
+        const json_t *row = json_object_get(rows, param->name);
+        const json_t *value = json_object_get(row, problem->inputs ? problem->inputs : "");
+        if (!value) value = json_object_get(row, "usual");
+        if (value) scalars[count++] = (tmagen_scalar){param->name, json_number_value(value)};
+    }
+    return count;
+}

@@ -166,6 +166,13 @@ int reference_describe(struct ref_problem *problem, uint64_t seed) {
         to->dims[i].value = problem->dims[i];
         ++to->dim_count;
     }
+    tmagen_scalar scalars[TMG_MAX_PARAMS];
+    const size_t scalar_count = ref_scalars(problem, scalars);
+    for (size_t i = 0; fits && i < scalar_count; ++i) {
+        json_t *value = json_real(scalars[i].value);
+        fits = value && add_setting(to, scalars[i].name, value);
+        json_decref(value);
+    }
     json_t *values = json_object_get(problem->reference->rows, "values");
     if (fits && values) fits = add_setting(to, "", values);
     if (!fits)

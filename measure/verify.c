@@ -82,8 +82,15 @@ static int upload_inputs(struct verification *run) {
     return TMAGEN_OK;
 }
 
+// What a launch points to.
+struct arguments {
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_scalar scalars[TMG_MAX_PARAMS];
+};
+
 static void describe(const struct verification *run, const struct target *target,
-                     tmagen_tensor *tensors, tmagen_launch *launch) {
+                     struct arguments *arguments, tmagen_launch *launch) {
+    tmagen_tensor *tensors = arguments->tensors;
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         tensors[i] = (tmagen_tensor){.name = tensor->declared->name, .rank = tensor->rank};
@@ -92,6 +99,8 @@ static void describe(const struct verification *run, const struct target *target
         memcpy(tensors[i].strides, tensor->strides, sizeof tensors[i].strides);
     }
     *launch = (tmagen_launch){.tensors = tensors, .tensor_count = tensor_count(run)};
+    launch->scalars = arguments->scalars;
+    launch->scalar_count = ref_scalars(&run->problem, arguments->scalars);
     launch->workspace = run->workspace.address;
     launch->workspace_bytes = run->workspace.bytes;
     if (target != &run->target) return;  // a peer has numbers of its own
@@ -141,9 +150,9 @@ static int download_outputs(struct verification *run) {
 }
 
 static int launch_once(struct verification *run, const struct target *target, uint8_t poison) {
-    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    struct arguments arguments;
     tmagen_launch launch;
-    describe(run, target, tensors, &launch);
+    describe(run, target, &arguments, &launch);
     int status = poison_outputs(run, poison);
     if (status == TMAGEN_OK) status = target_launch(target, NULL, &launch);
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(run->device);
@@ -330,9 +339,9 @@ static int check_inputs(struct verification *run) {
 }
 
 static int make_workspace(struct verification *run, const struct target *target) {
-    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    struct arguments arguments;
     tmagen_launch launch;
-    describe(run, target, tensors, &launch);
+    describe(run, target, &arguments, &launch);
     run->cleared = false;
     int status = target_pick(target, &launch, &run->picked);
     run->workspace.bytes = (size_t)run->picked.layout.bytes;

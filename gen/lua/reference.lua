@@ -51,6 +51,7 @@ local FIELDS = {
     { "small", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
     { "full", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
     { "waves", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows },
+    { "scalars", function(v) return type(v) == "table" end, "a table of scalars: {usual =, and by a word of inputs}", tree },
     { "inputs", function(v) return is_list(v, is_text) end, "a list of words", words },
     { "draws", function(v) return is_list(v, is_text) end, "a list of names of tensors", words },
     { "flops", is_products, "a list of products, each a list of numbers and dims", rows },

@@ -255,13 +255,25 @@ local function product_of(p)
     return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil }
 end
 
+-- What verify gives for scalars; with special values, which a tensor has then, none of a tensor that is not read.
+local function scalars_of(p)
+    local list
+    for _, op in ipairs(p.ops) do
+        if op.scalar then
+            list = list or {}
+            list[op.scalar.name] = { usual = op.operand and 0.5 or -0.75, special = op.operand and 0 or -0.75 }
+        end
+    end
+    return list
+end
+
 -- What reference.c must know of an op: its exact value, what approximate instructions may cost, and y's tensor.
 local function ops_of(p)
-    local list = {}
+    local list, scalars = {}, scalars_of(p)
     for i, op in ipairs(p.ops) do
         local operand = op.operand
         list[i] = { name = op.row.name, value = op.row.reference, error = op.row.error or "0",
-                    operand = operand and operand.name or "",
+                    operand = operand and operand.name or "", scalar = scalars and (op.row.scalar or "") or nil,
                     period = operand and (operand.period or operand.rows == "one" and 1) or 0 }
     end
     return list
@@ -287,6 +299,7 @@ local function reference(s, p)
         product = product_of(p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, a_columns = p.a_columns or nil,
             b_columns = p.b_columns or nil },
+        scalars = scalars_of(p),
         small = small,
         waves = waves,
         full = {

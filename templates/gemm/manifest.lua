@@ -92,6 +92,7 @@ local function ops(p)
     for i, op in ipairs(p.ops) do
         local operand = op.operand
         list[i] = { op = op.row.name, tensors = operand and { operand.name },
+            scalars = op.scalar and { op.scalar.name } or nil,
             values = operand and operand.period and { { operand.rows, operand.period } } or nil }
     end
     return list

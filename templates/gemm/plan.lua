@@ -33,8 +33,8 @@ local function plan_ops(s, p)
     p.op_operands = epilogue.operands(p.ops)
     p.op_rows, p.op_matrices = {}, {}                           -- the types of operands of each kind
     for _, operand in ipairs(p.op_operands) do
-        local types = operand.rows == "one" and p.op_rows or p.op_matrices
-        if not types[operand.dtype] then
+        local types = operand.rows == "one" and p.op_rows or operand.dtype and p.op_matrices
+        if types and not types[operand.dtype] then
             types[operand.dtype] = true
             types[#types + 1] = operand.dtype
         end
@@ -50,11 +50,14 @@ local function tensor_plan(s, p)
     end
     add("a", s.problem.a, p.a_columns and { "k", "m" } or { "m", "k" }, "read", p.alignment.a)
     add("b", s.problem.b, p.b_columns and { "k", "n" } or { "n", "k" }, "read", p.alignment.b)
-    for _, operand in ipairs(p.op_operands) do
+    for _, op in ipairs(p.ops) do
+        local operand = op.operand
+        if not operand then goto next end
         local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
         local dims = operand.rows == "one" and { "n" } or { rows, "n" }
         local together = p.mma and operand.rows ~= "one" and p.neighbours or 1
         add(operand.name, operand.dtype.name, dims, "read", dtypes.bytes(operand.dtype.name, together))
+        ::next::
     end
     add("d", s.problem.d, { "m", "n" }, "write", p.alignment.d)
     return list
@@ -84,7 +87,11 @@ local function parameter_plan(s, p)
         pointer("d", true)
     end
     for _, operand in ipairs(p.op_operands) do
-        pointer(operand.name, operand.rows ~= "one")
+        if operand.rows == "scalar" then
+            list[#list + 1] = { kind = "scalar", name = operand.name, type = "f32", default = 1 }
+        else
+            pointer(operand.name, operand.rows ~= "one")
+        end
     end
     table.move(parameters.dims(s.problem, { "m", "n", "k" }), 1, 3, #list + 1, list)
     if p.work.parts then

@@ -52,15 +52,19 @@ static void apply(const struct problem *p, int i, const int64_t *index, struct p
     const char *exact = word_of(p, "ops.value", i);
     const int64_t period = (int64_t)number_of(p, "ops.period", i);
     const struct tensor *operand = tensor_of(p, word_of(p, "ops.operand", i));
-    const double y = !operand ? 0
-                     : operand->rank < 2
-                         ? at(operand, &index[1])
-                         : at2(operand, period ? index[0] % period : index[0], index[1]);
+    const char *scalar = word_of(p, "ops.scalar", i);
+    const double factor = *scalar ? number_of(p, scalar, 0) : 1;
+    const double element = !operand      ? *scalar != 0
+                           : factor == 0 ? 0  // it is not read
+                           : operand->rank < 2
+                               ? at(operand, &index[1])
+                               : at2(operand, period ? index[0] % period : index[0], index[1]);
+    const double y = factor * element;
     const double x = value->x, now = evaluate(exact, x, y);
     const double below = fabs(evaluate(exact, x - value->off, y) - now);
     const double above = fabs(evaluate(exact, x + value->off, y) - now);
     const double error = evaluate(word_of(p, "ops.error", i), x, y);
-    const int rounds = value->off > 0 || error > 0;
+    const int rounds = value->off > 0 || error > 0 || *scalar;
     value->x = now;
     value->off =
         (below > above ? below : above) + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) : 0);

@@ -74,6 +74,14 @@ verify gemm_16x64_any "${any[@]}" --set layout.a=column --set 'layout.b=[row,col
 verify gemm_16x64_any "${any[@]}" --set grid=cluster_k --set splits=2
 verify gemm_128x128 --shape 200x263x72 --set epilogue.store=elements --set "epilogue.ops=$ops"
 
+# Scalars: drawn by the family, 0 beside special values of what is not read then; alone, among other
+# ops, for every place that has them.
+scaled=(--shape 200x264x72 --shape 200x264x72/special)
+verify gemm_128x128 "${scaled[@]}" --set 'epilogue.ops=[[alpha],[beta],[bias,alpha,beta,relu]]'
+verify gemm_128x128_any "${scaled[@]}" --set 'epilogue.ops=[[alpha,beta]]'
+verify gemm_16x64 "${scaled[@]}" --set 'epilogue.ops=[[alpha,beta],[alpha]]'
+verify gemm_phase0 --shape 24x24x24/special --set 'epilogue.ops=[[alpha,beta,bias]]'
+
 # A tile's K in parts: fewer steps than parts, parts of two lengths, each store, warpgroups that
 # share a tile or take turns, clusters; in several orders, since who comes last sums.
 cat >"$TMPDIR/divided.yaml" <<'YAML'

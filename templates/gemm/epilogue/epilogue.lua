@@ -15,7 +15,7 @@ local function operand_of(row, call, dtype)
     local rows_of = row.operand.rows
     return {
         name = row.operand.name == true and call.value or row.operand.name,
-        rows = rows_of, period = type(call) == "table" and call.parameters[rows_of], dtype = dtypes[dtype],
+        rows = rows_of, scalar = row.scalar, period = type(call) == "table" and call.parameters[rows_of], dtype = dtypes[dtype],
     }
 end
 
@@ -26,16 +26,18 @@ function epilogue.resolve(calls, dtype)
         local row = by_name[type(call) == "table" and call.name or call]
         local operand = row.operand and operand_of(row, call, dtype)
         local expression = operand and row.cuda:gsub("%f[%w_]y%f[^%w_]", operand.name) or row.cuda
-        ops[i] = { row = row, operand = operand, expression = expression }
+        local scalar = row.scalar and { name = row.scalar, rows = "scalar" }
+        ops[i] = { row = row, operand = operand, scalar = scalar, expression = expression }
     end
     return ops
 end
 
--- the operands of [ops], in their order
+-- the operands of [ops], tensors and scalars, in their order
 function epilogue.operands(ops)
     local list = {}
     for _, op in ipairs(ops) do
         list[#list + 1] = op.operand
+        list[#list + 1] = op.scalar or nil
     end
     return list
 end

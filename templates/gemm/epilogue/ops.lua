@@ -5,6 +5,9 @@
 -- cuda            the new value; x is the old one and y the operand's element, both float
 -- operand         what y is read from: { name =, rows = } with rows = "m" (a row for each of D's), "one" (for all of
 --                 them) or the name of a parameter (that many, in turn). A name of true: the spec gives it
+-- scalar          the name of a float that the launch gives, 1 where it does not; the CUDA has it under its name. The
+--                 reference's y is then the operand's element times it, or it alone; a scalar of 0 means that the
+--                 operand is not read
 -- parameters      integers that the spec gives: { name =, min =, max = }
 -- reference       the new value in exact arithmetic, for the reference; x and y as above
 -- error           how far the CUDA may be from that, where it uses approximate instructions; else 0 or its rounding
@@ -19,6 +22,10 @@ return {
     { name = "add", doc = "adds NAME[m mod row_period, n]", cuda = "x + y", reference = "x + y",
       operand = { name = true, rows = "row_period" }, linear = true,
       parameters = { { name = "row_period", min = 1, max = 0x7fffffff } } },
+    { name = "alpha", doc = "times alpha, a scalar of the launch", cuda = "alpha * x", reference = "x * y",
+      scalar = "alpha", linear = true },
+    { name = "beta", doc = "adds beta c[m, n], a scalar of the launch; c is not read where it is 0",
+      cuda = "x + beta * y", reference = "x + y", operand = { name = "c", rows = "m" }, scalar = "beta", linear = true },
     { name = "relu", doc = "max(x, 0)", cuda = "max_nan(x, 0.0f)", reference = "x <= 0 ? 0 : x", linear = false,
       peer = "CUBLASLT_EPILOGUE_RELU" },
     { name = "gelu", doc = "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by tanh.approx",
