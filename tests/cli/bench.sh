@@ -66,7 +66,18 @@ has "$TMPDIR/out" 'WRONG: result differs from two by 0\.05.*: one$'
 FAKE_FACTOR=1.004 bench "$TMPDIR/one.yaml" --vs "$TMPDIR/two.yaml" --shape 64x64x64 --rounds 5 ||
     fail "exit code $?"
 has "$TMPDIR/out" '1\.000 \[1\.000, 1\.000\]'
-unset FAKE_GEMM TMAGEN_TEMPLATES FAKE_WRONG
+unset FAKE_WRONG
+
+# layers that overlap must give the bits of those that do not
+mkdir "$TMPDIR/waiting" && cp -r tests/fixtures/rungs/steps "$TMPDIR/waiting"
+sed -i 's/{ "params",/{ "dependent_launch", true }, &/' "$TMPDIR/waiting/steps/family.lua"
+export TMAGEN_TEMPLATES=$TMPDIR/waiting
+bench "$TMPDIR/one.yaml" --chain --shape 8x64x64 --rounds 5 || fail "exit code $?"
+has "$TMPDIR/out" '^ +\*? +one +0\.02 ms'
+FAKE_EARLY=1 FAKE_FACTOR=1.004 bench "$TMPDIR/one.yaml" --chain --shape 8x64x64 --rounds 5
+[ $? = 1 ] || fail "layers that give other bits passed"
+has "$TMPDIR/out" 'WRONG: launches that overlap give other bits'
+unset FAKE_GEMM TMAGEN_TEMPLATES
 
 # another spec as the peer; a faster kernel does not exist here, so the ratio is 1
 bench gemm_256x128 --vs gemm_phase6 --rounds 5 || fail "exit code $?"
