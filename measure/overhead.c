@@ -129,11 +129,9 @@ static int time_loads(struct gpu *gpu, const struct kernel_text *text, struct fi
     return TMAGEN_OK;
 }
 
-// Lays out the smallest shape that the kernel's reference knows, in device memory.
-static int make_arguments(struct gpu *gpu, struct rotation_source *source, tmagen_kernel *kernel,
-                          const struct reference *reference, struct rotation *rotation,
-                          tmagen_tensor *tensors) {
-    const struct tmg_manifest *manifest = tmg_kernel_manifest(kernel);
+int overhead_arguments(struct gpu *gpu, struct rotation_source *source,
+                       const struct tmg_manifest *manifest, const struct reference *reference,
+                       struct rotation *rotation, tmagen_tensor *tensors) {
     struct ref_problem problem;
     struct ref_shapes shapes = {0};
     reference_shapes(reference, manifest, "small", &shapes);
@@ -163,7 +161,8 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
     status = reference_open(tmg_kernel_manifest(launching.kernel), &text->reference, gpu->device,
                             &reference);
     if (status == TMAGEN_OK) {
-        status = make_arguments(gpu, source, launching.kernel, &reference, &rotation, tensors);
+        status = overhead_arguments(gpu, source, tmg_kernel_manifest(launching.kernel), &reference,
+                                    &rotation, tensors);
     }
     if (status == TMAGEN_OK) {
         status = tmagen_kernel_workspace(launching.kernel, &launching.launch,
@@ -216,10 +215,14 @@ int overhead_all(const struct bench_plan *plan) {
         return 3;
     }
     struct table *table = table_new(titles);
-    int code = table ? 0 : 3;
+    int code = table ? 0 : 3, kernels = 0;
     for (size_t i = 0; table && i < plan->own_count; ++i) {
         struct figures figures;
-        if (plan->kernels[i].table) continue;
+        if (plan->kernels[i].table) {
+            if (overhead_set(&gpu, &source, &plan->kernels[i], plan->json)) code = 1;
+            continue;
+        }
+        ++kernels;
         if (measure(&gpu, &source, &plan->kernels[i], &figures)) {
             kernel_complain(plan->kernels[i].name);
             code = 1;
@@ -229,7 +232,7 @@ int overhead_all(const struct bench_plan *plan) {
             put(table, plan->kernels[i].name, &figures);
         }
     }
-    if (table && !plan->json) table_print(table, stdout);
+    if (table && kernels && !plan->json) table_print(table, stdout);
     table_free(table);
     rotation_source_free(&gpu, &source);
     gpu_close(&gpu);

@@ -6,3 +6,13 @@
 // with the same function, configuration and parameters, and of loading the kernel from a warm
 // cache, in all and without the driver's module load. Returns an exit code as bench_all().
 int overhead_all(const struct bench_plan *plan);
+
+// The same for a set: a launch of a shape seen before, beside that of the kernel that it takes, and
+// the choice for shapes that are new. A library error code, which it has said.
+int overhead_set(struct gpu *gpu, struct rotation_source *source, const struct kernel_text *text,
+                 bool json);
+
+// Lays out the smallest shape that the reference knows, in device memory.
+int overhead_arguments(struct gpu *gpu, struct rotation_source *source,
+                       const struct tmg_manifest *manifest, const struct reference *reference,
+                       struct rotation *rotation, tmagen_tensor *tensors);
