@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "runtime/device.h"
+#include "runtime/kernel.h"
 #include "runtime/whole_file.h"
 #include "runtime/manifest.h"
 #include "measure/random.h"
@@ -222,12 +223,23 @@ static void stop(struct loaded_kernel *run) {
     free(run->outputs);
 }
 
+// What the launch before this one left in the workspace, but for semaphores, counts as never
+// written: to store the same there again would be no race.
+static void poison_workspace(const struct loaded_kernel *run) {
+    struct tmg_layout layout;
+    need(tmg_kernel_layout(run->kernel, &run->launch, &layout));
+    if (layout.bytes > layout.zero_first)
+        need(tmg_memory_poison(run->device, run->launch.workspace + (uint64_t)layout.zero_first,
+                               poison, (size_t)(layout.bytes - layout.zero_first)));
+}
+
 // Launches once, on outputs that count as never written. Returns the reports.
 static const char *launch(struct loaded_kernel *run) {
     uint8_t *at = run->outputs;
     for (unsigned i = 0; i < run->read->tensor_count; ++i)
         if (run->read->tensors[i].writes && !run->read->tensors[i].reads)
             need(tmg_memory_poison(run->device, run->tensors[i].data, poison, run->bytes[i]));
+    poison_workspace(run);
     const int status = tmagen_kernel_launch(run->kernel, NULL, &run->launch);
     const char *reports = tmagen_device_reports(run->device);
     if (status && !*reports) fail_msg("%s", tmagen_error_last());
