@@ -149,6 +149,14 @@ static int host_arguments_of(lua_State *L) {
     return 1;
 }
 
+// host.has_function(text, name) -> whether the text calls or declares a function of that name
+static int host_has_function(lua_State *L) {
+    const struct text *text = template_text(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    lua_pushboolean(L, text && ptx_has_function(text->data, text->len, name));
+    return 1;
+}
+
 // host.library(name) -> the module of lib/
 static int host_library(lua_State *L) {
     script_module(L, lua_pushfstring(L, "templates/lib/%s.lua", luaL_checkstring(L, 1)));
@@ -164,6 +172,7 @@ int host_open(lua_State *L) {
                                          {"expand", host_expand},
                                          {"environment", host_environment},
                                          {"arguments_of", host_arguments_of},
+                                         {"has_function", host_has_function},
                                          {"library", host_library},
                                          {"stop", host_stop},
                                          {NULL, NULL}};

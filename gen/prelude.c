@@ -375,6 +375,13 @@ size_t ptx_count_name(const char *source, size_t len, const char *word) {
     return count;
 }
 
+bool ptx_has_function(const char *source, size_t len, const char *word) {
+    const char *at = source, *end = source + len;
+    for (struct identifier next; (next = next_word(&at, end)).len;)
+        if (word_is(next, word) && at < end && (*at == '(' || *at == '<')) return true;
+    return false;
+}
+
 bool ptx_find_call(const char *source, size_t len, const char *word, const char **begin,
                    const char **end) {
     const char *at = source, *stop = source + len;

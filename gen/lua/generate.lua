@@ -162,11 +162,31 @@ local function check_parameters(v, document)
     if message then host.error(open.fam.path, "manifest: params: " .. message, legal) end
 end
 
+-- The scalar below [node] whose text is [text], or nil.
+local function scalar_of(node, text)
+    if node.kind == "scalar" then return node.text == text and node or nil end
+    for _, item in ipairs(node.items or {}) do
+        local found = scalar_of(item, text)
+        if found then return found end
+    end
+end
+
+-- Reports a tensor that is called as a function of the kernel is.
+local function check_tensors(v, document)
+    for _, tensor in ipairs(list_of(document, "tensors")) do
+        if type(tensor.name) == "string" and host.has_function(v.kernel, tensor.name) then
+            host.error(scalar_of(open.tree, tensor.name) or open.fam.path,
+                "a tensor cannot be called " .. tensor.name .. ": a function of the kernel is", "another name")
+        end
+    end
+end
+
 -- The text of the manifest of [v], which generate.point() gave; SHA-256 [digest] of its source, in hexadecimal.
 function generate.manifest(v, digest)
     local document = open.fam.definition.manifest(v.settings, v.plan)
     if type(document) == "table" then
         check_parameters(v, document)
+        check_tensors(v, document)
         complete(document, v, digest)
     end
     return json.encode(document, open.fam.path)

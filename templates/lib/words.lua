@@ -9,6 +9,7 @@ local text = [[
     reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
     xor_eq
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t half
     main printf malloc free memcpy memset assert abort exit clock min max abs
     threadIdx blockIdx blockDim gridDim warpSize dim3 int2 int3 int4 uint2 uint3 uint4 float2 float3 float4 double2
 ]]

@@ -1,7 +1,10 @@
 -- checks.lua: what is legal for the list of ops: names of operands become names in the source.
 
+local words = require "words"
+
 local TAKEN = {}
-for name in ("a b d m n k x y row column item work ring smem warp warpgroup cta operands bf16 fp16"):gmatch("%w+") do
+for name in ([[a b d m n k x y row column item work ring smem warp warpgroup cta operands bf16 fp16
+    a_map b_map d_map a_operand b_operand dynamic_smem inside release]]):gmatch("[%w_]+") do
     TAKEN[name] = true
 end
 
@@ -9,7 +12,7 @@ return function(s, p, fail)
     local seen = {}
     for _, operand in ipairs(p.op_operands) do
         local name = operand.name
-        if TAKEN[name] or not name:match("^[a-z][a-z0-9_]*$") or #name > 64 then
+        if TAKEN[name] or words.reserved[name] or not name:match("^[a-z][a-z0-9_]*$") or #name > 64 then
             fail("epilogue.ops", ("epilogue.ops: %s cannot be the name of a tensor"):format(name),
                 "a word of a-z, 0-9 and _ that the kernel has no other use for")
         elseif seen[name] then
