@@ -53,17 +53,21 @@ __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
     return packed;
 }
 
-__device__ __forceinline__ void st_shared_u32(uint32_t address, uint32_t x) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+// 16 bytes to [address], 16-byte aligned
+__device__ __forceinline__ void st_shared_v4(uint32_t address, uint4 x) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+                 : "memory");
 }
 
 __device__ __forceinline__ bf16 to_bf16(float value) {
     return {static_cast<uint16_t>(cvt_rn_bf16x2(value, 0))};
 }
 
-__device__ __forceinline__ uint32_t ld_global_nc_u32(const void *address) {
-    uint32_t v;
-    asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(address));
+__device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
+    uint4 v;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address));
     return v;
 }
 
@@ -237,9 +241,9 @@ static_assert(sizeof(SharedMemory) <= 132096, "the launch plan's shared memory")
 
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
-constexpr int A_PAIRS = 16;    // of elements of A that a thread has under way
+constexpr int A_PIECES = 4;    // of 16 bytes of A that a thread has under way
 constexpr int B_BOX_K = 64;    // columns of B that one load brings
-constexpr int B_PAIRS = 16;    // of elements of B that a thread has under way
+constexpr int B_PIECES = 4;    // of 16 bytes of B that a thread has under way
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -258,21 +262,20 @@ constexpr int PARTS = 1;        // of a stage, whose loads are under way at once
 
 // an operand as it lies in global memory
 struct Matrix {
-    const bf16 *elements;
+    const bf16 *elements, *end;
     int64_t stride;
     int rows, columns;
-    bool paired;    // each pair that begins at an even column is one aligned word
 };
 
 __device__ __forceinline__ Matrix matrix(const bf16 *elements, int64_t stride, int rows, int columns) {
-    const bool paired = reinterpret_cast<uint64_t>(elements) % 4 == 0 && stride % 2 == 0 && columns % 2 == 0;
-    return {elements, stride, rows, columns, paired};
+    return {elements, elements + (rows - 1) * stride + columns, stride, rows, columns};
 }
 
-// Which of a tile's pairs a thread copies: its [i]th lies in row [line] of the tile's boxes, one behind the other.
+// Which of a tile's pieces of 8 columns a thread copies: its [i]th lies in row [line] of the tile's boxes, one behind
+// the other.
 template <int BOX_COLUMNS>
 struct Share {
-    static constexpr int LANES = BOX_COLUMNS / 2;                  // that copy a row of a box
+    static constexpr int LANES = BOX_COLUMNS / 8;                  // that copy a row of a box
     static constexpr int AT_ONCE = PRODUCERS * 32 / LANES;         // rows that all of them copy
 
     __device__ __forceinline__ static int line(int i) {
@@ -280,44 +283,83 @@ struct Share {
     }
 
     __device__ __forceinline__ static int column() {
-        return threadIdx.x % LANES * 2;
+        return threadIdx.x % LANES * 8;
     }
 };
 
-// Loads a thread's pairs from [first] on, of the tile that begins at ([row], [column]) and has ROWS rows: zeros beyond
-// the end of K, anything beyond that of M or N. PAIRED: as words.
-template <bool PAIRED, int ROWS, int BOX_COLUMNS, bool ALONG_K, int COUNT>
-__device__ __forceinline__ void load_pairs(uint32_t (&low)[COUNT], uint32_t (&high)[COUNT], const Matrix &from,
-                                           int first, int row, int column) {
-    using Share = Share<BOX_COLUMNS>;
+// the 8 elements from [at] on, an address of whole 16 bytes; zeros where the operand has none
+__device__ __forceinline__ uint4 load_aligned(const bf16 *at, const Matrix &from) {
+    if (at >= from.elements && at + 8 <= from.end) {
+        return ld_global_nc_v4(at);
+    }
+    uint64_t low = 0, high = 0;
+    #pragma unroll 1
+    for (int i = 7; i >= 0; --i) {
+        high = high << 16 | low >> 48;
+        low <<= 16;
+        if (at + i >= from.elements && at + i < from.end) {
+            low |= ld_global_nc_u16(at + i);
+        }
+    }
+    return make_uint4(low, low >> 32, high, high >> 32);
+}
+
+// elements between row [y] and the whole 16 bytes before it
+__device__ __forceinline__ int shift_of(const Matrix &from, int y) {
+    return (static_cast<int>(reinterpret_cast<uint64_t>(from.elements)) / 2 + y * static_cast<int>(from.stride)) & 7;
+}
+
+// Loads the whole 16 bytes, twice as many, around each of a thread's pieces from [first] on, of the tile that begins at
+// ([row], [column]) and has ROWS rows; those beyond the operand's last are its last.
+template <int ROWS, int BOX_COLUMNS, int COUNT>
+__device__ __forceinline__ void load_pieces(uint4 (&low)[COUNT], uint4 (&high)[COUNT], const Matrix &from, int first,
+                                            int row, int column) {
     row = anew(row);                                      // addresses kept from step to step are too many
     #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
-        const int line = Share::line(first + i), x = column + line / ROWS * BOX_COLUMNS + Share::column();
-        const int at = row + line % ROWS, y = min(at, from.rows - 1);
-        const bool inside = ALONG_K || at < from.rows;
-        const bf16 *pair = from.elements + y * from.stride + x;
-        low[i] = high[i] = 0;
-        if (inside && x < from.columns) {
-            low[i] = PAIRED ? ld_global_nc_u32(pair) : ld_global_nc_u16(pair);
-        }
-        if (!PAIRED && inside && x + 1 < from.columns) {
-            high[i] = ld_global_nc_u16(pair + 1);
-        }
+        const int line = Share<BOX_COLUMNS>::line(first + i), y = min(row + line % ROWS, from.rows - 1);
+        const int x = column + line / ROWS * BOX_COLUMNS + Share<BOX_COLUMNS>::column(), shift = shift_of(from, y);
+        const bf16 *piece = from.elements + y * from.stride + x;
+        low[i] = load_aligned(piece - shift, from);
+        high[i] = shift > 0 ? load_aligned(piece - shift + 8, from) : make_uint4(0, 0, 0, 0);
     }
 }
 
-// puts them into [tile], each 16 bytes of a row where its swizzle has them
-template <int BOX_COLUMNS, int COUNT>
-__device__ __forceinline__ void store_pairs(bf16 *tile, const uint32_t (&low)[COUNT], const uint32_t (&high)[COUNT],
-                                            int first) {
-    using Share = Share<BOX_COLUMNS>;
+// [x], or zeros for the elements of 8 from [count] on
+__device__ __forceinline__ uint4 first_of(uint4 x, int count) {
+    if (count >= 8) {
+        return x;
+    }
+    return make_uint4(count > 1 ? x.x : count > 0 ? x.x & 0xffff : 0, count > 3 ? x.y : count > 2 ? x.y & 0xffff : 0,
+                      count > 5 ? x.z : count > 4 ? x.z & 0xffff : 0, count > 6 ? x.w & 0xffff : 0);
+}
+
+// Shifts the pieces out of what was loaded, zeros for what lies beyond the end of K, and puts them into [tile], where
+// its swizzle has them.
+template <int ROWS, int BOX_COLUMNS, bool ALONG_K, int COUNT>
+__device__ __forceinline__ void store_pieces(bf16 *tile, const uint4 (&low)[COUNT], const uint4 (&high)[COUNT],
+                                             const Matrix &from, int first, int row, int column) {
     constexpr int ROW_BYTES = BOX_COLUMNS * sizeof(bf16);
+    row = anew(row);
     #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
-        const int line = Share::line(first + i), swizzle = line * ROW_BYTES / 128 % (ROW_BYTES / 16) * 16;
-        const int byte = Share::column() * static_cast<int>(sizeof(bf16)) ^ swizzle;
-        st_shared_u32(smem_address(tile) + line * ROW_BYTES + byte, low[i] | high[i] << 16);
+        const int line = Share<BOX_COLUMNS>::line(first + i), byte = Share<BOX_COLUMNS>::column() * sizeof(bf16);
+        const int shift = shift_of(from, min(row + line % ROWS, from.rows - 1));
+        const bool four = shift & 4, two = shift & 2;
+        const uint32_t a = four ? low[i].z : low[i].x, b = four ? low[i].w : low[i].y;
+        const uint32_t c = four ? high[i].x : low[i].z, d = four ? high[i].y : low[i].w;
+        const uint32_t e = four ? high[i].z : high[i].x, f = four ? high[i].w : high[i].y;
+        const uint32_t v = two ? b : a, w = two ? c : b, x = two ? d : c, y = two ? e : d, z = two ? f : e;
+        const int bits = shift % 2 * 16;
+        uint4 piece = make_uint4(__funnelshift_r(v, w, bits), __funnelshift_r(w, x, bits), __funnelshift_r(x, y, bits),
+                                 __funnelshift_r(y, z, bits));
+        if (ALONG_K) {
+            piece = first_of(piece, from.columns - column - line / ROWS * BOX_COLUMNS - Share<BOX_COLUMNS>::column());
+        } else {
+            piece = first_of(piece, row + line % ROWS < from.rows ? 8 : 0);
+        }
+        const int swizzle = line * ROW_BYTES / 128 % (ROW_BYTES / 16) * 16;
+        st_shared_v4(smem_address(tile) + line * ROW_BYTES + (byte ^ swizzle), piece);
     }
 }
 
@@ -327,21 +369,17 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, int pa
                                            const Item &item, int k_tile) {
     #pragma unroll
     for (int part = 0; part < PARTS; ++part) {
-        uint32_t a_low[A_PAIRS], a_high[A_PAIRS];
-        if (a.paired) {
-            load_pairs<true, TILE_M, A_BOX_K, true>(a_low, a_high, a, part * A_PAIRS, item.row, k_tile * TILE_K);
-        } else {
-            load_pairs<false, TILE_M, A_BOX_K, true>(a_low, a_high, a, part * A_PAIRS, item.row, k_tile * TILE_K);
-        }
-        uint32_t b_low[B_PAIRS], b_high[B_PAIRS];
-        if (b.paired) {
-            load_pairs<true, TILE_N, B_BOX_K, true>(b_low, b_high, b, part * B_PAIRS, item.column, k_tile * TILE_K);
-        } else {
-            load_pairs<false, TILE_N, B_BOX_K, true>(b_low, b_high, b, part * B_PAIRS, item.column, k_tile * TILE_K);
-        }
+        uint4 a_low[A_PIECES], a_high[A_PIECES];
+        load_pieces<TILE_M, A_BOX_K>(
+            a_low, a_high, a, part * A_PIECES, item.row, k_tile * TILE_K);
+        uint4 b_low[B_PIECES], b_high[B_PIECES];
+        load_pieces<TILE_N, B_BOX_K>(
+            b_low, b_high, b, part * B_PIECES, item.column, k_tile * TILE_K);
         mbarrier_wait_parity(&smem.empty[stage], parity);
-        store_pairs<A_BOX_K>(smem.a[stage], a_low, a_high, part * A_PAIRS);
-        store_pairs<B_BOX_K>(smem.b[stage], b_low, b_high, part * B_PAIRS);
+        store_pieces<TILE_M, A_BOX_K, true>(
+            smem.a[stage], a_low, a_high, a, part * A_PIECES, item.row, k_tile * TILE_K);
+        store_pieces<TILE_N, B_BOX_K, true>(
+            smem.b[stage], b_low, b_high, b, part * B_PIECES, item.column, k_tile * TILE_K);
     }
     fence_proxy_async_shared();                           // wgmma sees what this thread wrote
     __syncwarp();

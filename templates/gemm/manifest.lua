@@ -27,8 +27,8 @@ local function operand_reads(s, p)
     return rows // 64 * (64 * p.a_type.bits + columns * p.b_type.bits) // 8 * s.tile.k
 end
 
--- What loads by threads move through the same wires for a k step of a CTA, where each element is loaded for itself: a
--- row's two loads cross a line each, and its words are written to shared memory.
+-- What loads by threads move through the same wires for a k step of a CTA: two loads around each piece of 16 bytes,
+-- which cross lines, and its way into shared memory.
 local function copies(s, p)
     return p.ldg and 4 * (p.a.stage_bytes + p.b.stage_bytes) or 0
 end

@@ -72,8 +72,10 @@ __device__ __forceinline__ void st_async_v4(uint32_t address, float x, float y, 
         : "memory");
 }
 
-__device__ __forceinline__ void st_shared_u32(uint32_t address, uint32_t x) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+// 16 bytes to [address], 16-byte aligned
+__device__ __forceinline__ void st_shared_v4(uint32_t address, uint4 x) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+                 : "memory");
 }
 
 // two floats to [address], 8-byte aligned

@@ -182,17 +182,17 @@ wgmma["loads by threads"] = function(s, p, fail)
     end
     for _, operand in ipairs(p.operands) do
         local threads = p.ldg.parts * p.producers * 128
-        if operand.stage_bytes // 4 % threads ~= 0 then
+        if operand.stage_bytes // 16 % threads ~= 0 then
             fail("tile." .. operand.extent:lower(),
-                ("the %d pairs of %s in a stage are no multiple of the %d that the producers load at once"):format(
-                    operand.stage_bytes // 4, operand.name:upper(), threads), "another tile, or fewer producer warps")
+                ("the %d pieces of 16 bytes of a stage of %s are no multiple of the %d loaded at once"):format(
+                    operand.stage_bytes // 16, operand.name:upper(), threads), "another tile, or fewer producer warps")
         end
     end
-    local needed = 2 * (p.a.pairs + p.b.pairs) + 24
+    local needed = 8 * (p.a.pieces + p.b.pieces) + 24
     if s.warps.producer.registers < needed then
         fail("warps.producer.registers",
-            ("a producer has %d pairs under way, in two registers each until they have come"):format(
-                p.a.pairs + p.b.pairs), ("at least %d"):format((needed + 7) // 8 * 8))
+            ("a producer has %d pieces under way, in eight registers each until they have come"):format(
+                p.a.pieces + p.b.pieces), ("at least %d"):format((needed + 7) // 8 * 8))
     end
 end
 

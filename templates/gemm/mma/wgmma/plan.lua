@@ -119,20 +119,19 @@ local function role_plan(s, p)
     }
 end
 
--- Loads by the producers' threads: pairs of elements that a thread copies of each operand, in so many parts of a stage
--- that no more than 32 of them are under way at once.
-local function plan_ldg(s, p)
-    local pairs_of_both = 0
-    for _, operand in ipairs(p.operands) do
-        operand.stage_pairs = operand.stage_bytes // 4 // (p.producers * 128)
-        pairs_of_both = pairs_of_both + operand.stage_pairs
+-- Loads by the producers' threads: pieces of 16 bytes that a thread copies of each operand, in so many parts of a stage
+-- that no more than 8 of them are under way at once.
+local function plan_ldg(p)
+    local pieces = {}
+    for i, operand in ipairs(p.operands) do
+        pieces[i] = operand.stage_bytes // 16 // (p.producers * 128)
     end
     local parts = 1
-    while pairs_of_both // parts > 32 do
+    while (pieces[1] + pieces[2]) // parts > 8 do
         parts = parts * 2
     end
-    for _, operand in ipairs(p.operands) do
-        operand.pairs = operand.stage_pairs // parts
+    for i, operand in ipairs(p.operands) do
+        operand.pieces = pieces[i] // parts
     end
     return { parts = parts }
 end
@@ -189,7 +188,7 @@ function wgmma.plan(s, work)
     p.store = s.epilogue.store == "tma" and plan_store(s, p) or false
     p.direct = p.exchanged and "epilogue/store_direct_exchanged.cu.in" or p.elements and "epilogue/store_elements.cu.in"
         or "epilogue/store_direct.cu.in"                        -- the template of a store without shared memory
-    p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(s, p)
+    p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
