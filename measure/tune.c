@@ -41,8 +41,8 @@ struct crew {
     pid_t workers[TUNE_WORKERS_MAX], compilers[TUNE_WORKERS_MAX];
     int compiler_count, running_workers;
     int done, compiled, wrong;
-    bool broken;  // nothing more is written
-    double started;
+    bool broken;                  // nothing more is written
+    double started, compiled_at;  // compiled_at: the latest
 };
 
 static void start_worker(struct crew *crew, int i) {
@@ -173,6 +173,7 @@ static int take(struct crew *crew, const struct tune_message *message) {
     switch (message->kind) {
     case TUNE_COMPILED:
         ++crew->compiled;
+        crew->compiled_at = tune_now();
         if (message->verdict)
             complain(crew, message->candidate, message->verdict, "", message->why);
         return write_kernel(crew, message);
@@ -379,8 +380,9 @@ static int sum_up(const struct crew *crew) {
     if (crew->done < t->task_count && !crew->broken)
         fprintf(stderr, "tmagen: note: %d of %d shapes are not done; the same command goes on\n",
                 t->task_count - crew->done, t->task_count);
-    fprintf(stderr, "%d kernels, %d compiled, %d left out as bad, in %.1f s\n", t->compile_count,
-            crew->compiled, crew->wrong, tune_now() - crew->started);
+    const double compiling = fmax(0, crew->compiled_at - crew->started);
+    fprintf(stderr, "%d kernels, %d compiled in %.1f s, %d left out as bad, in %.1f s\n",
+            t->compile_count, crew->compiled, compiling, crew->wrong, tune_now() - crew->started);
     return crew->broken || without ? 1 : 0;
 }
 
@@ -401,6 +403,14 @@ static int run(struct tuning *t, struct tune_db *db) {
     return sum_up(&crew);
 }
 
+// The rates of the GPU that was measured on, from those of the one that the model is of.
+static int calibrate(const struct tuning *t) {
+    struct predict_gpu gpu = *t->plan->model;
+    snprintf(gpu.name, sizeof gpu.name, "%.*s", (int)sizeof gpu.name - 1, t->device);
+    gpu.capacity.sms = t->sms;
+    return tune_calibrate(t->plan->database, &gpu, stdout);
+}
+
 int tune_run(const struct tune_plan *plan) {
     struct tuning t = {.plan = plan};
     struct tune_db *db = NULL;
@@ -417,6 +427,7 @@ int tune_run(const struct tune_plan *plan) {
     }
     if (!code && t.task_count) code = run(&t, db);
     tune_db_close(db);
+    if (!code && plan->calibrate) code = calibrate(&t);
     if (t.shared && t.shared != MAP_FAILED)
         munmap(t.shared, sizeof *t.shared + 2 * plan->kernel_count);
     tune_free_tasks(&t);

@@ -19,6 +19,7 @@ struct tune_plan {
     int timeout;       // seconds that a step of a worker may take
     uint64_t seed;
     int shard, shards;  // of the shapes: those whose number is [shard] modulo [shards]
+    bool calibrate;     // then print the rates of the GPU to stdout
 };
 
 // Returns an exit code: 0, 1 where a shape has no kernel or the database cannot be written, 2 where
@@ -42,3 +43,7 @@ int tune_error(const char *path, const struct predict_gpu *model, FILE *out);
 // Brings the rows of [count] databases into that at [into]. One that cannot be read is reported and
 // left out.
 int tune_merge(const char *into, char *const *from, size_t count);
+
+// Prints a file of rates of the GPU that [start] is of, fitted to all that was measured on it,
+// beginning with those of [start].
+int tune_calibrate(const char *path, const struct predict_gpu *start, FILE *out);

@@ -24,7 +24,7 @@ pid_t tune_spawn(void) {
 }
 
 struct probe {
-    int status, count, driver, ordinals[TUNE_WORKERS_MAX];
+    int status, count, driver, sms, ordinals[TUNE_WORKERS_MAX];
     char name[128], why[TUNE_WHY];
 };
 
@@ -72,6 +72,7 @@ static int name_gpus(struct probe *probe) {
                             info.name);
         snprintf(probe->name, sizeof probe->name, "%s", info.name);
         probe->driver = info.driver_version;
+        probe->sms = info.sms;
     }
     return TMAGEN_OK;
 }
@@ -96,6 +97,7 @@ int tune_find_gpus(struct tuning *t) {
     memcpy(t->gpus, probe->ordinals, sizeof t->gpus);
     t->gpu_count = probe->count;
     t->driver = probe->driver;
+    t->sms = probe->sms;
     snprintf(t->device, sizeof t->device, "%s", probe->name);
     munmap(probe, sizeof *probe);
     return status == TMAGEN_OK ? 0 : 3;

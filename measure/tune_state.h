@@ -76,7 +76,7 @@ struct tuning {
     double deadline;  // on the monotonic clock
     int pipe;         // where messages go
     char device[128];
-    int driver;
+    int driver, sms;
 };
 
 enum tune_kind { TUNE_COMPILED, TUNE_CHECKED, TUNE_MEASURED, TUNE_TASK_DONE };

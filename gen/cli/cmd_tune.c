@@ -12,6 +12,7 @@
 #include "measure/tune.h"
 
 enum {
+    KEY_CALIBRATE = 0x1fff,
     KEY_SHAPES = 0x2000,
     KEY_SHAPE,
     KEY_DB,
@@ -38,6 +39,8 @@ static const struct argp_option options[] = {
     {"jobs", KEY_JOBS, "N", 0, "processes that compile (default: one for each core)", 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "seconds until a launch counts as hung (default: 60)", 0},
     {"seed", KEY_SEED, "N", 0, "draw the inputs from this seed", 0},
+    {"calibrate", KEY_CALIBRATE, NULL, 0,
+     "then print rates of the GPU for lib/gpus/NAME.json, fitted to all in the database", 0},
     {"shard", KEY_SHARD, "I/N", 0, "every N-th shape, from the I-th on, I in 0..N-1", 0},
     {0},
 };
@@ -70,6 +73,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_JOBS: plan->jobs = (int)argument_number(state, argument, 1, 64); return 0;
     case KEY_TIMEOUT: plan->timeout = (int)argument_number(state, argument, 1, 86400); return 0;
     case KEY_SEED: plan->seed = (uint64_t)argument_number(state, argument, 0, 1e15); return 0;
+    case KEY_CALIBRATE: plan->calibrate = true; return 0;
     case KEY_SHARD: take_shard(state, argument, plan); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -78,7 +82,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct command_line command_line = {
     .options = options,
     .parse = parse,
-    .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB",
+    .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB\ncalibrate DB",
     .doc =
         "Finds the fastest kernel for each shape among all points of the SPECs, or of a FAMILY's "
         "own "
@@ -89,7 +93,8 @@ static const struct command_line command_line = {
         "again.\v"
         "tmagen tune merge OUT.db IN.db... brings databases of shards into one; show prints the "
         "best "
-        "kernel of each shape; table the rows of a dispatch table; error how far off the model is.",
+        "kernel of each shape; table the rows of a dispatch table; error how far off the model is; "
+        "calibrate a file of rates, lib/gpus/NAME.json, fitted to what was measured.",
 };
 
 // ---- The candidates
@@ -197,10 +202,12 @@ static int tune(struct tune_arguments *a) {
 
 // ---- What databases are asked
 
-static int ask_error(const struct tune_arguments *a, const char *path) {
+// What is asked of the model, by the GPU whose rates are meant.
+static int ask_model(const struct tune_arguments *a, const char *what, const char *path) {
     struct predict_gpu model;
     if (read_rates(a->gpu, &a->specs.options, &model)) return EXIT_USER;
-    return tune_error(path, &model, stdout);
+    return !strcmp(what, "error") ? tune_error(path, &model, stdout)
+                                  : tune_calibrate(path, &model, stdout);
 }
 
 static int one_database(const struct tune_arguments *a) {
@@ -220,11 +227,11 @@ static int ask(const struct tune_arguments *a) {
     if (one_database(a)) return EXIT_USAGE;
     if (!strcmp(what, "show")) return tune_show(path, stdout);
     if (!strcmp(what, "table")) return tune_table(path, stdout);
-    return ask_error(a, path);
+    return ask_model(a, what, path);
 }
 
 int cmd_tune(int argc, char **argv) {
-    static const char *const questions[] = {"merge", "show", "table", "error"};
+    static const char *const questions[] = {"merge", "show", "table", "error", "calibrate"};
     struct tune_arguments a = {
         .gpu = "nvidia_h200",
         .plan = {.database = "tune.db", .gpus = "0", .keep = 24, .timeout = 60, .shards = 1}};
