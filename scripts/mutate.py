@@ -3,9 +3,10 @@
 
 Each is planted in a scratch checkout of HEAD below the build folder, which is built, its out/
 regenerated, and tested: first by the test that noticed it the last time, then by those that noticed
-others of the same files, by those of the mistake's area, and by all, up to the first that notices. That one's name is written into
-tests/mutations.txt. What no test notices must be marked as equivalent there, with the reason; every
-other survivor makes the exit code 1. The last line is the sum over the whole file.
+others of the same files, by those of the mistake's area, and by all, up to the first that notices.
+That one's name is written into tests/mutations.txt. What no test notices must be marked as
+equivalent there, with the reason; every other survivor makes the exit code 1. The last line is the
+sum over the whole file.
 
 usage: scripts/mutate.py [-j N] [--quick] [--open] [--first TEST] [PATTERN...]
   PATTERN: mistakes whose id or area match, else all
