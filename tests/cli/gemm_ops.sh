@@ -23,3 +23,5 @@ verify gemm_128x192_direct "$chain"
 verify gemm_128x128_fp32 "$chain"
 verify gemm_64x64 "$chain" --set swizzle_bits.d=5
 verify gemm_phase1 "$chain" --set problem.d=fp32
+# a buffer of two blocks
+verify gemm_128x128_pingpong '[[residual]]' --set epilogue.tile.m=128 --set epilogue.buffers=1
