@@ -205,6 +205,25 @@ static void test_resample_tile(void **state) {
     resample("resample_phase3");
 }
 
+// Half way between the largest number and the least, whose difference is none.
+static void test_resample_far_apart(void **state) {
+    (void)state;
+    enum { D = 8, MOST = 0x7f7f, LEAST = 0xff7f };
+    const int64_t source[] = {1, 2, D}, source_times[] = {1, 2}, one[] = {1, 1}, out[] = {1, 1, D};
+    const float times[] = {0, 1}, half = 0.5f;
+    tmagen_kernel *kernel = load("resample_phase0");
+    tmagen_tensor tensors[] = {make("source", 3, source, 0, 2),
+                               make("source_times", 2, source_times, 0, 4),
+                               make("target_times", 2, one, 0, 4), make("out", 3, out, 0, 2)};
+    check(tmagen_memory_upload(device, tensors[1].data, times, sizeof times));
+    check(tmagen_memory_upload(device, tensors[2].data, &half, sizeof half));
+    put(&tensors[0], 0, MOST, D);
+    put(&tensors[0], D, LEAST, D);
+    launch(kernel, tensors, 4);
+    for (int64_t at = 0; at < D; ++at) assert_int_equal(get(&tensors[3], at), 0);
+    free_all(tensors, 4);
+}
+
 enum { HEADS = 8, CHANNELS = 32, LEVELS = 4, POINTS = 4, RECORD = HEADS * CHANNELS };
 static const struct {
     int first, width, height;
@@ -311,9 +330,10 @@ int main(void) {
         cmocka_unit_test(test_gemm_naive),      cmocka_unit_test(test_gemm_direct_store),
         cmocka_unit_test(test_gemm_tma_store),  cmocka_unit_test(test_resample_element),
         cmocka_unit_test(test_resample_warp),   cmocka_unit_test(test_resample_lanes),
-        cmocka_unit_test(test_resample_tile),   cmocka_unit_test(test_deform_attn),
-        cmocka_unit_test(test_deform_pair),     cmocka_unit_test(test_quantise_phase0),
-        cmocka_unit_test(test_quantise_phase1), cmocka_unit_test(test_quantise_phase2),
+        cmocka_unit_test(test_resample_tile),   cmocka_unit_test(test_resample_far_apart),
+        cmocka_unit_test(test_deform_attn),     cmocka_unit_test(test_deform_pair),
+        cmocka_unit_test(test_quantise_phase0), cmocka_unit_test(test_quantise_phase1),
+        cmocka_unit_test(test_quantise_phase2),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
