@@ -8,7 +8,7 @@
 //     math: wgmma
 //     exchange: true
 //     tile: {m: 8, n: 64, k: 128}
-//     stages: 6
+//     stages: 8
 //     mma_in_flight: 1
 //     schedule: cooperative
 //     grid: tiles
@@ -206,7 +206,7 @@ __device__ __forceinline__ void wgmma_m64n8k16_bf16(float (&d)[4], uint64_t a, u
         : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-constexpr int TILE_M = 8, TILE_N = 64, TILE_K = 128, STAGES = 6;
+constexpr int TILE_M = 8, TILE_N = 64, TILE_K = 128, STAGES = 8;
 constexpr int CONSUMERS = 1, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_N = TILE_N;                // columns of a tile that a consumer computes
 constexpr int STORE_M = 8, STORE_N = 64, STORE_BUFFERS = 1;
@@ -230,7 +230,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 112640, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 149504, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
