@@ -37,7 +37,8 @@ int tmg_choice_read(const struct tmg_table *table, const char *text, int *kernel
     return TMAGEN_OK;
 }
 
-// A tuned entry goes before all others, a kernel that the table has for the rest behind them, and among equals the table's order decides.
+// A tuned entry goes before all others, a kernel that the table has for the rest behind them; among
+// equals the table's order decides.
 static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
     if ((a->why == TMAGEN_BY_TUNING) != (b->why == TMAGEN_BY_TUNING))
         return a->why == TMAGEN_BY_TUNING;

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The shipped table on the emulator: what it takes at small shapes, aligned or not, computes what it
+# should, and $TMAGEN_PICK forces another.
+set -u
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$BUILD/tmp/specs
+failed=0
+fail() { echo "FAILED: $*"; cat "$TMPDIR/out" "$TMPDIR/err"; failed=1; }
+verify() {
+    "$TMAGEN" verify --device emu --runs 2 "$@" gemm_bf16_h200 >"$TMPDIR/out" 2>"$TMPDIR/err"
+}
+# has COUNT PATTERN - so many lines of the table match.
+has() { [ "$(grep -cE -- "$2" "$TMPDIR/out")" = "$1" ] || fail "not $1 x /$2/"; }
+
+verify --shape 8x512x1024 --shape 16x64x4096 --shape 7x5x3 --shape 130x72x65 || fail "exit code $?"
+has 4 ' ok .*; by gemm_'
+has 1 '^gemm_bf16_h200 +16x64x4096 .* by gemm_16x64_split/[0-9]+$'
+has 2 ' by gemm_.*_any$'
+
+TMAGEN_PICK=gemm_16x64_split/3 verify --shape 40x128x1024 || fail "exit code $?"
+has 1 ' ok .*; by gemm_16x64_split/3$'
+
+TMAGEN_PICK=gemm_8x64 verify --shape 7x5x3 && fail "it is refused"
+has 1 "refused .*not what is pinned serves m 7 n 5 k 3"
+exit $failed
