@@ -15,16 +15,17 @@
 #include "tests/unit/fakes.h"
 #include "tests/unit/runtime/cache_fixture.h"
 
-#define KERNEL_TEXT(name, rows, multiple, flops, more, params)                               \
-    "{\"tmagen_manifest\": 2, \"name\": \"" name "\", \"family\": \"f\", \"entry\": \"" name \
-    "\", \"arch\": \"sm_90a\", \"source\": \"" name ".cu\", \"block\": [32, 1, 1],"          \
-    " \"dims\": [{\"name\": \"m\"}, {\"name\": \"k\", \"multiple_of\": " multiple "}],"      \
-    " \"tensors\": [{\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"],"        \
-    "   \"access\": \"read\", \"alignment\": " multiple ", \"stride_bytes_multiple\": 2},"   \
-    "  {\"name\": \"d\", \"dtype\": \"bf16\", \"dims\": [\"m\"], \"access\": \"write\"}],"   \
-    " \"cost\": [{\"unit\": \"tensor_flops\", \"per\": \"tile\", \"amount\": " flops "},"    \
-    "  {\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 1, \"ahead\": 4}]," more         \
-    " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"a\"},"                              \
+#define KERNEL_TEXT(name, stride, multiple, flops, more, params)                               \
+    "{\"tmagen_manifest\": 2, \"name\": \"" name "\", \"family\": \"f\", \"entry\": \"" name   \
+    "\", \"arch\": \"sm_90a\", \"source\": \"" name ".cu\", \"block\": [32, 1, 1],"            \
+    " \"dims\": [{\"name\": \"m\"}, {\"name\": \"k\", \"multiple_of\": " multiple "}],"        \
+    " \"tensors\": [{\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"],"          \
+    "   \"access\": \"read\", \"alignment\": " multiple ", \"stride_bytes_multiple\": " stride \
+    "},"                                                                                       \
+    "  {\"name\": \"d\", \"dtype\": \"bf16\", \"dims\": [\"m\"], \"access\": \"write\"}],"     \
+    " \"cost\": [{\"unit\": \"tensor_flops\", \"per\": \"tile\", \"amount\": " flops "},"      \
+    "  {\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 1, \"ahead\": 4}]," more           \
+    " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"a\"},"                                \
     "  {\"kind\": \"stride\", \"tensor\": \"a\", \"axis\": 0, \"type\": \"i64\"}" params "]}"
 #define GRID(rows, splits)                                                                         \
     " \"grid\": {\"rule\": \"persistent\", \"tiles\": [{\"dim\": \"m\", \"by\": " rows "}]" splits \
@@ -36,20 +37,19 @@
 
 static const tmagen_set_kernel kernels[] = {
     {.name = "big",
-     .manifest_text = KERNEL_TEXT("big", "100", "2", "500", GRID("100", ""), ""),
+     .manifest_text = KERNEL_TEXT("big", "4", "2", "500", GRID("100", ""), ""),
      .source_text = "big"},
     {.name = "small",
-     .manifest_text = KERNEL_TEXT("small", "10", "2", "100", GRID("10", ""), ""),
+     .manifest_text = KERNEL_TEXT("small", "4", "2", "100", GRID("10", ""), ""),
      .source_text = "small"},
     {.name = "split",
-     .manifest_text =
-         KERNEL_TEXT("split", "100", "2", "500",
-                     GRID("100", ", \"splits\": {\"default\": 2, \"most\": 8}") PARTS,
-                     ", {\"kind\": \"workspace\", \"part\": \"partials\"}, {\"kind\": \"splits\", "
-                     "\"type\": \"i32\"}"),
+     .manifest_text = KERNEL_TEXT(
+         "split", "4", "2", "500", GRID("100", ", \"splits\": {\"default\": 2, \"most\": 8}") PARTS,
+         ", {\"kind\": \"workspace\", \"part\": \"partials\"}, {\"kind\": \"splits\", "
+         "\"type\": \"i32\"}"),
      .source_text = "split"},
     {.name = "any",
-     .manifest_text = KERNEL_TEXT("any", "1000", "1", "1", GRID("1000", ""), ""),
+     .manifest_text = KERNEL_TEXT("any", "2", "1", "1", GRID("1000", ""), ""),
      .source_text = "any"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };

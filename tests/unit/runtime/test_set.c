@@ -24,6 +24,7 @@ static void test_by_tuning(void **state) {
 static void test_the_last_resort(void **state) {
     (void)state;
     assert_string_equal(taken(rows_of(100, 63, 0)), "any");
+    assert_string_equal(taken(rows_of(100, 64, 65)), "any");
     struct set_launch *it = rows_of(100, 64, 0);
     it->tensors[0].data += 1;  // another class of addresses is another shape
     assert_string_equal(taken(it), "any");
@@ -170,7 +171,7 @@ static void test_refusals(void **state) {
     assert_string_equal(taken(rows_of(100, 63, 0)),
                         "t: no kernel serves m 100 k 63\n"
                         "  dim 'k' is 63; legal: multiples of 2 (big, small)\n"
-                        "  would be served: m 100 k 64 with addresses and rows at multiples of 2 "
+                        "  would be served: m 100 k 64 with addresses and rows at multiples of 4 "
                         "bytes, by big");
     struct set_launch *it = rows_of(100, 64, 0);
     it->tensors[1].dims[0] = 99;
