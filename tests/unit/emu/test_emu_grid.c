@@ -70,7 +70,8 @@ static void stores_are_late_but_for_seed_0(void **state) {
         FRAME("setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nadd.u32 %r3, %r1, 1;\n"
               "st.global.u32 [%rd2+1024], %r3;\nst.volatile.global.u32 [%rd2+2048], 1;\n"
               "setp.eq.u32 %p2, %r1, 0;\n@%p2 ret;\n"
-              "W: ld.volatile.global.u32 %r4, [%rd2+2044];\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra W;\n"
+              "W: ld.volatile.global.u32 %r4, [%rd2+2044];\nsetp.eq.u32 %p3, %r4, 0;\n"
+              "@%p3 bra W;\n"
               "ld.global.u32 %r5, [%rd2+1020];\nst.global.u32 [%rd2], %r5;");
     struct emu_result result;
     unsigned missed = 0;
