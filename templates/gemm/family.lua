@@ -118,7 +118,7 @@ local knobs = {
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
     { "load", type = "enum", values = { "tma", "ldg" }, optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; ldg: the producers' threads load pieces and shift them, "
+      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; ldg: the producers' threads load pieces and shift, "
           .. "for any k, strides and addresses" },
     { "exchange", type = "bool", optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
