@@ -63,8 +63,8 @@ static void reports(void **state) {
     free(all);
 }
 
-// Each CTA hands its word to the next one by a flag and no fence: in the order of seed 0 a load sees
-// what was stored last, under other seeds it may miss it. Reported it is under all.
+// Each CTA hands its word to the next one by a flag and no fence: in the order of seed 0 a load
+// sees what was stored last, under other seeds it may miss it. Reported it is under all.
 static void stores_are_late_but_for_seed_0(void **state) {
     static const char text[] =
         FRAME("setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nadd.u32 %r3, %r1, 1;\n"
