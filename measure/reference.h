@@ -59,8 +59,8 @@ struct ref_problem {
     struct ref_tensor tensors[TMG_MAX_TENSORS];
 };
 
-// Fills [scalars], TMG_MAX_PARAMS of them, with what the family's reference says of the kernel's, for
-// the problem's inputs; returns how many. The others take the manifest's default.
+// Fills [scalars], TMG_MAX_PARAMS of them, with what the family's reference says of the kernel's,
+// for the problem's inputs; returns how many. The others take the manifest's default.
 size_t ref_scalars(const struct ref_problem *, tmagen_scalar *scalars);
 
 // What an element of the output should be, and how far from it a right kernel may be.

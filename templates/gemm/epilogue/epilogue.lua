@@ -15,7 +15,8 @@ local function operand_of(row, call, dtype)
     local rows_of = row.operand.rows
     return {
         name = row.operand.name == true and call.value or row.operand.name,
-        rows = rows_of, scalar = row.scalar, period = type(call) == "table" and call.parameters[rows_of], dtype = dtypes[dtype],
+        rows = rows_of, scalar = row.scalar, dtype = dtypes[dtype],
+        period = type(call) == "table" and call.parameters[rows_of],
     }
 end
 
