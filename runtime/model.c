@@ -31,6 +31,7 @@ void tmg_rates_read(const struct tmg_node *node, struct tmg_rates *rates) {
 // A launch as the model sees it; flops and bytes are those of one step of one CTA.
 struct work {
     double items, steps, ahead, ctas, slots;  // steps and ctas of an item; items at work at once
+    double sms;
     double flops, shared, l2, dram;
     double store;  // bytes of an item and CTA
     int overlaps;
@@ -106,6 +107,7 @@ static int take_work(const struct tmg_binding *binding, const struct tmg_capacit
     double blocks = (double)counts[TMG_PER_BLOCK], resident = capacity->resident_blocks;
     if (!(resident > 0)) resident = (double)capacity->sms;
     work->slots = fmax(1, floor(fmin(blocks, resident) / work->ctas));
+    work->sms = (double)capacity->sms;
     work->all_flops = asked_flops(binding, work);
     const double cta_steps = work->steps * work->ctas;
     work->flops /= cta_steps, work->shared /= cta_steps;
@@ -114,6 +116,11 @@ static int take_work(const struct tmg_binding *binding, const struct tmg_capacit
     work->steps = work->steps / work->items;
     return TMAGEN_OK;
 }
+
+// How sharp the maximum is over the units of a step, and over the floors of a launch: fitted to
+// measurements. Both are powers of two.
+#define STEP_POWER 2
+#define LAUNCH_POWER 8
 
 // A maximum that is rounded where two come close: neither quite hides the other. It is the norm of
 // the values with the exponent [power], a power of two: pow() would be most of a prediction's time,
@@ -131,13 +138,15 @@ static double smooth_max(const double *values, int count, int power) {
     return most * sum;
 }
 
-// The times that each unit needs for a step while [active] CTAs are at work.
+// The times that each unit needs for a step while [active] CTAs are at work, which share the SMs.
 static void step_times(const struct work *work, const struct tmg_rates *rates, double active,
                        double times[TMG_BOUND_STEPS]) {
     const double *rate = rates->of;
-    times[TMG_BOUND_TENSOR] = work->flops / rate[TMG_RATE_TENSOR];
-    times[TMG_BOUND_SHARED] = work->shared / rate[TMG_RATE_SHARED];
-    times[TMG_BOUND_L2] = work->l2 / fmin(rate[TMG_RATE_L2_SM], rate[TMG_RATE_L2] / active);
+    const double share = fmax(1, active / work->sms);
+    times[TMG_BOUND_TENSOR] = work->flops * share / rate[TMG_RATE_TENSOR];
+    times[TMG_BOUND_SHARED] = work->shared * share / rate[TMG_RATE_SHARED];
+    times[TMG_BOUND_L2] =
+        work->l2 * fmax(share / rate[TMG_RATE_L2_SM], active / rate[TMG_RATE_L2]);
     times[TMG_BOUND_DRAM] = work->dram * active / rate[TMG_RATE_DRAM];
     times[TMG_BOUND_LATENCY] = rate[TMG_RATE_LATENCY] / work->ahead;
 }
@@ -149,7 +158,7 @@ static double add_waves(const struct work *work, const struct tmg_rates *rates, 
     if (!(waves > 0)) return 0;
     step_times(work, rates, items * work->ctas, times);
     for (int i = 0; i < TMG_BOUND_STEPS; ++i) estimate->bound[i] += waves * work->steps * times[i];
-    return waves * work->steps * smooth_max(times, TMG_BOUND_STEPS, 4);
+    return waves * work->steps * smooth_max(times, TMG_BOUND_STEPS, STEP_POWER);
 }
 
 int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
@@ -172,7 +181,7 @@ int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *c
     bound[TMG_BOUND_POWER] = work.all_flops / rate[TMG_RATE_SUSTAINED];
     const double floors[] = {us + bound[TMG_BOUND_EPILOGUE] + between,
                              work.all_dram / rate[TMG_RATE_DRAM], bound[TMG_BOUND_POWER]};
-    estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, 8);
+    estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, LAUNCH_POWER);
     for (int i = 1; i < TMG_BOUNDS; ++i)
         if (bound[i] > bound[estimate->binds]) estimate->binds = (enum tmg_bound)i;
     return TMAGEN_OK;

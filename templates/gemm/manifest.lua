@@ -37,7 +37,7 @@ end
 local function sums(s, p, clusters)
     if not p.work.parts then return nil end
     local count, per = table.unpack(p.work.parts.sums)
-    return { unit = "l2_bytes", per = per, amount = 2 * 4 * count * s.tile.m * s.tile.n
+    return { unit = "store_bytes", per = per, amount = 2 * 4 * count * s.tile.m * s.tile.n
         * (per == "block" and 1 or clusters.m * clusters.n) }
 end
 
