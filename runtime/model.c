@@ -119,7 +119,7 @@ static int take_work(const struct tmg_binding *binding, const struct tmg_capacit
 
 // How sharp the maximum is over the units of a step, and over the floors of a launch: fitted to
 // measurements. Both are powers of two.
-#define STEP_POWER 2
+#define STEP_POWER   2
 #define LAUNCH_POWER 8
 
 // A maximum that is rounded where two come close: neither quite hides the other. It is the norm of
@@ -145,8 +145,7 @@ static void step_times(const struct work *work, const struct tmg_rates *rates, d
     const double share = fmax(1, active / work->sms);
     times[TMG_BOUND_TENSOR] = work->flops * share / rate[TMG_RATE_TENSOR];
     times[TMG_BOUND_SHARED] = work->shared * share / rate[TMG_RATE_SHARED];
-    times[TMG_BOUND_L2] =
-        work->l2 * fmax(share / rate[TMG_RATE_L2_SM], active / rate[TMG_RATE_L2]);
+    times[TMG_BOUND_L2] = work->l2 * fmax(share / rate[TMG_RATE_L2_SM], active / rate[TMG_RATE_L2]);
     times[TMG_BOUND_DRAM] = work->dram * active / rate[TMG_RATE_DRAM];
     times[TMG_BOUND_LATENCY] = rate[TMG_RATE_LATENCY] / work->ahead;
 }

@@ -37,6 +37,7 @@ __device__ void __syncthreads();
 __device__ void __syncwarp();
 __device__ void __threadfence();
 __device__ unsigned __ballot_sync(unsigned, bool);
+__device__ unsigned __funnelshift_r(unsigned, unsigned, unsigned);
 __device__ int __reduce_min_sync(unsigned, int);
 __device__ int __reduce_max_sync(unsigned, int);
 template <typename T> __device__ T __shfl_sync(unsigned, T, int);

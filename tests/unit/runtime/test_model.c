@@ -120,8 +120,8 @@ static void test_pitch(void **state) {
     }
 }
 
-// Two units that need as long as each other hide each other not wholly: their times add as the sides
-// of a right angle.
+// Two units that need as long as each other hide each other not wholly: their times add as the
+// sides of a right angle.
 static void test_both(void **state) {
     (void)state;
     struct tmg_rates rates = free_rates();
