@@ -9,28 +9,34 @@
 #include "measure/numbers.h"
 #include "measure/random.h"
 
-enum { BLOCK = 1 << 27, PIECE = 1 << 26, SETS_MAX = 1024, ALIGNMENT = 1024 };
+enum { BLOCK_MAX = 1 << 27, SETS_MAX = 1024, ALIGNMENT = 1024 };
+
+// Of the block, half of which is the longest piece; less where a device has little memory.
+static size_t block_bytes(const struct gpu *gpu) {
+    return gpu_share(gpu, BLOCK_MAX) / (2 * ALIGNMENT) * (2 * ALIGNMENT);
+}
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-static void scale_values(enum tmg_dtype_id dtype, char *values, double scale) {
-    const size_t bytes = tmg_dtype_bytes(dtype);
-    for (size_t at = 0; at < BLOCK; at += bytes)
+static void scale_values(enum tmg_dtype_id dtype, char *values, size_t bytes, double scale) {
+    const size_t one = tmg_dtype_bytes(dtype);
+    for (size_t at = 0; at < bytes; at += one)
         num_encode(dtype, num_value(dtype, values + at) * scale, values + at);
 }
 
 // Draws the block of [dtype] and brings it to the device.
 static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_dtype_id dtype) {
     if (source->blocks[dtype]) return TMAGEN_OK;
-    void *host = malloc(BLOCK);
-    if (!host || random_normal(dtype, host, BLOCK / tmg_dtype_bytes(dtype), source->seed)) {
+    const size_t bytes = block_bytes(gpu);
+    void *host = malloc(bytes);
+    if (!host || random_normal(dtype, host, bytes / tmg_dtype_bytes(dtype), source->seed)) {
         free(host);
         return tmg_fail_memory();
     }
-    if (source->scale > 0) scale_values(dtype, host, source->scale);
-    int status = tmagen_memory_alloc(gpu->device, BLOCK, &source->blocks[dtype]);
+    if (source->scale > 0) scale_values(dtype, host, bytes, source->scale);
+    int status = tmagen_memory_alloc(gpu->device, bytes, &source->blocks[dtype]);
     if (status == TMAGEN_OK) {
-        status = tmagen_memory_upload(gpu->device, source->blocks[dtype], host, BLOCK);
+        status = tmagen_memory_upload(gpu->device, source->blocks[dtype], host, bytes);
     }
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);
     free(host);
@@ -40,9 +46,10 @@ static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_
 // Fills [bytes] at [to] from the block, piece by piece, each from another place.
 static int cut(struct gpu *gpu, tmagen_address block, tmagen_address to, size_t bytes,
                uint64_t seed) {
-    for (size_t done = 0, piece = 0; done < bytes; done += PIECE, ++piece) {
-        const size_t rest = bytes - done, size = rest < PIECE ? rest : PIECE;
-        const int64_t places = (BLOCK - PIECE) / ALIGNMENT;
+    const size_t longest = block_bytes(gpu) / 2;
+    const int64_t places = (int64_t)(longest / ALIGNMENT);
+    for (size_t done = 0, piece = 0; done < bytes; done += longest, ++piece) {
+        const size_t rest = bytes - done, size = rest < longest ? rest : longest;
         const size_t from = (size_t)random_below(seed, piece, places) * ALIGNMENT;
         const int status = tmg_driver_check(
             gpu->driver->cuMemcpyDtoDAsync(to + done, block + from, size, gpu->stream),
