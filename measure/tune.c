@@ -292,18 +292,27 @@ static void replace_worker(struct crew *crew, int i, int status) {
     start_worker(crew, i);
 }
 
-static void replace_compiler(struct crew *crew, int i, int status) {
+// What a compiler has died over does not compile.
+static void blame_compile(struct crew *crew, struct tune_slot *slot, int status) {
     struct tuning *t = crew->t;
-    struct tune_slot *slot = &t->shared->compilers[i];
     const int candidate = slot->candidate;
-    crew->compilers[i] = 0;
-    if (crew->broken || candidate < 0) return;
     struct tune_message message = {
         .kind = TUNE_COMPILED, .candidate = candidate, .verdict = TUNE_COMPILE};
     explain_loss(status, slot, t->plan->timeout, message.why, sizeof message.why);
     slot->candidate = -1;
     take_loss(crew, &message);
     *tune_compiled(t, candidate) = TUNE_BAD;
+}
+
+// One that was lost between candidates may have taken a number with it: all look from the first.
+static void replace_compiler(struct crew *crew, int i, int status) {
+    struct tune_slot *slot = &crew->t->shared->compilers[i];
+    crew->compilers[i] = 0;
+    if (crew->broken || (WIFEXITED(status) && WEXITSTATUS(status) == TUNE_EXIT_DONE)) return;
+    if (slot->candidate >= 0)
+        blame_compile(crew, slot, status);
+    else
+        crew->t->shared->next_compile = 0;
     start_compiler(crew, i);
 }
 

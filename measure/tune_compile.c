@@ -38,6 +38,7 @@ int tune_compile(struct tuning *t, int compiler) {
     for (;;) {
         const int next = t->shared->next_compile++;
         if (next >= t->compile_count || t->shared->stop) break;
+        if (*tune_compiled(t, t->compiles[next]) >= TUNE_GOOD) continue;
         slot->candidate = t->compiles[next];
         compile_one(t, t->compiles[next]);
         slot->candidate = -1;

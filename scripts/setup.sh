@@ -19,6 +19,7 @@ libmd-dev              build   library:libmd.a
 libsqlite3-dev         build   library:libsqlite3.a
 libcmocka-dev          test    library:libcmocka.so
 python3                test    program:python3
+sqlite3                test    program:sqlite3
 clang                  fuzz    program:clang
 libclang-rt-dev        fuzz    fuzzer:clang
 clang                  lint    program:clang
