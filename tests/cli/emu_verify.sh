@@ -16,7 +16,10 @@ verify() {
 }
 
 specs=()
-for spec in specs/*.yaml; do
+shipped='*'
+[ -z "${SANITIZED:-}" ] || shipped='*phase*'    # ten times as slow: the rungs
+# shellcheck disable=SC2231
+for spec in specs/$shipped.yaml; do
     case $spec in
     */*_h200.yaml) ;;       # tables, whose kernels are here by themselves
     */gemm_4096.yaml) ;;    # fixed at a size that takes most of a minute
