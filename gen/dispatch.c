@@ -287,9 +287,7 @@ static void check_entry(const struct dispatch *table, struct dispatch_entry *ent
     struct tmg_binding binding;
     tmagen_launch launch = {
         .tensors = tensors, .dims = dims, .dim_count = (size_t)table->dim_count};
-    launch.tensor_count = manifest->tensor_count;
-    for (unsigned i = 0; i < manifest->tensor_count; i++)
-        tensors[i] = (tmagen_tensor){.name = manifest->tensors[i].name, .data = 1 << 20};
+    launch.tensor_count = tmg_stand_ins(manifest, tensors);
     for (int i = 0; i < table->dim_count; i++)
         dims[i] = (tmagen_dim){table->dims[i], entry->shape[i]};
     if (tmg_bind(manifest, &launch, &binding))

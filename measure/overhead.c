@@ -35,7 +35,7 @@ static int enqueue(void *context, CUstream stream) {
     return tmagen_kernel_launch(launching->kernel, stream, &launching->launch);
 }
 
-static double now_us(void) {
+double overhead_now_us(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
@@ -67,13 +67,13 @@ struct figures {
 static double batch(struct gpu *gpu, struct launching *launching, const CUlaunchConfig *config,
                     const struct node_params *params) {
     int status = TMAGEN_OK;
-    const double begin = now_us();
+    const double begin = overhead_now_us();
     for (int i = 0; i < CALLS && status == TMAGEN_OK; ++i) {
         status = config
                      ? gpu->driver->cuLaunchKernelEx(config, params->function, params->params, NULL)
                      : enqueue(launching, gpu->stream);
     }
-    const double end = now_us();
+    const double end = overhead_now_us();
     return gpu_wait(gpu) == TMAGEN_OK && status == TMAGEN_OK ? (end - begin) / CALLS : -1;
 }
 
@@ -113,9 +113,9 @@ static int time_loads(struct gpu *gpu, const struct kernel_text *text, struct fi
     for (int i = 0; i < LOADS; ++i) {
         tmagen_kernel *kernel;
         tmagen_kernel_info info;
-        const double begin = now_us();
+        const double begin = overhead_now_us();
         int status = kernel_load(gpu->device, text, &kernel);
-        all[i] = (now_us() - begin) / 1e3;
+        all[i] = (overhead_now_us() - begin) / 1e3;
         if (status != TMAGEN_OK) return status;
         status = tmagen_kernel_get_info(kernel, &info);
         own[i] = info.load_ms;

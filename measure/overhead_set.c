@@ -3,7 +3,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "measure/overhead.h"
 #include "measure/random.h"
@@ -18,19 +17,13 @@ struct set_figures {
     struct stats new_us;                       // of a choice for a new shape
 };
 
-static double now_us(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
 // A batch of launches of [target]; returns microseconds a launch, or -1.
 static double batch(struct gpu *gpu, const struct target *target, const tmagen_launch *launch) {
     int status = TMAGEN_OK;
-    const double begin = now_us();
+    const double begin = overhead_now_us();
     for (int i = 0; i < CALLS && status == TMAGEN_OK; ++i)
         status = target_launch(target, gpu->stream, launch);
-    const double end = now_us();
+    const double end = overhead_now_us();
     return gpu_wait(gpu) == TMAGEN_OK && status == TMAGEN_OK ? (end - begin) / CALLS : -1;
 }
 
@@ -62,18 +55,16 @@ static int time_new(const struct target *set, uint64_t seed, struct set_figures 
     tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
     tmagen_dim dims[TMG_MAX_TABLE_DIMS];
     tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
-    launch.tensor_count = table->interface->tensor_count;
-    for (size_t i = 0; i < launch.tensor_count; ++i)
-        tensors[i] = (tmagen_tensor){.name = table->interface->tensors[i].name, .data = 1 << 20};
+    launch.tensor_count = tmg_stand_ins(table->interface, tensors);
     for (uint64_t i = 0; i < SHAPES; ++i) {
         struct tmg_choice choices[TMG_CHOICES];
         unsigned count;
         for (unsigned j = 0; j < table->dim_count; ++j)
             dims[j] = (tmagen_dim){
                 table->dims[j], STEP * (1 + random_below(seed, i * table->dim_count + j, LARGEST))};
-        const double begin = now_us();
+        const double begin = overhead_now_us();
         const int status = tmg_set_choose(set->set, &launch, -1, choices, &count);
-        us[i] = now_us() - begin;
+        us[i] = overhead_now_us() - begin;
         if (status != TMAGEN_OK) return status;
     }
     figures->new_us = stats_of(us, SHAPES);

@@ -41,9 +41,7 @@ static int ask(const struct tmg_table *table, const struct shape *shape, struct 
     tmagen_dim dims[TMG_MAX_TABLE_DIMS];
     tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
     tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
-    launch.tensor_count = table->interface->tensor_count;
-    for (unsigned i = 0; i < table->interface->tensor_count; ++i)
-        tensors[i] = (tmagen_tensor){.name = table->interface->tensors[i].name, .data = 1 << 20};
+    launch.tensor_count = tmg_stand_ins(table->interface, tensors);
     const struct tmg_question question = {
         .table = table,
         .launch = &launch,
@@ -58,8 +56,7 @@ static void print_head(const struct tmg_table *table, const struct shape *shape,
                        const struct tmg_choice *choice, FILE *out) {
     const char *kernel = table->kernels[choice->kernel].name;
     fprintf(out, "%s on %s, ", table->name, table->gpu);
-    for (int i = 0; i < shape->count; ++i)
-        fprintf(out, "%s%lld", i ? "x" : "", (long long)shape->numbers[i]);
+    shape_print(shape, out);
     fprintf(out, ": %s", kernel);
     if (choice->splits > 1) fprintf(out, "/%d", choice->splits);
     if (choice->why == TMAGEN_BY_TUNING)

@@ -40,9 +40,7 @@ static int bind(const struct tmg_manifest *manifest, const int64_t *dims, int sp
     tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
     tmagen_dim given[TMG_MAX_DIMS];
     tmagen_launch launch = {.tensors = tensors, .dims = given, .splits = splits};
-    for (unsigned i = 0; i < manifest->tensor_count; ++i)
-        tensors[launch.tensor_count++] =
-            (tmagen_tensor){.name = manifest->tensors[i].name, .data = 1 << 20};
+    launch.tensor_count = tmg_stand_ins(manifest, tensors);
     for (unsigned i = 0; i < manifest->dim_count; ++i)
         if (!manifest->dims[i].derived)
             given[launch.dim_count++] = (tmagen_dim){manifest->dims[i].name, dims[i]};
@@ -98,8 +96,7 @@ static void print_shape(const struct shape *shape, const struct predict_gpu *gpu
                                          ">tensor",   ">shared", ">L2",      ">DRAM",  ">latency",
                                          ">epilogue", ">launch", ">power",   NULL};
     fprintf(out, "%s, ", gpu->name);
-    for (int i = 0; i < shape->count; ++i)
-        fprintf(out, "%s%lld", i ? "x" : "", (long long)shape->numbers[i]);
+    shape_print(shape, out);
     fputs(": predicted, and the us that each unit would need if nothing else took time\n", out);
     struct table *table = table_new(titles);
     for (size_t i = 0; i < count; ++i) print_row(table, &predictions[i]);

@@ -116,6 +116,11 @@ void shapes_free(struct shape_list *list) {
     *list = (struct shape_list){0};
 }
 
+void shape_print(const struct shape *shape, FILE *out) {
+    for (int i = 0; i < shape->count; ++i)
+        fprintf(out, "%s%lld", i ? "x" : "", (long long)shape->numbers[i]);
+}
+
 // The position of [name] among the words of [names], or -1.
 static int word_index(const char *names, const char *name) {
     const size_t len = strlen(name);

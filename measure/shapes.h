@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "measure/reference.h"
 
@@ -33,6 +34,9 @@ int shapes_parse(struct shape_list *, const char *text, char *error, size_t erro
 int shapes_read(struct shape_list *, const char *path, char *error, size_t error_size);
 
 void shapes_free(struct shape_list *);
+
+// Prints the numbers as they are written on a command line, joined by 'x'.
+void shape_print(const struct shape *, FILE *out);
 
 // The values of the manifest's dims for [shape] of [reference]; dims that it doesn't write are
 // taken from the manifest. 0, or -1 with the reason in [error], also where the reference doesn't

@@ -18,6 +18,10 @@ struct tmg_binding {
     int empty;            // some size is 0: there is nothing to do
 };
 
+// Writes tensors without strides, at an address that suits every alignment, where a launch is asked
+// about and not made. Returns how many.
+size_t tmg_stand_ins(const struct tmg_manifest *manifest, tmagen_tensor *tensors);
+
 // Resolves [launch] into [binding]; workspace and scalars are not looked at. TMAGEN_ERROR_ARGUMENT
 // with the tensor or dim and the rule that it breaks.
 int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
