@@ -41,18 +41,23 @@ local function sums(s, p, clusters)
         * (per == "block" and 1 or clusters.m * clusters.n) }
 end
 
+-- What the L2 delivers of operand [name], whose [rows] are read once for each [other]: {dim=, by=}.
+local function fetches(name, type, rows, other)
+    return { unit = "l2_bytes", per = "launch", amount = type.bits // 8, times = { rows, "k", other }, tensor = name }
+end
+
 -- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts
 -- share its steps.
 local function multiplies(s, p)
     local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
     local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
-    local steps, a, b = { { dim = "k", by = s.tile.k } }, p.a_type.bits // 8, p.b_type.bits // 8
+    local steps = { { dim = "k", by = s.tile.k } }
     return {
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k, times = steps },
         { unit = "shared_bytes", per = "tile",
           amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n, times = steps },
-        { unit = "l2_bytes", per = "launch", amount = a, times = { "m", "k", { dim = "n", by = n } }, tensor = "a" },
-        { unit = "l2_bytes", per = "launch", amount = b, times = { "n", "k", { dim = "m", by = m } }, tensor = "b" },
+        fetches("a", p.a_type, "m", { dim = "n", by = n }),
+        fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8, overlaps = s.schedule == "pingpong" },
         sums(s, p, clusters),
@@ -66,10 +71,8 @@ local function streams(s, p)
     return {
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.warps, times = steps },
         { unit = "shared_bytes", per = "tile", amount = (m + n) * s.tile.k * p.warps * bytes, times = steps },
-        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "m", "k", { dim = "n", by = n } },
-          tensor = "a" },
-        { unit = "l2_bytes", per = "launch", amount = bytes, times = { "n", "k", { dim = "m", by = m } },
-          tensor = "b" },
+        fetches("a", p.a_type, "m", { dim = "n", by = n }),
+        fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8 },
     }
