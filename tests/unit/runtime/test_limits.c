@@ -134,6 +134,20 @@ static void test_more_tiles_than_a_kernel_counts(void **state) {
     tmg_manifest_free((struct tmg_manifest *)binding.manifest);
 }
 
+// CTAs side by side share an operand, so that a kernel counts what a cluster of them covers.
+static void test_a_cluster_covers_its_tiles(void **state) {
+    (void)state;
+    unsigned grid[3];
+    struct tmg_binding binding = {.manifest = shipped("out/gemm_256x128.json"), .splits = 1};
+    const struct tmg_capacity capacity = {.sms = 132, .resident_blocks = 132};
+    for (int over = 0; over < 2; ++over) {
+        binding.dims[0] = 256, binding.dims[1] = 256 + over, binding.dims[2] = 64;
+        assert_int_equal(tmg_grid_size(&binding, &capacity, grid), TMAGEN_OK);
+        assert_int_equal(grid[0], 2 + 2 * over);
+    }
+    tmg_manifest_free((struct tmg_manifest *)binding.manifest);
+}
+
 // A dim that follows from another may be given, as what it follows to.
 static void test_a_dim_that_follows(void **state) {
     (void)state;
@@ -181,6 +195,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_dim_and_address_of_every_kernel),
         cmocka_unit_test(test_sizes_that_ran_over),
+        cmocka_unit_test(test_a_cluster_covers_its_tiles),
         cmocka_unit_test(test_a_dim_that_follows),
         cmocka_unit_test(test_gaps_that_a_kernel_knows_nothing_of),
         cmocka_unit_test(test_more_tiles_than_a_kernel_counts),
