@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gen/generate.h"
+#include "measure/random.h"
 #include "runtime/device.h"
 #include "runtime/kernel.h"
-#include "runtime/whole_file.h"
 #include "runtime/manifest.h"
-#include "measure/random.h"
+#include "runtime/whole_file.h"
 
 enum {
     BUGS = 128,
@@ -32,12 +33,13 @@ static const uint8_t poison = 0xff;
 // One bug: what to change in which kernel, and what must come of it. Texts point into the table.
 struct bug {
     char title[TITLE];
-    const char *kernel;  // tests/emu/NAME or out/NAME, of which both .cu and .json exist
+    const char *kernel;  // tests/emu/NAME or out/NAME, whose .cu and .json exist; or a spec's text
     const char *class_;  // of the report, or "unwritten" or "wrong" of the output; "sound"
     const char *at;      // a part of the line that the report names
     const char *cause;   // a part of another line that it names; "" for none
     const char *seeds;   // "all" or "any" of them must show it
     const char *memory;  // "one": all tensors lie in one allocation, with gaps
+    const char *next;    // the tensor as which a second launch reads the last one of the first
     int64_t shape[TMG_MAX_DIMS];
     int dims;
     struct change {
@@ -57,8 +59,9 @@ struct loaded_kernel {
     size_t bytes[TMG_MAX_TENSORS];
     tmagen_dim dims[TMG_MAX_DIMS];
     tmagen_launch launch;
-    tmagen_address block;  // where tensors share one allocation: BLOCK bytes each
-    uint8_t *outputs;      // of the latest launch, one after the other
+    tmagen_address block;      // where tensors share one allocation: BLOCK bytes each
+    tmagen_address elsewhere;  // room for the last tensor of a next launch
+    uint8_t *outputs;          // of the latest launch, one after the other
     size_t output_bytes;
 };
 
@@ -92,6 +95,7 @@ static void set_field(struct bug *bug, const char *key, char *value) {
     if (!strcmp(key, "cause")) bug->cause = value;
     if (!strcmp(key, "seeds")) bug->seeds = value;
     if (!strcmp(key, "memory")) bug->memory = value;
+    if (!strcmp(key, "next")) bug->next = value;
     if (!strcmp(key, "by")) bug->changes[bug->change_count - 1].new = value;
     if (!strcmp(key, "replace") || !strcmp(key, "replace in manifest")) {
         assert_true(bug->change_count < CHANGES);
@@ -127,6 +131,27 @@ static char *read_file(const char *kernel, const char *ending) {
     snprintf(path, sizeof path, "%s%s", kernel, ending);
     if (tmg_file_read(path, SOURCE_BYTES, &text, &bytes)) fail_msg("%s", tmagen_error_last());
     return text;
+}
+
+static void generate(const char *spec, char **source, char **manifest) {
+    struct gen_options options;
+    struct gen_result result;
+    gen_options_init(&options);
+    if (gen_text("planted.yaml", spec, &options, &result)) fail_msg("%s", spec);
+    *source = strdup(result.outputs[0].source);
+    *manifest = strdup(result.outputs[0].manifest);
+    assert_true(*source && *manifest);
+    gen_result_free(&result);
+    gen_options_free(&options);
+}
+
+static void read_kernel(const char *kernel, char **source, char **manifest) {
+    if (*kernel == '{') {
+        generate(kernel, source, manifest);
+        return;
+    }
+    *source = read_file(kernel, ".cu");
+    *manifest = read_file(kernel, ".json");
 }
 
 // *text with the first [old] replaced; it must be there, or the table has grown old.
@@ -189,8 +214,8 @@ static void forget_source(char *manifest) {
 
 // Loads the bug's kernel, changed or as it is. The first order is that of seed 0.
 static void start(struct loaded_kernel *run, const struct bug *bug, bool planted) {
-    *run = (struct loaded_kernel){.source = read_file(bug->kernel, ".cu")};
-    run->manifest = read_file(bug->kernel, ".json");
+    *run = (struct loaded_kernel){0};
+    read_kernel(bug->kernel, &run->source, &run->manifest);
     for (int i = 0; planted && i < bug->change_count; ++i)
         change(bug->changes[i].in_manifest ? &run->manifest : &run->source, bug->changes[i].old,
                bug->changes[i].new);
@@ -211,6 +236,8 @@ static void start(struct loaded_kernel *run, const struct bug *bug, bool planted
                                   .dims = run->dims,
                                   .dim_count = run->read->dim_count};
     make_workspace(run);
+    const size_t last = run->bytes[run->read->tensor_count - 1];
+    if (bug->next) need(tmagen_memory_alloc(run->device, last, &run->elsewhere));
     run->outputs = malloc(run->output_bytes + 1);
     assert_non_null(run->outputs);
 }
@@ -233,14 +260,31 @@ static void poison_workspace(const struct loaded_kernel *run) {
                                poison, (size_t)(layout.bytes - layout.zero_first)));
 }
 
-// Launches once, on outputs that count as never written. Returns the reports.
-static const char *launch(struct loaded_kernel *run) {
+// Launches, and once more where the bug has a next launch: that may overlap the first, reads as
+// [next] what it wrote as its last tensor, and writes elsewhere.
+static int launch_all(struct loaded_kernel *run, const char *next) {
+    const unsigned last = run->read->tensor_count - 1;
+    const int status = tmagen_kernel_launch(run->kernel, NULL, &run->launch);
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_launch again = run->launch;
+    if (!next || status) return status;
+    memcpy(tensors, run->tensors, sizeof tensors);
+    again.tensors = tensors;
+    again.flags = TMAGEN_LAUNCH_OVERLAP;
+    for (unsigned i = 0; i < last; ++i)
+        if (!strcmp(tensors[i].name, next)) tensors[i].data = tensors[last].data;
+    tensors[last].data = run->elsewhere;
+    return tmagen_kernel_launch(run->kernel, NULL, &again);
+}
+
+// Launches on outputs that count as never written. Returns the reports.
+static const char *launch(struct loaded_kernel *run, const struct bug *bug) {
     uint8_t *at = run->outputs;
     for (unsigned i = 0; i < run->read->tensor_count; ++i)
         if (run->read->tensors[i].writes && !run->read->tensors[i].reads)
             need(tmg_memory_poison(run->device, run->tensors[i].data, poison, run->bytes[i]));
     poison_workspace(run);
-    const int status = tmagen_kernel_launch(run->kernel, NULL, &run->launch);
+    const int status = launch_all(run, bug->next);
     const char *reports = tmagen_device_reports(run->device);
     if (status && !*reports) fail_msg("%s", tmagen_error_last());
     for (unsigned i = 0; i < run->read->tensor_count; ++i) {
@@ -343,7 +387,8 @@ static struct sound {
 } sound[BUGS + 1];
 
 static bool of_one_kernel(const struct bug *a, const struct bug *b) {
-    return !strcmp(a->kernel, b->kernel) && !memcmp(a->shape, b->shape, sizeof a->shape);
+    return !strcmp(a->kernel, b->kernel) && !a->next == !b->next &&
+           !memcmp(a->shape, b->shape, sizeof a->shape);
 }
 
 // Runs the kernel as it is, once: no report under any seed. Returns its output.
@@ -354,7 +399,7 @@ static const uint8_t *run_sound(const struct bug *bug) {
         if (of_one_kernel(is->bug, bug)) return is->outputs;
     start(&run, bug, false);
     for (int seed = 0; seed < seed_count(); ++seed) {
-        const char *reports = launch(&run);
+        const char *reports = launch(&run, bug);
         if (*reports) fail_msg("without the bug, seed %d:\n%s", seed, reports);
     }
     *is = (struct sound){bug, run.outputs};
@@ -371,7 +416,7 @@ static void test_bug(void **state) {
     const uint8_t *right = run_sound(bug);
     start(&run, bug, true);
     for (int seed = 0; seed < seed_count(); ++seed) {
-        const char *reports = launch(&run);
+        const char *reports = launch(&run, bug);
         const bool hit = *reports ? is_reported(&run, bug, reports)
                                   : !strcmp(judge_output(&run, right), bug->class_);
         shown += hit;
