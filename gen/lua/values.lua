@@ -93,11 +93,20 @@ local function row_of(knob, call)
     end
 end
 
-local function takes_value(row) return row.operand ~= nil and row.operand.name == true end
+local function takes_name(row) return row.operand ~= nil and row.operand.name == true end
+local function takes_value(row) return takes_name(row) or row.numbers ~= nil end
+
+-- how a spec writes the numbers of a call of [row]: one, or a list
+local function form_of_numbers(row)
+    local names = {}
+    for i, number in ipairs(row.numbers) do names[i] = number.name:upper() end
+    return #names == 1 and names[1] or "[" .. table.concat(names, ", ") .. "]"
+end
 
 -- how a spec writes a call of [row]
 local function form(row)
-    local parts = { takes_value(row) and row.name .. ": NAME" or row.name }
+    local value = row.numbers and form_of_numbers(row) or "NAME"
+    local parts = { takes_value(row) and row.name .. ": " .. value or row.name }
     for _, parameter in ipairs(row.parameters or {}) do
         parts[#parts + 1] = parameter.name .. ": " .. range(parameter)
     end
@@ -118,13 +127,32 @@ local function check_parameters(row, call)
     end
 end
 
+-- Numbers that fp32 has, in rising order; the first above the row's [above].
+local function check_numbers(row, value)
+    local given, least = type(value) == "table" and value or { value }, row.numbers.above or -math.huge
+    if #given ~= #row.numbers then return row.name .. ": " .. told(value) .. " is not " .. form_of_numbers(row) end
+    for _, number in ipairs(given) do
+        if not math.type(number) then return row.name .. ": " .. told(number) .. " is no number" end
+        if not (math.abs(number) < 0x1p127) or number ~= 0 and math.abs(number) < 0x1p-126 then
+            return row.name .. ": " .. told(number) .. " is no number of fp32"
+        end
+        if number <= least then return row.name .. ": " .. told(number) .. " is not above " .. told(least) end
+        least = number
+    end
+end
+
 local function check_call(row, call)
     if type(call) ~= "table" then
         return form(row) ~= row.name and row.name .. " is incomplete" or nil
     end
     if not takes_value(row) then return row.name .. " takes no value" end
-    if type(call.value) ~= "string" then return row.name .. ": " .. told(call.value) .. " is no name" end
-    return check_parameters(row, call)
+    local message
+    if row.numbers then
+        message = check_numbers(row, call.value)
+    elseif type(call.value) ~= "string" then
+        message = row.name .. ": " .. told(call.value) .. " is no name"
+    end
+    return message or check_parameters(row, call)
 end
 
 local types = {

@@ -267,14 +267,16 @@ local function scalars_of(p)
     return list
 end
 
--- What reference.c must know of an op: its exact value, what approximate instructions may cost, and y's tensor.
+-- What reference.c must know of an op: its exact value, what approximate instructions may cost, y's tensor, and how
+-- many rows it has, if they repeat.
 local function ops_of(p)
     local list, scalars = {}, scalars_of(p)
     for i, op in ipairs(p.ops) do
         local operand = op.operand
-        list[i] = { name = op.row.name, value = op.row.reference, error = op.row.error or "0",
-                    operand = operand and operand.name or "", scalar = scalars and (op.row.scalar or "") or nil,
-                    period = operand and (operand.period or operand.rows == "one" and 1) or 0 }
+        list[i] = { name = op.row.name, value = op.reference, error = op.error,
+                    operand = operand and operand.name or "", kind = operand and operand.kind or "",
+                    period = operand and operand.period or 0,
+                    scalar = scalars and (op.row.scalar or "") or nil }
     end
     return list
 end

@@ -90,13 +90,25 @@ local function cost(s, p)
     return list
 end
 
+-- The numbers that the spec fixed for an op, by their names.
+local function values_of(op)
+    local values = {}
+    for i, number in ipairs(op.row.numbers or {}) do
+        values[i] = { number.name, op.numbers[i] }
+    end
+    if op.operand and op.operand.period then
+        values[#values + 1] = { op.operand.rows, op.operand.period }
+    end
+    return #values > 0 and values or nil
+end
+
 local function ops(p)
     local list = {}
     for i, op in ipairs(p.ops) do
         local operand = op.operand
         list[i] = { op = op.row.name, tensors = operand and { operand.name },
             scalars = op.scalar and { op.scalar.name } or nil,
-            values = operand and operand.period and { { operand.rows, operand.period } } or nil }
+            values = values_of(op) }
     end
     return list
 end

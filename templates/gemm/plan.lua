@@ -31,14 +31,9 @@ end
 local function plan_ops(s, p)
     p.ops = epilogue.resolve(s.epilogue.ops, s.problem.d)
     p.op_operands = epilogue.operands(p.ops)
-    p.op_rows, p.op_matrices = {}, {}                           -- the types of operands of each kind
-    for _, operand in ipairs(p.op_operands) do
-        local types = operand.rows == "one" and p.op_rows or operand.dtype and p.op_matrices
-        if types and not types[operand.dtype] then
-            types[operand.dtype] = true
-            types[#types + 1] = operand.dtype
-        end
-    end
+    p.op_types = epilogue.types(p.op_operands)
+    local matrices = #p.op_types.matrix > 0
+    p.op_wants = { row = matrices or #p.op_types.column > 0, column = matrices or #p.op_types.row > 0 }
 end
 
 -- the tensors as the manifest has them: alignment of the pointer and stride between rows, in bytes
@@ -54,9 +49,9 @@ local function tensor_plan(s, p)
         local operand = op.operand
         if not operand then goto next end
         local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
-        local dims = operand.rows == "one" and { "n" } or { rows, "n" }
-        local together = p.mma and operand.rows ~= "one" and p.neighbours or 1
-        add(operand.name, operand.dtype.name, dims, "read", dtypes.bytes(operand.dtype.name, together))
+        local dims = { row = { "n" }, column = { "m" }, single = { 1 }, matrix = { rows, "n" } }
+        local together = p.mma and operand.kind == "matrix" and p.neighbours or 1
+        add(operand.name, operand.dtype.name, dims[operand.kind], "read", dtypes.bytes(operand.dtype.name, together))
         ::next::
     end
     add("d", s.problem.d, { "m", "n" }, "write", p.alignment.d)
@@ -87,10 +82,10 @@ local function parameter_plan(s, p)
         pointer("d", true)
     end
     for _, operand in ipairs(p.op_operands) do
-        if operand.rows == "scalar" then
+        if operand.kind == "scalar" then
             list[#list + 1] = { kind = "scalar", name = operand.name, type = "f32", default = 1 }
         else
-            pointer(operand.name, operand.rows ~= "one")
+            pointer(operand.name, operand.kind == "matrix")
         end
     end
     table.move(parameters.dims(s.problem, { "m", "n", "k" }), 1, 3, #list + 1, list)

@@ -47,19 +47,27 @@ struct passing {
     double x, off;
 };
 
+// What the operand of op [i] has for an element of D: one for all, one a row or a column, or its
+// own.
+static double element_of(const struct problem *p, int i, const struct tensor *operand,
+                         const int64_t *index) {
+    const char *kind = word_of(p, "ops.kind", i);
+    const int64_t period = (int64_t)number_of(p, "ops.period", i);
+    if (same(kind, "single")) return read(operand, 0);
+    if (same(kind, "column")) return at(operand, &index[0]);
+    if (same(kind, "row")) return at(operand, &index[1]);
+    return at2(operand, period ? index[0] % period : index[0], index[1]);
+}
+
 // Op [i] on a value of row [index][0]: what it was off by goes through the op, and fp32 rounds.
 static void apply(const struct problem *p, int i, const int64_t *index, struct passing *value) {
     const char *exact = word_of(p, "ops.value", i);
-    const int64_t period = (int64_t)number_of(p, "ops.period", i);
     const struct tensor *operand = tensor_of(p, word_of(p, "ops.operand", i));
     const char *scalar = word_of(p, "ops.scalar", i);
     const double factor = *scalar ? number_of(p, scalar, 0) : 1;
-    const double element = !operand      ? *scalar != 0
-                           : factor == 0 ? 0  // it is not read
-                           : operand->rank < 2
-                               ? at(operand, &index[1])
-                               : at2(operand, period ? index[0] % period : index[0], index[1]);
-    const double y = factor * element;
+    const double y = factor * (!operand      ? *scalar != 0
+                               : factor == 0 ? 0  // it is not read
+                                             : element_of(p, i, operand, index));
     const double x = value->x, now = evaluate(exact, x, y);
     const double below = fabs(evaluate(exact, x - value->off, y) - now);
     const double above = fabs(evaluate(exact, x + value->off, y) - now);
@@ -87,7 +95,7 @@ static struct value element(const struct problem *p, const struct tensor *out,
         const float *y = numbers_of(b, b_row + k * b_step, b_step, count, ys);
         add_products(x, y, count, &sum, &squares);
     }
-    struct passing value = {sum, summing(p, squares)};
+    struct passing value = {sum, isinf(sum) ? 0 : summing(p, squares)};  // ops may bound infinities
     for (int i = 0; *word_of(p, "ops.name", i); ++i) apply(p, i, index, &value);
     return within(out, value.x, value.off);
 }

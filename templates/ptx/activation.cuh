@@ -8,6 +8,13 @@ __device__ __forceinline__ float max_nan(float a, float b) {
     return d;
 }
 
+// the smaller of the two; NaN where one of them is
+__device__ __forceinline__ float min_nan(float a, float b) {
+    float d;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+    return d;
+}
+
 // relative error at most 2^-11
 __device__ __forceinline__ float tanh_approx(float x) {
     float d;
@@ -26,4 +33,23 @@ __device__ __forceinline__ float gelu_tanh(float x) {
 __device__ __forceinline__ float gelu_erf(float x) {
     const float half = __fmul_rn(0.5f, x);
     return __fmaf_rn(half, erff(__fmul_rn(x, 0.7071067812f)), half);
+}
+
+// 2 to the power of [x]: at most 2 units in the last place off
+__device__ __forceinline__ float ex2_approx(float x) {
+    float d;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(d) : "f"(x));
+    return d;
+}
+
+// 1 / [x]: at most a unit in the last place off
+__device__ __forceinline__ float rcp_approx(float x) {
+    float d;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(d) : "f"(x));
+    return d;
+}
+
+// x / (1 + exp(-x)): within 2^-20 |x|
+__device__ __forceinline__ float silu(float x) {
+    return __fmul_rn(x, rcp_approx(__fadd_rn(1.0f, ex2_approx(__fmul_rn(x, -1.4426950409f)))));
 }

@@ -14,14 +14,20 @@ verify() {
     exit 1
 }
 
-single='[[bias], [residual], [relu], [gelu], [gelu_erf], [{add: combined, row_period: 7}]]'
+single='[[bias], [bias_m], [residual], [{add: combined, row_period: 7}], [relu], [gelu], [gelu_erf],
+    [silu], [{clamp: [-0.7, 1.1]}], [{softcap: 3.3}], [scale_a], [scale_b], [scale_d],
+    [{scale: one}], [{scale_m: rows}], [{scale_n: columns}]]'
 chain='[[bias, relu, residual], [{add: combined, row_period: 7}, gelu, bias],
-    [residual, {add: two, row_period: 3}]]'
-verify gemm_128x128_pingpong "$single"
+    [residual, {add: two, row_period: 3}],
+    [scale_a, {scale_n: sn}, bias, {scale_m: sm}, bias_m, silu, {clamp: [0, 9]}, scale_d]]'
 verify gemm_phase0 "$single" --shape 40x40x72/special    # what is no number stays so
+verify gemm_128x128_pingpong "$chain"
 verify gemm_128x192_direct "$chain"
 verify gemm_128x128_fp32 "$chain"
 verify gemm_64x64 "$chain" --set swizzle_bits.d=5
 verify gemm_phase1 "$chain" --set problem.d=fp32
+verify gemm_128x128_any "$chain" --shape 131x133x72
+verify gemm_16x64 "$chain" --shape 37x136x72
+verify gemm_8x16 "$chain" --shape 7x40x136
 # a buffer of two blocks
 verify gemm_128x128_pingpong '[[residual]]' --set epilogue.tile.m=128 --set epilogue.buffers=1

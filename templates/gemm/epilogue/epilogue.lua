@@ -1,5 +1,7 @@
--- epilogue.lua: what a spec's list of ops comes to: rows of ops.lua with their operands and parameters filled in.
+-- epilogue.lua: what a spec's list of ops comes to: rows of ops.lua with their operands, numbers and parameters filled
+-- in.
 
+local cuda = require "cuda"
 local dtypes = require "dtypes"
 local rows = require "epilogue/ops"
 
@@ -10,14 +12,42 @@ for _, row in ipairs(rows) do
     by_name[row.name] = row
 end
 
--- The operand of an op: `rows` is "m", "one" or a number.
+-- what an operand is to the elements of D, by its rows and columns; "matrix" may repeat, and "scalar" is a launch's
+local function kind_of(operand)
+    if operand.columns == "one" then
+        return operand.rows == "one" and "single" or "column"
+    end
+    return operand.rows == "one" and "row" or "matrix"
+end
+
+-- the operand of an op, of [dtype] where its row does not say which
 local function operand_of(row, call, dtype)
     local rows_of = row.operand.rows
     return {
         name = row.operand.name == true and call.value or row.operand.name,
-        rows = rows_of, scalar = row.scalar, dtype = dtypes[dtype],
+        kind = kind_of(row.operand), rows = rows_of, scalar = row.scalar, dtype = dtypes[row.operand.dtype or dtype],
         period = type(call) == "table" and call.parameters[rows_of],
     }
+end
+
+-- [text] with [word] replaced by [by]
+local function replaced(text, word, by)
+    return (text:gsub("%f[%w_]" .. word .. "%f[^%w_]", (by:gsub("%%", "%%%%"))))
+end
+
+-- The CUDA of an op and its reference, with the spec's [numbers], as fp32 has them, in place of their names.
+local function expressions_of(row, numbers, operand)
+    local source, reference, error = row.cuda, row.reference, row.error
+    if operand then
+        source = replaced(source, "y", operand.name)
+    end
+    for i, number in ipairs(row.numbers or {}) do
+        local single = ("%a"):format(string.unpack("<f", string.pack("<f", numbers[i]))):gsub("+", "")
+        source = replaced(source, number.name, cuda.float(numbers[i]))
+        reference = replaced(reference, number.name, single)
+        error = error and replaced(error, number.name, single)
+    end
+    return source, reference, error
 end
 
 -- [calls]: the knob's value, a word or { name =, value =, parameters = } each; operands are of type [dtype].
@@ -26,9 +56,11 @@ function epilogue.resolve(calls, dtype)
     for i, call in ipairs(calls) do
         local row = by_name[type(call) == "table" and call.name or call]
         local operand = row.operand and operand_of(row, call, dtype)
-        local expression = operand and row.cuda:gsub("%f[%w_]y%f[^%w_]", operand.name) or row.cuda
-        local scalar = row.scalar and { name = row.scalar, rows = "scalar" }
-        ops[i] = { row = row, operand = operand, scalar = scalar, expression = expression }
+        local numbers = row.numbers and (type(call.value) == "table" and call.value or { call.value })
+        local expression, reference, error = expressions_of(row, numbers, operand)
+        local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
+        ops[i] = { row = row, operand = operand, scalar = scalar, expression = expression, reference = reference,
+                   error = error or "0", numbers = numbers }
     end
     return ops
 end
@@ -41,6 +73,36 @@ function epilogue.operands(ops)
         list[#list + 1] = op.scalar or nil
     end
     return list
+end
+
+-- The types of operands by their kind, { row = {...}, column =, matrix =, single = }, and `pairs`, those of which
+-- neighbours in a row are read together.
+function epilogue.types(operands)
+    local types = { row = {}, column = {}, matrix = {}, single = {}, pairs = {} }
+    local function note(list, dtype)
+        list[#list + 1] = not list[dtype] and dtype or nil
+        list[dtype] = true
+    end
+    for _, operand in ipairs(operands) do
+        if operand.dtype then
+            note(types[operand.kind], operand.dtype)
+            note((operand.kind == "row" or operand.kind == "matrix") and types.pairs or {}, operand.dtype)
+        end
+    end
+    return types
+end
+
+-- What ops must know of an element beside its value, as arguments behind others: [row] and [column] are its place.
+function epilogue.place(plan, row, column)
+    local list = #plan.op_operands > 0 and { "operands" } or {}
+    list[#list + 1] = plan.op_wants.row and row or nil
+    list[#list + 1] = plan.op_wants.column and column or nil
+    return #list > 0 and ", " .. table.concat(list, ", ") or ""
+end
+
+-- the same, where a function declares them
+function epilogue.parameters(plan)
+    return (epilogue.place(plan, "int first_row", "int first_column"):gsub("operands", "const Operands &operands"))
 end
 
 -- their docs in one line, for the knob

@@ -3,25 +3,43 @@
 --
 -- name, doc       as a spec and `tmagen explain gemm` have them
 -- cuda            the new value; x is the old one and y the operand's element, both float
--- operand         what y is read from: { name =, rows = } with rows = "m" (a row for each of D's), "one" (for all of
---                 them) or the name of a parameter (that many, in turn). A name of true: the spec gives it
+-- operand         what y is read from: { name =, rows =, columns =, dtype = } with rows = "m" (a row for each of D's),
+--                 "one" (for all of them) or the name of a parameter (that many, in turn), columns = "one" where a row
+--                 has one element for all of D's, and the type where it is not D's. A name of true: the spec gives it
 -- scalar          the name of a float that the launch gives, 1 where it does not; the CUDA has it under its name. The
 --                 reference's y is then the operand's element times it, or it alone; a scalar of 0 means that the
 --                 operand is not read
+-- numbers         that the spec gives, `{softcap: 30}`, `{clamp: [-8, 8]}`: { { name = }, ..., above = }, in rising
+--                 order, the first above `above`; the CUDA, the reference and the error have them under their names
 -- parameters      integers that the spec gives: { name =, min =, max = }
 -- reference       the new value in exact arithmetic, for the reference; x and y as above
 -- error           how far the CUDA may be from that, where it uses approximate instructions; else 0 or its rounding
 -- linear          whether sums over parts of K may be added after it as well as before
 -- peer            how cuBLASLt does it: its epilogue, or its C with beta = 1; nil: it does not
 
+-- x times an fp32 on the device: one for all elements, one a row, one a column
+local function scale(name, operand, doc)
+    operand.dtype = "fp32"
+    return { name = name, doc = doc, cuda = "x * y", reference = "x * y", error = "0x1p-24 * fabs(x * y)",
+        operand = operand, linear = true }
+end
+
 return {
     { name = "bias", doc = "adds bias[n]", cuda = "x + y", reference = "x + y",
       operand = { name = "bias", rows = "one" }, linear = true, peer = "CUBLASLT_EPILOGUE_BIAS" },
+    { name = "bias_m", doc = "adds bias_m[m]", cuda = "x + y", reference = "x + y",
+      operand = { name = "bias_m", rows = "m", columns = "one" }, linear = true },
     { name = "residual", doc = "adds residual[m, n]", cuda = "x + y", reference = "x + y",
       operand = { name = "residual", rows = "m" }, linear = true, peer = "C" },
     { name = "add", doc = "adds NAME[m mod row_period, n]", cuda = "x + y", reference = "x + y",
       operand = { name = true, rows = "row_period" }, linear = true,
       parameters = { { name = "row_period", min = 1, max = 0x7fffffff } } },
+    scale("scale", { name = true, rows = "one", columns = "one" }, "times NAME[1], an fp32 on the device"),
+    scale("scale_a", { name = "scale_a", rows = "one", columns = "one" }, "times scale_a[1], the same"),
+    scale("scale_b", { name = "scale_b", rows = "one", columns = "one" }, "times scale_b[1]"),
+    scale("scale_d", { name = "scale_d", rows = "one", columns = "one" }, "times scale_d[1]"),
+    scale("scale_m", { name = true, rows = "m", columns = "one" }, "times NAME[m], fp32"),
+    scale("scale_n", { name = true, rows = "one" }, "times NAME[n], fp32"),
     { name = "alpha", doc = "times alpha, a scalar of the launch", cuda = "alpha * x", reference = "x * y",
       scalar = "alpha", linear = true },
     { name = "beta", doc = "adds beta c[m, n], a scalar of the launch; c is not read where it is 0",
@@ -34,4 +52,11 @@ return {
       error = "0x1p-11 * fabs(x)", linear = false, peer = "CUBLASLT_EPILOGUE_GELU" },
     { name = "gelu_erf", doc = "x / 2 (1 + erf(x / sqrt(2)))", cuda = "gelu_erf(x)",
       reference = "x / 2 * (1 + erf(x * 0.7071067811865476))", error = "0x1p-21 * fabs(x)", linear = false },
+    { name = "silu", doc = "x / (1 + exp(-x)), by ex2.approx and rcp.approx", cuda = "silu(x)",
+      reference = "x / (1 + exp(-x))", error = "0x1p-20 * fabs(x)", linear = false },
+    { name = "clamp", doc = "no less than LOW, no more than HIGH", numbers = { { name = "low" }, { name = "high" } },
+      cuda = "min_nan(max_nan(x, low), high)", reference = "x < low ? low : x > high ? high : x", linear = false },
+    { name = "softcap", doc = "CAP tanh(x / CAP), by tanh.approx", numbers = { { name = "cap" }, above = 0 },
+      cuda = "cap * tanh_approx(x * (1.0f / cap))", reference = "cap * tanh(x / cap)",
+      error = "0x1p-11 * cap * tanh(fabs(x) / cap)", linear = false },
 }
