@@ -9,11 +9,6 @@
 
 enum { UNKNOWN = -1 };
 
-int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims) {
-    int64_t size = extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);
-    return extent->by == 1 || size <= 0 ? size : (size - 1) / extent->by + 1;
-}
-
 int tmg_find_tensor(const struct tmg_manifest *manifest, const char *name, size_t hint) {
     if (!name) return -1;
     if (hint < manifest->tensor_count && !strcmp(manifest->tensors[hint].name, name))
@@ -245,17 +240,6 @@ static int bind_strides(const struct tmg_manifest *manifest, const struct tmg_te
     return status;
 }
 
-// Whether the kernel learns the strides of tensor [index], so that there may be gaps.
-static int knows_strides(const struct tmg_manifest *manifest, unsigned index) {
-    for (unsigned i = 0; i < manifest->param_count; ++i) {
-        const struct tmg_param *param = &manifest->params[i];
-        if (param->index == (int)index &&
-            (param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP))
-            return 1;
-    }
-    return 0;
-}
-
 static int check_gaps(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
                       const struct tmg_bound_tensor *bound) {
     struct tmg_bound_tensor without = *bound;
@@ -300,7 +284,7 @@ static int bind_tensor(struct tmg_binding *binding, unsigned index, const tmagen
     struct tmg_bound_tensor *bound = &binding->tensors[index];
     bound->data = given->data;
     int status = bind_strides(manifest, tensor, given, bound);
-    if (!status && !knows_strides(manifest, index)) status = check_gaps(manifest, tensor, bound);
+    if (!status && !tensor->takes_gaps) status = check_gaps(manifest, tensor, bound);
     return status ? status : check_address(manifest, tensor, bound);
 }
 
@@ -337,10 +321,10 @@ static int fits_tensor(const struct tmg_manifest *manifest, unsigned index,
     const struct tmg_tensor *tensor = &manifest->tensors[index];
     const int64_t bits = tmg_dtypes[tensor->dtype].bits, multiple = tensor->stride_bytes_multiple;
     int64_t dense = bound->dims[tensor->rank - 1];
-    const int gaps = knows_strides(manifest, index);
     for (int axis = tensor->rank - 2; axis >= 0; --axis) {
         const int64_t stride = bound->strides[axis];
-        if (bound->dims[axis] > 1 && (stride * bits % (8 * multiple) || (!gaps && stride != dense)))
+        if (bound->dims[axis] > 1 &&
+            (stride * bits % (8 * multiple) || (!tensor->takes_gaps && stride != dense)))
             return 0;
         dense *= bound->dims[axis];
     }

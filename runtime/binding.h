@@ -35,7 +35,10 @@ int tmg_binding_fits(const struct tmg_binding *binding, const struct tmg_manifes
 int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound);
 
 // The size that [extent] has; at most 2^62 in magnitude.
-int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims);
+static inline int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims) {
+    int64_t size = extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);
+    return extent->by == 1 || size <= 0 ? size : (size - 1) / extent->by + 1;
+}
 
 // The index of the manifest's tensor or dim called [name], looked at first at [hint], where it is
 // when the caller keeps the manifest's order; -1 for none. Names are not copied or hashed.

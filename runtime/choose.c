@@ -14,6 +14,7 @@
 struct ranking {
     const struct tmg_question *question;
     struct tmg_binding *binding;
+    struct tmg_work work;           // of the kernel that is bound
     const struct tmg_tuned *tuned;  // NULL: none
     struct tmg_choice *choices;
     unsigned count;
@@ -47,8 +48,14 @@ static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
 }
 
 static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
-    unsigned at = ranking->count;
-    while (at > 0 && goes_before(choice, &ranking->choices[at - 1])) --at;
+    unsigned at = 0, end = ranking->count;
+    while (at < end) {
+        const unsigned middle = (at + end) / 2;
+        if (goes_before(choice, &ranking->choices[middle]))
+            end = middle;
+        else
+            at = middle + 1;
+    }
     if (at == TMG_CHOICES) return;
     if (ranking->count < TMG_CHOICES) ++ranking->count;
     memmove(ranking->choices + at + 1, ranking->choices + at,
@@ -56,28 +63,31 @@ static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
     ranking->choices[at] = *choice;
 }
 
-// The bytes of workspace that the bound launch needs; -1 where it cannot run with what there is.
-static int64_t workspace_of(const struct ranking *ranking) {
+// The bytes of workspace that a launch with those counts needs; -1 where it cannot run with what
+// there is.
+static int64_t workspace_of(const struct ranking *ranking, const int64_t counts[TMG_PER_COUNT]) {
     const struct tmg_question *question = ranking->question;
     struct tmg_layout layout;
     if (!ranking->binding->manifest->part_count) return 0;
-    if (tmg_workspace_layout(ranking->binding, &question->capacity, &layout)) return -1;
+    if (tmg_layout_of(ranking->binding->manifest, &question->capacity, counts, &layout)) return -1;
     return question->workspace >= 0 && layout.bytes > question->workspace ? -1 : layout.bytes;
 }
 
 static void add(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const struct tmg_tuned *tuned = ranking->tuned;
+    int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
     struct tmg_choice choice = {.kernel = kernel,
                                 .splits = splits,
                                 .why = question->why,
                                 .last = question->table->kernels[kernel].last};
     ranking->binding->splits = splits;
-    choice.workspace = workspace_of(ranking);
+    if (tmg_launch_counts(ranking->binding, &question->capacity, counts)) return;
+    choice.workspace = workspace_of(ranking, counts);
     if (choice.workspace < 0) return;
-    const int status =
-        tmg_estimate(ranking->binding, &question->capacity, &question->table->rates, &estimate);
+    const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
+                                       &ranking->work, &question->table->rates, &estimate);
     choice.us = status ? INFINITY : estimate.us;
     choice.binds = status ? TMG_BOUNDS : estimate.binds;
     if (tuned && tuned->kernel == kernel && (!tuned->splits || tuned->splits == splits)) {
@@ -103,6 +113,7 @@ static void add_kernel(struct ranking *ranking, int kernel) {
     const int own = question->launch->splits;
     const int fixed = own ? own : question->splits;
     if (fixed > row->manifest->grid.max_splits) return;
+    tmg_work_of(ranking->binding, &question->table->rates, &ranking->work);
     if (fixed || !row->split_count) {
         add(ranking, kernel, fixed ? fixed : (int)row->manifest->grid.splits);
         return;

@@ -4,7 +4,7 @@
 
 #include "runtime/table.h"
 
-enum { TMG_CHOICES = 64 };  // that a ranking holds at most; the rest are slower
+enum { TMG_CHOICES = 128 };  // that a ranking holds at most; the rest are slower
 
 struct tmg_choice {
     int kernel, splits;  // of the table; splits 0: the kernel has none

@@ -19,24 +19,25 @@ static int64_t product(int64_t a, int64_t b) {
     return __builtin_mul_overflow(a, b, &both) ? INT64_MAX : both;
 }
 
-static int64_t tiles_on_axis(const struct tmg_binding *binding, int axis) {
+// The tiles along each axis of the grid.
+static void count_tiles(const struct tmg_binding *binding, int64_t tiles[3]) {
     const struct tmg_grid *grid = &binding->manifest->grid;
-    int64_t tiles = 1;
-    for (unsigned i = 0; i < grid->tile_count; ++i)
-        if (grid->tiles[i].axis == axis) tiles = product(tiles, tmg_tile_count(binding, i));
-    return tiles;
+    tiles[0] = tiles[1] = tiles[2] = 1;
+    for (unsigned i = 0; i < grid->tile_count; ++i) {
+        int64_t *axis = &tiles[grid->tiles[i].axis];
+        *axis = product(*axis, tmg_tile_count(binding, i));
+    }
 }
 
 // The blocks on [axis], if no fewer blocks take all of its tiles.
-static int64_t blocks_on_axis(const struct tmg_binding *binding, int axis) {
+static int64_t blocks_on_axis(const struct tmg_binding *binding, const int64_t *tiles, int axis) {
     const struct tmg_grid *grid = &binding->manifest->grid;
-    const int64_t tiles = tiles_on_axis(binding, axis);
-    return axis ? tiles : product(tiles, grid->blocks_per_tile * binding->splits);
+    return axis ? tiles[axis] : product(tiles[0], grid->blocks_per_tile * binding->splits);
 }
 
-static int check_tiles(const struct tmg_binding *binding) {
+static int check_tiles(const struct tmg_binding *binding, int64_t tiles) {
     const struct tmg_grid *grid = &binding->manifest->grid;
-    const int64_t items = product(tiles_on_axis(binding, 0), binding->splits);
+    const int64_t items = product(tiles, binding->splits);
     if (grid->rule != TMG_GRID_PERSISTENT || items <= grid->max_tiles) return TMAGEN_OK;
     return tmg_fail(
         TMAGEN_ERROR_ARGUMENT,
@@ -76,20 +77,21 @@ static int64_t persistent_blocks(const struct tmg_binding *binding,
     int64_t most = grid->blocks_per_sm * sms_of(binding, capacity);
     if (capacity->resident_blocks > 0) most = smaller(most, capacity->resident_blocks);
     if (grid->max_blocks) most = smaller(most, grid->max_blocks);
-    most = most / cluster * cluster;
+    if (cluster > 1) most = most / cluster * cluster;
     if (most < cluster) most = cluster;
     return smaller(blocks, most);
 }
 
-int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                  unsigned size[3]) {
+static int grid_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                   const int64_t tiles[3], unsigned size[3]) {
     const struct tmg_manifest *manifest = binding->manifest;
-    int status = check_tiles(binding);
+    int status = check_tiles(binding, tiles[0]);
     if (!status) status = check_sms(binding, capacity);
     if (status) return status;
     for (int axis = 0; axis < 3; ++axis) {
-        int64_t cluster = manifest->cluster[axis], blocks = blocks_on_axis(binding, axis);
-        if (blocks < INT64_MAX - cluster) blocks = (blocks + cluster - 1) / cluster * cluster;
+        int64_t cluster = manifest->cluster[axis], blocks = blocks_on_axis(binding, tiles, axis);
+        if (cluster > 1 && blocks < INT64_MAX - cluster)
+            blocks = (blocks + cluster - 1) / cluster * cluster;
         if (axis == 0 && blocks > 0 && manifest->grid.rule == TMG_GRID_PERSISTENT)
             blocks = persistent_blocks(binding, capacity, blocks, cluster);
         if (blocks < 1 || blocks > largest[axis])
@@ -101,14 +103,23 @@ int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *
     return TMAGEN_OK;
 }
 
+int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                  unsigned size[3]) {
+    int64_t tiles[3];
+    count_tiles(binding, tiles);
+    return grid_of(binding, capacity, tiles, size);
+}
+
 int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                       int64_t counts[TMG_PER_COUNT]) {
+    int64_t tiles[3];
     unsigned grid[3];
-    const int status = tmg_grid_size(binding, capacity, grid);
+    count_tiles(binding, tiles);
+    const int status = grid_of(binding, capacity, tiles, grid);
     if (status) return status;
     counts[TMG_PER_LAUNCH] = counts[TMG_PER_TILE] = counts[TMG_PER_BLOCK] = 1;
     for (int axis = 0; axis < 3; ++axis) {
-        counts[TMG_PER_TILE] = product(counts[TMG_PER_TILE], tiles_on_axis(binding, axis));
+        counts[TMG_PER_TILE] = product(counts[TMG_PER_TILE], tiles[axis]);
         counts[TMG_PER_BLOCK] = product(counts[TMG_PER_BLOCK], grid[axis]);
     }
     counts[TMG_PER_ITEM] = product(counts[TMG_PER_TILE], binding->splits);
@@ -116,14 +127,11 @@ int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capaci
     return TMAGEN_OK;
 }
 
-int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                         struct tmg_layout *layout) {
+int tmg_layout_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
+                  const int64_t counts[TMG_PER_COUNT], struct tmg_layout *layout) {
     enum { ALIGNMENT = 256 };
-    const struct tmg_manifest *manifest = binding->manifest;
-    int64_t counts[TMG_PER_COUNT];
     *layout = (struct tmg_layout){0};
-    const int status = manifest->part_count ? tmg_launch_counts(binding, capacity, counts) : 0;
-    for (unsigned i = 0; i < manifest->part_count && !status; ++i) {
+    for (unsigned i = 0; i < manifest->part_count; ++i) {
         const struct tmg_part *part = &manifest->parts[i];
         int64_t at = (layout->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         if (part->zero == TMG_ZERO_NEVER && at < capacity->semaphore_bytes)
@@ -142,12 +150,19 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
                         "%s: has %" PRId64 " bytes of semaphores; legal where kernels share a "
                         "workspace: at most %" PRId64,
                         manifest->name, layout->zero_first, capacity->semaphore_bytes);
-    return status;
+    return TMAGEN_OK;
 }
 
-double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row,
-                      const int64_t counts[TMG_PER_COUNT]) {
-    double spent = (double)row->amount * (double)counts[row->per];
+int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                         struct tmg_layout *layout) {
+    int64_t counts[TMG_PER_COUNT];
+    int status = TMAGEN_OK;
+    if (binding->manifest->part_count) status = tmg_launch_counts(binding, capacity, counts);
+    return status ? status : tmg_layout_of(binding->manifest, capacity, counts, layout);
+}
+
+double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row) {
+    double spent = (double)row->amount;
     for (unsigned i = 0; i < row->factor_count; ++i)
         spent *= (double)tmg_extent_value(&row->factors[i], binding->dims);
     return spent;
@@ -161,7 +176,7 @@ int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity
     for (int unit = 0; unit < TMG_UNITS; ++unit) cost[unit] = 0;
     for (unsigned i = 0; i < manifest->cost_count && !status; ++i) {
         const struct tmg_cost *row = &manifest->costs[i];
-        cost[row->unit] += tmg_cost_value(binding, row, counts);
+        cost[row->unit] += tmg_cost_value(binding, row) * (double)counts[row->per];
     }
     return status;
 }

@@ -37,9 +37,12 @@ struct tmg_layout {
 int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                          struct tmg_layout *layout);
 
-// What [row] says that a launch with those counts spends.
-double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row,
-                      const int64_t counts[TMG_PER_COUNT]);
+// The same for a launch that has these counts.
+int tmg_layout_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
+                  const int64_t counts[TMG_PER_COUNT], struct tmg_layout *layout);
+
+// What [row] says that each thing spends that it counts; splits change only how many there are.
+double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row);
 
 // What the launch spends of each unit, by the manifest's rows.
 int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity *capacity,

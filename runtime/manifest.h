@@ -47,6 +47,7 @@ struct tmg_tensor {
     int reads, writes;
     int64_t alignment;              // of the address, in bytes
     int64_t stride_bytes_multiple;  // of every stride but the last, in bytes
+    int takes_gaps;                 // the kernel learns its strides, so that there may be gaps
 };
 
 enum tmg_grid_rule { TMG_GRID_TILES, TMG_GRID_PERSISTENT };

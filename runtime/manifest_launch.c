@@ -330,7 +330,10 @@ static void read_params(const struct tmg_node *root, struct tmg_manifest *manife
         tmg_node_array(root, "params", 0, TMG_MAX_PARAMS, &manifest->param_count);
     for (unsigned i = 0; i < manifest->param_count && !root->document->status; ++i) {
         struct tmg_node item = tmg_node_item(&params, i);
-        read_param(&item, manifest, &manifest->params[i]);
+        struct tmg_param *param = &manifest->params[i];
+        read_param(&item, manifest, param);
+        if (param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP)
+            if (param->index >= 0) manifest->tensors[param->index].takes_gaps = 1;
     }
 }
 

@@ -51,34 +51,37 @@ static double pitch_share(const struct tmg_binding *binding, int tensor,
                                        : TMG_RATE_PITCH_16];
 }
 
-// Adds what row [row] spends in the whole launch.
-static void add_row(const struct tmg_binding *binding, const struct tmg_cost *row, double spent,
-                    const struct tmg_rates *rates, struct work *work) {
+// Adds what row [row] spends.
+static void add_row(const struct tmg_binding *binding, const struct tmg_cost *row,
+                    const struct tmg_rates *rates, struct tmg_work *work) {
     const struct tmg_tensor *tensors = binding->manifest->tensors;
+    const double spent = tmg_cost_value(binding, row);
+    struct tmg_spent *each = &work->spent[row->per];
+    work->counted |= 1u << row->per;
     switch (row->unit) {
-    case TMG_UNIT_TENSOR_FLOPS: work->flops += spent; break;
-    case TMG_UNIT_SHARED_BYTES: work->shared += spent; break;
+    case TMG_UNIT_TENSOR_FLOPS: each->flops += spent; break;
+    case TMG_UNIT_SHARED_BYTES: each->shared += spent; break;
     case TMG_UNIT_L2_BYTES:
-        work->l2 += spent * (row->tensor < 0 ? 1 : 1 + pitch_share(binding, row->tensor, rates));
+        each->l2 += spent * (row->tensor < 0 ? 1 : 1 + pitch_share(binding, row->tensor, rates));
         break;
     case TMG_UNIT_DRAM_BYTES:
-        work->all_dram += spent;
-        if (row->tensor >= 0 && tensors[row->tensor].reads) work->dram += spent;
+        each->all_dram += spent;
+        if (row->tensor >= 0 && tensors[row->tensor].reads) each->dram += spent;
         break;
     case TMG_UNIT_STORE_BYTES:
-        work->store += spent;
+        each->store += spent;
         work->overlaps |= row->overlaps;
         break;
     case TMG_UNIT_STEPS:
-        work->steps += spent;
+        each->steps += spent;
         work->ahead = (double)row->ahead;
         break;
     default: break;
     }
 }
 
-// The flops that the problem asks for, those of ragged tiles' edges left out; all if not told.
-static double asked_flops(const struct tmg_binding *binding, const struct work *work) {
+// The share of the tiles' flops that the problem asks for: those of ragged edges are left out.
+static double asked_share(const struct tmg_binding *binding) {
     double covered = 1;
     const struct tmg_grid *grid = &binding->manifest->grid;
     for (unsigned i = 0; i < grid->tile_count; ++i) {
@@ -87,33 +90,69 @@ static double asked_flops(const struct tmg_binding *binding, const struct work *
             covered *= (double)binding->dims[extent->dim] /
                        (double)(tmg_tile_count(binding, i) * extent->by);
     }
-    return work->flops * covered;
+    return covered;
 }
 
-static int take_work(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                     const struct tmg_rates *rates, struct work *work) {
+void tmg_work_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
+                 struct tmg_work *work) {
     const struct tmg_manifest *manifest = binding->manifest;
-    int64_t counts[TMG_PER_COUNT];
-    const int status = tmg_launch_counts(binding, capacity, counts);
-    if (status) return status;
-    *work = (struct work){.ctas = (double)manifest->grid.blocks_per_tile};
+    *work = (struct tmg_work){.asked = asked_share(binding)};
     for (unsigned i = 0; i < manifest->cost_count; ++i)
-        add_row(binding, &manifest->costs[i], tmg_cost_value(binding, &manifest->costs[i], counts),
-                rates, work);
-    work->items = (double)counts[TMG_PER_ITEM];
-    if (!(work->steps > 0) || !(work->items > 0))
+        add_row(binding, &manifest->costs[i], rates, work);
+}
+
+// What the whole launch spends.
+static struct tmg_spent sum_of(const struct tmg_work *work, const int64_t counts[TMG_PER_COUNT]) {
+    struct tmg_spent sum = {0};
+    for (int per = 0; per < TMG_PER_COUNT; ++per) {
+        const struct tmg_spent *each = &work->spent[per];
+        const double count = (double)counts[per];
+        if (!(work->counted >> per & 1)) continue;
+        sum.flops += count * each->flops, sum.shared += count * each->shared;
+        sum.l2 += count * each->l2, sum.dram += count * each->dram;
+        sum.all_dram += count * each->all_dram, sum.store += count * each->store;
+        sum.steps += count * each->steps;
+    }
+    return sum;
+}
+
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+// The items at work at once.
+static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
+                       const int64_t counts[TMG_PER_COUNT]) {
+    const int64_t ctas = manifest->grid.blocks_per_tile;
+    int64_t slots = capacity->resident_blocks > 0 ? capacity->resident_blocks : capacity->sms;
+    if (counts[TMG_PER_BLOCK] < slots) slots = counts[TMG_PER_BLOCK];
+    if (ctas > 1) slots /= ctas;
+    return slots > 1 ? (double)slots : 1;
+}
+
+static int share_work(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                      const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
+                      struct work *work) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    const struct tmg_spent sum = sum_of(all, counts);
+    const double items = (double)counts[TMG_PER_ITEM],
+                 ctas = (double)manifest->grid.blocks_per_tile;
+    if (!(sum.steps > 0) || !(items > 0))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
                         manifest->name);
-    double blocks = (double)counts[TMG_PER_BLOCK], resident = capacity->resident_blocks;
-    if (!(resident > 0)) resident = (double)capacity->sms;
-    work->slots = fmax(1, floor(fmin(blocks, resident) / work->ctas));
-    work->sms = (double)capacity->sms;
-    work->all_flops = asked_flops(binding, work);
-    const double cta_steps = work->steps * work->ctas;
-    work->flops /= cta_steps, work->shared /= cta_steps;
-    work->l2 /= cta_steps, work->dram /= cta_steps;
-    work->store /= work->items * work->ctas;
-    work->steps = work->steps / work->items;
+    const double each = 1 / (sum.steps * ctas);
+    *work = (struct work){.items = items,
+                          .steps = sum.steps / items,
+                          .ahead = all->ahead,
+                          .ctas = ctas,
+                          .slots = slots_of(manifest, capacity, counts),
+                          .sms = (double)capacity->sms,
+                          .flops = sum.flops * each,
+                          .shared = sum.shared * each,
+                          .l2 = sum.l2 * each,
+                          .dram = sum.dram * each,
+                          .store = sum.store / (items * ctas),
+                          .overlaps = all->overlaps,
+                          .all_flops = sum.flops * all->asked,
+                          .all_dram = sum.all_dram};
     return TMAGEN_OK;
 }
 
@@ -125,27 +164,26 @@ static int take_work(const struct tmg_binding *binding, const struct tmg_capacit
 // A maximum that is rounded where two come close: neither quite hides the other. It is the norm of
 // the values with the exponent [power], a power of two: pow() would be most of a prediction's time,
 // and a launch of a new shape waits for one of each kernel.
-static double smooth_max(const double *values, int count, int power) {
-    double most = 0, sum = 0;
-    for (int i = 0; i < count; ++i) most = fmax(most, values[i]);
-    if (!(most > 0)) return 0;
+static inline double smooth_max(const double *values, int count, int power) {
+    double sum = 0;
     for (int i = 0; i < count; ++i) {
-        double share = values[i] / most;
-        for (int exponent = 1; exponent < power; exponent *= 2) share *= share;
-        sum += share;
+        double term = values[i];
+        for (int exponent = 1; exponent < power; exponent *= 2) term *= term;
+        sum += term;
     }
     for (int exponent = 1; exponent < power; exponent *= 2) sum = sqrt(sum);
-    return most * sum;
+    return sum;
 }
 
 // The times that each unit needs for a step while [active] CTAs are at work, which share the SMs.
 static void step_times(const struct work *work, const struct tmg_rates *rates, double active,
                        double times[TMG_BOUND_STEPS]) {
     const double *rate = rates->of;
-    const double share = fmax(1, active / work->sms);
+    const double share = larger(1, active / work->sms);
     times[TMG_BOUND_TENSOR] = work->flops * share / rate[TMG_RATE_TENSOR];
     times[TMG_BOUND_SHARED] = work->shared * share / rate[TMG_RATE_SHARED];
-    times[TMG_BOUND_L2] = work->l2 * fmax(share / rate[TMG_RATE_L2_SM], active / rate[TMG_RATE_L2]);
+    times[TMG_BOUND_L2] =
+        work->l2 * larger(share / rate[TMG_RATE_L2_SM], active / rate[TMG_RATE_L2]);
     times[TMG_BOUND_DRAM] = work->dram * active / rate[TMG_RATE_DRAM];
     times[TMG_BOUND_LATENCY] = rate[TMG_RATE_LATENCY] / work->ahead;
 }
@@ -160,11 +198,12 @@ static double add_waves(const struct work *work, const struct tmg_rates *rates, 
     return waves * work->steps * smooth_max(times, TMG_BOUND_STEPS, STEP_POWER);
 }
 
-int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                 const struct tmg_rates *rates, struct tmg_estimate *estimate) {
-    struct work work;
+int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                    const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
+                    const struct tmg_rates *rates, struct tmg_estimate *estimate) {
+    struct work work = {0};
     const double *rate = rates->of;
-    const int status = take_work(binding, capacity, rates, &work);
+    const int status = share_work(binding, capacity, counts, all, &work);
     if (status) return status;
     const double full = floor(work.items / work.slots), rest = work.items - full * work.slots;
     *estimate = (struct tmg_estimate){.items = work.items, .waves = full + (rest > 0)};
@@ -184,4 +223,14 @@ int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *c
     for (int i = 1; i < TMG_BOUNDS; ++i)
         if (bound[i] > bound[estimate->binds]) estimate->binds = (enum tmg_bound)i;
     return TMAGEN_OK;
+}
+
+int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                 const struct tmg_rates *rates, struct tmg_estimate *estimate) {
+    int64_t counts[TMG_PER_COUNT];
+    struct tmg_work work;
+    const int status = tmg_launch_counts(binding, capacity, counts);
+    if (status) return status;
+    tmg_work_of(binding, rates, &work);
+    return tmg_estimate_of(binding, capacity, counts, &work, rates, estimate);
 }

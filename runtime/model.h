@@ -63,6 +63,28 @@ struct tmg_estimate {
     double items;              // of work: tiles times splits
 };
 
+// What each thing that is counted spends, by the manifest's rows.
+struct tmg_spent {
+    double flops, shared, l2, dram, all_dram, store, steps;
+};
+
+// What of an estimate does not depend on splits: worked out once for all that are asked about.
+struct tmg_work {
+    struct tmg_spent spent[TMG_PER_COUNT];
+    unsigned counted;  // a bit for each of them that spends anything
+    double ahead;      // loads under way
+    int overlaps;      // stores go on beside the next tile
+    double asked;      // the share of the flops that is no ragged edge's
+};
+
+void tmg_work_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
+                 struct tmg_work *work);
+
+// The estimate of a launch that has these counts; else as tmg_estimate().
+int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                    const int64_t counts[TMG_PER_COUNT], const struct tmg_work *work,
+                    const struct tmg_rates *rates, struct tmg_estimate *estimate);
+
 // The estimate of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT for an illegal launch,
 // or a kernel whose manifest does not say what its steps cost.
 int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,

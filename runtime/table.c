@@ -279,15 +279,6 @@ static void loosen_dim(struct tmg_dim *dim, const struct tmg_dim *other) {
     if (other->value != dim->value) dim->value = -1;
 }
 
-static int knows_strides(const struct tmg_manifest *manifest, int tensor) {
-    for (unsigned i = 0; i < manifest->param_count; ++i)
-        if (manifest->params[i].index == tensor &&
-            (manifest->params[i].kind == TMG_PARAM_STRIDE ||
-             manifest->params[i].kind == TMG_PARAM_TENSOR_MAP))
-            return 1;
-    return 0;
-}
-
 static void loosen(struct tmg_manifest *all, const struct tmg_manifest *other) {
     for (unsigned i = 0; i < all->dim_count; ++i) loosen_dim(&all->dims[i], &other->dims[i]);
     for (unsigned i = 0; i < all->tensor_count; ++i) {
@@ -296,10 +287,7 @@ static void loosen(struct tmg_manifest *all, const struct tmg_manifest *other) {
         tensor->alignment = common_divisor(tensor->alignment, loose->alignment);
         tensor->stride_bytes_multiple =
             common_divisor(tensor->stride_bytes_multiple, loose->stride_bytes_multiple);
-        if (knows_strides(other, (int)i) && !knows_strides(all, (int)i) &&
-            all->param_count < TMG_MAX_PARAMS)
-            all->params[all->param_count++] =
-                (struct tmg_param){.kind = TMG_PARAM_STRIDE, .index = (int)i};
+        tensor->takes_gaps |= loose->takes_gaps;
     }
     if (other->grid.max_splits > all->grid.max_splits)
         all->grid.max_splits = other->grid.max_splits;
