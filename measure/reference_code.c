@@ -2,6 +2,7 @@
 // The functions of the families' own header are used here too, so that they mean the same.
 #include "measure/reference_code.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,7 +307,17 @@ static const struct ref_tensor *factor(const struct ref_problem *problem, const 
     return tensor ? ref_tensor_find(problem, tensor) : NULL;
 }
 
-// Each step of 16 along k adds 2^-21 as the deviation of an fp32 sum of 16-bit products.
+// The deviation of an fp32 sum of 16-bit products: each step of 16 along k adds 2^-21. Where wgmma
+// keeps so few bits that its cuts are a walk, .25 sqrt(k) of them, k ending where sums are promoted.
+static double accumulation(const json_t *product, const struct ref_tensor *a, bool a_columns) {
+    const double k = a && a->rank == 2 ? (double)a->dims[!a_columns] : 0;
+    const int bits = (int)json_integer_value(json_object_get(product, "sum_bits"));
+    const double promoted = json_number_value(json_object_get(product, "promoted"));
+    const double walk = promoted > 0 ? fmin(promoted, k) : k;
+    if (bits > 0) return ldexp(.25 * sqrt(walk), -bits);
+    return 0x1p-21 * (k / 16 + 8);
+}
+
 static int check_product(const struct ref_problem *problem, const json_t *product,
                          const struct ref_tensor *output, uint64_t seed, struct ref_spans *spans) {
     const bool a_columns = json_is_true(json_object_get(product, "a_columns"));
@@ -318,11 +329,7 @@ static int check_product(const struct ref_problem *problem, const json_t *produc
         .b = factor(problem, product, "b"),
         .bias = factor(problem, product, "bias"),
         .d = output,
-        .accumulation =
-            0x1p-21 *
-            (double)(factor(problem, product, "a")
-                         ? (double)factor(problem, product, "a")->dims[!a_columns] / 16 + 8
-                         : 0),
+        .accumulation = accumulation(product, factor(problem, product, "a"), a_columns),
     };
     if (!check.a || !check.b || check.a->rank != 2 || check.b->rank != 2 || output->rank != 2 ||
         check.a->dims[!a_columns] != check.b->dims[!b_columns] ||

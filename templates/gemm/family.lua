@@ -49,6 +49,11 @@ local function ahead(s)
     return s.math == "mma" or producers(s)
 end
 
+-- wgmma's sums have fewer bits than fp32 holds.
+local function keeps_few_bits(s)
+    return tensor_cores(s) and dtypes[s.problem.a].sum_bits ~= nil
+end
+
 local function persistent(s)
     return plan.schedule(s).walks or false
 end
@@ -76,6 +81,18 @@ local function staging_rows(s)
     return rows
 end
 
+-- Columns of one: 64, or as many as a row of 128 bytes takes, if they divide what a warpgroup stores.
+local function staging_columns(s)
+    local consumers = exchanged(s) and s.schedule ~= "pingpong" and s.warps.consumer.count // 4 or 1
+    local columns = math.max(64, 1024 // dtypes[s.problem.d].bits)
+    return s.tile.n // consumers % columns == 0 and columns or 64
+end
+
+-- The widest swizzle of its rows.
+local function staging_swizzle(s)
+    return swizzle.widest(dtypes.bytes(s.problem.d, s.epilogue.tile.n))
+end
+
 -- Two for a warpgroup to write in turn, if its stores divide by two.
 local function staging_buffers(s)
     local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
@@ -96,20 +113,23 @@ local MAPS = "there are producer warps, and load is not ldg"
 local AHEAD = "there are producer warps, or math is mma"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING = "epilogue.store is tma"
+local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
     { "problem.b", type = "enum", values = input_types, default = function(s) return s.problem.a end,
-      doc = "element type of B; wgmma wants that of A" },
-    { "problem.d", type = "enum", values = output_types, default = function(s) return s.problem.a end,
-      doc = "element type of D and of the bias" },
+      doc = "element type of B: that of A, but that e4m3 and e5m2 multiply each other too" },
+    { "problem.d", type = "enum", values = output_types,
+      default = function(s) return dtypes[s.problem.a].product or s.problem.a end,
+      doc = "element type of D, and of what the epilogue reads where that has 16 bits or more; else bf16" },
     { "problem.m", type = "dim", default = "dynamic",
       doc = "rows of A and D, any number; a multiple of 8 where A is column-major and loaded by TMA" },
     { "problem.n", type = "dim", default = "dynamic",
       doc = "rows of B, columns of D: a multiple of 16 bytes of D with store: tma, of 2 elements with "
           .. "direct; of 8 where B is column-major and loaded by TMA" },
     { "problem.k", type = "dim", default = "dynamic",
-      doc = "columns of A and B, a multiple of 8; any number with load: ldg, or where both are column-major" },
+      doc = "columns of A and B, whole 16 bytes: a multiple of 8, of 16 for types of 8 bits; any number with "
+          .. "load: ldg, or where both are column-major" },
     { "math", type = "enum", values = { "fma", "mma", "wgmma" }, default = "wgmma",
       doc = "fma: one thread an element; mma: warps that stream B through rings of their own, for few rows; "
           .. "wgmma: warpgroups on the tensor cores, operands by TMA" },
@@ -126,15 +146,18 @@ local knobs = {
       doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N" },
     { "tile.n", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
-    { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, default = 64, unit = "columns",
-      when = staged, when_doc = STAGED,
-      doc = "columns of A and B in one stage" },
+    { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, unit = "columns",
+      default = function(s) return 1024 // dtypes[s.problem.a].bits end, when = staged, when_doc = STAGED,
+      doc = "columns of A and B in one stage; 128 bytes of them if nobody says" },
     { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",
       when = staged, when_doc = STAGED,
       doc = "depth of the ring between the producer and the consumers; with mma of each warp's ring" },
     { "mma_in_flight", type = "int", values = { 0, 1 }, default = function(s) return s.stages > 1 and 1 or 0 end,
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "k steps whose wgmma may still run while the next are issued; 1 releases a stage one step late" },
+    { "promote_every", type = "int", min = 1, max = 64, unit = "k steps", optional = true, when = keeps_few_bits,
+      when_doc = FEW_BITS,
+      doc = "after so many, wgmma's sums, of few bits, are added to others in fp32; without, never, the fastest" },
     { "schedule", type = "enum", values = { "cooperative", "pingpong" }, default = "cooperative",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "cooperative: the consumer warpgroups share a tile; pingpong: two alternate whole tiles, "
@@ -178,9 +201,6 @@ local knobs = {
       unit = "log2 of bytes",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "the same for B" },
-    { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, default = 7, unit = "log2 of bytes",
-      when = staging, when_doc = STAGING,
-      doc = "the same for D's staging buffers" },
     { "l2_promotion.a", type = "int", values = { 0, 64, 128, 256 }, default = 128, unit = "bytes",
       when = staged, when_doc = STAGED,
       doc = "what the L2 fetches from memory for a miss of A's boxes; rows that begin within lines lose by 256" },
@@ -206,9 +226,12 @@ local knobs = {
       default = function(s) return exchanged(s) and staging_rows(s) or 64 end,
       when = staging, when_doc = STAGING,
       doc = "rows of a staging buffer" },
-    { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = 64, unit = "columns",
+    { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = staging_columns, unit = "columns",
       when = staging, when_doc = STAGING,
       doc = "columns of a staging buffer" },
+    { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, unit = "log2 of bytes",
+      default = staging_swizzle, when = staging, when_doc = STAGING,
+      doc = "the same for D's staging buffers" },
     { "epilogue.buffers", type = "int", min = 1, max = 4, unit = "buffers",
       default = staging_buffers,
       when = staging, when_doc = STAGING,
@@ -222,7 +245,7 @@ local phases = {
             sets = { ["math"] = "fma", ["tile.m"] = 16, ["tile.n"] = 16 } },
     [1] = { title = "TMA and wgmma", doc = "one warpgroup loads one stage by TMA and multiplies it, in turns",
             predict = "tensor cores instead of fp32 lanes: over 100 times",
-            sets = { ["math"] = "wgmma", ["tile.m"] = 128, ["tile.n"] = 128, ["tile.k"] = 64, ["stages"] = 1 } },
+            sets = { ["math"] = "wgmma", ["tile.m"] = 128, ["tile.n"] = 128, ["stages"] = 1 } },
     [2] = { title = "ring", doc = "a producer warp fills a ring of stages ahead of the consumers; setmaxnreg",
             predict = "the loads hide behind the multiplication: +15%",
             sets = { ["stages"] = 4, ["warps.producer.count"] = 4, ["warps.producer.registers"] = 40,
@@ -240,7 +263,7 @@ local phases = {
             predict = "coalesced stores that drain under the next tile: +8%",
             -- the clusters of rung 5 lost: its knobs go back
             sets = { ["cluster.m"] = 1, ["raster.group"] = 8,
-                     ["epilogue.store"] = "tma", ["swizzle_bits.d"] = 7 } },
+                     ["epilogue.store"] = "tma" } },
     [7] = { title = "ping-pong", doc = "two warpgroups alternate tiles: one multiplies while the other stores",
             predict = "the epilogue hides behind the other tile's products: +3% at K = 4096",
             sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6 } },
@@ -252,7 +275,8 @@ local function product_of(p)
     if #p.ops > 1 or first and first ~= "bias" then
         return nil
     end
-    return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil }
+    return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil,
+        sum_bits = p.sum_bits, promoted = p.promoted }
 end
 
 -- What verify gives for scalars; with special values, which a tensor has then, none of a tensor that is not read.
@@ -286,6 +310,7 @@ end
 local function reference(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
+    local integers = p.sum.name == "i32"
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
     local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } }
     if p.ldg then
@@ -296,11 +321,12 @@ local function reference(s, p)
         waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
     end
     return {
-        dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
+        dims = { "m", "n", "k" }, typical = "4096x4096x4096", peer = "cublaslt",
+        inputs = not integers and { "special", "exact" } or nil, draws = integers and { "a", "b" } or nil,
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
         product = product_of(p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, a_columns = p.a_columns or nil,
-            b_columns = p.b_columns or nil },
+            b_columns = p.b_columns or nil, sum_bits = p.sum_bits, promoted = p.promoted },
         scalars = scalars_of(p),
         small = small,
         waves = waves,

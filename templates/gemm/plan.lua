@@ -29,7 +29,7 @@ function plan.schedule(s)
 end
 
 local function plan_ops(s, p)
-    p.ops = epilogue.resolve(s.epilogue.ops, s.problem.d)
+    p.ops = epilogue.resolve(s.epilogue.ops, p.d.product or p.d.name)
     p.op_operands = epilogue.operands(p.ops)
     p.op_types = epilogue.types(p.op_operands)
     local matrices = #p.op_types.matrix > 0
@@ -116,6 +116,12 @@ function plan.plan(s)
     p.work, p.dependent_launch = work, s.dependent_launch or false
     p.prefetch_maps = s.prefetch_maps or false
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
+    p.sum = dtypes[p.a_type.sum]                                    -- what an accumulator holds
+    if p.mma then
+        p.sum_bits = p.a_type.sum_bits                              -- that it keeps, where fp32 holds more
+        p.promoted = s.promote_every and s.promote_every * s.tile.k -- products that it keeps so few bits of
+    end
+    p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)

@@ -1,13 +1,35 @@
 // The reference of gemm: D[m,n] = A[m,k] B[n,k]^T, then the epilogue's ops, in float64. What an op
 // computes, and what approximate instructions may cost it, stands in its row of epilogue/ops.lua.
+#define DRAWS
 #include "reference.h"
+
+// What few bits cost: each wgmma of 8-bit floats cuts every one of its products, and the sum so
+// far, towards zero, to 2^-bits of the largest of them (13 on Hopper: what an H200 gave stands in
+// tests/emu/vectors/matrix.txt, bit by bit). A cut is half a unit on average and has its product's
+// sign, so that k of them are a walk of sqrt(k) units, of which those at the size of the last sum
+// count: up to .2 sqrt(k) 2^-bits of the [squares]' root as the deviation for k to 16384, more
+// where the sum itself is larger than that root. Ten deviations for the worst element of millions;
+// one k step of 128 that is missing from 8192 is on average twice that bound. Where sums are
+// promoted to fp32, k is that of the products in between.
+static double cutting(const struct problem *p, double bits, double sum, double squares) {
+    const double promoted = number_of(p, "promoted", 0), k = (double)dim_of(p, "k");
+    const double root = sqrt(squares), size = root > 0 ? fabs(sum) / root : 0;
+    const double walk = sqrt(promoted > 0 && promoted < k ? promoted : k);
+    return 2 * ldexp(walk, -(int)bits) * root * (1 + size) * (1 + size / 4);
+}
 
 // What summing in the kernel costs: products of 16-bit inputs are exact in fp32, but each step of
 // 16 along k truncates the running sum, whose deviation is at most that of the whole. A truncation
 // is up to 2^-23 of the sum; alignment inside a step costs as much again. Hence 2^-21 a step as the
-// deviation, and 2^-19 for the worst element of millions.
-static double summing(const struct problem *p, double squares) {
+// deviation, and 2^-19 for the worst element of millions. Sums of integers are exact, and become
+// the nearest float.
+static double summing(const struct problem *p, const struct tensor *out, double sum,
+                      double squares) {
+    const double bits = number_of(p, "sum_bits", 0);
+    if (!is_float(tensor_of(p, "a")->type))
+        return out->type == I32 || fabs(sum) <= 0x1p24 ? 0 : 0x1p-24 * fabs(sum);
     if (inputs_are(p, "exact")) return 0;
+    if (bits > 0) return cutting(p, bits, sum, squares);
     return 0x1p-19 * ((double)dim_of(p, "k") / 16 + 8) * sqrt(squares);
 }
 
@@ -78,6 +100,12 @@ static void apply(const struct problem *p, int i, const int64_t *index, struct p
         (below > above ? below : above) + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) : 0);
 }
 
+// Conversions to 8-bit floats stop at the largest of them, also for infinities; NaN stays NaN.
+static double saturated(const struct tensor *out, double x) {
+    const double most = out->type == E4M3 || out->type == E5M2 ? largest_of(out->type) : INFINITY;
+    return x > most ? most : x < -most ? -most : x;
+}
+
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
@@ -95,7 +123,15 @@ static struct value element(const struct problem *p, const struct tensor *out,
         const float *y = numbers_of(b, b_row + k * b_step, b_step, count, ys);
         add_products(x, y, count, &sum, &squares);
     }
-    struct passing value = {sum, isinf(sum) ? 0 : summing(p, squares)};  // ops may bound infinities
+    struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares)};  // ops may bound it
     for (int i = 0; *word_of(p, "ops.name", i); ++i) apply(p, i, index, &value);
-    return within(out, value.x, value.off);
+    return within(out, saturated(out, value.x), value.off);
+}
+
+// Integers: bytes of all values.
+static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
+    const int64_t start = row_of(t, row);
+    for (int64_t i = 0; i < t->dims[1]; ++i)
+        put_bits(t, start + i, bits_at(t, (uint64_t)(row[0] * t->dims[1] + i)) >> 56);
+    (void)p;
 }

@@ -353,12 +353,13 @@ REFERENCE void put(const struct tensor *t, int64_t offset, double value) {
 // Writes at [to] the element that was drawn for place [from] of the tensor: a standard normal
 // value. With the inputs "special" every eighth is a zero of either sign, subnormal or the least
 // normal number, and, unless [finite], every 512th NaN or infinite; with "exact" all are sixteenths
-// of -3..3, so that sums of products are exact, ties included.
+// of -3..3, quarters of -5/4..5/4 of 8-bit floats, so that sums of products are exact, ties too.
 REFERENCE void put_drawn(const struct problem *p, const struct tensor *t, int64_t to, int64_t from,
                          int finite) {
     const uint64_t odd = bits_at(t, (uint64_t)from + ((uint64_t)1 << 40)), kind = odd >> 32 & 0xff;
     if (inputs_are(p, "exact")) {
-        put(t, to, ((double)((odd >> 8) % 97) - 48) / 16);
+        const int ends = mantissa_of(t->type) < 7 ? 5 : 48;
+        put(t, to, ((double)((odd >> 8) % (uint64_t)(2 * ends + 1)) - ends) / (ends < 48 ? 4 : 16));
     } else if (inputs_are(p, "special") && odd % 8 == 0) {
         const double normal = is_float(t->type) ? ldexp(1.0, least_exponent_of(t->type)) : 1;
         const double least = is_float(t->type) ? unit_of(t->type, 0) : 1;
@@ -595,6 +596,5 @@ const struct reference_code REFERENCE_EXPORT = {
 #endif
 };
 #endif
-
 #endif
 #endif

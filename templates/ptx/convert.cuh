@@ -21,6 +21,13 @@ __device__ __forceinline__ uint16_t cvt_rn_satfinite_e4m3x2(float low, float hig
     return packed;
 }
 
+// the same, to 57344
+__device__ __forceinline__ uint16_t cvt_rn_satfinite_e5m2x2(float low, float high) {
+    uint16_t packed;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
 __device__ __forceinline__ float bf16_to_float(bf16 value) {
     return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
 }
@@ -29,6 +36,19 @@ __device__ __forceinline__ float fp16_to_float(fp16 value) {
     float result;
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
     return result;
+}
+
+__device__ __forceinline__ float e4m3_to_float(e4m3 value) {
+    float result;
+    asm("{.reg .b32 pair; .reg .b16 low, high; cvt.rn.f16x2.e4m3x2 pair, %1; mov.b32 {low, high}, pair;"
+        " cvt.f32.f16 %0, low;}"
+        : "=f"(result)
+        : "h"(static_cast<uint16_t>(value.bits)));
+    return result;
+}
+
+__device__ __forceinline__ float e5m2_to_float(e5m2 value) {
+    return fp16_to_float({static_cast<uint16_t>(value.bits << 8)});
 }
 
 // four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
@@ -83,6 +103,24 @@ __device__ __forceinline__ void st_shared_v2(uint32_t address, float x, float y)
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }
 
+// two integers to [address], 8-byte aligned
+__device__ __forceinline__ void st_shared_v2_s32(uint32_t address, int x, int y) {
+    asm volatile("st.shared.v2.s32 [%0], {%1, %2};" ::"r"(address), "r"(x), "r"(y) : "memory");
+}
+
+__device__ __forceinline__ void st_shared_s32(uint32_t address, int x) {
+    asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+
+__device__ __forceinline__ void st_shared_u8(uint32_t address, uint8_t x) {
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(address), "r"(static_cast<uint32_t>(x)) : "memory");
+}
+
+// a packed pair of bytes to [address], 2-byte aligned
+__device__ __forceinline__ void st_shared_u16(uint32_t address, uint16_t x) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(x) : "memory");
+}
+
 __device__ __forceinline__ bf16 to_bf16(float value) {
     return {static_cast<uint16_t>(cvt_rn_bf16x2(value, 0))};
 }
@@ -93,4 +131,8 @@ __device__ __forceinline__ fp16 to_fp16(float value) {
 
 __device__ __forceinline__ e4m3 to_e4m3(float value) {
     return {static_cast<uint8_t>(cvt_rn_satfinite_e4m3x2(value, 0))};
+}
+
+__device__ __forceinline__ e5m2 to_e5m2(float value) {
+    return {static_cast<uint8_t>(cvt_rn_satfinite_e5m2x2(value, 0))};
 }

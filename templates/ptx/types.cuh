@@ -3,6 +3,8 @@
 
 using uint8_t = unsigned char;
 
+using int8_t = signed char;
+
 using uint16_t = unsigned short;
 
 using uint32_t = unsigned int;
@@ -23,6 +25,11 @@ struct fp16 {
 
 // an 8-bit float of 4 bits of exponent and 3 of mantissa, up to 448, without infinities
 struct e4m3 {
+    uint8_t bits;
+};
+
+// an 8-bit float of 5 bits of exponent and 2 of mantissa, the upper half of an fp16
+struct e5m2 {
     uint8_t bits;
 };
 

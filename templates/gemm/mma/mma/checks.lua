@@ -8,6 +8,9 @@ return {
             fail("problem.b", ("problem.b is %s but problem.a is %s"):format(s.problem.b, s.problem.a),
                 "one type for both: mma multiplies 16-bit floats of one kind")
         end
+        if p.a_type.bits ~= 16 then
+            fail("math", ("math: mma is for 16-bit floats, but A and B are %s"):format(s.problem.a), "wgmma")
+        end
     end },
     { "layout", check = function(s, p, fail)
         for _, operand in ipairs { "a", "b" } do

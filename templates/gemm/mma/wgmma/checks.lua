@@ -12,9 +12,35 @@ end
 local wgmma = {}
 
 wgmma["input types"] = function(s, p, fail)
-    if s.problem.a ~= s.problem.b then
-        fail("problem.b", ("problem.b is %s but problem.a is %s"):format(s.problem.b, s.problem.a),
-            "one type for both: wgmma multiplies 16-bit floats of one kind")
+    local a, b = p.a_type, p.b_type
+    if a ~= b and not (a.sum_bits and b.sum_bits) then
+        fail("problem.b", ("problem.b is %s but problem.a is %s"):format(b.name, a.name),
+            "one type for both, or e4m3 and e5m2, which wgmma mixes")
+    end
+    for _, operand in ipairs(p.operands) do
+        local type, knob = dtypes[operand.dtype], "layout." .. operand.name
+        if operand.column_major and type.bits ~= 16 then
+            fail(knob, ("%s: column, but of %s wgmma reads rows along K alone"):format(knob, type.name),
+                "row; or a type of 16 bits")
+        end
+    end
+end
+
+wgmma["sums"] = function(s, p, fail)
+    if p.promote_every and p.producers == 0 then
+        fail("promote_every", "promote_every needs producer warps", "warps.producer.count: 4")
+      end
+    if p.sum.name == "i32" and (p.work.parts or p.in_cluster) then
+        fail("grid", ("grid: %s adds up parts of K in fp32, but sums of %s are integers"):format(s.grid, p.a_type.name),
+            "tiles or persistent")
+    end
+    if s.problem.d == "i32" and (p.sum.name ~= "i32" or #p.ops > 0) then
+        fail("problem.d", "problem.d: i32 is for the sums of i8 as they are", "a type of floats")
+    end
+    local n = p.right.rows
+    if p.sum.name == "i32" and n > 32 and n % 16 ~= 0 then
+        fail("tile." .. p.right.extent:lower(), ("wgmma multiplies no %d columns of %s"):format(n, p.a_type.name),
+            "8, 16, 24, 32, and from there on a multiple of 16")
     end
 end
 
@@ -34,12 +60,13 @@ wgmma["rows of a warpgroup"] = function(s, p, fail)
 end
 
 wgmma["accumulators"] = function(s, p, fail)
-    local held = p.blocks * p.right.rows // 2
+    local held = p.blocks * p.right.rows // 2 * (p.promote_every and 2 or 1)
     local registers = p.producers > 0 and s.warps.consumer.registers or p.launch_registers
     if held + 24 > registers then
         fail("tile.n",
             ("a consumer thread holds %d accumulators, which leaves under 24 of its %d registers for the rest"):format(
-                held, registers), "a smaller tile, or more consumer warps")
+                held, registers), p.promote_every and "a smaller tile, more consumer warps, or no promote_every"
+                or "a smaller tile, or more consumer warps")
     end
 end
 
@@ -188,6 +215,9 @@ wgmma["loads by threads"] = function(s, p, fail)
                     operand.stage_bytes // 16, operand.name:upper(), threads), "another tile, or fewer producer warps")
         end
     end
+    if p.a_type.bits ~= 16 then
+        fail("load", ("load: ldg shifts elements of 16 bits, but A and B are %s"):format(p.a_type.name), "tma")
+    end
     local needed = 8 * (p.a.pieces + p.b.pieces) + 24
     if s.warps.producer.registers < needed then
         fail("warps.producer.registers",
@@ -211,8 +241,9 @@ wgmma["dependent launch"] = function(s, p, fail)
     end
 end
 
-local order = { "input types", "rows of a warpgroup", "accumulators", "producer and stages", "registers of the roles",
-    "operand boxes", "cluster", "ping-pong", "staging", "dependent launch", "loads by threads", "shared memory" }
+local order = { "input types", "sums", "rows of a warpgroup", "accumulators", "producer and stages",
+    "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging", "dependent launch",
+    "loads by threads", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do

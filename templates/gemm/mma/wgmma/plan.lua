@@ -13,10 +13,12 @@ function wgmma.template(s)
     return s.warps.producer.count == 0 and "mma/wgmma/single.cu.in" or "mma/wgmma/pipelined.cu.in"
 end
 
--- the instruction: 64 rows, 32 bytes of K (PTX ISA 9.7.15); its n is the tile's, of D's columns or, exchanged, rows
-local function instruction(s)
-    local a = dtypes[s.problem.a]
-    return { m = 64, k = a.mma_k, type = a.wgmma, bytes = dtypes.bytes(a.name, a.mma_k) }
+-- The instruction: 64 rows, 32 bytes of K (PTX ISA 9.7.15); its n is the tile's, of D's columns or, exchanged, rows.
+-- Its name says the type of both operands, or where they differ first that of the 64 rows.
+local function instruction(p)
+    local left, right = dtypes[p.left.dtype], dtypes[p.right.dtype]
+    local types = left == right and left.wgmma or left.wgmma .. "_" .. right.wgmma
+    return { m = 64, k = left.mma_k, types = types, bytes = dtypes.bytes(left.name, left.mma_k) }
 end
 
 -- A is shared by the CTAs beside each other, B by those below each other; CTA (m, n) of a cluster has rank
@@ -165,7 +167,7 @@ function wgmma.plan(s, work)
     local p = {
         producers = s.warps.producer.count // 4, consumers = s.warps.consumer.count // 4,
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
-        pingpong = s.schedule == "pingpong", mma = instruction(s),
+        pingpong = s.schedule == "pingpong",
     }
     p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
     if p.in_cluster then
@@ -179,6 +181,8 @@ function wgmma.plan(s, work)
     if p.exchanged then
         p.left, p.right = p.b, p.a
     end
+    p.mma = instruction(p)
+    p.promote_every = s.promote_every or false
     p.shared_tile = p.consumers > 1 and not p.pingpong          -- the consumer warpgroups share each tile
     p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator

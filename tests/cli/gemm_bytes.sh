@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Operands of 8 bits against the reference, on the emulator: every pair of types, every type of D,
+# through every way that D is stored; sums promoted to fp32; and a step that is left out is noticed.
+set -eu
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+
+# verify SPEC ARGUMENT... - all right, on one schedule.
+verify() {
+    "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" "$@" >"$TMPDIR/table" 2>&1 &&
+        return
+    cat "$TMPDIR/table"
+    exit 1
+}
+
+fp8=gemm_fp8_128x128_pingpong
+verify $fp8 --set 'problem.a=[e4m3,e5m2]' --set 'problem.b=[e4m3,e5m2]' \
+    --shape 136x144x400/special
+verify $fp8 --set 'problem.d=[fp16,fp32,e4m3,e5m2]' --set stages=4 --set 'exchange=[false,true]' \
+    --shape 136x144x144 --shape 72x144x80/special
+verify gemm_128x192_direct --set tile.k=128 --set problem.a=e4m3 --set problem.b=e5m2 \
+    --set 'problem.d=[bf16,e4m3,e5m2,fp32]' --set 'epilogue.store=[direct,elements]' \
+    --shape 136x200x144/special
+verify gemm_phase0 --set 'problem.a=[e4m3,e5m2]' --set 'problem.d=[bf16,e5m2]' \
+    --shape 40x40x72/special
+verify gemm_16x64_split --set problem.a=e4m3 --set stages=4 --shape 24x144x1600
+
+promoted='--set tile.m=64 --set cluster.m=1'
+# shellcheck disable=SC2086
+verify $fp8 $promoted --set problem.b=e5m2 --set 'promote_every=[1,2,3]' \
+    --set 'mma_in_flight=[0,1]' --shape 136x144x912/special
+# shellcheck disable=SC2086
+verify $fp8 $promoted --set promote_every=2 --set schedule=cooperative --set tile.m=128 \
+    --shape 136x144x912/exact
+
+verify gemm_s8_128x128 --set 'problem.d=[i32,bf16,fp16,fp32]' --set 'exchange=[false,true]' \
+    --set 'epilogue.store=[tma,direct]' --shape 136x144x1296
+verify gemm_phase0 --set problem.a=i8 --set 'problem.d=[i32,fp32]' --shape 40x40x2064
+
+# the last of 64 steps is left out
+mkdir -p "$TMPDIR/templates/gemm/mma/wgmma"
+sed 's/k_tile < item.k_end/k_tile + 1 < item.k_end/' templates/gemm/mma/wgmma/multiply.cu.in \
+    >"$TMPDIR/templates/gemm/mma/wgmma/multiply.cu.in"
+sed 's/item.k_end; ++k_tile/item.k_end - 1; ++k_tile/' templates/gemm/operand/produce.cu.in \
+    >"$TMPDIR/templates/produce.cu.in"
+mkdir -p "$TMPDIR/templates/gemm/operand"
+mv "$TMPDIR/templates/produce.cu.in" "$TMPDIR/templates/gemm/operand/produce.cu.in"
+status=0
+"$TMAGEN" verify --templates "$TMPDIR/templates" --device emu:1 --schedules 1 -o "$TMPDIR/out" \
+    --set cluster.m=1 --set schedule=cooperative --shape 136x144x8192 $fp8 >"$TMPDIR/table" 2>&1 ||
+    status=$?
+[ $status = 1 ] || { cat "$TMPDIR/table"; echo "a step that is left out is not noticed"; exit 1; }
+grep -q WRONG "$TMPDIR/table" || { cat "$TMPDIR/table"; exit 1; }
