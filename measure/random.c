@@ -81,11 +81,29 @@ const void *random_quantiles(enum tmg_dtype_id dtype) {
     return tables[dtype];
 }
 
+// Fills [to] with values drawn from [quantiles].
+static void draw(enum tmg_dtype_id dtype, const void *quantiles, void *to, size_t count,
+                 uint64_t seed) {
+    struct filling filling = {to, quantiles, count, tmg_dtype_bytes(dtype), seed};
+    parallel_for((int64_t)((count + 3) / 4), GRAIN, fill_range, &filling);
+}
+
 int random_normal(enum tmg_dtype_id dtype, void *to, size_t count, uint64_t seed) {
     const void *quantiles = random_quantiles(dtype);
     if (!quantiles) return -1;
-    struct filling filling = {to, quantiles, count, tmg_dtype_bytes(dtype), seed};
-    parallel_for((int64_t)((count + 3) / 4), GRAIN, fill_range, &filling);
+    draw(dtype, quantiles, to, count, seed);
+    return 0;
+}
+
+int random_scaled(enum tmg_dtype_id dtype, double scale, void *to, size_t count, uint64_t seed) {
+    const size_t one = tmg_dtype_bytes(dtype);
+    const char *quantiles = random_quantiles(dtype);
+    char *scaled = quantiles ? malloc(QUANTILES * one) : NULL;
+    if (!scaled) return -1;
+    for (size_t at = 0; at < QUANTILES * one; at += one)
+        num_encode(dtype, num_value(dtype, quantiles + at) * scale, scaled + at);
+    draw(dtype, scaled, to, count, seed);
+    free(scaled);
     return 0;
 }
 

@@ -37,5 +37,8 @@ const void *random_quantiles(enum tmg_dtype_id dtype);
 // Uses all cores; a billion elements take about a second. Returns 0, or -1 without memory.
 int random_normal(enum tmg_dtype_id dtype, void *to, size_t count, uint64_t seed);
 
+// The same values times [scale], each rounded to [dtype].
+int random_scaled(enum tmg_dtype_id dtype, double scale, void *to, size_t count, uint64_t seed);
+
 // A seed that differs from run to run.
 uint64_t random_fresh_seed(void);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
-#include "measure/numbers.h"
 #include "measure/random.h"
 
 enum { BLOCK_MAX = 1 << 27, SETS_MAX = 1024, ALIGNMENT = 1024 };
@@ -18,22 +17,17 @@ static size_t block_bytes(const struct gpu *gpu) {
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-static void scale_values(enum tmg_dtype_id dtype, char *values, size_t bytes, double scale) {
-    const size_t one = tmg_dtype_bytes(dtype);
-    for (size_t at = 0; at < bytes; at += one)
-        num_encode(dtype, num_value(dtype, values + at) * scale, values + at);
-}
-
 // Draws the block of [dtype] and brings it to the device.
 static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_dtype_id dtype) {
     if (source->blocks[dtype]) return TMAGEN_OK;
     const size_t bytes = block_bytes(gpu);
+    const double scale = source->scale > 0 ? source->scale : 1;
     void *host = malloc(bytes);
-    if (!host || random_normal(dtype, host, bytes / tmg_dtype_bytes(dtype), source->seed)) {
+    if (!host ||
+        random_scaled(dtype, scale, host, bytes / tmg_dtype_bytes(dtype), source->seed)) {
         free(host);
         return tmg_fail_memory();
     }
-    if (source->scale > 0) scale_values(dtype, host, bytes, source->scale);
     int status = tmagen_memory_alloc(gpu->device, bytes, &source->blocks[dtype]);
     if (status == TMAGEN_OK) {
         status = tmagen_memory_upload(gpu->device, source->blocks[dtype], host, bytes);

@@ -126,6 +126,19 @@ static void test_normal_distribution(void **state) {
     free(again);
 }
 
+static void test_scaled(void **state) {
+    (void)state;
+    enum { COUNT = 4099 };
+    static uint16_t plain[COUNT], scaled[COUNT];
+    uint16_t product;
+    assert_int_equal(random_normal(TMG_DTYPE_FP16, plain, COUNT, 42), 0);
+    assert_int_equal(random_scaled(TMG_DTYPE_FP16, 0.3, scaled, COUNT, 42), 0);
+    for (size_t i = 0; i < COUNT; ++i) {
+        num_encode(TMG_DTYPE_FP16, num_value(TMG_DTYPE_FP16, &plain[i]) * 0.3, &product);
+        assert_int_equal(scaled[i], product);
+    }
+}
+
 static void mark(void *context, int64_t begin, int64_t end, int thread) {
     unsigned char *seen = context;
     assert_in_range(thread, 0, PARALLEL_MAX - 1);
@@ -149,6 +162,7 @@ int main(void) {
         cmocka_unit_test(test_rounds_to_nearest_even),
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_normal_distribution),
+        cmocka_unit_test(test_scaled),
         cmocka_unit_test(test_parallel_covers_the_range_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
