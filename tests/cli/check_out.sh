@@ -1,9 +1,10 @@
 #!/bin/sh
 # `tmagen check --out` must see each way in which out/ is stale: drift, a missing file, an orphan.
-# Run on a copy, in a folder of its own, so that the real out/ stays as it is.
+# Run on copies of a few specs, in a folder of its own, so that the real out/ stays as it is.
 set -u
 bad=0
-cp -r specs "$TMPDIR/specs"
+mkdir "$TMPDIR/specs"
+cp specs/gemm_phase[12].yaml specs/gemm_64x64.yaml specs/resample_phase0.yaml "$TMPDIR/specs"
 cd "$TMPDIR" || exit 1
 spec=$(find specs -name 'gemm*.yaml' | sort | head -n 1)
 stem=$(basename "$spec" .yaml)
@@ -46,8 +47,8 @@ fresh 0 "with a ledger"
 
 # one spec alone: what others made is not its business, but what no spec makes is
 "$TMAGEN" check --out "$spec" >said 2>&1 || { echo "one spec alone: $(cat said)"; bad=1; }
-rm specs/gemm_4096.yaml
+rm specs/gemm_phase2.yaml
 "$TMAGEN" check --out "$spec" >said 2>&1 && { echo 'a spec that went is not missed'; bad=1; }
-grep -q 'out/gemm_4096.cu: is an orphan' said || { echo "it says: $(cat said)"; bad=1; }
-grep -q 'out/gemm_4096.json: is an orphan' said || { echo "it says: $(cat said)"; bad=1; }
+grep -q 'out/gemm_phase2.cu: is an orphan' said || { echo "it says: $(cat said)"; bad=1; }
+grep -q 'out/gemm_phase2.json: is an orphan' said || { echo "it says: $(cat said)"; bad=1; }
 exit $bad
