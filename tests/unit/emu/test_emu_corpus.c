@@ -411,11 +411,13 @@ static const uint8_t *run_sound(const struct bug *bug) {
 static void test_bug(void **state) {
     const struct bug *bug = *state;
     struct loaded_kernel run;
+    const bool all = !strcmp(bug->seeds, "all");
     char *other = NULL;
     int shown = 0;
     const uint8_t *right = run_sound(bug);
     start(&run, bug, true);
-    for (int seed = 0; seed < seed_count(); ++seed) {
+    // of a bug that any order may show the others say nothing
+    for (int seed = 0; seed < seed_count() && (all || !shown); ++seed) {
         const char *reports = launch(&run, bug);
         const bool hit = *reports ? is_reported(&run, bug, reports)
                                   : !strcmp(judge_output(&run, right), bug->class_);
