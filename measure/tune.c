@@ -430,7 +430,7 @@ int tune_run(const struct tune_plan *plan) {
         fputs("tmagen: note: no kernel takes any of these shapes\n", stderr);
         code = plan->shards > 1 ? 0 : 2;  // a shard may be left with none
     }
-    if (!code && tune_db_open(plan->database, TUNE_DB_WRITE, &db)) {
+    if (!code && (tune_db_open(plan->database, TUNE_DB_WRITE, &db) || tune_db_claim(db))) {
         kernel_complain("");
         code = 1;
     }

@@ -3,11 +3,13 @@
 #include "measure/tune_db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/error.h"
 
@@ -19,6 +21,7 @@
 #define VERDICTS    "('ok', 'wrong', 'refused', 'compile', 'fault', 'hang')"
 
 enum { SET_ASIDE_MOST = 1000, BUSY_MS = 20000 };
+enum { CLAIM = 0x40001000 };  // a byte behind those that SQLite locks
 
 // The text that each object of the database must have, to the letter.
 static const char *const schema[] = {
@@ -62,6 +65,7 @@ struct tune_db {
     sqlite3 *handle;
     char path[4096];
     sqlite3_stmt *put_kernel, *put_result, *put_better;
+    int claim;  // a descriptor that holds a lock; 0: none
 };
 
 static int fail(const struct tune_db *db) {
@@ -118,8 +122,8 @@ static bool is_whole(struct tune_db *db) {
     return whole;
 }
 
-// Whether all rows keep what their tables check: where a file is opened for reading only,
-// quick_check does not look (SQLite 3.40).
+// Whether all rows keep what their tables check: where a file may only be read, quick_check does not
+// look (SQLite 3.40).
 static bool is_checked(struct tune_db *db) {
     return ask(db, "SELECT NOT EXISTS (SELECT 1 FROM kernel WHERE length(key) <> 64"
                    "  OR verdict NOT IN " VERDICTS ") AND NOT EXISTS"
@@ -149,9 +153,10 @@ static int create(struct tune_db *db) {
     return status;
 }
 
+// Who only reads opens it for writing too, where it may: a tuning that was killed while it wrote has
+// left a journal, by which SQLite first brings back what was there before.
 static int connect(struct tune_db *db, enum tune_db_mode mode) {
-    const int flags =
-        mode == TUNE_DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const int flags = SQLITE_OPEN_READWRITE | (mode == TUNE_DB_WRITE ? SQLITE_OPEN_CREATE : 0);
     if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK) return fail(db);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     // nothing that a file says of itself is run: no function, no trigger, no view
@@ -159,7 +164,8 @@ static int connect(struct tune_db *db, enum tune_db_mode mode) {
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    return run(db, "PRAGMA cell_size_check = ON");
+    return run(db, mode == TUNE_DB_READ ? "PRAGMA cell_size_check = ON; PRAGMA query_only = ON"
+                                        : "PRAGMA cell_size_check = ON");
 }
 
 static void disconnect(struct tune_db *db) {
@@ -226,14 +232,30 @@ int tune_db_open(const char *path, enum tune_db_mode mode, struct tune_db **made
     }
     // Nobody knows that of a file that could not be read: its disk may be at fault, or a lock.
     const int why = sqlite3_errcode(db->handle) & 0xff;
-    if (why == SQLITE_BUSY || why == SQLITE_IOERR || why == SQLITE_NOMEM || why == SQLITE_CANTOPEN)
+    if (why == SQLITE_BUSY || why == SQLITE_IOERR || why == SQLITE_NOMEM ||
+        why == SQLITE_CANTOPEN || why == SQLITE_READONLY)
         return fail(db);
     if (mode == TUNE_DB_READ) return tmg_fail(TMAGEN_ERROR_FILE, "%s: is damaged", path);
     return open_again(db, mode);
 }
 
+// The lock belongs to the descriptor and to our children, who inherit it: it holds until the last of
+// them is gone.
+int tune_db_claim(struct tune_db *db) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = CLAIM, .l_len = 1};
+    const int file = open(db->path, O_RDWR | O_CLOEXEC);
+    if (file <= 0) return TMAGEN_OK;  // then nothing can be written either, which SQLite says
+    db->claim = file;
+    if (!fcntl(file, F_OFD_SETLK, &lock) || (errno != EAGAIN && errno != EACCES)) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_FILE,
+                    "%s: another tuning writes to it; give each a database of its own, and then "
+                    "merge them",
+                    db->path);
+}
+
 void tune_db_close(struct tune_db *db) {
     if (db) disconnect(db);
+    if (db && db->claim) close(db->claim);  // after SQLite: a close ends the process's own locks
     free(db);
 }
 

@@ -62,6 +62,10 @@ enum tune_db_mode {
 int tune_db_open(const char *path, enum tune_db_mode mode, struct tune_db **db);
 void tune_db_close(struct tune_db *);
 
+// Keeps other tunings away until it is closed: results of one shape are of one contest. An error
+// where another has it.
+int tune_db_claim(struct tune_db *);
+
 // What is written between begin and commit is there as a whole or not at all; after a failure, a
 // full disk say, all that was committed before still is. Library error codes.
 int tune_db_begin(struct tune_db *);
