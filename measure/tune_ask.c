@@ -40,8 +40,8 @@ static int open_for_reading(const char *path, struct tune_db **db) {
 // What is known of a shape of a family and type on a device. Rows come by device, type and shape.
 struct group {
     char device[128], family[64], dtype[32], shape[128];
-    char name[200];  // the best launch
-    double ms, lower, upper, next;
+    char name[200];                 // the best launch
+    double ms, lower, upper, next;  // next: of the next in the same contest
     int level, rounds, good, bad;
 };
 
@@ -76,11 +76,11 @@ static void add_to_group(struct group *g, const struct tune_result *row,
     g->bad += row->verdict != TUNE_OK;
     if (row->verdict != TUNE_OK) return;
     if (is_better(g, row)) {
-        g->next = g->ms;
+        g->next = g->good && row->level == g->level ? g->ms : 0;
         g->ms = row->ms, g->lower = row->lower, g->upper = row->upper;
         g->level = row->level, g->rounds = row->rounds;
         tune_name(plain(kernel->name, name, sizeof name), row->splits, g->name, sizeof g->name);
-    } else if (!(g->next > 0) || row->ms < g->next) {
+    } else if (row->level == g->level && (!(g->next > 0) || row->ms < g->next)) {
         g->next = row->ms;
     }
     ++g->good;
