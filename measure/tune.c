@@ -172,7 +172,8 @@ static int take(struct crew *crew, const struct tune_message *message) {
     struct tune_entry *entry;
     switch (message->kind) {
     case TUNE_COMPILED:
-        ++crew->compiled;
+        crew->compiled += !t->candidates[message->candidate].compiled;
+        t->candidates[message->candidate].compiled = true;
         crew->compiled_at = tune_now();
         if (message->verdict)
             complain(crew, message->candidate, message->verdict, "", message->why);
@@ -284,10 +285,11 @@ static void replace_worker(struct crew *crew, int i, int status) {
         fprintf(stderr, "tmagen: error: GPU %d: %s; it is used no more\n", crew->t->gpus[i], why);
         return;
     }
-    if (slot->candidate >= 0)
+    if (slot->candidate >= 0 && !(hung && slot->loading))
         condemn(crew, slot, hung, why);
     else
         blame_task(crew, slot, why);
+    slot->loading = 0;
     *slot->why = 0;
     start_worker(crew, i);
 }
@@ -312,7 +314,7 @@ static void replace_compiler(struct crew *crew, int i, int status) {
     if (slot->candidate >= 0)
         blame_compile(crew, slot, status);
     else
-        crew->t->shared->next_compile = 0;
+        crew->t->shared->next_compile = crew->t->shared->next_urgent = 0;
     start_compiler(crew, i);
 }
 
@@ -333,8 +335,8 @@ static void bury(struct crew *crew) {
 
 static void show_progress(const struct crew *crew) {
     const struct tuning *t = crew->t;
-    progress("%d of %d kernels compiled, %d of %d shapes done, %.0f s left", crew->compiled,
-             t->compile_count, crew->done, t->task_count, fmax(0, t->deadline - tune_now()));
+    progress("%d kernels compiled, %d of %d shapes done, %.0f s left", crew->compiled, crew->done,
+             t->task_count, fmax(0, t->deadline - tune_now()));
 }
 
 static void look_on(struct crew *crew) {
@@ -375,7 +377,8 @@ static int start(struct crew *crew) {
     }
     crew->compiler_count = t->plan->jobs ? t->plan->jobs : parallel_threads();
     if (crew->compiler_count > TUNE_WORKERS_MAX) crew->compiler_count = TUNE_WORKERS_MAX;
-    if (crew->compiler_count > t->compile_count) crew->compiler_count = t->compile_count;
+    if (crew->compiler_count > (int)t->plan->kernel_count)
+        crew->compiler_count = (int)t->plan->kernel_count;
     for (int i = 0; i < crew->compiler_count; ++i) start_compiler(crew, i);
     for (int i = 0; i < t->gpu_count && i < t->task_count; ++i) start_worker(crew, i);
     return 0;
@@ -390,17 +393,29 @@ static int sum_up(const struct crew *crew) {
         fprintf(stderr, "tmagen: note: %d of %d shapes are not done; the same command goes on\n",
                 t->task_count - crew->done, t->task_count);
     const double compiling = fmax(0, crew->compiled_at - crew->started);
-    fprintf(stderr, "%d kernels, %d compiled in %.1f s, %d left out as bad, in %.1f s\n",
-            t->compile_count, crew->compiled, compiling, crew->wrong, tune_now() - crew->started);
+    fprintf(stderr, "%d kernels compiled in %.1f s, %d left out as bad, in %.1f s\n",
+            crew->compiled, compiling, crew->wrong, tune_now() - crew->started);
     return crew->broken || without ? 1 : 0;
+}
+
+static size_t shared_bytes(const struct tuning *t) {
+    return sizeof *t->shared + t->plan->kernel_count * (sizeof *t->urgent + 2 * sizeof *t->states);
+}
+
+static int share(struct tuning *t) {
+    void *shared =
+        mmap(NULL, shared_bytes(t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return perror("tmagen: error: mmap"), -1;
+    t->shared = shared;
+    t->urgent = (atomic_int *)(void *)(t->shared + 1);
+    t->states = (atomic_char *)(void *)(t->urgent + t->plan->kernel_count);
+    return 0;
 }
 
 static int run(struct tuning *t, struct tune_db *db) {
     struct crew crew = {.t = t, .db = db, .started = tune_now()};
     const struct tune_plan *plan = t->plan;
-    const size_t bytes = sizeof *t->shared + 2 * plan->kernel_count;
-    t->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (t->shared == MAP_FAILED) return perror("tmagen: error: mmap"), 3;
+    if (share(t)) return 3;
     if (tune_remember(t, db)) return kernel_complain(""), 1;
     skip_bad(t);
     t->deadline = crew.started +
@@ -437,8 +452,7 @@ int tune_run(const struct tune_plan *plan) {
     if (!code && t.task_count) code = run(&t, db);
     tune_db_close(db);
     if (!code && plan->calibrate) code = calibrate(&t);
-    if (t.shared && t.shared != MAP_FAILED)
-        munmap(t.shared, sizeof *t.shared + 2 * plan->kernel_count);
+    if (t.shared) munmap(t.shared, shared_bytes(&t));
     tune_free_tasks(&t);
     return code;
 }

@@ -6,7 +6,7 @@
 #include "measure/tune_state.h"
 #include "measure/watchdog.h"
 
-enum { COMPILE_SECONDS = 300, NICER = 5 };
+enum { COMPILE_SECONDS = 300, NICER = 5, WAIT_US = 2000 };
 
 static void compile_one(struct tuning *t, int number) {
     const struct tune_candidate *candidate = &t->candidates[number];
@@ -31,17 +31,34 @@ static void compile_one(struct tuning *t, int number) {
     *tune_compiled(t, number) = status == TMAGEN_OK ? TUNE_GOOD : TUNE_BAD;
 }
 
+// What is to be compiled next, first what a worker waits for; -1: nothing now.
+static int take_next(struct tuning *t) {
+    struct tune_shared *shared = t->shared;
+    int next = shared->next_urgent;
+    while (next < (int)t->plan->kernel_count && t->urgent[next])
+        if (atomic_compare_exchange_weak(&shared->next_urgent, &next, next + 1))
+            return t->urgent[next] - 1;
+    next = shared->next_compile;
+    while (next < t->compile_count)
+        if (atomic_compare_exchange_weak(&shared->next_compile, &next, next + 1))
+            return t->compiles[next];
+    return -1;
+}
+
 int tune_compile(struct tuning *t, int compiler) {
     struct tune_slot *slot = &t->shared->compilers[compiler];
     if (nice(NICER) < 0) nice(0);  // those that measure come first
     watchdog_start(COMPILE_SECONDS);
-    for (;;) {
-        const int next = t->shared->next_compile++;
-        if (next >= t->compile_count || t->shared->stop) break;
-        if (*tune_compiled(t, t->compiles[next]) >= TUNE_GOOD) continue;
-        slot->candidate = t->compiles[next];
-        compile_one(t, t->compiles[next]);
-        slot->candidate = -1;
+    while (!t->shared->stop) {
+        const int next = take_next(t);
+        if (next < 0) {
+            watchdog_step("wait");
+            usleep(WAIT_US);
+        } else if (*tune_compiled(t, next) < TUNE_GOOD) {
+            slot->candidate = next;
+            compile_one(t, next);
+            slot->candidate = -1;
+        }
     }
     return TUNE_EXIT_DONE;
 }

@@ -122,8 +122,8 @@ static bool is_whole(struct tune_db *db) {
     return whole;
 }
 
-// Whether all rows keep what their tables check: where a file may only be read, quick_check does not
-// look (SQLite 3.40).
+// Whether all rows keep what their tables check: where a file may only be read, quick_check does
+// not look (SQLite 3.40).
 static bool is_checked(struct tune_db *db) {
     return ask(db, "SELECT NOT EXISTS (SELECT 1 FROM kernel WHERE length(key) <> 64"
                    "  OR verdict NOT IN " VERDICTS ") AND NOT EXISTS"
@@ -153,8 +153,8 @@ static int create(struct tune_db *db) {
     return status;
 }
 
-// Who only reads opens it for writing too, where it may: a tuning that was killed while it wrote has
-// left a journal, by which SQLite first brings back what was there before.
+// Who only reads opens it for writing too, where it may: a tuning that was killed while it wrote
+// has left a journal, by which SQLite first brings back what was there before.
 static int connect(struct tune_db *db, enum tune_db_mode mode) {
     const int flags = SQLITE_OPEN_READWRITE | (mode == TUNE_DB_WRITE ? SQLITE_OPEN_CREATE : 0);
     if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK) return fail(db);
@@ -239,8 +239,8 @@ int tune_db_open(const char *path, enum tune_db_mode mode, struct tune_db **made
     return open_again(db, mode);
 }
 
-// The lock belongs to the descriptor and to our children, who inherit it: it holds until the last of
-// them is gone.
+// The lock belongs to the descriptor and to our children, who inherit it: it holds until the last
+// of them is gone.
 int tune_db_claim(struct tune_db *db) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = CLAIM, .l_len = 1};
     const int file = open(db->path, O_RDWR | O_CLOEXEC);

@@ -7,7 +7,7 @@
 
 struct memory {
     struct tuning *t;
-    int *by_key, count;  // wanted candidates, sorted by key
+    int *by_key, count;  // candidates that have a key, sorted by it
 };
 
 static const struct tuning *sorting;
@@ -75,9 +75,11 @@ static int remember_result(void *context, const struct tune_result *row,
 }
 
 int tune_remember(struct tuning *t, struct tune_db *db) {
-    struct memory memory = {t, calloc((size_t)t->compile_count + 1, sizeof(int)), t->compile_count};
+    const int candidates = (int)t->plan->kernel_count;
+    struct memory memory = {t, calloc((size_t)candidates + 1, sizeof(int)), 0};
     if (!memory.by_key) return tmg_fail_memory(), -1;
-    memcpy(memory.by_key, t->compiles, (size_t)t->compile_count * sizeof(int));
+    for (int i = 0; i < candidates; ++i)
+        if (t->candidates[i].wanted) memory.by_key[memory.count++] = i;
     sorting = t;
     qsort(memory.by_key, (size_t)memory.count, sizeof(int), by_key);
     int status = tune_db_kernels(db, remember_kernel, &memory);

@@ -21,7 +21,8 @@ struct tune_candidate {
     const struct kernel_text *text;
     const char *spec, *family;
     char arch[32], key[TMAGEN_KEY_CHARS];
-    bool wanted;  // by any shape
+    bool wanted;    // by any shape
+    bool compiled;  // as a compiler has said
 };
 
 // A candidate at a shape, as far as it is known.
@@ -43,13 +44,15 @@ struct tune_task {
     const char *family, *dtype;
     struct tune_entry *entries;  // the best predicted first
     int entry_count;
-    int broken;  // workers that were lost over it, and over no candidate
+    int *chosen, chosen_count;  // entries to be looked at, in this order; see tune_choose.c
+    int broken;                 // workers that were lost over it, and over no candidate
     bool done;
 };
 
 // What a process that may be lost is at, in shared memory.
 struct tune_slot {
     atomic_int task, candidate, splits;  // -1: none
+    atomic_int loading;                  // the candidate runs nothing yet
     char why[TUNE_WHY];                  // as far as it could tell
 };
 
@@ -57,10 +60,8 @@ struct tune_slot {
 enum tune_state { TUNE_UNTOUCHED, TUNE_AT_WORK, TUNE_GOOD, TUNE_BAD };
 
 struct tune_shared {
-    atomic_int next_task, next_compile, stop;
+    atomic_int next_task, next_compile, next_urgent, stop;
     struct tune_slot workers[TUNE_WORKERS_MAX], compilers[TUNE_WORKERS_MAX];
-    // of each candidate: enum tune_state
-    atomic_char states[];  // [2][candidates]: compiled, then checked on small shapes
 };
 
 struct tuning {
@@ -72,6 +73,8 @@ struct tuning {
     int *compiles;  // candidates in the order in which they are wanted
     int compile_count;
     struct tune_shared *shared;
+    atomic_int *urgent;   // shared, [candidates]: what a worker waits for, plus one; 0: free
+    atomic_char *states;  // shared, [2][candidates], enum tune_state: compiled, then checked
     int gpus[TUNE_WORKERS_MAX], gpu_count;
     double deadline;  // on the monotonic clock
     int pipe;         // where messages go
@@ -97,10 +100,10 @@ struct tune_message {
 void tune_say(const struct tuning *t, const struct tune_message *message);
 
 static inline atomic_char *tune_compiled(const struct tuning *t, int candidate) {
-    return &t->shared->states[candidate];
+    return &t->states[candidate];
 }
 static inline atomic_char *tune_checked(const struct tuning *t, int candidate) {
-    return &t->shared->states[t->plan->kernel_count + (size_t)candidate];
+    return &t->states[t->plan->kernel_count + (size_t)candidate];
 }
 
 double tune_now(void);  // seconds of the monotonic clock
@@ -120,8 +123,14 @@ int tune_find_gpus(struct tuning *t);
 // Takes what was found out before into the tasks. 0, or -1.
 int tune_remember(struct tuning *t, struct tune_db *db);
 
+// ---- tune_choose.c: which launches of a shape are worth a look
+// Chooses the first, by the model alone, and then, where they have been measured, more by the
+// model and by what it was wrong about with their like. Whether there are more than before.
+bool tune_choose_first(const struct tuning *t, struct tune_task *task);
+bool tune_choose_more(const struct tuning *t, struct tune_task *task);
+
 // ---- tune_tasks.c: what is to be measured
-// Makes the tasks of the plan's shapes, each with the candidates that the model leaves. 0, or an
-// exit code.
+// Makes the tasks of the plan's shapes, each with the candidates that the model does not rule out,
+// and the first of them chosen. 0, or an exit code.
 int tune_make_tasks(struct tuning *t);
 void tune_free_tasks(struct tuning *t);

@@ -1,4 +1,4 @@
-// Which kernels a shape is measured with: those whose manifest takes it, the best by the model.
+// Which kernels a shape may be launched with: those whose manifest takes it.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,15 +115,13 @@ static void prune(const struct tune_plan *plan, struct tune_task *task) {
     qsort(task->entries, (size_t)task->entry_count, sizeof *task->entries, by_prediction);
     const double best = task->entries[0].predicted_us;
     int kept = 0;
-    for (int i = 0; plan->keep && i < task->entry_count; ++i) {
-        const double us = task->entries[i].predicted_us;
-        if (isnan(us) || (i < plan->keep && us * hopeless <= best))
+    for (int i = 0; plan->keep && i < task->entry_count; ++i)
+        if (!(task->entries[i].predicted_us * hopeless > best))
             task->entries[kept++] = task->entries[i];
-    }
     if (plan->keep) task->entry_count = kept;
 }
 
-// Gives a candidate that is wanted its key, and its place among those to be compiled.
+// Gives a candidate that may be launched its key.
 static int want(struct tuning *t, int number) {
     struct tune_candidate *candidate = &t->candidates[number];
     char file[160];
@@ -136,7 +134,28 @@ static int want(struct tuning *t, int number) {
     if (status) return status;
     tmg_request_key(&text.request, tmg_nvrtc_find()->id, candidate->key);
     candidate->wanted = true;
-    t->compiles[t->compile_count++] = number;
+    return TMAGEN_OK;
+}
+
+// Puts what was chosen first of the task among what is to be compiled.
+static void compile_chosen(struct tuning *t, const struct tune_task *task, bool *listed) {
+    for (int i = 0; i < task->chosen_count; ++i) {
+        const int candidate = task->entries[task->chosen[i]].candidate;
+        if (!listed[candidate]) t->compiles[t->compile_count++] = candidate;
+        listed[candidate] = true;
+    }
+}
+
+static int make_task(struct tuning *t, struct tune_task *task, bool *listed) {
+    int status = TMAGEN_OK;
+    prune(t->plan, task);
+    for (int i = 0; i < task->entry_count && !status; ++i)
+        status = want(t, task->entries[i].candidate);
+    task->chosen = calloc((size_t)(unsigned)task->entry_count, sizeof *task->chosen);
+    if (!status && !task->chosen) status = tmg_fail_memory();
+    if (status) return status;
+    tune_choose_first(t, task);
+    compile_chosen(t, task, listed);
     return TMAGEN_OK;
 }
 
@@ -144,24 +163,25 @@ int tune_make_tasks(struct tuning *t) {
     const size_t count = t->plan->kernel_count;
     t->candidates = calloc(count + 1, sizeof *t->candidates);
     t->compiles = calloc(count + 1, sizeof *t->compiles);
-    int status = t->candidates && t->compiles ? TMAGEN_OK : tmg_fail_memory();
+    bool *listed = calloc(count + 1, sizeof *listed);
+    int status = t->candidates && t->compiles && listed ? TMAGEN_OK : tmg_fail_memory();
     for (size_t i = 0; i < count && !status; ++i) {
         t->candidates[i].text = &t->plan->kernels[i];
         t->candidates[i].spec = t->plan->specs[i];
         status = add_candidate(t, (int)i);
     }
     if (!status && t->task_count && !tmg_nvrtc_find()) status = TMAGEN_ERROR_NO_COMPILER;
-    for (int i = 0; i < t->task_count && !status; ++i) {
-        prune(t->plan, &t->tasks[i]);
-        for (int j = 0; j < t->tasks[i].entry_count && !status; ++j)
-            status = want(t, t->tasks[i].entries[j].candidate);
-    }
+    for (int i = 0; i < t->task_count && !status; ++i) status = make_task(t, &t->tasks[i], listed);
+    free(listed);
     if (status) kernel_complain("");
     return status == TMAGEN_ERROR_NO_COMPILER ? 3 : status ? 1 : 0;
 }
 
 void tune_free_tasks(struct tuning *t) {
-    for (int i = 0; i < t->task_count; ++i) free(t->tasks[i].entries);
+    for (int i = 0; i < t->task_count; ++i) {
+        free(t->tasks[i].entries);
+        free(t->tasks[i].chosen);
+    }
     shapes_free(&t->shapes);
     free(t->tasks);
     free(t->candidates);

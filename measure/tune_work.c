@@ -1,6 +1,6 @@
 // A process that measures on one GPU, shape after shape. Of each shape first a quick time of every
-// candidate, checked; then contests, each with the better half of the one before, in which all
-// alternate, the best so far among them.
+// launch that was chosen, checked; then contests, each with the better half of the one before, in
+// which all alternate, the best so far among them.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,10 +140,12 @@ static int load(struct tuner *w, int entry) {
     const struct kernel_text *text = candidate_of(w, entry)->text;
     if (own->kernel) return TMAGEN_OK;
     watchdog_step("%s: load", text->name);
+    w->slot->loading = 1;
     int status = kernel_load(w->gpu.device, text, &own->kernel);
     if (status == TMAGEN_OK)
         status = reference_open(tmg_kernel_manifest(own->kernel), &text->reference, w->gpu.device,
                                 &own->reference);
+    w->slot->loading = 0;
     return status;
 }
 
@@ -227,8 +229,20 @@ static double best_ms(const struct tune_task *task) {
     return best;
 }
 
+// Asks the compilers for a candidate, before all that nobody waits for.
+static void ask_for(struct tuning *t, int candidate) {
+    if (*tune_compiled(t, candidate) >= TUNE_GOOD) return;
+    for (size_t i = 0; i < t->plan->kernel_count; ++i) {
+        int there = 0;
+        if (atomic_compare_exchange_strong(&t->urgent[i], &there, candidate + 1) ||
+            there == candidate + 1)
+            return;
+    }
+}
+
 // Waits for the compiler. Whether there is a kernel, which may still be wrong.
 static bool wait_for_code(struct tuner *w, int number) {
+    ask_for(w->t, number);
     while (*tune_compiled(w->t, number) < TUNE_GOOD && !w->t->shared->stop) {
         watchdog_step("the compiler");
         usleep(WAIT_US);
@@ -267,21 +281,34 @@ static double share_until(const struct tuning *t, double share) {
     return now + share * fmax(left, 0) * fmin(1, (double)t->gpu_count / fmax(tasks, 1));
 }
 
-// Quick times of all candidates that have none, the best predicted first, until the time is over.
-// *fresh: there was one. What is then far from the best takes part in no contest.
-static int sieve(struct tuner *w, bool *fresh) {
-    const double until = share_until(w->t, sieve_share);
-    int status = TMAGEN_OK, seen = 0;
+// Quick times of what was chosen from [from] on and has none, until the time is over. [seen] counts
+// them. What is far from the best takes part in no contest.
+static int look_at_chosen(struct tuner *w, int from, double until, int *seen) {
+    const struct tune_task *task = w->task;
+    for (int i = from; i < task->chosen_count; ++i)
+        ask_for(w->t, task->entries[task->chosen[i]].candidate);
     for (int pass = 0; pass < 2; ++pass) {
-        for (int i = 0; i < w->task->entry_count && status == TMAGEN_OK; ++i) {
+        for (int i = from; i < task->chosen_count; ++i) {
+            const int entry = task->chosen[i];
             bool done;
-            if (seen >= SIEVE_LEAST && tune_now() > until) break;
-            status = visit(w, i, pass > 0, &done);
-            if (status != TMAGEN_OK) break;
-            seen += done;
-            if (w->task->entries[i].ms > worth_a_contest * best_ms(w->task)) make_unready(w, i);
+            if (*seen >= SIEVE_LEAST && tune_now() > until) break;
+            const int status = visit(w, entry, pass > 0, &done);
+            if (status != TMAGEN_OK) return status;
+            *seen += done;
+            if (task->entries[entry].ms > worth_a_contest * best_ms(task)) make_unready(w, entry);
         }
     }
+    return TMAGEN_OK;
+}
+
+// Quick times, until the choice or the time is over. *fresh: there was one.
+static int sieve(struct tuner *w, bool *fresh) {
+    const double until = share_until(w->t, sieve_share);
+    int from = 0, seen = 0, status;
+    do {
+        status = look_at_chosen(w, from, until, &seen);
+        from = w->task->chosen_count;
+    } while (status == TMAGEN_OK && tune_now() < until && tune_choose_more(w->t, w->task));
     *fresh = seen > 0;
     return status;
 }
