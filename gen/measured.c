@@ -2,6 +2,8 @@
 // A separate file, so that measure/ needs no header of the generator.
 #include "gen/measured.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,4 +112,21 @@ void argument_shape(struct argp_state *state, const char *text, struct shape_lis
 void argument_shapes(struct argp_state *state, const char *path, struct shape_list *shapes) {
     char error[300];
     if (shapes_read(shapes, path, error, sizeof error)) argp_error(state, "%s", error);
+}
+
+void argument_random(struct argp_state *state, const char *text, struct shape_list *shapes) {
+    enum { SHAPES_MOST = 100000 };
+    char *end;
+    const unsigned long long count = strtoull(text, &end, 10);
+    const char *seed_text = *end == '/' ? end + 1 : "1";
+    const bool counted = isdigit((unsigned char)*text) && count >= 1 && count <= SHAPES_MOST;
+    if (*end == '/' || !*end) {
+        errno = 0;
+        const unsigned long long seed = strtoull(seed_text, &end, 10);
+        if (counted && isdigit((unsigned char)*seed_text) && !*end && !errno) {
+            if (shapes_draw(shapes, count, seed)) argp_error(state, "out of memory");
+            return;
+        }
+    }
+    argp_error(state, "--random: '%s' is not N or N/SEED, N in 1..%d", text, SHAPES_MOST);
 }

@@ -18,6 +18,16 @@ const char *argument_name(struct argp_state *, const char *option, const char *t
 void argument_shape(struct argp_state *, const char *text, struct shape_list *shapes);
 void argument_shapes(struct argp_state *, const char *path, struct shape_list *shapes);
 
+// The option of random shapes, and what it does: adds those of N or N/SEED.
+#define RANDOM_SHAPES_OPTION(key)                                                              \
+    {                                                                                          \
+        "random", key, "N[/SEED]", 0,                                                          \
+            "N shapes of matrix products, drawn: M from 1 to 16384, N and K from 64, a third " \
+            "no multiples of 64 (SEED: 1)",                                                    \
+            0                                                                                  \
+    }
+void argument_random(struct argp_state *, const char *text, struct shape_list *shapes);
+
 // The rates of the GPU [name], lib/gpus/NAME.json, found as templates are. 0, or 1 with an error.
 int read_rates(const char *name, const struct gen_options *options, struct predict_gpu *gpu);
 

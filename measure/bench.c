@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/alike.h"
 #include "measure/chain.h"
 #include "measure/copy.h"
 #include "measure/cublaslt.h"
@@ -241,7 +242,7 @@ static void scale_chain(struct bench_session *session, const struct ref_problem 
 
 // Measures one shape. Returns false after a failure of the device.
 static bool run_shape(struct bench_session *session, const struct shape *given,
-                      struct table *summary, int *failed) {
+                      struct bench_summary *summary, int *failed) {
     static struct bench_shape shape;
     static struct ref_problem problems[BENCH_ENTRIES_MAX];
     struct entrant owns[BENCH_ENTRIES_MAX] = {{.splits = 0}};
@@ -340,7 +341,7 @@ static bool wanted(const struct bench_session *session, const struct shape *shap
 
 // Measures all shapes of [list]. Sets *failed where a kernel failed.
 static void run_list(struct bench_session *session, const struct shape_list *list,
-                     struct table *summary, int *failed) {
+                     struct bench_summary *summary, int *failed) {
     size_t skipped = 0;
     for (size_t i = 0; i < list->count; ++i) {
         const struct shape *shape = &list->shapes[i];
@@ -382,16 +383,14 @@ static int run_shapes(struct bench_session *session) {
         return 3;
     }
     const bool print = !session->plan->visit;
-    struct table *summary = bench_summary_new(session);
+    struct bench_summary summary;
     struct shape_list typical = {0};
+    if (bench_summary_new(session, &summary)) return 1;
     if (print) bench_print_head(session);
-    if (summary) run_list(session, shapes_of(session, manifest, &typical), summary, &failed);
-    if (print && summary && !session->plan->json) {
-        printf("\n");
-        table_print(summary, stdout);
-    }
+    run_list(session, shapes_of(session, manifest, &typical), &summary, &failed);
+    if (print && !session->plan->json) bench_summary_print(&summary);
     shapes_free(&typical);
-    table_free(summary);
+    bench_summary_free(&summary);
     return failed;
 }
 
@@ -404,6 +403,7 @@ int bench_all(const struct bench_plan *plan) {
                 BENCH_ENTRIES_MAX - PEERS_MOST);
         return 1;
     }
+    if (kernels_alike(plan->kernels, plan->kernel_count, plan->shapes)) return 2;
     watchdog_start(plan->timeout);
     int status = gpu_open(plan->device, &session.gpu);
     if (status == TMAGEN_OK && plan->cublaslt) {

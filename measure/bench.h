@@ -11,6 +11,7 @@
 
 struct bench_session;
 struct bench_shape;
+struct table;
 
 struct bench_plan {
     const char *device;                 // "cuda" or "cuda:N"
@@ -80,9 +81,8 @@ struct bench_session {
     int measured;  // shapes so far
 };
 
-// Returns an exit code: 0, 1 where a kernel failed, 2 where all refuse the shapes that were asked
-// for,
-// 3 where there is no GPU or peer.
+// Returns an exit code: 0, 1 where a kernel failed, 2 where the kernels do not compare or all
+// refuse the shapes that were asked for, 3 where there is no GPU or peer.
 int bench_all(const struct bench_plan *plan);
 
 // The best possible time of a shape and the roof that sets it: "copy", "matrix", "L1".
@@ -119,7 +119,25 @@ struct cublaslt_plan *bench_add_cublaslt(struct bench_session *session,
 void bench_print_head(const struct bench_session *session);
 void bench_print_shape(const struct bench_session *session, const struct bench_shape *shape);
 
-// The closing table, a row a shape: the best of our kernels against the peers.
-struct table *bench_summary_new(const struct bench_session *session);
-void bench_summary_add(struct table *summary, const struct bench_session *session,
+// The name of an entry, and what a set took.
+void bench_put_name(struct table *table, const struct bench_entry *entry);
+
+// ---- bench_summary.c: the closing table, a row a shape: the best of our kernels against the peers
+
+struct bench_mean {
+    double logarithms, least;  // of ratios
+    int count;
+    char least_at[120];
+};
+
+struct bench_summary {
+    struct table *table;
+    struct bench_mean first, best;
+};
+
+// 0, or -1 without memory.
+int bench_summary_new(const struct bench_session *session, struct bench_summary *summary);
+void bench_summary_add(struct bench_summary *summary, const struct bench_session *session,
                        const struct bench_shape *shape);
+void bench_summary_print(const struct bench_summary *summary);
+void bench_summary_free(struct bench_summary *summary);

@@ -1,4 +1,4 @@
-// What bench shows: a block for each shape as soon as it is measured, and a table at the end.
+// What bench shows of a shape as soon as it is measured.
 // With --json the blocks are objects, one a line, that hold every figure the table is made of.
 #include <jansson.h>
 #include <math.h>
@@ -53,16 +53,6 @@ struct bench_floor bench_floor_of(const struct bench_session *session,
     return highest;
 }
 
-static const struct bench_entry *peer_of_role(const struct bench_shape *shape,
-                                              enum bench_role role) {
-    for (int i = 0; i < shape->entry_count; ++i) {
-        if (shape->entries[i].role == role && bench_measured(&shape->entries[i])) {
-            return &shape->entries[i];
-        }
-    }
-    return NULL;
-}
-
 // ---- Text
 
 static void print_head_text(const struct bench_session *session) {
@@ -78,8 +68,7 @@ static void print_head_text(const struct bench_session *session) {
     printf("\n");
 }
 
-// The name, and what a set took.
-static void put_name(struct table *table, const struct bench_entry *entry) {
+void bench_put_name(struct table *table, const struct bench_entry *entry) {
     table_cell(table, "%s%s%s", entry->contestant.name, *entry->picked ? ": " : "", entry->picked);
 }
 
@@ -87,7 +76,7 @@ static void put_entry(struct table *table, const struct bench_shape *shape,
                       const struct bench_entry *entry, struct bench_floor floor) {
     const struct stats ms = bench_times(shape, entry);
     table_cell(table, entry == bench_best(shape) ? "  *" : "");
-    put_name(table, entry);
+    bench_put_name(table, entry);
     table_cell(table, "%.5g ms", ms.median);
     table_cell(table, "+-%.2f%%", 100 * stats_spread(ms));
     table_cell(table, "%.1f TFLOP/s", shape->flops / ms.median / 1e9);
@@ -233,53 +222,4 @@ void bench_print_shape(const struct bench_session *session, const struct bench_s
     } else {
         print_shape_text(session, shape);
     }
-}
-
-struct table *bench_summary_new(const struct bench_session *session) {
-    static const char *const alone[] = {"shape", "best spec", ">ms",     ">TFLOP/s",
-                                        ">TB/s", ">of roof",  ">spread", NULL};
-    static const char *const with_peer[] = {"shape",    "best spec", ">ms",     ">TFLOP/s",
-                                            ">TB/s",    ">of roof",  ">spread", ">first ms",
-                                            ">best ms", ">x first",  ">x best", NULL};
-    const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
-    return table_new(peers ? with_peer : alone);
-}
-
-static void put_peer(struct table *summary, const struct bench_entry *peer,
-                     const struct bench_shape *shape) {
-    table_cell(summary, peer ? "%.4g" : "-", peer ? bench_times(shape, peer).median : 0);
-}
-
-static void put_ratio(struct table *summary, const struct bench_shape *shape,
-                      const struct bench_entry *own, const struct bench_entry *peer) {
-    table_cell(summary, peer ? "%.3f" : "-", peer ? bench_ratio(shape, own, peer).median : 0);
-}
-
-void bench_summary_add(struct table *summary, const struct bench_session *session,
-                       const struct bench_shape *shape) {
-    const struct bench_entry *own = bench_best(shape);
-    const bool peers = session->cublaslt || session->plan->own_count < session->plan->kernel_count;
-    table_cell(summary, "%s %s", shape->dtype, shape->text);
-    if (!own) {
-        table_cell(summary, "none");
-        table_end_row(summary);
-        return;
-    }
-    const struct stats ms = bench_times(shape, own);
-    put_name(summary, own);
-    table_cell(summary, "%.4g", ms.median);
-    const struct bench_floor floor = bench_floor_of(session, shape);
-    table_cell(summary, "%.1f", shape->flops / ms.median / 1e9);
-    table_cell(summary, "%.2f", shape->bytes / ms.median / 1e9);
-    table_cell(summary, "%.1f%% %s", 100 * floor.ms / ms.median, floor.roof);
-    table_cell(summary, "+-%.2f%%", 100 * stats_spread(ms));
-    if (!peers) return;
-    const struct bench_entry *best = peer_of_role(shape, BENCH_BEST);
-    const struct bench_entry *first = peer_of_role(shape, BENCH_FIRST);
-    if (!first) first = best;
-    if (!best) first = best = peer_of_role(shape, BENCH_OTHER);
-    put_peer(summary, first, shape);
-    put_peer(summary, best, shape);
-    put_ratio(summary, shape, own, first);
-    put_ratio(summary, shape, own, best);
 }

@@ -4,9 +4,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "measure/random.h"
 
 static const int64_t number_max = INT64_C(1) << 40;
 
@@ -109,6 +112,37 @@ int shapes_read(struct shape_list *list, const char *path, char *error, size_t e
     }
     fclose(file);
     return status;
+}
+
+// ---- Drawn shapes
+
+enum { DRAW_MOST = 16384, DRAW_LEAST = 64, DRAW_LINE = 64, DRAW_STEP = 8, DRAW_POSITIONS = 5 };
+
+static const double draw_flops = 2e12;
+
+static int64_t log_uniform(uint64_t seed, uint64_t position, double least, double most) {
+    return (int64_t)(least * pow(most / least, random_uniform(seed, position)));
+}
+
+// N or K: rounded down to a multiple of 64, or for one of three to one of 8 beside it.
+static int64_t draw_row(uint64_t seed, uint64_t position) {
+    const int64_t size = log_uniform(seed, position, DRAW_LEAST, DRAW_MOST);
+    if (random_below(seed, position + 1, 3)) return size / DRAW_LINE * DRAW_LINE;
+    const int64_t step = size / DRAW_STEP * DRAW_STEP;
+    return step % DRAW_LINE ? step : step + DRAW_STEP;
+}
+
+int shapes_draw(struct shape_list *list, size_t count, uint64_t seed) {
+    for (uint64_t at = 0; count; at += DRAW_POSITIONS) {
+        const struct shape shape = {.numbers = {log_uniform(seed, at, 1, DRAW_MOST + 1),
+                                                draw_row(seed, at + 1), draw_row(seed, at + 3)},
+                                    .count = 3};
+        const int64_t *mnk = shape.numbers;
+        if (2.0 * (double)mnk[0] * (double)mnk[1] * (double)mnk[2] >= draw_flops) continue;
+        if (append(list, &shape)) return -1;
+        --count;
+    }
+    return 0;
 }
 
 void shapes_free(struct shape_list *list) {

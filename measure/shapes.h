@@ -33,6 +33,11 @@ int shapes_parse(struct shape_list *, const char *text, char *error, size_t erro
 // '#' begins a comment. 0, or -1 with a sentence that names file and line in [error].
 int shapes_read(struct shape_list *, const char *path, char *error, size_t error_size);
 
+// Appends [count] shapes of matrix products, which [seed] alone decides. Logarithms are uniform: M
+// of 1 to 16384, N and K of 64 to 16384, multiples of 8, of which a third each are none of 64; all
+// below 2 TFLOP. 0, or -1 without memory.
+int shapes_draw(struct shape_list *, size_t count, uint64_t seed);
+
 void shapes_free(struct shape_list *);
 
 // Prints the numbers as they are written on a command line, joined by 'x'.

@@ -15,6 +15,7 @@ enum {
     KEY_DEVICE = 0x2000,
     KEY_SHAPES,
     KEY_SHAPE,
+    KEY_RANDOM,
     KEY_VS,
     KEY_ROUNDS,
     KEY_SECONDS,
@@ -28,6 +29,7 @@ enum {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "cuda or cuda:N (default: cuda)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
+    RANDOM_SHAPES_OPTION(KEY_RANDOM),
     {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0,
      "one shape; may be repeated (default: one that is typical of the family)", 0},
     {"vs", KEY_VS, "PEER", 0,
@@ -76,6 +78,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_DEVICE: a->plan.device = argument; return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_RANDOM: argument_random(state, argument, &a->shapes); return 0;
     case KEY_VS: add_peer(a, argument); return 0;
     case KEY_ROUNDS: a->plan.rounds = (int)argument_number(state, argument, 1, 100000); return 0;
     case KEY_SECONDS: a->plan.seconds = argument_number(state, argument, 0.01, 3600); return 0;

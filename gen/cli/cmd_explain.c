@@ -13,12 +13,13 @@
 #include "gen/dispatch.h"
 #include "measure/predict.h"
 
-enum { KEY_SHAPE = 0x2000, KEY_SHAPES, KEY_GPU };
+enum { KEY_SHAPE = 0x2000, KEY_SHAPES, KEY_RANDOM, KEY_GPU };
 
 static const struct argp_option options[] = {
     {"shape", KEY_SHAPE, "MxNxK", 0,
      "predict what the kernels take at this shape, and what binds them; may be repeated", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
+    RANDOM_SHAPES_OPTION(KEY_RANDOM),
     {"gpu", KEY_GPU, "NAME", 0, "predict for lib/gpus/NAME.json (default: nvidia_h200)", 0},
     {0},
 };
@@ -33,6 +34,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct explain_arguments *a = state->input;
     switch (key) {
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_RANDOM: argument_random(state, argument, &a->shapes); return 0;
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_GPU: a->gpu = argument_name(state, "--gpu", argument); return 0;
     default: return ARGP_ERR_UNKNOWN;

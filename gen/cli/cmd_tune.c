@@ -15,6 +15,7 @@ enum {
     KEY_CALIBRATE = 0x1fff,
     KEY_SHAPES = 0x2000,
     KEY_SHAPE,
+    KEY_RANDOM,
     KEY_DB,
     KEY_SECONDS,
     KEY_GPUS,
@@ -30,6 +31,7 @@ static const struct argp_option options[] = {
     {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0,
      "one shape; may be repeated (default: one that is typical of the family)", 0},
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
+    RANDOM_SHAPES_OPTION(KEY_RANDOM),
     {"db", KEY_DB, "FILE", 0, "database of results, which a later run goes on with (tune.db)", 0},
     {"seconds", KEY_SECONDS, "S", 0, "time for all shapes (default: ten for each)", 0},
     {"gpus", KEY_GPUS, "LIST", 0, "GPUs to measure on, as 0,2 or all (default: 0)", 0},
@@ -65,6 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     switch (key) {
     case KEY_SHAPES: argument_shapes(state, argument, &a->shapes); return 0;
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_RANDOM: argument_random(state, argument, &a->shapes); return 0;
     case KEY_DB: plan->database = argument; return 0;
     case KEY_SECONDS: plan->seconds = argument_number(state, argument, 0.01, 1e7); return 0;
     case KEY_GPUS: plan->gpus = argument; return 0;

@@ -105,6 +105,26 @@ bench gemm_256x128 --shape 64x61x64 --rounds 5
 [ $? = 2 ] || fail "a shape that is refused is no fault of the command line"
 has "$TMPDIR/err" 'gemm_256x128: n = 61 is not a multiple of 8' 'no shape is for these kernels'
 
+# kernels that take other tensors do not meet; lines of a file bring together one type alone
+bench gemm_128x128 gemm_128x128_fp16 --rounds 5
+[ $? = 2 ] || fail "two types in one contest"
+has "$TMPDIR/err" 'gemm_128x128 and gemm_128x128_fp16 do not compare: one takes bf16 a\[m, k\], ' \
+    ', the other fp16 a\[m, k\]; measure them one after the other'
+bench gemm_128x128 --vs gemm_128x128_b_column --shape 512x512x512 --rounds 5
+[ $? = 2 ] || fail "two layouts in one contest"
+has "$TMPDIR/err" 'one takes bf16 b\[n, k\], the other bf16 b\[k, n\]'
+bench gemm_bf16_h200 gemm_128x192_bias --shape 512x512x512 --rounds 5
+[ $? = 2 ] || fail "a bias against none"
+bench gemm_128x128 gemm_128x128_fp16 --shapes "$TMPDIR/shapes" --rounds 5 || fail "exit code $?"
+has "$TMPDIR/out" '^bf16 512x512x512' '^fp16 512x512x512'
+
+# shapes drawn at random are the same ones each time, and over several there are means
+bench gemm_bf16_h200 --vs cublaslt --random 3/7 --rounds 3 || fail "exit code $?"
+grep -E '^bf16 .* gemm_bf16_h200: ' "$TMPDIR/out" | awk '{ print $2 }' >"$TMPDIR/drawn"
+printf '43x72x1600\n11x856x128\n' | cmp -s - <(head -n 2 "$TMPDIR/drawn") || fail "other shapes"
+has "$TMPDIR/out" '^x first: geometric mean of 3 shapes 1\.5000, least 1\.500 at [0-9]+x[0-9x]+$' \
+    '^x best: geometric mean of 3 shapes 1\.2000, least 1\.200 at [0-9]+x[0-9x]+$'
+
 # every line of --json is an object
 bench gemm_256x128 --vs cublaslt --json --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^\{"device":"Fake H200 0"' '"role":"cublaslt best".*"ms":\{"median":0\.024'

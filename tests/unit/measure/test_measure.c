@@ -120,6 +120,47 @@ static void test_shapes_of_a_file(void **state) {
     assert_non_null(strstr(error, "No such file"));
 }
 
+// The share of [count] sizes, the [at]-th of each shape, that are below [limit]; or, with limit 0,
+// that are no multiples of 64.
+static double share_of(const struct shape_list *list, int at, int64_t limit) {
+    size_t found = 0;
+    for (size_t i = 0; i < list->count; ++i) {
+        const int64_t size = list->shapes[i].numbers[at];
+        found += limit ? size < limit : size % 64 != 0;
+    }
+    return (double)found / (double)list->count;
+}
+
+static void test_shapes_that_are_drawn(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    struct shape_list list = {0}, again = {0}, other = {0};
+    assert_int_equal(shapes_draw(&list, COUNT, 1), 0);
+    assert_int_equal(shapes_draw(&again, COUNT, 1), 0);
+    assert_int_equal(shapes_draw(&other, COUNT, 2), 0);
+    assert_int_equal(list.count, COUNT);
+    assert_memory_equal(list.shapes, again.shapes, COUNT * sizeof *list.shapes);
+    assert_memory_not_equal(list.shapes, other.shapes, COUNT * sizeof *list.shapes);
+    for (size_t i = 0; i < COUNT; ++i) {
+        const int64_t *mnk = list.shapes[i].numbers;
+        assert_int_equal(list.shapes[i].count, 3);
+        assert_in_range(mnk[0], 1, 16384);
+        for (int at = 1; at < 3; ++at) {
+            assert_in_range(mnk[at], 64, 16384);
+            assert_int_equal(mnk[at] % 8, 0);
+        }
+        assert_true(2.0 * (double)mnk[0] * (double)mnk[1] * (double)mnk[2] < 2e12);
+    }
+    for (int at = 1; at < 3; ++at) assert_true(fabs(share_of(&list, at, 0) - 1.0 / 3) < 0.02);
+    // the middle of the logarithms, a little less by what 2 TFLOP leave out
+    assert_true(fabs(share_of(&list, 0, 128) - 0.5) < 0.03);
+    assert_true(fabs(share_of(&list, 1, 1024) - 0.5) < 0.04);
+    assert_true(share_of(&list, 0, 2) > 0.05 && share_of(&list, 0, 8192) < 0.97);
+    shapes_free(&list);
+    shapes_free(&again);
+    shapes_free(&other);
+}
+
 static void test_dims_of_a_manifest(void **state) {
     (void)state;
     static const char text[] = GEMM_MANIFEST("bf16", "fp32");
@@ -225,6 +266,7 @@ int main(void) {
         cmocka_unit_test(test_ratios_are_taken_pair_by_pair),
         cmocka_unit_test(test_shapes_of_a_command_line),
         cmocka_unit_test(test_shapes_of_a_file),
+        cmocka_unit_test(test_shapes_that_are_drawn),
         cmocka_unit_test(test_dims_of_a_manifest),
         cmocka_unit_test(test_default_shapes_obey_the_manifest),
         cmocka_unit_test(test_table),
