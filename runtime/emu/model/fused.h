@@ -30,4 +30,18 @@ struct tmg_fused tmg_fused_for(enum tmg_number a, enum tmg_number b, enum tmg_nu
 void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
                         const float *b, float *d);
 
+// A way to do so; all give the same bits. [is_here]: this machine can.
+struct tmg_fused_way {
+    const char *name;
+    void (*multiply)(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                     const float *b, float *d);
+    bool (*is_here)(void);
+};
+// The widest vectors first; plain, which is everywhere, last; then NULL.
+extern const struct tmg_fused_way *const tmg_fused_ways[];
+
+// ---- fused_8.c, fused_16.c ----
+
+extern const struct tmg_fused_way tmg_fused_plain, tmg_fused_avx2, tmg_fused_avx512;
+
 #endif

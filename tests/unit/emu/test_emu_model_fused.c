@@ -107,6 +107,73 @@ static void equals_the_definition(void **state) {
     }
 }
 
+// Every way that this machine has gives the same bits, with infinities, NaNs and subnormals among
+// the values, and where columns are no multiple of a vector.
+static void every_way_is_the_same(void **state) {
+    (void)state;
+    enum { ROWS = 9, COLUMNS = 40, DEPTH = 32 };
+    static float a[ROWS * DEPTH], b[DEPTH * COLUMNS], c[ROWS * COLUMNS], want[ROWS * COLUMNS],
+        got[ROWS * COLUMNS];
+    static const enum tmg_number types[] = {TMG_BF16, TMG_F16, TMG_TF32, TMG_E5M2};
+    static const float specials[] = {INFINITY, -INFINITY, NAN, 0x1p-126f, 0x1p-133f, -0x1p-130f};
+    const struct tmg_fused_way *plain = &tmg_fused_plain;
+    for (int trial = 0; trial < 400; ++trial) {
+        enum tmg_number type = types[trial % 4],
+                        d = type == TMG_F16 && trial / 4 % 2 ? TMG_F16 : TMG_F32;
+        int n = 8 * (1 + trial % 5), k = type == TMG_TF32 ? 8 : type == TMG_E5M2 ? 32 : 16;
+        struct tmg_fused how = tmg_fused_for(type, type, d, true);
+        for (int i = 0; i < ROWS * k; ++i) a[i] = random_value(type, trial / 8 % 2);
+        for (int i = 0; i < k * n; ++i) b[i] = random_value(type, trial / 8 % 2);
+        for (int i = 0; i < ROWS * n; ++i) c[i] = random_value(d, trial / 8 % 2);
+        for (int i = 0; i < trial / 16 % 6 && type == TMG_BF16; ++i) {
+            a[random_bits() % (unsigned)(ROWS * k)] = specials[random_bits() % 6];
+            b[random_bits() % (unsigned)(k * n)] = specials[random_bits() % 6];
+            c[random_bits() % (unsigned)(ROWS * n)] = specials[random_bits() % 6];
+        }
+        memcpy(want, c, sizeof c);
+        plain->multiply(&how, ROWS, n, k, a, b, want);
+        for (int i = 0; tmg_fused_ways[i] != plain; ++i) {
+            const struct tmg_fused_way *way = tmg_fused_ways[i];
+            if (!way->is_here()) continue;
+            memcpy(got, c, sizeof c);
+            way->multiply(&how, ROWS, n, k, a, b, got);
+            for (int at = 0; at < ROWS * n; ++at)
+                if (tmg_f32_bits(got[at]) != tmg_f32_bits(want[at]) &&
+                    !(isnan(got[at]) && isnan(want[at])))
+                    fail_msg("trial %d [%d]: %s gives %a, %s %a", trial, at, way->name, got[at],
+                             plain->name, want[at]);
+        }
+    }
+}
+
+// An infinity or NaN changes the sums it takes part in, and no other.
+static void specials_stay_in_their_rows(void **state) {
+    (void)state;
+    enum { ROWS = 3, COLUMNS = 24, DEPTH = 16 };
+    static float a[ROWS * DEPTH], b[DEPTH * COLUMNS], d[ROWS * COLUMNS], clean[ROWS * COLUMNS];
+    struct tmg_fused how = tmg_fused_for(TMG_BF16, TMG_BF16, TMG_F32, true);
+    for (int i = 0; i < ROWS * DEPTH; ++i) a[i] = random_value(TMG_BF16, true);
+    for (int i = 0; i < DEPTH * COLUMNS; ++i) b[i] = random_value(TMG_BF16, true);
+    tmg_multiply_fused(&how, ROWS, COLUMNS, DEPTH, a, b, clean);
+    a[DEPTH + 3] = NAN;              // row 1
+    b[5 * COLUMNS + 7] = -INFINITY;  // column 7
+    d[2 * COLUMNS + 20] = INFINITY;
+    b[5 * COLUMNS + 20] = 0;
+    clean[20] = NAN;  // its b has changed
+    tmg_multiply_fused(&how, ROWS, COLUMNS, DEPTH, a, b, d);
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        int row = i / COLUMNS, column = i % COLUMNS;
+        if (row == 1)
+            assert_true(isnan(d[i]));
+        else if (column == 7)
+            assert_false(isfinite(d[i]));
+        else if (column == 20)
+            assert_true(row == 2 ? d[i] == INFINITY : isfinite(d[i]));
+        else
+            assert_true(d[i] == clean[i]);
+    }
+}
+
 static float one_sum(enum tmg_number type, enum tmg_number d, int k, bool wgmma, const float *a,
                      float c) {
     float rows[32], ones[32 * 8], out[8];
@@ -214,11 +281,27 @@ static void exponents_are_not_normalised(void **state) {
     assert_true(d[0] == 0x1p-24f);  // 25 bits below 2^-14, not below 2^-24
 }
 
+// However small a factor is, what its product leaves in the sum is kept.
+static void tiny_factors_count(void **state) {
+    (void)state;
+    struct tmg_fused how = tmg_fused_for(TMG_BF16, TMG_BF16, TMG_F32, true);
+    float a[16] = {0}, b[16 * 8] = {0}, d[8] = {0};
+    for (int i = 0; i < 5; ++i) a[i] = 0x1p10f;
+    for (int i = 0; i < 5; ++i) b[i * 8] = i == 0 ? 0x1p-70f : 0x1p-95f;
+    tmg_multiply_fused(&how, 1, 8, 16, a, b, d);
+    assert_true(d[0] == 0x1p-60f + 0x1p-83f);
+    for (int i = 1; i < 5; ++i) a[i] = 0x1p127f, b[i * 8] = 0x1p-133f;
+    a[0] = 1, b[0] = 0x1p19f, d[0] = 0;
+    tmg_multiply_fused(&how, 1, 8, 16, a, b, d);
+    assert_true(d[0] == 0x1p19f + 0x1p-4f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_the_definition),         cmocka_unit_test(effects_of_the_hardware),
         cmocka_unit_test(infinities_and_nans_propagate), cmocka_unit_test(parameters),
-        cmocka_unit_test(exponents_are_not_normalised),
+        cmocka_unit_test(exponents_are_not_normalised),  cmocka_unit_test(every_way_is_the_same),
+        cmocka_unit_test(specials_stay_in_their_rows),   cmocka_unit_test(tiny_factors_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

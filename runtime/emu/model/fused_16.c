@@ -1,0 +1,11 @@
+// The fused sum in vectors of 16 columns, of AVX-512: half the instructions.
+#include "runtime/emu/model/fused.h"
+
+#if defined(__x86_64__)
+#define LANES 16
+#include "runtime/emu/model/fused_vector.h"
+
+WAY(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))),
+    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+#endif
