@@ -227,6 +227,17 @@ void emu_watch_step(struct emu_warp *warp, const struct emu_insn *insn, uint32_t
 // [report] is of a write over what [lanes] of [warp] loaded with [load], at [time] of its own.
 void emu_watch_earlier(struct emu_warp *warp, const struct emu_insn *load, uint32_t lanes,
                        uint32_t time, struct emu_report *report);
+// Where clusters are held to each other, loads of global memory have numbers, by warp, of which the
+// end is kept: that of [insn], which is being executed; 0: none.
+uint16_t emu_watch_number(const struct emu_warp *warp, const struct emu_insn *insn);
+// [lanes] loaded with load [number], at that time, what the report is of.
+void emu_watch_load(struct emu_warp *warp, uint16_t number, uint32_t time, uint32_t lanes,
+                    struct emu_report *report);
+// Some word is of both loads, of one time; by [before_lanes] of the first.
+void emu_watch_both(const struct emu_warp *warp, uint16_t number, uint16_t before,
+                    uint32_t before_lanes);
+// What [warp] has just been reported for at [insn] is not about what a load brought.
+void emu_watch_nothing(struct emu_warp *warp, const struct emu_insn *insn);
 void emu_watches_free(struct emu_warp *warp);
 
 // ---- standstill.c ----

@@ -15,8 +15,9 @@ struct order_touch {
     uint32_t insn;   // its place in the code
     uint32_t lanes;  // of the warp; 0: an operation
     uint16_t cluster, agent;
-    uint8_t bytes;                  // a bit each, of the word
-    uint8_t strength;               // of enum emu_strength
+    uint16_t load;                  // the end of the number of the warp's load; 0: none
+    uint8_t bytes : 4;              // a bit each, of the word
+    uint8_t strength : 2;           // of enum emu_strength
     uint8_t async : 1, silent : 1;  // silent: what it wrote was there already
 };
 
@@ -92,6 +93,9 @@ int emu_order_start(struct emu_cluster *cluster) {
 
     if (order == NULL) return 0;
     cluster->known = calloc(4 * (size_t)order->count, sizeof *cluster->known);
+    for (uint32_t c = 0; c < cluster->cta_count; c++)
+        for (uint32_t w = 0; w < cluster->ctas[c].warp_count; w++)
+            cluster->ctas[c].warps[w].watched = true;
     return cluster->known == NULL ? -1 : 0;
 }
 
@@ -329,6 +333,20 @@ static bool same_agent(const struct order_touch *a, const struct order_touch *b)
     return a->cluster == b->cluster && a->agent == b->agent;
 }
 
+// What was read before it was written over may have been read for nothing.
+static void watch_reader(const struct emu_touch_global *by, const struct order_touch *read) {
+    struct emu_cluster *cluster = by->warp->cta->cluster;
+    uint32_t warps = by->warp->cta->warp_count, agent = read->agent;
+    bool here = read->cluster == cluster->number && read->lanes && agent < cluster->warp_count;
+
+    if (by->warp->blamed == NULL || by->warp->blamed_insn != by->insn) return;
+    if (here && read->load)
+        emu_watch_load(&cluster->ctas[agent / warps].warps[agent % warps], read->load, read->time,
+                       read->lanes & ~(agent == by->agent ? by->lanes : 0), by->warp->blamed);
+    else
+        emu_watch_nothing(by->warp, by->insn);
+}
+
 // Several writers of one value, all to the same end, as in "found = true": whoever is last and
 // whoever reads, it is that.
 static bool stores_the_same(const struct emu_touch_global *by) {
@@ -343,19 +361,27 @@ static void check(const struct emu_touch_global *by, uint64_t word,
         return;
     if (now->silent || (before->silent && by->use == EMU_READ)) return;
     bool ordered = known(by, before, false) || (wrote && was_acquired(by, before, word));
-    if (!ordered)
+    if (!ordered) {
         complain(by, before, wrote, false);
-    else if (wrote && now->async && !before->async && !known(by, before, true))
+        if (!wrote)
+            watch_reader(by, before);
+        else if (by->use != EMU_READ)
+            emu_watch_nothing(by->warp, by->insn);
+    } else if (wrote && now->async && !before->async && !known(by, before, true))
         complain(by, before, wrote, true);
 }
 
 static void touch_cell(const struct emu_touch_global *by, uint64_t word, struct place_cell *cell,
                        struct order_touch now) {
+    // what a launch before this one left there is not to anyone's end
+    now.silent = now.silent && cell->write.time != 0 && !(now.bytes & ~cell->write.bytes);
     check(by, word, &cell->write, &now, true);
     if (by->use != EMU_READ) check(by, word, &cell->read, &now, false);
     struct order_touch *last = by->use == EMU_READ ? &cell->read : &cell->write;
     if (same_agent(last, &now) && last->time == now.time) {
         bool alike = last->bytes == now.bytes && last->lanes;  // else who wrote what is not kept
+        if (by->use == EMU_READ && now.load != last->load)
+            emu_watch_both(by->warp, now.load, last->load, last->lanes);
         now.lanes = alike ? now.lanes | last->lanes : 0;
         now.bytes |= last->bytes;
     }
@@ -366,21 +392,23 @@ void emu_order_touch(const struct emu_touch_global *by) {
     const struct emu_cluster *cluster = by->warp->cta->cluster;
     const struct emu_program *program = cluster->machine->program;
     uint64_t at = by->offset, end = by->offset + by->bytes;
-    struct order_touch now = {.time = by->time,
-                              .insn = (uint32_t)(by->insn - program->code),
-                              .lanes = by->lanes,
-                              .cluster = (uint16_t)cluster->number,
-                              .agent = (uint16_t)by->agent,
-                              .strength = (uint8_t)by->strength,
-                              .async = by->async,
-                              .silent = stores_the_same(by)};
+    struct order_touch now = {
+        .time = by->time,
+        .insn = (uint32_t)(by->insn - program->code),
+        .lanes = by->lanes,
+        .cluster = (uint16_t)cluster->number,
+        .agent = (uint16_t)by->agent,
+        .strength = by->strength & 3,
+        .async = by->async,
+        .silent = stores_the_same(by),
+        .load = by->use == EMU_READ && by->what == NULL ? emu_watch_number(by->warp, by->insn) : 0};
 
     if (cluster->known == NULL) return;
     while (at < end) {
         uint64_t word = at & ~(uint64_t)(WORD - 1), stop = word + WORD < end ? word + WORD : end;
         struct place_cell *cells = find_cells(cluster->machine, by->allocation, at / PAGE);
         if (cells == NULL) return;
-        now.bytes = (uint8_t)(((1u << (stop - word)) - 1) & ~((1u << (at - word)) - 1));
+        now.bytes = ((1u << (stop - word)) - 1) & ~((1u << (at - word)) - 1) & 15;
         touch_cell(by, word, &cells[word % PAGE / WORD], now);
         at = stop;
     }

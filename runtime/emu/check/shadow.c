@@ -283,6 +283,7 @@ static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use
     if (known(toucher, view, write)) return;
     complain(shadow, offset, use, write, true, toucher,
              toucher->async && known(toucher, toucher->clock->seen, write));
+    if (use != EMU_READ) emu_watch_nothing(toucher->warp, toucher->insn);
 }
 
 static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,

@@ -181,6 +181,7 @@ struct emu_warp {
     uint32_t pending_registers;   // how many; nonzero: check operands
     bool watched;                 // an unsound read's value may be in its registers
     struct emu_watches *watches;  // see check/unused.c
+    uint16_t loads;               // of global memory that it has begun, by a number that wraps
     // the latest report against the warp, at which instruction, by accesses of which lanes
     struct emu_report *blamed;
     const struct emu_insn *blamed_insn;

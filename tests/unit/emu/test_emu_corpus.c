@@ -250,16 +250,6 @@ static void stop(struct loaded_kernel *run) {
     free(run->outputs);
 }
 
-// What the launch before this one left in the workspace, but for semaphores, counts as never
-// written: to store the same there again would be no race.
-static void poison_workspace(const struct loaded_kernel *run) {
-    struct tmg_layout layout;
-    need(tmg_kernel_layout(run->kernel, &run->launch, &layout));
-    if (layout.bytes > layout.zero_first)
-        need(tmg_memory_poison(run->device, run->launch.workspace + (uint64_t)layout.zero_first,
-                               poison, (size_t)(layout.bytes - layout.zero_first)));
-}
-
 // Launches, and once more where the bug has a next launch: that may overlap the first, reads as
 // [next] what it wrote as its last tensor, and writes elsewhere.
 static int launch_all(struct loaded_kernel *run, const char *next) {
@@ -283,7 +273,6 @@ static const char *launch(struct loaded_kernel *run, const struct bug *bug) {
     for (unsigned i = 0; i < run->read->tensor_count; ++i)
         if (run->read->tensors[i].writes && !run->read->tensors[i].reads)
             need(tmg_memory_poison(run->device, run->tensors[i].data, poison, run->bytes[i]));
-    poison_workspace(run);
     const int status = launch_all(run, bug->next);
     const char *reports = tmagen_device_reports(run->device);
     if (status && !*reports) fail_msg("%s", tmagen_error_last());
