@@ -62,8 +62,9 @@ void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes
 
 // ---- order.c: between clusters, where they may hear of each other ----
 
-// Makes machine->order where it's wanted; where memory is out, nothing is checked.
-void emu_order_new(struct emu_machine *machine);
+// Makes machine->order where it's wanted; where memory is out, nothing is checked. [hear]: the
+// clusters may hear of each other; of too many that do, nothing is checked either.
+void emu_order_new(struct emu_machine *machine, bool hear);
 void emu_order_delete(struct emu_machine *machine);
 int emu_order_start(struct emu_cluster *cluster);
 // As emu_sync_release and emu_sync_acquire, for a word of global memory; a fence beyond the

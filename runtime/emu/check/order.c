@@ -1,14 +1,14 @@
-// Order between the warps of a grid in global memory: what clusters tell each other through words
-// of
-// it, and who touched each word last. What one of a cluster's warps learns of another cluster
-// counts
+// Order between the warps of a grid in global memory: what clusters tell each other through words of
+// it, and who touched each word last. What one of a cluster's warps learns of another cluster counts
 // for all of them; what they tell does not.
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLUSTERS_MAX = 4096, BUCKETS = 256, PAGE = 4096, WORD = 4 };
+// What clusters tell takes memory by their number's square, so that those of a larger grid are held
+// to each other only where they tell nothing.
+enum { HEARING_MAX = 4096, CLUSTERS_MAX = 65536, BUCKETS = 256, PAGE = 4096, WORD = 4 };
 
 struct order_touch {
     uint32_t time;   // of the agent; 0: nobody
@@ -31,8 +31,7 @@ struct flag {  // a word that clusters synchronise by
     uint32_t clock[];
 };
 
-// What a cluster has told others, release by release: the clocks joined so far. Who knows the
-// number
+// What a cluster has told others, release by release: the clocks joined so far. Who knows the number
 // of a release knows what was told until then.
 struct told {
     uint32_t count, capacity;
@@ -42,20 +41,22 @@ struct told {
 
 struct emu_order {
     uint32_t count;              // of clusters
+    bool hear;                   // they may hear of each other
     size_t allocations;          // length of pages
     struct place_cell ***pages;  // by allocation and page of it, made where someone comes
     struct flag *flags[BUCKETS];
     struct told *told;  // by cluster
 };
 
-void emu_order_new(struct emu_machine *machine) {
+void emu_order_new(struct emu_machine *machine, bool hear) {
     const struct emu_memory *memory = machine->memory;
     struct emu_order *order;
 
-    if (!machine->check || machine->cluster_total > CLUSTERS_MAX) return;
+    if (!machine->check || machine->cluster_total > (hear ? HEARING_MAX : CLUSTERS_MAX)) return;
     order = machine->order = calloc(1, sizeof *order);
     if (order == NULL) return;
     order->count = (uint32_t)machine->cluster_total;
+    order->hear = hear;
     order->pages = calloc(memory->count + 1, sizeof *order->pages);
     order->told = calloc(order->count, sizeof *order->told);
     order->allocations = order->pages && order->told ? memory->count : 0;
@@ -191,7 +192,7 @@ void emu_order_release(struct emu_warp *warp, uint64_t address, bool release) {
     struct emu_order *order = cluster->machine->order;
     const struct emu_clock fenced = {.seen = warp->clock.wide, .global = warp->clock.global};
     const struct emu_clock *clock = release ? &warp->clock : &fenced;
-    struct flag *flag = order ? find_flag(order, address, true) : NULL;
+    struct flag *flag = order && order->hear ? find_flag(order, address, true) : NULL;
 
     if (release) emu_weak_release(cluster);
     if (flag == NULL || order->told == NULL) return;
@@ -213,7 +214,7 @@ void emu_order_fence(struct emu_warp *warp) {
     struct emu_cluster *cluster = warp->cta->cluster;
     const struct emu_order *order = cluster->machine->order;
 
-    if (order == NULL) return;
+    if (order == NULL || !order->hear) return;
     emu_weak_acquire(cluster);
     emu_weak_release(cluster);
     join(cluster->known, observed(cluster), order->count);
@@ -224,7 +225,7 @@ void emu_order_fence(struct emu_warp *warp) {
 void emu_order_fence_async(struct emu_cluster *cluster) {
     const struct emu_order *order = cluster->machine->order;
 
-    if (order != NULL) join(known_async(cluster), cluster->known, order->count);
+    if (order != NULL && order->hear) join(known_async(cluster), cluster->known, order->count);
 }
 
 // ---- who touches what ----

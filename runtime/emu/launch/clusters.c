@@ -180,18 +180,17 @@ static bool run_parts(struct emu_machine *machine) {
     return true;
 }
 
-static void run_together(struct emu_machine *machine) {
+static void run_together(struct emu_machine *machine, bool hear) {
     struct emu_cluster *spare = NULL;
 
     machine->spare = &spare;
-    emu_order_new(machine);
+    emu_order_new(machine, hear);
     run(machine);
     emu_clusters_free(spare);
     emu_order_delete(machine);
 }
 
-// Of a second run, in which all clusters are known to each other, only what the first could not
-// see:
+// Of a second run, in which all clusters are known to each other, only what the first could not see:
 // the races that are sure. Where there are none, the first run's word is enough.
 static void take_races(struct emu_machine *machine, struct emu_machine *again) {
     struct cluster_result races = {.reports = again->reports, .ended_by = machine->ended_by};
@@ -219,7 +218,7 @@ static bool run_apart(struct emu_machine *machine) {
     machine->apart = NULL;
     emu_pages_end(&apart, wanted);
     if (wanted) {
-        run_together(&again);
+        run_together(&again, false);
         take_races(machine, &again);
     }
     return ran;
@@ -229,5 +228,5 @@ void emu_grid_run(struct emu_machine *machine) {
     bool together =
         machine->workspace || machine->cluster_total > APART_MAX || any(machine, communicates);
 
-    if (together || !run_apart(machine)) run_together(machine);
+    if (together || !run_apart(machine)) run_together(machine, true);
 }
