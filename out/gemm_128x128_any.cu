@@ -17,7 +17,7 @@
 //     warps: {producer: {count: 8, registers: 88}, consumer: {count: 8, registers: 160}}
 //     swizzle_bits: {a: 7, b: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {store: elements, ops: []}
+//     epilogue: {ops: [], store: elements}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;

@@ -18,7 +18,7 @@
 //     warps: {producer: {count: 8, registers: 88}, consumer: {count: 4, registers: 152}}
 //     swizzle_bits: {a: 7, b: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {store: direct, ops: []}
+//     epilogue: {ops: [], store: direct}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;

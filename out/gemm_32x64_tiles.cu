@@ -17,7 +17,7 @@
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     prefetch_maps: true
-//     epilogue: {store: tma, tile: {m: 32, n: 64}, buffers: 1, ops: []}
+//     epilogue: {ops: [], store: tma, tile: {m: 32, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;

@@ -18,7 +18,7 @@
 //     l2_promotion: {a: 128, b: 128}
 //     dependent_launch: weights
 //     prefetch_maps: true
-//     epilogue: {store: tma, tile: {m: 8, n: 64}, buffers: 1, ops: []}
+//     epilogue: {ops: [], store: tma, tile: {m: 8, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;

@@ -96,7 +96,8 @@ end
 -- Two for a warpgroup to write in turn, if its stores divide by two.
 local function staging_buffers(s)
     local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
-    local stores = s.tile.m // s.epilogue.tile.m * (s.tile.n // s.epilogue.tile.n) // consumers
+    local columns = s.tile.n // (epilogue.gates(s.epilogue.ops) and 2 or 1)
+    local stores = s.tile.m // s.epilogue.tile.m * (columns // s.epilogue.tile.n) // consumers
     return stores % 2 == 0 and 2 or 1
 end
 
@@ -218,6 +219,8 @@ local knobs = {
           .. "weights, but B, which that launch must not write" },
     { "prefetch_maps", type = "bool", optional = true, when = maps, when_doc = MAPS,
       doc = "true: the tensor maps are asked for before all else, rather than with the first load" },
+    { "epilogue.ops", type = "calls", of = epilogue.rows, default = {},
+      doc = "applied in fp32 before rounding, in this order; " .. epilogue.doc() },
     { "epilogue.store", type = "enum", values = { "direct", "elements", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; elements: one by one where pairs do not fit, any n, strides and addresses; "
@@ -236,8 +239,6 @@ local knobs = {
       default = staging_buffers,
       when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
-    { "epilogue.ops", type = "calls", of = epilogue.rows, default = {},
-      doc = "applied in fp32 before rounding, in this order; " .. epilogue.doc() },
 }
 
 local phases = {
@@ -305,6 +306,15 @@ local function ops_of(p)
     return list
 end
 
+-- which op makes one value of two
+local function gate_of(p)
+    for i, op in ipairs(p.ops) do
+        if op.row.gates then
+            return i
+        end
+    end
+end
+
 -- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
 -- waves of an H200, long and short k; n and k are rounded up to the multiples that the manifest wants.
 local function reference(s, p)
@@ -325,8 +335,9 @@ local function reference(s, p)
         inputs = not integers and { "special", "exact" } or nil, draws = integers and { "a", "b" } or nil,
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
         product = product_of(p),
-        values = { ops = #p.ops > 0 and ops_of(p) or nil, a_columns = p.a_columns or nil,
-            b_columns = p.b_columns or nil, sum_bits = p.sum_bits, promoted = p.promoted },
+        values = { ops = #p.ops > 0 and ops_of(p) or nil, gate = p.gated and gate_of(p) or nil,
+            a_columns = p.a_columns or nil, b_columns = p.b_columns or nil, sum_bits = p.sum_bits,
+            promoted = p.promoted },
         scalars = scalars_of(p),
         small = small,
         waves = waves,

@@ -59,7 +59,8 @@ local function multiplies(s, p)
         fetches("a", p.a_type, "m", { dim = "n", by = n }),
         fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
-        { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8, overlaps = s.schedule == "pingpong" },
+        { unit = "store_bytes", per = "tile", amount = m * n // (p.gated and 2 or 1) * p.d.bits // 8,
+          overlaps = s.schedule == "pingpong" },
         sums(s, p, clusters),
     }
 end
@@ -83,7 +84,7 @@ local function cost(s, p)
         { unit = "flops", per = "tile", amount = 2 * s.tile.m * s.tile.n, times = { "k" } },
         { unit = "store_bytes", per = "tile", amount = s.tile.m * s.tile.n * p.d.bits // 8 },
     }
-    for _, part in ipairs { { "a", p.a_type, "m", "k" }, { "b", p.b_type, "n", "k" }, { "d", p.d, "m", "n" } } do
+    for _, part in ipairs { { "a", p.a_type, "m", "k" }, { "b", p.b_type, "n", "k" }, { "d", p.d, "m", p.columns } } do
         list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[2].bits // 8,
             times = { part[3], part[4] }, tensor = part[1] }
     end

@@ -49,12 +49,13 @@ local function tensor_plan(s, p)
         local operand = op.operand
         if not operand then goto next end
         local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
-        local dims = { row = { "n" }, column = { "m" }, single = { 1 }, matrix = { rows, "n" } }
+        local columns = operand.doubled and "n" or p.columns
+        local dims = { row = { columns }, column = { "m" }, single = { 1 }, matrix = { rows, columns } }
         local together = p.mma and operand.kind == "matrix" and p.neighbours or 1
         add(operand.name, operand.dtype.name, dims[operand.kind], "read", dtypes.bytes(operand.dtype.name, together))
         ::next::
     end
-    add("d", s.problem.d, { "m", "n" }, "write", p.alignment.d)
+    add("d", s.problem.d, { "m", p.columns }, "write", p.alignment.d)
     return list
 end
 
@@ -112,7 +113,8 @@ end
 
 function plan.plan(s)
     local work = plan.schedule(s)
-    local p = mma_plan(s).plan(s, work)
+    local p = mma_plan(s).plan(s, work, epilogue.gates(s.epilogue.ops))
+    p.columns = p.gated and { dim = "n", by = 2 } or "n"          -- of D
     p.work, p.dependent_launch = work, s.dependent_launch or false
     p.prefetch_maps = s.prefetch_maps or false
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]

@@ -81,23 +81,37 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     return at2(operand, period ? index[0] % period : index[0], index[1]);
 }
 
-// Op [i] on a value of row [index][0]: what it was off by goes through the op, and fp32 rounds.
-static void apply(const struct problem *p, int i, const int64_t *index, struct passing *value) {
+// The most that [exact] moves by where x and y move by so much, forth and back.
+static double moved(const char *exact, double x, double y, double off_x, double off_y) {
+    const double now = evaluate(exact, x, y);
+    const double below = fabs(evaluate(exact, x - off_x, y - off_y) - now);
+    const double above = fabs(evaluate(exact, x + off_x, y + off_y) - now);
+    return below > above ? below : above;
+}
+
+// Op [i] on [value] of D's element [index]: what it was off by goes through the op, and fp32
+// rounds. [other] is what it pairs with, if it pairs.
+static void apply(const struct problem *p, int i, const int64_t *index, const struct passing *other,
+                  struct passing *value) {
     const char *exact = word_of(p, "ops.value", i);
     const struct tensor *operand = tensor_of(p, word_of(p, "ops.operand", i));
     const char *scalar = word_of(p, "ops.scalar", i);
     const double factor = *scalar ? number_of(p, scalar, 0) : 1;
-    const double y = factor * (!operand      ? *scalar != 0
-                               : factor == 0 ? 0  // it is not read
-                                             : element_of(p, i, operand, index));
+    const double y = other ? other->x
+                           : factor * (!operand      ? *scalar != 0
+                                       : factor == 0 ? 0  // it is not read
+                                                     : element_of(p, i, operand, index));
     const double x = value->x, now = evaluate(exact, x, y);
-    const double below = fabs(evaluate(exact, x - value->off, y) - now);
-    const double above = fabs(evaluate(exact, x + value->off, y) - now);
     const double error = evaluate(word_of(p, "ops.error", i), x, y);
     const int rounds = value->off > 0 || error > 0 || *scalar;
+    double off = moved(exact, x, y, value->off, 0);
+    if (other) {
+        const double along = moved(exact, x, y, value->off, other->off);
+        const double across = moved(exact, x, y, value->off, -other->off);
+        off = along > across ? along : across;
+    }
     value->x = now;
-    value->off =
-        (below > above ? below : above) + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) : 0);
+    value->off = off + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) : 0);
 }
 
 // Conversions to 8-bit floats stop at the largest of them, also for infinities; NaN stays NaN.
@@ -106,8 +120,9 @@ static double saturated(const struct tensor *out, double x) {
     return x > most ? most : x < -most ? -most : x;
 }
 
-static struct value element(const struct problem *p, const struct tensor *out,
-                            const int64_t *index) {
+// The product's element [index], on its way to [out].
+static struct passing product(const struct problem *p, const struct tensor *out,
+                              const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
     const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
     const int b_columns = number_of(p, "b_columns", 0) > 0;
@@ -123,8 +138,28 @@ static struct value element(const struct problem *p, const struct tensor *out,
         const float *y = numbers_of(b, b_row + k * b_step, b_step, count, ys);
         add_products(x, y, count, &sum, &squares);
     }
-    struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares)};  // ops may bound it
-    for (int i = 0; *word_of(p, "ops.name", i); ++i) apply(p, i, index, &value);
+    const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares)};
+    return value;  // an infinity is one, and ops may bound it
+}
+
+// The element behind the ops before [end], of the product's columns.
+static struct passing before(const struct problem *p, const struct tensor *out, int end,
+                             const int64_t *index) {
+    struct passing value = product(p, out, index);
+    for (int i = 0; i < end; ++i) apply(p, i, index, 0, &value);
+    return value;
+}
+
+static struct value element(const struct problem *p, const struct tensor *out,
+                            const int64_t *index) {
+    const int gate = (int)number_of(p, "gate", 0);  // the op that makes one of two, from 1 on
+    struct passing value = before(p, out, gate > 0 ? gate - 1 : 0, index);
+    if (gate > 0) {
+        const int64_t second[2] = {index[0], index[1] + dim_of(p, "n") / 2};
+        const struct passing other = before(p, out, gate - 1, second);
+        apply(p, gate - 1, index, &other, &value);
+    }
+    for (int i = gate; *word_of(p, "ops.name", i); ++i) apply(p, i, index, 0, &value);
     return within(out, saturated(out, value.x), value.off);
 }
 

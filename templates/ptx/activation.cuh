@@ -51,5 +51,5 @@ __device__ __forceinline__ float rcp_approx(float x) {
 
 // x / (1 + exp(-x)): within 2^-20 |x|
 __device__ __forceinline__ float silu(float x) {
-    return __fmul_rn(x, rcp_approx(__fadd_rn(1.0f, ex2_approx(__fmul_rn(x, -1.4426950409f)))));
+    return __fmul_rn(x, rcp_approx(1.0f + ex2_approx(__fmul_rn(x, -1.4426950409f))));
 }

@@ -31,3 +31,21 @@ verify gemm_16x64 "$chain" --shape 37x136x72
 verify gemm_8x16 "$chain" --shape 7x40x136
 # a buffer of two blocks
 verify gemm_128x128_pingpong '[[residual]]' --set epilogue.tile.m=128 --set epilogue.buffers=1
+
+# Two values make one: every store, both layouts of B, a slice of a half for each CTA of a cluster,
+# whole warpgroups and shared ones, exchanged too, loads that begin early; edges of both halves.
+cat >"$TMPDIR/few.yaml" <<'YAML'
+kernel: gemm
+exchange: true
+tile: {m: 24, n: 256, k: 64}
+stages: 3
+YAML
+gated='[[bias, {scale_n: sn}, residual, swiglu, {scale_m: sm}, {add: two, row_period: 3}]]'
+verify gemm_128x128_pingpong '[[swiglu], [geglu], [geglu_erf]]' --shape 200x272x72
+verify gemm_128x128_pingpong "$gated" --shape 600x528x136 --set 'cluster.m=[1,2]' --set cluster.n=2
+verify gemm_phase1 "$gated" --shape 131x276x72
+verify gemm_128x128_b_column "$gated" --shape 200x272x136
+verify gemm_128x128 "$gated" --shape 131x266x72 --set epilogue.store=elements \
+    --set dependent_launch=weights --set grid=stream_k
+verify "$TMPDIR/few.yaml" "$gated" --shape 70x544x136 --set 'cluster.m=[1,2]'
+verify "$TMPDIR/few.yaml" "$gated" --shape 70x402x136 --set epilogue.store=direct

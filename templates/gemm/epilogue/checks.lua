@@ -9,7 +9,14 @@ for name in ([[a b d m n k x y row column item work ring smem warp warpgroup cta
 end
 
 return function(s, p, fail)
-    local seen = {}
+    local seen, gates = {}, 0
+    for _, op in ipairs(p.ops) do
+        gates = gates + (op.row.gates and 1 or 0)
+        if op.row.gates and not p.mma or gates > 1 then
+            fail("epilogue.ops", ("epilogue.ops: %s makes one value of two"):format(op.row.name),
+                gates > 1 and "one op of its kind" or "math: wgmma")
+        end
+    end
     for _, operand in ipairs(p.op_operands) do
         local name = operand.name
         if TAKEN[name] or words.reserved[name] or not name:match("^[a-z][a-z0-9_]*$") or #name > 64 then

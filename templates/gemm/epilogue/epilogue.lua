@@ -52,7 +52,7 @@ end
 
 -- [calls]: the knob's value, a word or { name =, value =, parameters = } each; operands are of type [dtype].
 function epilogue.resolve(calls, dtype)
-    local ops = {}
+    local ops, gate = {}, nil
     for i, call in ipairs(calls) do
         local row = by_name[type(call) == "table" and call.name or call]
         local operand = row.operand and operand_of(row, call, dtype)
@@ -61,8 +61,28 @@ function epilogue.resolve(calls, dtype)
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
         ops[i] = { row = row, operand = operand, scalar = scalar, expression = expression, reference = reference,
                    error = error or "0", numbers = numbers }
+        gate = row.gates and i or gate
+    end
+    for i = 1, gate and gate - 1 or 0 do
+        ops[i].doubled = true                                       -- applied to both values of a pair
+        if ops[i].operand then
+            ops[i].operand.doubled = true
+        end
+        if ops[i].scalar then
+            ops[i].scalar.doubled = true
+        end
     end
     return ops
+end
+
+-- Whether [calls] has an op that makes one of two values: D has half of the product's columns then.
+function epilogue.gates(calls)
+    for _, call in ipairs(calls) do
+        if type(call) == "string" and by_name[call].gates then
+            return true
+        end
+    end
+    return false
 end
 
 -- the operands of [ops], tensors and scalars, in their order
@@ -103,6 +123,46 @@ end
 -- the same, where a function declares them
 function epilogue.parameters(plan)
     return (epilogue.place(plan, "int first_row", "int first_column"):gsub("operands", "const Operands &operands"))
+end
+
+-- The values of operands, as arguments behind others: of those of both of a pair, if [doubled], those of the side
+-- [name]. [suffixes] of values by the kind of their operand.
+local function arguments(plan, doubled, side, suffixes)
+    local list = {}
+    for _, operand in ipairs(plan.op_operands) do
+        local name, suffix = operand.name, suffixes[operand.kind]
+        if operand.doubled ~= doubled then
+            goto next
+        elseif operand.kind == "scalar" or operand.kind == "single" then
+            name = "operands." .. name
+        elseif suffix then
+            name = side .. name .. suffix
+        end
+        list[#list + 1] = ", " .. name
+        ::next::
+    end
+    return table.concat(list)
+end
+
+-- An element of D: what the ops make of [x] or, of pairs, of [x] and [y].
+function epilogue.applied(plan, x, y, suffixes)
+    local after = arguments(plan, nil, "", suffixes)
+    if not plan.gated then
+        return ("apply(%s%s)"):format(x, after)
+    end
+    if plan.ops[1].doubled then
+        x = ("apply_before(%s%s)"):format(x, arguments(plan, true, "", suffixes))
+        y = ("apply_before(%s%s)"):format(y, arguments(plan, true, "second_", suffixes))
+    end
+    return ("apply(%s, %s%s)"):format(x, y, after)
+end
+
+-- What [operand], of that [kind], is read for: an element of D or, before a pair is one value, the first and the
+-- second of it; their names, and what they are further along N. None for one of another kind.
+function epilogue.sides(operand, kind)
+    local first, second = { name = operand.name, place = "" },
+        { name = "second_" .. operand.name, place = " + operands.n" }
+    return operand.kind ~= kind and {} or operand.doubled and { first, second } or { first }
 end
 
 -- their docs in one line, for the knob

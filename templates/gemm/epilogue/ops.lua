@@ -3,6 +3,8 @@
 --
 -- name, doc       as a spec and `tmagen explain gemm` have them
 -- cuda            the new value; x is the old one and y the operand's element, both float
+-- gates           true: y is the value of the same row that lies half of N further, and D has half as many columns; ops
+--                 before it are applied to both, with operands of all columns of the product
 -- operand         what y is read from: { name =, rows =, columns =, dtype = } with rows = "m" (a row for each of D's),
 --                 "one" (for all of them) or the name of a parameter (that many, in turn), columns = "one" where a row
 --                 has one element for all of D's, and the type where it is not D's. A name of true: the spec gives it
@@ -54,6 +56,13 @@ return {
       reference = "x / 2 * (1 + erf(x * 0.7071067811865476))", error = "0x1p-21 * fabs(x)", linear = false },
     { name = "silu", doc = "x / (1 + exp(-x)), by ex2.approx and rcp.approx", cuda = "silu(x)",
       reference = "x / (1 + exp(-x))", error = "0x1p-20 * fabs(x)", linear = false },
+    { name = "swiglu", doc = "silu(x) y, y being N / 2 columns further; D has N / 2", cuda = "silu(x) * y",
+      gates = true, reference = "x / (1 + exp(-x)) * y", error = "0x1p-20 * fabs(x * y)", linear = false },
+    { name = "geglu", doc = "gelu(x) y, the same", cuda = "gelu_tanh(x) * y", gates = true,
+      reference = "x / 2 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) * y",
+      error = "0x1p-11 * fabs(x * y)", linear = false },
+    { name = "geglu_erf", doc = "gelu_erf(x) y, the same", cuda = "gelu_erf(x) * y", gates = true,
+      reference = "x / 2 * (1 + erf(x * 0.7071067811865476)) * y", error = "0x1p-21 * fabs(x * y)", linear = false },
     { name = "clamp", doc = "no less than LOW, no more than HIGH", numbers = { { name = "low" }, { name = "high" } },
       cuda = "min_nan(max_nan(x, low), high)", reference = "x < low ? low : x > high ? high : x", linear = false },
     { name = "softcap", doc = "CAP tanh(x / CAP), by tanh.approx", numbers = { { name = "cap" }, above = 0 },

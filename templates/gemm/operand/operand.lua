@@ -7,7 +7,8 @@ local swizzle = require "swizzle"
 local UNIT = 16 -- bytes: what a matrix descriptor counts in
 
 -- [operand]: { name =, extent = what its rows are to D, "M" or "N", dtype =, rows = and depth = of its tile,
--- column_major =, swizzle_bits =, peers = CTAs that share the tile, ctas = their bits, hint = for the L2, if any }.
+-- pair_rows = at most that lie together in the tensor, if not all, column_major =, swizzle_bits =, peers = CTAs that
+-- share the tile, ctas = their bits, hint = for the L2, if any }.
 -- A row of a box lies along K or, of a column-major operand, along M or N. Adds the operand's type in CUDA, both axes
 -- (along a row of a box, across its rows), what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes
 -- and descriptor units of a box's row, stage_bytes, and the descriptor's fields.
@@ -23,6 +24,9 @@ return function(operand)
     operand.cuda = dtype.cuda
     operand.row_bytes, operand.row_units = row_bytes, row_bytes // UNIT
     operand.box_columns, operand.box_rows = row_bytes * 8 // bits, rows // operand.peers
+    if operand.pair_rows and not operand.column_major then
+        operand.box_rows = math.min(operand.box_rows, operand.pair_rows)
+    end
     operand.along_bytes = columns * bits // 8
     operand.boxes = operand.along_bytes // row_bytes
     operand.stage_bytes = rows * operand.along_bytes

@@ -154,9 +154,13 @@ end
 
 -- Staging holds whole blocks of the accumulator, and pairs of its 8 columns for stmatrix.
 local function staging_straight(s, p, fail)
-    if s.tile.n % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
-        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides tile.n = %d"):format(
-            s.epilogue.tile.n, s.tile.n), "a divisor of tile.n that is a multiple of 16")
+    local columns, doc = s.tile.n, "tile.n"
+    if p.gated then
+        columns, doc = columns // 2, "half of tile.n"
+    end
+    if columns % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides %s = %d"):format(
+            s.epilogue.tile.n, doc, columns), ("a divisor of %s that is a multiple of 16"):format(doc))
     end
     if p.consumer_rows % s.epilogue.tile.m ~= 0 or s.epilogue.tile.m % 64 ~= 0 then
         fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide a warpgroup's %d rows"):format(
@@ -169,9 +173,10 @@ local function staging_exchanged(s, p, fail)
         fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide tile.m = %d"):format(s.epilogue.tile.m, s.tile.m),
             "a divisor of tile.m that is a multiple of 8")
     end
-    if p.consumer_rows % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 64 ~= 0 then
+    local columns = p.consumer_rows // (p.gated and 2 or 1)
+    if columns % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 64 ~= 0 then
         fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 64 that divides a warpgroup's %d columns")
-            :format(s.epilogue.tile.n, p.consumer_rows), "64")
+            :format(s.epilogue.tile.n, columns), "64")
     end
 end
 
@@ -241,7 +246,23 @@ wgmma["dependent launch"] = function(s, p, fail)
     end
 end
 
-local order = { "input types", "sums", "rows of a warpgroup", "accumulators", "producer and stages",
+wgmma["pairs of columns"] = function(s, p, fail)
+    if not p.gated then
+        return
+    end
+    if p.ldg then
+        fail("load", "load: ldg, but pairs of columns of the product want boxes of both halves of B", "load: tma")
+    end
+    local rows = p.exchanged and 64 or p.b.column_major and p.b.box_columns or 8
+    local slice = s.tile.n // (p.b.column_major and 1 or s.cluster.m)
+    if p.pair_rows % rows ~= 0 or math.max(slice, p.pair_rows) % math.min(slice, p.pair_rows) ~= 0 then
+        fail("tile.n", ("tile.n: %d columns are no pairs of %d, in each CTA's slice, for every consumer warpgroup")
+            :format(s.tile.n, rows), "another tile.n")
+    end
+end
+
+local order = { "pairs of columns", "input types", "sums", "rows of a warpgroup", "accumulators",
+    "producer and stages",
     "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging", "dependent launch",
     "loads by threads", "shared memory" }
 

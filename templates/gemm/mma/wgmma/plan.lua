@@ -23,14 +23,15 @@ end
 
 -- A is shared by the CTAs beside each other, B by those below each other; CTA (m, n) of a cluster has rank
 -- m + cluster.m * n.
-local function plan_operands(s)
+local function plan_operands(s, pair_rows)
     local beside = 0
     for n = 0, s.cluster.n - 1 do
         beside = beside | 1 << (s.cluster.m * n)
     end
     local function of(name, extent, peers, ctas)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
-            depth = s.tile.k, column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
+            depth = s.tile.k, pair_rows = name == "b" and pair_rows,
+            column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = peers, ctas = ctas, hint = s.cache_hint[name] }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
@@ -43,6 +44,7 @@ local function plan_store(s, p)
     if p.exchanged then
         m, n = n, m
     end
+    n = p.gated and n // 2 or n
     local row_bytes = s.swizzle_bits.d == 0 and tile.n * bytes or swizzle.span(s.swizzle_bits.d)
     return {
         m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes // bytes,
@@ -146,7 +148,7 @@ local function plan_alignment(s, p)
     -- elements of a row of D that a thread holds together
     p.neighbours = (p.exchanged or p.elements) and 1 or 2
     p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
-    p.multiples = { m = 1, n = p.alignment.d // d_bytes, k = 1 }
+    p.multiples = { m = 1, n = p.alignment.d // d_bytes * (p.gated and 2 or 1), k = 1 }
     p.why_multiples = {
         n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
     }
@@ -163,8 +165,9 @@ local function plan_alignment(s, p)
     end
 end
 
-function wgmma.plan(s, work)
+function wgmma.plan(s, work, gated)
     local p = {
+        gated = gated,
         producers = s.warps.producer.count // 4, consumers = s.warps.consumer.count // 4,
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         pingpong = s.schedule == "pingpong",
@@ -175,7 +178,10 @@ function wgmma.plan(s, work)
     end
     p.threads = (p.producers + p.consumers) * 128
     p.exchanged, p.elements = s.exchange or false, s.epilogue.store == "elements"
-    p.a, p.b = plan_operands(s)
+    p.shared_tile = p.consumers > 1 and not p.pingpong          -- the consumer warpgroups share each tile
+    -- rows of B whose pairs' others lie behind them in a stage: half of those that a warpgroup multiplies
+    p.pair_rows = gated and s.tile.n // 2 // (p.exchanged and p.shared_tile and p.consumers or 1)
+    p.a, p.b = plan_operands(s, p.pair_rows)
     p.operands = { p.a, p.b }
     p.left, p.right = p.a, p.b                                  -- of wgmma, whose 64 rows are the left's
     if p.exchanged then
@@ -183,7 +189,6 @@ function wgmma.plan(s, work)
     end
     p.mma = instruction(p)
     p.promote_every = s.promote_every or false
-    p.shared_tile = p.consumers > 1 and not p.pingpong          -- the consumer warpgroups share each tile
     p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
     p.part_bytes = p.consumer_rows * p.right.rows * 4           -- of a warpgroup's sums

@@ -21,8 +21,11 @@ struct alignas(64) TensorMap {
 };
 
 // bf16: 16 bits, 64 in a span, 16 bytes for 8, bf16, cvt_rn_bf16x2
+// e4m3: 8 bits, 128 in a span, 8 bytes for 8, e4m3, cvt_rn_satfinite_e4m3x2
+// e5m2: 8 bits, 128 in a span, 8 bytes for 8, e5m2, cvt_rn_satfinite_e5m2x2
 // fp16: 16 bits, 64 in a span, 16 bytes for 8, fp16, cvt_rn_f16x2
 // fp32: 32 bits, 32 in a span, 32 bytes for 8, float, make_float2
+// i32: 32 bits, 32 in a span, 32 bytes for 8, int, make_int2
 // 168 registers, 232448 bytes, 115712 each for two; k of 16
 spec(const __grid_constant__ TensorMap a_map, const fp16 *__restrict__ b, float *out,
      int64_t out_stride, uint32_t *counter, float alpha, int m) {
