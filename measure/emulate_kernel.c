@@ -31,7 +31,7 @@ static void print_grid(const struct subject *subject, const int64_t *dims, FILE 
     struct tmg_binding binding = {.manifest = manifest, .splits = manifest->grid.splits};
     unsigned grid[3];
     memcpy(binding.dims, dims, sizeof binding.dims);
-    if (tmg_grid_size(&binding, &subject->kernel->capacity, grid)) return;
+    if (tmg_grid_size(&binding, &subject->kernel->main.capacity, grid)) return;
     const unsigned *block = manifest->block;
     fprintf(out, ", grid %ux%ux%u, block %ux%ux%u", grid[0], grid[1], grid[2], block[0], block[1],
             block[2]);

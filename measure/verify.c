@@ -404,7 +404,7 @@ static void release(struct verification *run) {
 struct variation verify_variation(const tmagen_kernel *kernel, struct variation recorded) {
     const struct tmg_manifest *manifest = kernel->manifest;
     struct variation own = {0};
-    if (manifest->varies_with_sms) own.sms = tmg_grid_sms(manifest, &kernel->capacity);
+    if (manifest->varies_with_sms) own.sms = tmg_grid_sms(manifest, &kernel->main.capacity);
     if (manifest->varies_with_splits) own.splits = (int)manifest->grid.splits;
     if (own.sms && recorded.sms) own.sms = recorded.sms;
     if (own.splits && recorded.splits) own.splits = recorded.splits;

@@ -314,6 +314,24 @@ int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
     return status;
 }
 
+int64_t tmg_bind_part(const struct tmg_part *part, const int64_t *dims,
+                      struct tmg_bound_tensor *bound) {
+    const int64_t no_number = INT64_MAX, bits = tmg_dtypes[part->matrix.dtype].bits;
+    int64_t multiple = 8 * part->matrix.stride_bytes_multiple;  // in bits, then in elements
+    int64_t stride = 1;
+    multiple /= greatest_common_divisor(multiple, bits);
+    for (int axis = part->matrix.rank - 1; axis >= 0; --axis) {
+        const int64_t size = tmg_extent_value(&part->matrix.dims[axis], dims);
+        if (size < 1 || size > TMG_MAX_EXTENT) return no_number;
+        bound->dims[axis] = size;
+        bound->strides[axis] = stride;
+        if (__builtin_mul_overflow(stride, size, &stride) || stride > INT64_MAX / 16 - multiple)
+            return no_number;
+        stride = (stride + multiple - 1) / multiple * multiple;
+    }
+    return stride * bits / 8;
+}
+
 // ---- Another kernel on the same tensors
 
 static int fits_tensor(const struct tmg_manifest *manifest, unsigned index,

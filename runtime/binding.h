@@ -34,6 +34,11 @@ int tmg_binding_fits(const struct tmg_binding *binding, const struct tmg_manifes
 // The bytes from the first to behind the last element, or -1 where that is no number of bytes.
 int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound);
 
+// The matrix of [part] for those [dims], none of which is 0: sizes, and strides of its multiple.
+// Returns its bytes; more than 2^48 where they are no number.
+int64_t tmg_bind_part(const struct tmg_part *part, const int64_t *dims,
+                      struct tmg_bound_tensor *bound);
+
 // The size that [extent] has; at most 2^62 in magnitude.
 static inline int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims) {
     int64_t size = extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);

@@ -136,7 +136,9 @@ int tmg_layout_of(const struct tmg_manifest *manifest, const struct tmg_capacity
         int64_t at = (layout->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         if (part->zero == TMG_ZERO_NEVER && at < capacity->semaphore_bytes)
             at = capacity->semaphore_bytes;
-        const int64_t bytes = product(part->bytes, counts[part->per]);
+        struct tmg_bound_tensor matrix;
+        const int64_t bytes = part->matrix.rank ? tmg_bind_part(part, binding->dims, &matrix)
+                                                : product(part->bytes, counts[part->per]);
         if (bytes > (INT64_C(1) << 48) || at > (INT64_C(1) << 48))
             return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                             "%s: the workspace is larger than an address space", manifest->name);

@@ -139,15 +139,20 @@ static void fill_info(const struct loading *load, const struct tmg_module_info *
     info->compile_ms = load->code.hit ? 0 : load->code.compile_ms;
 }
 
-// Loads the code as a module of the device.
-static int load_module(struct loading *load, struct tmg_module_info *info) {
-    tmagen_kernel *kernel = load->kernel;
-    const struct tmg_manifest *manifest = kernel->manifest;
+struct tmg_loaded *tmg_loaded_of(tmagen_kernel *kernel, unsigned index) {
+    return index < kernel->manifest->before_count ? &kernel->before[index] : &kernel->main;
+}
+
+// Loads the code as a module of the device, for one of its functions.
+static int load_module(struct loading *load, struct tmg_loaded *function,
+                       struct tmg_module_info *info) {
+    const struct tmg_manifest *manifest = function->manifest;
     size_t param_bytes[TMG_MAX_PARAMS];
     for (unsigned i = 0; i < manifest->param_count; ++i)
         param_bytes[i] = tmg_param_bytes(&manifest->params[i]);
     const struct tmg_backend *backend = load->device->backend;
-    char *text = backend->kind == TMAGEN_PTX ? json_dumps(manifest->document, JSON_COMPACT) : NULL;
+    const json_t *names = backend->kind == TMAGEN_PTX ? manifest->document : NULL;
+    char *text = names ? json_dumps(names, JSON_COMPACT) : NULL;
     struct tmg_module_source source = {.code = load->code.data,
                                        .bytes = load->code.bytes,
                                        .entry = manifest->entry,
@@ -160,8 +165,21 @@ static int load_module(struct loading *load, struct tmg_module_info *info) {
                                        .line_count = load->options->line_count};
     memcpy(source.block, manifest->block, sizeof source.block);
     memcpy(source.cluster, manifest->cluster, sizeof source.cluster);
-    int status = backend->module_load(load->device->state, &source, &kernel->module, info);
+    int status = backend->module_load(load->device->state, &source, &function->module, info);
     free(text);
+    if (status) return status;
+    function->capacity = (struct tmg_capacity){.sms = load->device->info.sms,
+                                               .resident_blocks = info->resident_blocks};
+    return TMAGEN_OK;
+}
+
+// All functions, the main one last: [info] is of that.
+static int load_modules(struct loading *load, struct tmg_module_info *info) {
+    int status = TMAGEN_OK;
+    for (unsigned i = 0; i <= load->kernel->manifest->before_count && !status; ++i) {
+        *info = (struct tmg_module_info){-1, -1, -1, 0, 0};
+        status = load_module(load, tmg_loaded_of(load->kernel, i), info);
+    }
     return status;
 }
 
@@ -173,11 +191,9 @@ static int load_kernel(const char *name, struct loading *load) {
     if (!status) status = get_code(load);
     if (!status) status = tmg_prepare_layout(load->kernel);
     double loaded = now_ms();
-    struct tmg_module_info info = {-1, -1, -1, 0, 0};
-    if (!status) status = load_module(load, &info);
+    struct tmg_module_info info;
+    if (!status) status = load_modules(load, &info);
     if (status) return status;
-    load->kernel->capacity = (struct tmg_capacity){.sms = load->device->info.sms,
-                                                   .resident_blocks = info.resident_blocks};
     fill_info(load, &info);
     load->kernel->info.module_ms = now_ms() - loaded;
     load->kernel->info.load_ms = loaded - start - load->kernel->info.compile_ms;
@@ -210,8 +226,10 @@ int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
 
 void tmagen_kernel_unload(tmagen_kernel *kernel) {
     if (!kernel) return;
-    if (kernel->module)
-        kernel->device->backend->module_unload(kernel->device->state, kernel->module);
+    for (unsigned i = 0; kernel->manifest && i <= kernel->manifest->before_count; ++i) {
+        void *module = tmg_loaded_of(kernel, i)->module;
+        if (module) kernel->device->backend->module_unload(kernel->device->state, module);
+    }
     tmg_prepared_free(&kernel->prepared);
     tmg_manifest_free(kernel->manifest);
     free(kernel);

@@ -14,19 +14,28 @@ enum {
                         TMG_WORKSPACE_KEY_WORDS,
     TMG_MAP_WORDS = 16,
     TMG_HEAD_WORDS = 3,  // grid x and y, grid z, bytes of workspace to clear
-    TMG_MAX_VALUE_WORDS = TMG_MAX_PARAMS * TMG_MAP_WORDS + TMG_HEAD_WORDS
+    TMG_MAX_VALUE_WORDS = (1 + TMG_MAX_BEFORE) * (TMG_MAX_PARAMS * TMG_MAP_WORDS + TMG_HEAD_WORDS)
+};
+
+// A function of the kernel's source, loaded, and where its words are among a prepared launch's:
+// tensor maps of all functions first, for their alignment.
+struct tmg_loaded {
+    const struct tmg_manifest *manifest;
+    void *module;
+    struct tmg_capacity capacity;
+    size_t param_word[TMG_MAX_PARAMS], head_word;
 };
 
 struct tmagen_kernel {
     tmagen_device *device;
     struct tmg_manifest *manifest;
-    void *module;
-    struct tmg_capacity capacity;
+    struct tmg_loaded main, before[TMG_MAX_BEFORE];  // as many as the manifest has
     struct tmg_prepared prepared;
-    // Where things are among a prepared launch's words: tensor maps first, for their alignment.
-    size_t param_word[TMG_MAX_PARAMS], head_word;
     tmagen_kernel_info info;
 };
+
+// The [index]th function in the order in which they run; the main one is the last.
+struct tmg_loaded *tmg_loaded_of(tmagen_kernel *kernel, unsigned index);
 
 // Where the parts of the launch's workspace lie, and what of it is cleared when.
 int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,

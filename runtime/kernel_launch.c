@@ -73,7 +73,7 @@ static int obtain(tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *
     if (keyed) {
         hash = tmg_hash_words(key, kernel->prepared.key_words);
         if (tmg_prepared_find(&kernel->prepared, hash, key, words)) {
-            *clear = words[kernel->head_word + 2];
+            *clear = words[kernel->main.head_word + 2];
             return TMAGEN_OK;
         }
     }
@@ -89,36 +89,52 @@ static int clear_workspace(tmagen_kernel *kernel, const tmagen_launch *launch, v
 }
 
 // Launches with the tensors bound anew, which words do not keep.
-static int launch_bound(tmagen_kernel *kernel, const tmagen_launch *launch,
+static int launch_bound(tmagen_kernel *kernel, void *module, const tmagen_launch *launch,
                         struct tmg_launch_config *config, void *stream, void **params) {
     struct tmg_binding binding;
     int status = tmg_bind(kernel->manifest, launch, &binding);
     config->binding = &binding;
     if (status) return status;
-    return kernel->device->backend->launch(kernel->device->state, kernel->module, config, stream,
-                                           params);
+    return kernel->device->backend->launch(kernel->device->state, module, config, stream, params);
 }
 
-static int start(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch, uint64_t *words,
-                 uint64_t clear) {
-    const struct tmg_manifest *manifest = kernel->manifest;
-    const uint64_t *head = words + kernel->head_word;
+// The caller's are the main function's. One that waits for what is before it may begin while the
+// functions that run before it end.
+static unsigned flags_of(const tmagen_kernel *kernel, const struct tmg_loaded *function,
+                         const tmagen_launch *launch) {
+    if (function != &kernel->main) return 0;
+    const int waits = kernel->manifest->dependent_launch && kernel->manifest->before_count;
+    return waits ? launch->flags | TMAGEN_LAUNCH_OVERLAP : launch->flags;
+}
+
+static int start(tmagen_kernel *kernel, const struct tmg_loaded *function, void *stream,
+                 const tmagen_launch *launch, uint64_t *words) {
+    const struct tmg_manifest *manifest = function->manifest;
+    const uint64_t *head = words + function->head_word;
     struct tmg_launch_config config = {
         .grid = {(unsigned)head[0], (unsigned)(head[0] >> 32), (unsigned)head[1]},
         .dynamic_shared_bytes = manifest->shared_memory,
-        .flags = launch->flags,
+        .flags = flags_of(kernel, function, launch),
         .workspace = launch->workspace,
         .workspace_bytes = launch->workspace_bytes};
     memcpy(config.block, manifest->block, sizeof config.block);
     memcpy(config.cluster, manifest->cluster, sizeof config.cluster);
     void *params[TMG_MAX_PARAMS + 1];
-    for (unsigned i = 0; i < manifest->param_count; ++i) params[i] = words + kernel->param_word[i];
-    int status = clear ? clear_workspace(kernel, launch, stream, clear) : TMAGEN_OK;
-    if (status) return status;
+    for (unsigned i = 0; i < manifest->param_count; ++i)
+        params[i] = words + function->param_word[i];
     const struct tmagen_device *device = kernel->device;
     if (device->backend->wants_binding)
-        return launch_bound(kernel, launch, &config, stream, params);
-    return device->backend->launch(device->state, kernel->module, &config, stream, params);
+        return launch_bound(kernel, function->module, launch, &config, stream, params);
+    return device->backend->launch(device->state, function->module, &config, stream, params);
+}
+
+// Clears what is to be cleared, and starts all functions in their order.
+static int start_all(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch,
+                     uint64_t *words, uint64_t clear) {
+    int status = clear ? clear_workspace(kernel, launch, stream, clear) : TMAGEN_OK;
+    for (unsigned i = 0; i <= kernel->manifest->before_count && !status; ++i)
+        status = start(kernel, tmg_loaded_of(kernel, i), stream, launch, words);
+    return status;
 }
 
 static int check_flags(const struct tmg_manifest *manifest, unsigned flags) {
@@ -151,8 +167,9 @@ static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *
     int status = check_flags(kernel->manifest, launch->flags);
     if (!status) status = tmg_check_lists(kernel->manifest->name, launch);
     if (!status) status = obtain(kernel, launch, words, &clear);
-    if (status || !words[kernel->head_word]) return status;  // a grid of 0 blocks: nothing to do
-    return start(kernel, stream, launch, words, clear);
+    if (status || !words[kernel->main.head_word])
+        return status;  // a grid of 0 blocks: nothing to do
+    return start_all(kernel, stream, launch, words, clear);
 }
 
 int tmagen_kernel_launch_sized(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch,
@@ -172,7 +189,7 @@ int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,
     int status = tmg_check_lists(kernel->manifest->name, launch);
     if (!status) status = tmg_bind(kernel->manifest, launch, &binding);
     if (!status && !binding.empty)
-        status = tmg_workspace_layout(&binding, &kernel->capacity, layout);
+        status = tmg_workspace_layout(&binding, &kernel->main.capacity, layout);
     return status;
 }
 

@@ -126,26 +126,31 @@ static enum tmg_dtype_id read_dtype(const struct tmg_node *tensor) {
     return (enum tmg_dtype_id)tmg_member_choice(tensor, "dtype", names, -1);
 }
 
-static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manifest) {
-    static const char *const accesses[] = {"read", "write", "read_write", NULL};
-    struct tmg_tensor tensor = {0};
+void tmg_read_matrix(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                     struct tmg_tensor *tensor) {
     unsigned rank;
-    tmg_node_keys(node, "name dtype dims access alignment stride_bytes_multiple");
-    tmg_member_name(node, "name", tensor.name);
-    tensor.dtype = read_dtype(node);
+    tensor->dtype = read_dtype(node);
     struct tmg_node dims = tmg_node_array(node, "dims", 1, TMAGEN_MAX_RANK, &rank);
     for (unsigned i = 0; i < rank; ++i) {
         struct tmg_node item = tmg_node_item(&dims, i);
-        tensor.dims[i] = tmg_read_extent(&item, manifest);
+        tensor->dims[i] = tmg_read_extent(&item, manifest);
     }
-    tensor.rank = (int)rank;
+    tensor->rank = (int)rank;
+    tensor->stride_bytes_multiple =
+        tmg_member_integer(node, "stride_bytes_multiple", 1, 4096, tmg_dtype_bytes(tensor->dtype));
+}
+
+static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    static const char *const accesses[] = {"read", "write", "read_write", NULL};
+    struct tmg_tensor tensor = {0};
+    tmg_node_keys(node, "name dtype dims access alignment stride_bytes_multiple");
+    tmg_member_name(node, "name", tensor.name);
+    tmg_read_matrix(node, manifest, &tensor);
     int access = tmg_member_choice(node, "access", accesses, -1);
     tensor.reads = access != 1;
     tensor.writes = access != 0;
-    int64_t element = tmg_dtype_bytes(tensor.dtype);
-    tensor.alignment = tmg_member_integer(node, "alignment", 1, 4096, element);
-    tensor.stride_bytes_multiple =
-        tmg_member_integer(node, "stride_bytes_multiple", 1, 4096, element);
+    tensor.alignment =
+        tmg_member_integer(node, "alignment", 1, 4096, tmg_dtype_bytes(tensor.dtype));
     if (tmg_manifest_tensor(manifest, tensor.name) >= 0)
         tmg_node_fail(node, "repeats the name '%s'", tensor.name);
     manifest->tensors[manifest->tensor_count++] = tensor;
@@ -171,6 +176,12 @@ static void read_triple(const struct tmg_node *root, const char *key, int64_t mo
                       (long long)most);
 }
 
+void tmg_read_block(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    read_triple(node, "block", MAX_THREADS, manifest->block);
+    read_triple(node, "cluster", MAX_CLUSTER, manifest->cluster);
+    manifest->shared_memory = (unsigned)tmg_member_integer(node, "shared_memory", 0, MAX_SHARED, 0);
+}
+
 static void read_digest(const struct tmg_node *root, char digest[TMAGEN_KEY_CHARS]) {
     struct tmg_node node = tmg_node_member(root, "source_sha256");
     if (!node.value) return;
@@ -187,10 +198,9 @@ static void read_head(const struct tmg_node *root, struct tmg_manifest *manifest
                       TMG_MANIFEST_VERSION,
                       number < TMG_MANIFEST_VERSION ? "'tmagen gen' makes the kernel anew"
                                                     : "a newer library knows it");
-    tmg_node_keys(root,
-                  "tmagen_manifest name family entry arch source source_sha256 block cluster "
-                  "shared_memory budget dims tensors grid params workspace ops cost varies_with "
-                  "dependent_launch barriers roles reference");
+    tmg_node_keys(root, "tmagen_manifest name family entry arch source source_sha256 block cluster "
+                        "shared_memory budget dims tensors grid params workspace before ops cost "
+                        "varies_with dependent_launch barriers roles reference");
     struct tmg_node arch = tmg_node_member(root, "arch");
     tmg_member_name(root, "name", manifest->name);
     tmg_member_name(root, "family", manifest->family);
@@ -198,9 +208,7 @@ static void read_head(const struct tmg_node *root, struct tmg_manifest *manifest
     tmg_member_name(root, "source", manifest->source);
     read_digest(root, manifest->source_sha256);
     tmg_node_name(&arch, manifest->arch, sizeof manifest->arch);
-    read_triple(root, "block", MAX_THREADS, manifest->block);
-    read_triple(root, "cluster", MAX_CLUSTER, manifest->cluster);
-    manifest->shared_memory = (unsigned)tmg_member_integer(root, "shared_memory", 0, MAX_SHARED, 0);
+    tmg_read_block(root, manifest);
     struct tmg_node budget = tmg_node_member(root, "budget");
     if (budget.value) tmg_node_keys(&budget, "registers spill_bytes shared_memory");
     manifest->budget_registers = tmg_member_integer(&budget, "registers", 1, 255, -1);
@@ -289,6 +297,7 @@ int tmg_manifest_read(const char *path, struct tmg_manifest **manifest) {
 
 void tmg_manifest_free(struct tmg_manifest *manifest) {
     if (!manifest) return;
+    for (unsigned i = 0; i < manifest->before_count; ++i) free(manifest->before[i]);
     json_decref(manifest->document);
     free(manifest);
 }

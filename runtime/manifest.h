@@ -21,7 +21,8 @@ enum {
     TMG_MAX_OPS = 16,
     TMG_MAX_OPERANDS = 4,  // tensors of an op, and scalars
     TMG_MAX_COSTS = 32,
-    TMG_MAX_FACTORS = 4
+    TMG_MAX_FACTORS = 4,
+    TMG_MAX_BEFORE = 4
 };
 
 // A size: (plus + times * dims[dim]) / by, rounded up; plus alone where dim is -1.
@@ -94,6 +95,7 @@ enum tmg_value_type {
 struct tmg_param {
     enum tmg_param_kind kind;
     int index;                                    // of tensor, dim, tile, part; -1 where none
+    int of_part;                                  // tensor map, stride: of a part's matrix
     int axis;                                     // stride: the tensor's dimension
     enum tmg_value_type type;                     // dim, stride, tiles, scalar
     uint32_t box[TMAGEN_MAX_RANK];                // tensor map: outermost first
@@ -128,6 +130,7 @@ struct tmg_part {
     int64_t bytes;
     enum tmg_per per;
     enum tmg_zero zero;
+    struct tmg_tensor matrix;  // what it holds instead of so many bytes; rank 0: nothing
 };
 
 // A step of the epilogue, in their order.
@@ -180,8 +183,12 @@ struct tmg_manifest {
     struct tmg_cost costs[TMG_MAX_COSTS];
     int varies_with_sms, varies_with_splits;  // the bits of the results do
     int dependent_launch;  // the kernel waits by griddepcontrol: it may overlap what comes before
-    json_t *document;      // the whole, owned: for "barriers", "roles" and "reference"
-    json_t *reference;     // borrowed from it; NULL where there is none
+    // The kernels of the same source that run before it on the stream, in their order: manifests of
+    // their own in entry, block, cluster, shared memory, grid, parameters and cost.
+    unsigned before_count;
+    struct tmg_manifest *before[TMG_MAX_BEFORE];
+    json_t *document;   // the whole, owned: for "barriers", "roles" and "reference"
+    json_t *reference;  // borrowed from it; NULL where there is none
 };
 
 // Parses [text] of [bytes] bytes. [origin] names it in messages, which say where in the document

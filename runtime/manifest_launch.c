@@ -1,15 +1,18 @@
 // Reads from a launch manifest how a kernel is launched: grid, workspace and parameters, and what
 // its epilogue does and its work costs.
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cuda_api.h"
+#include "runtime/error.h"
 #include "runtime/manifest_read.h"
 
 enum {
     MAX_BOX = 256,
     MAX_TILES = 1 << 30,  // a kernel that steps over them in 32 bits passes the last one
     MAX_SPLITS = 1024,
-    MAX_AHEAD = 1024
+    MAX_AHEAD = 1024,
+    PART_ALIGNMENT = 256
 };
 #define MAX_BYTES ((int64_t)1 << 40)
 
@@ -80,14 +83,31 @@ static void check_grid(const struct tmg_node *node, const struct tmg_manifest *m
     }
 }
 
-static void read_part(const struct tmg_node *node, struct tmg_manifest *manifest) {
+// A part that holds a matrix: as many bytes as that has in this launch.
+static void read_held(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                      struct tmg_part *part) {
+    tmg_node_keys(node, "name dtype dims stride_bytes_multiple");
+    tmg_read_matrix(node, manifest, &part->matrix);
+    memcpy(part->matrix.name, part->name, sizeof part->name);
+    part->matrix.alignment = PART_ALIGNMENT;
+    part->zero = TMG_ZERO_NEVER;
+}
+
+static void read_bytes(const struct tmg_node *node, struct tmg_part *part) {
     static const char *const zeros[] = {"launch", "first", "never", NULL};
-    struct tmg_part part = {0};
     tmg_node_keys(node, "name bytes per zero");
+    part->bytes = tmg_member_integer(node, "bytes", 1, MAX_BYTES, TMG_REQUIRED_INTEGER);
+    part->per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);
+    part->zero = (enum tmg_zero)tmg_member_choice(node, "zero", zeros, TMG_ZERO_NEVER);
+}
+
+static void read_part(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    struct tmg_part part = {0};
     tmg_member_name(node, "name", part.name);
-    part.bytes = tmg_member_integer(node, "bytes", 1, MAX_BYTES, TMG_REQUIRED_INTEGER);
-    part.per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);
-    part.zero = (enum tmg_zero)tmg_member_choice(node, "zero", zeros, TMG_ZERO_NEVER);
+    if (json_object_get(node->value, "dtype"))
+        read_held(node, manifest, &part);
+    else
+        read_bytes(node, &part);
     if (tmg_manifest_part(manifest, part.name) >= 0)
         tmg_node_fail(node, "repeats the name '%s'", part.name);
     if (manifest->part_count && part.zero < manifest->parts[manifest->part_count - 1].zero)
@@ -135,12 +155,37 @@ static void check_inner_box(const struct tmg_node *node, const struct tmg_tensor
                       span);
 }
 
+static int read_part_name(const struct tmg_node *part, const struct tmg_manifest *manifest) {
+    char name[TMG_MAX_NAME];
+    tmg_node_name(part, name, sizeof name);
+    const int index = tmg_manifest_part(manifest, name);
+    if (index < 0) tmg_node_fail(part, "names no part of the workspace: '%s'", name);
+    return index < 0 ? 0 : index;
+}
+
+// The tensor that [node] names, or the matrix that a part of the workspace holds.
+static const struct tmg_tensor *read_matrix_of(const struct tmg_node *node,
+                                               const struct tmg_manifest *manifest,
+                                               struct tmg_param *param) {
+    struct tmg_node part = tmg_node_member(node, "part");
+    param->of_part = part.value != NULL;
+    if (!param->of_part) {
+        param->index = tmg_member_tensor(node, manifest);
+        return &manifest->tensors[param->index];
+    }
+    param->index = read_part_name(&part, manifest);
+    if (tmg_node_member(node, "tensor").value)
+        tmg_node_fail(&part, "stands beside a tensor; legal: one of the two");
+    if (!manifest->parts[param->index].matrix.rank)
+        tmg_node_fail(&part, "is a part of bytes; legal: one with a dtype and dims");
+    return &manifest->parts[param->index].matrix;
+}
+
 static void read_tensor_map(const struct tmg_node *node, const struct tmg_manifest *manifest,
                             struct tmg_param *param) {
     static const int spans[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
     static const char *const fills[] = {"zero", "nan", NULL};
-    param->index = tmg_member_tensor(node, manifest);
-    const struct tmg_tensor *tensor = &manifest->tensors[param->index];
+    const struct tmg_tensor *tensor = read_matrix_of(node, manifest, param);
     if (node->document->status) return;
     read_list(node, "box", tensor->rank, MAX_BOX, 0, param->box);
     read_list(node, "element_strides", tensor->rank, 8, 1, param->element_strides);
@@ -180,8 +225,7 @@ static void read_dim_param(const struct tmg_node *node, const struct tmg_manifes
 
 static void read_stride(const struct tmg_node *node, const struct tmg_manifest *manifest,
                         struct tmg_param *param) {
-    param->index = tmg_member_tensor(node, manifest);
-    int last = manifest->tensors[param->index].rank - 1;
+    int last = read_matrix_of(node, manifest, param)->rank - 1;
     param->axis =
         (int)tmg_member_integer(node, "axis", 0, last < 0 ? 0 : last, TMG_REQUIRED_INTEGER);
     read_type(node, param);
@@ -196,11 +240,8 @@ static void read_tiles(const struct tmg_node *node, const struct tmg_manifest *m
 
 static void read_workspace_param(const struct tmg_node *node, const struct tmg_manifest *manifest,
                                  struct tmg_param *param) {
-    char name[TMG_MAX_NAME];
     struct tmg_node part = tmg_node_member(node, "part");
-    tmg_node_name(&part, name, sizeof name);
-    param->index = tmg_manifest_part(manifest, name);
-    if (param->index < 0) tmg_node_fail(&part, "names no part of the workspace: '%s'", name);
+    param->index = read_part_name(&part, manifest);
 }
 
 static void read_splits_param(const struct tmg_node *node, const struct tmg_manifest *manifest,
@@ -224,10 +265,11 @@ static const struct {
     const char *members;
     void (*read)(const struct tmg_node *, const struct tmg_manifest *, struct tmg_param *);
 } param_kinds[] = {
-    {"kind tensor box swizzle_bytes l2_promotion interleave element_strides fill", read_tensor_map},
+    {"kind tensor part box swizzle_bytes l2_promotion interleave element_strides fill",
+     read_tensor_map},
     {"kind tensor", read_pointer},
     {"kind dim type", read_dim_param},
-    {"kind tensor axis type", read_stride},
+    {"kind tensor part axis type", read_stride},
     {"kind index type", read_tiles},
     {"kind part", read_workspace_param},
     {"kind type", read_splits_param},
@@ -333,15 +375,55 @@ static void read_params(const struct tmg_node *root, struct tmg_manifest *manife
         struct tmg_param *param = &manifest->params[i];
         read_param(&item, manifest, param);
         if (param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP)
-            if (param->index >= 0) manifest->tensors[param->index].takes_gaps = 1;
+            if (param->index >= 0 && !param->of_part) manifest->tensors[param->index].takes_gaps = 1;
     }
+}
+
+static void read_costs(const struct tmg_node *root, struct tmg_manifest *manifest) {
+    struct tmg_node costs = tmg_node_array(root, "cost", 0, TMG_MAX_COSTS, &manifest->cost_count);
+    for (unsigned i = 0; i < manifest->cost_count; ++i) {
+        struct tmg_node item = tmg_node_item(&costs, i);
+        read_cost(&item, manifest, &manifest->costs[i]);
+    }
+}
+
+static void read_grid_of(const struct tmg_node *root, struct tmg_manifest *manifest) {
+    struct tmg_node grid = tmg_node_member(root, "grid");
+    read_grid(&grid, manifest);
+    if (!root->document->status) check_grid(&grid, manifest);
+}
+
+// A kernel that runs before [manifest]'s, on the same tensors, dims and workspace.
+static void read_before(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    struct tmg_manifest *own = calloc(1, sizeof *own);
+    if (!own) {
+        node->document->status = tmg_fail_memory();
+        return;
+    }
+    manifest->before[manifest->before_count++] = own;
+    memcpy(own->name, manifest->name, sizeof own->name);
+    memcpy(own->dims, manifest->dims, sizeof own->dims);
+    memcpy(own->tensors, manifest->tensors, sizeof own->tensors);
+    memcpy(own->parts, manifest->parts, sizeof own->parts);
+    own->dim_count = manifest->dim_count;
+    own->tensor_count = manifest->tensor_count;
+    own->part_count = manifest->part_count;
+    tmg_node_keys(node, "entry block cluster shared_memory grid params cost");
+    tmg_member_name(node, "entry", own->entry);
+    tmg_read_block(node, own);
+    read_grid_of(node, own);
+    read_params(node, own);
+    read_costs(node, own);
+    for (unsigned i = 0; i < own->tensor_count; ++i)
+        manifest->tensors[i].takes_gaps |= own->tensors[i].takes_gaps;
+    for (unsigned i = 0; i < own->param_count; ++i)
+        if (own->params[i].kind == TMG_PARAM_SCALAR || own->params[i].kind == TMG_PARAM_SPLITS)
+            tmg_node_fail(node, "takes a scalar or splits, which only the last kernel is given");
 }
 
 void tmg_read_launch(const struct tmg_node *root, struct tmg_manifest *manifest) {
     unsigned count;
-    struct tmg_node grid = tmg_node_member(root, "grid");
-    read_grid(&grid, manifest);
-    if (!root->document->status) check_grid(&grid, manifest);
+    read_grid_of(root, manifest);
     struct tmg_node parts = tmg_node_array(root, "workspace", 0, TMG_MAX_PARTS, &count);
     for (unsigned i = 0; i < count; ++i) {
         struct tmg_node item = tmg_node_item(&parts, i);
@@ -353,10 +435,11 @@ void tmg_read_launch(const struct tmg_node *root, struct tmg_manifest *manifest)
         struct tmg_node item = tmg_node_item(&ops, i);
         read_op(&item, manifest, &manifest->ops[i]);
     }
-    struct tmg_node costs = tmg_node_array(root, "cost", 0, TMG_MAX_COSTS, &manifest->cost_count);
-    for (unsigned i = 0; i < manifest->cost_count; ++i) {
-        struct tmg_node item = tmg_node_item(&costs, i);
-        read_cost(&item, manifest, &manifest->costs[i]);
-    }
+    read_costs(root, manifest);
     read_variation(root, manifest);
+    struct tmg_node before = tmg_node_array(root, "before", 0, TMG_MAX_BEFORE, &count);
+    for (unsigned i = 0; i < count && !root->document->status; ++i) {
+        struct tmg_node item = tmg_node_item(&before, i);
+        read_before(&item, manifest);
+    }
 }

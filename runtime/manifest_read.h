@@ -21,6 +21,13 @@ struct tmg_extent tmg_read_product(const struct tmg_node *node,
 // An integer, a dim's name, or an object of those members.
 struct tmg_extent tmg_read_extent(const struct tmg_node *node, const struct tmg_manifest *manifest);
 
+// What [node] says of a tensor's elements, but its name: dtype, dims, stride_bytes_multiple.
+void tmg_read_matrix(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                     struct tmg_tensor *tensor);
+
+// The members block, cluster and shared_memory of [node].
+void tmg_read_block(const struct tmg_node *node, struct tmg_manifest *manifest);
+
 // Grid, workspace, parameters, ops and cost of the document [root], whose dims and tensors are
 // read (manifest_launch.c).
 void tmg_read_launch(const struct tmg_node *root, struct tmg_manifest *manifest);

@@ -73,7 +73,8 @@ static void print_args(const struct tmg_tensor_map_args *args, char *text, size_
 int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest *manifest,
                           const struct tmg_param *param, const struct tmg_bound_tensor *bound,
                           struct tmg_tensor_map *map) {
-    const struct tmg_tensor *tensor = &manifest->tensors[param->index];
+    const struct tmg_tensor *tensor =
+        param->of_part ? &manifest->parts[param->index].matrix : &manifest->tensors[param->index];
     struct tmg_tensor_map_args args;
     fill_args(tensor, param, bound, &args);
     const char *rule = broken_rule(&args);

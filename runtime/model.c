@@ -198,6 +198,22 @@ static double add_waves(const struct work *work, const struct tmg_rates *rates, 
     return waves * work->steps * smooth_max(times, TMG_BOUND_STEPS, STEP_POWER);
 }
 
+// The time of the kernels that run before: each its launch and the bytes that it moves.
+static double before_us(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                        const struct tmg_rates *rates, struct tmg_estimate *estimate) {
+    struct tmg_binding own = *binding;
+    double us = 0, cost[TMG_UNITS];
+    own.splits = 1;
+    for (unsigned i = 0; i < binding->manifest->before_count; ++i) {
+        own.manifest = binding->manifest->before[i];
+        if (tmg_launch_cost(&own, capacity, cost)) continue;
+        const double bytes = cost[TMG_UNIT_DRAM_BYTES] / rates->of[TMG_RATE_DRAM];
+        estimate->bound[TMG_BOUND_DRAM] += bytes;
+        us += bytes + rates->of[TMG_RATE_LAUNCH];
+    }
+    return us;
+}
+
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
                     const struct tmg_rates *rates, struct tmg_estimate *estimate) {
@@ -220,6 +236,8 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     const double floors[] = {us + bound[TMG_BOUND_EPILOGUE] + between,
                              work.all_dram / rate[TMG_RATE_DRAM], bound[TMG_BOUND_POWER]};
     estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, LAUNCH_POWER);
+    if (binding->manifest->before_count)
+        estimate->us += before_us(binding, capacity, rates, estimate);
     for (int i = 1; i < TMG_BOUNDS; ++i)
         if (bound[i] > bound[estimate->binds]) estimate->binds = (enum tmg_bound)i;
     return TMAGEN_OK;

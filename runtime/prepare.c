@@ -11,9 +11,11 @@
 
 enum { SLOTS = 512 };  // of prepared launches
 
-// What one preparation works on.
+// What one preparation works on; [function] and the binding's manifest are those of the kernel at
+// hand.
 struct preparation {
-    const tmagen_kernel *kernel;
+    tmagen_kernel *kernel;
+    const struct tmg_loaded *function;
     const tmagen_launch *launch;
     struct tmg_binding binding;
     struct tmg_layout layout;
@@ -41,18 +43,34 @@ int tmg_find_scalar(const struct tmg_manifest *manifest, const char *name) {
     return -1;
 }
 
+static size_t place_maps(struct tmg_loaded *function, size_t word) {
+    for (unsigned i = 0; i < function->manifest->param_count; ++i) {
+        if (function->manifest->params[i].kind != TMG_PARAM_TENSOR_MAP) continue;
+        function->param_word[i] = word;
+        word += TMG_MAP_WORDS;
+    }
+    return word;
+}
+
+static size_t place_values(struct tmg_loaded *function, size_t word) {
+    function->head_word = word;
+    word += TMG_HEAD_WORDS;
+    for (unsigned i = 0; i < function->manifest->param_count; ++i)
+        if (function->manifest->params[i].kind != TMG_PARAM_TENSOR_MAP)
+            function->param_word[i] = word++;
+    return word;
+}
+
 int tmg_prepare_layout(tmagen_kernel *kernel) {
     const struct tmg_manifest *manifest = kernel->manifest;
     size_t word = 0;
-    for (unsigned i = 0; i < manifest->param_count; ++i) {
-        if (manifest->params[i].kind != TMG_PARAM_TENSOR_MAP) continue;
-        kernel->param_word[i] = word;
-        word += TMG_MAP_WORDS;
-    }
-    kernel->head_word = word;
-    word += TMG_HEAD_WORDS;
-    for (unsigned i = 0; i < manifest->param_count; ++i)
-        if (manifest->params[i].kind != TMG_PARAM_TENSOR_MAP) kernel->param_word[i] = word++;
+    kernel->main.manifest = manifest;
+    for (unsigned i = 0; i < manifest->before_count; ++i)
+        kernel->before[i].manifest = manifest->before[i];
+    for (unsigned i = 0; i <= manifest->before_count; ++i)
+        word = place_maps(tmg_loaded_of(kernel, i), word);
+    for (unsigned i = 0; i <= manifest->before_count; ++i)
+        word = place_values(tmg_loaded_of(kernel, i), word);
     size_t key_words = (size_t)manifest->tensor_count * TMG_TENSOR_KEY_WORDS + manifest->dim_count +
                        manifest->param_count + TMG_WORKSPACE_KEY_WORDS;
     return tmg_prepared_init(&kernel->prepared, SLOTS, key_words, word) ? tmg_fail_memory()
@@ -72,11 +90,22 @@ static int write_integer(const struct preparation *work, const struct tmg_param 
     return TMAGEN_OK;
 }
 
+// The tensor of [param], or the matrix of its part of the workspace, as it is in this launch.
+static struct tmg_bound_tensor matrix_of(const struct preparation *work,
+                                         const struct tmg_param *param) {
+    struct tmg_bound_tensor bound;
+    if (!param->of_part) return work->binding.tensors[param->index];
+    tmg_bind_part(&work->kernel->manifest->parts[param->index], work->binding.dims, &bound);
+    bound.data = work->launch->workspace + (uint64_t)work->layout.offsets[param->index];
+    return bound;
+}
+
 static int write_tensor_map(const struct preparation *work, const struct tmg_param *param,
                             uint64_t *words) {
     struct tmg_tensor_map map;
-    int status = tmg_tensor_map_encode(work->kernel->device, work->kernel->manifest, param,
-                                       &work->binding.tensors[param->index], &map);
+    const struct tmg_bound_tensor bound = matrix_of(work, param);
+    int status =
+        tmg_tensor_map_encode(work->kernel->device, work->kernel->manifest, param, &bound, &map);
     if (!status) memcpy(words, &map, sizeof map);
     return status;
 }
@@ -95,8 +124,10 @@ static int write_dim(const struct preparation *work, const struct tmg_param *par
 
 static int write_stride(const struct preparation *work, const struct tmg_param *param,
                         uint64_t *word) {
-    const char *name = work->kernel->manifest->tensors[param->index].name;
-    int64_t stride = work->binding.tensors[param->index].strides[param->axis];
+    const struct tmg_manifest *manifest = work->kernel->manifest;
+    const char *name =
+        param->of_part ? manifest->parts[param->index].name : manifest->tensors[param->index].name;
+    const int64_t stride = matrix_of(work, param).strides[param->axis];
     return write_integer(work, param, stride, "the stride of tensor", name, word);
 }
 
@@ -177,7 +208,7 @@ static int check_scalars(const struct tmg_manifest *manifest, const tmagen_launc
 
 static int check_workspace(struct preparation *work) {
     const tmagen_launch *launch = work->launch;
-    int status = tmg_workspace_layout(&work->binding, &work->kernel->capacity, &work->layout);
+    int status = tmg_workspace_layout(&work->binding, &work->kernel->main.capacity, &work->layout);
     if (status || !work->layout.bytes) return status;
     if (launch->workspace && launch->workspace_bytes >= (uint64_t)work->layout.bytes &&
         launch->workspace % 256 == 0)
@@ -191,7 +222,7 @@ static int check_workspace(struct preparation *work) {
 
 static int write_head(const struct preparation *work, uint64_t *head) {
     unsigned grid[3];
-    int status = tmg_grid_size(&work->binding, &work->kernel->capacity, grid);
+    int status = tmg_grid_size(&work->binding, &work->function->capacity, grid);
     if (status) return status;
     head[0] = grid[0] | (uint64_t)grid[1] << 32;
     head[1] = grid[2];
@@ -199,7 +230,22 @@ static int write_head(const struct preparation *work, uint64_t *head) {
     return TMAGEN_OK;
 }
 
-int tmg_prepare(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words,
+// Writes the head and the parameters of one function. What a launch chooses is for the last one.
+static int write_function(struct preparation *work, const struct tmg_loaded *function,
+                          uint64_t *words) {
+    const struct tmg_manifest *manifest = function->manifest;
+    work->function = function;
+    work->binding.manifest = manifest;
+    if (function != &work->kernel->main) work->binding.splits = 1;
+    int status = write_head(work, words + function->head_word);
+    for (unsigned i = 0; i < manifest->param_count && !status; ++i) {
+        const struct tmg_param *param = &manifest->params[i];
+        status = writers[param->kind](work, param, words + function->param_word[i]);
+    }
+    return status;
+}
+
+int tmg_prepare(tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words,
                 uint64_t *clear) {
     const struct tmg_manifest *manifest = kernel->manifest;
     struct preparation work = {.kernel = kernel, .launch = launch};
@@ -209,10 +255,8 @@ int tmg_prepare(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64
     if (status || work.binding.empty) return status;
     status = check_workspace(&work);
     *clear = (uint64_t)work.layout.zero_first;
-    if (!status) status = write_head(&work, words + kernel->head_word);
-    for (unsigned i = 0; i < manifest->param_count && !status; ++i) {
-        const struct tmg_param *param = &manifest->params[i];
-        status = writers[param->kind](&work, param, words + kernel->param_word[i]);
-    }
+    if (!status) status = write_function(&work, &kernel->main, words);
+    for (unsigned i = 0; i < manifest->before_count && !status; ++i)
+        status = write_function(&work, &kernel->before[i], words);
     return status;
 }

@@ -9,7 +9,7 @@ int tmg_prepare_layout(tmagen_kernel *kernel);
 
 // Checks [launch] and writes its head and parameters to [words]; a grid of 0 when there is nothing
 // to do. *clear gets the bytes of workspace to clear now that it is the first with its arguments.
-int tmg_prepare(const tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words,
+int tmg_prepare(tmagen_kernel *kernel, const tmagen_launch *launch, uint64_t *words,
                 uint64_t *clear);
 
 // The bytes that a parameter has in the kernel.

@@ -205,7 +205,7 @@ static int load_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **
         options.line_count = text->line_count;
     }
     const int status = tmagen_kernel_load(set->device, name, &options, kernel);
-    if (!status) (*kernel)->capacity.semaphore_bytes = TMG_SET_SEMAPHORES;
+    if (!status) (*kernel)->main.capacity.semaphore_bytes = TMG_SET_SEMAPHORES;
     return status;
 }
 

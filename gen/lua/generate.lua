@@ -154,12 +154,23 @@ local function list_of(document, name)
     return list
 end
 
--- Reports where the kernel [v] takes something else than its manifest passes.
-local function check_parameters(v, document)
-    local declared = host.arguments_of(v.kernel, v.name)
+-- Reports where the function [entry] of the source takes something else than [document] passes; [where] names that.
+local function check_function(v, entry, document, where)
+    local declared = host.arguments_of(v.kernel, entry)
     if not declared then return end
     local message, legal = host.library("parameters").check(declared, list_of(document, "params"))
-    if message then host.error(open.fam.path, "manifest: params: " .. message, legal) end
+    if message then host.error(open.fam.path, "manifest: " .. where .. ": " .. message, legal) end
+end
+
+-- The same for the kernel [v] and those before it.
+local function check_parameters(v, document)
+    check_function(v, v.name, document, "params")
+    for _, member in ipairs(document) do
+        for i, kernel in ipairs(member[1] == "before" and type(member[2]) == "table" and member[2] or {}) do
+            local entry = kernel[1] and kernel[1][2]
+            if type(entry) == "string" then check_function(v, entry, kernel, ("before[%d].params"):format(i - 1)) end
+        end
+    end
 end
 
 -- The scalar below [node] whose text is [text], or nil.

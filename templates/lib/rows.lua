@@ -121,10 +121,34 @@ local function op_rows(ops)
     return json.array(list)
 end
 
+-- [parts]: { {name=, bytes=, per=, zero=} or, for a matrix, {name=, dtype=, dims=, stride_bytes_multiple=}, ... }
+local function workspace_rows(parts)
+    local list = {}
+    for i, part in ipairs(parts) do
+        list[i] = object(part, part.dtype and { "name", "dtype" } or { "name", "bytes", "per", "zero" })
+        if part.dtype then
+            table.insert(list[i], { "dims", extents(part.dims) })
+            table.insert(list[i], { "stride_bytes_multiple", part.stride_bytes_multiple })
+        end
+    end
+    return json.array(list)
+end
+
+-- [kernels]: { {entry=, block=, cluster=, shared_memory=, grid=, parameters=, cost=}, ... }
+local function before_rows(kernels)
+    local list = {}
+    for i, kernel in ipairs(kernels) do
+        list[i] = object(kernel, { "entry", "block", "cluster", "shared_memory", "grid" })
+        table.insert(list[i], { "params", rows.parameters(kernel.parameters) })
+        table.insert(list[i], kernel.cost and { "cost", cost_rows(kernel.cost) } or nil)
+    end
+    return json.array(list)
+end
+
 -- The whole document of a kernel of [family], from its settings and its plan: launch = {block=, cluster=}, smem_bytes,
 -- parameters, barriers and roles, each where there is any. [own]: dims, tensors, workspace, ops and cost as lists,
--- varies_with as a list of words, dependent_launch if the kernel waits by griddepcontrol, grid and reference as JSON;
--- a grid that is not given is one CTA for each of the first dim.
+-- varies_with as a list of words, dependent_launch if the kernel waits by griddepcontrol, before: the kernels of the
+-- source that run before it, grid and reference as JSON; a grid that is not given is one CTA for each of the first dim.
 function rows.manifest(family, s, p, own)
     local launch, dims = p.launch or {}, own.dims or { { name = "one", value = 1 } }
     return json.object {
@@ -135,7 +159,8 @@ function rows.manifest(family, s, p, own)
         { "dims", rows.dims(dims) }, { "tensors", rows.tensors(own.tensors or {}) },
         { "grid", own.grid or rows.grid("tiles", { { dim = dims[1].name, by = 1 } }) },
         { "params", rows.parameters(p.parameters or {}) },
-        { "workspace", own.workspace and objects(own.workspace, { "name", "bytes", "per", "zero" }) },
+        { "workspace", own.workspace and workspace_rows(own.workspace) },
+        { "before", own.before and before_rows(own.before) or nil },
         { "ops", own.ops and #own.ops > 0 and op_rows(own.ops) or nil },
         { "cost", own.cost and cost_rows(own.cost) },
         { "varies_with", own.varies_with and json.array(own.varies_with) },

@@ -133,6 +133,28 @@ static void test_both(void **state) {
     assert_us(estimate.bound[TMG_BOUND_L2], 100);
 }
 
+// A kernel that runs before takes its launch and the time of its bytes.
+static void test_before(void **state) {
+    (void)state;
+    const struct tmg_capacity capacity = {.sms = 4, .resident_blocks = 4};
+    struct tmg_rates rates = free_rates();
+    struct tmg_estimate estimate;
+    struct model model, before;
+    rates.of[TMG_RATE_LAUNCH] = 3;
+    rates.of[TMG_RATE_DRAM] = 2;
+    open_model(&model, 100, 64);
+    open_model(&before, 100, 64);
+    model.manifest->before[0] = before.manifest;
+    model.manifest->before_count = 1;
+    assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+    const double both = estimate.us;
+    model.manifest->before_count = 0;
+    assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+    assert_us(both - estimate.us, 3 + 50);
+    tmg_manifest_free(before.manifest);
+    tmg_manifest_free(model.manifest);
+}
+
 static void test_no_steps(void **state) {
     (void)state;
     const struct tmg_capacity capacity = {.sms = 4};
@@ -148,10 +170,8 @@ static void test_no_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_pitch),
-        cmocka_unit_test(test_both),
-        cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_rows),   cmocka_unit_test(test_pitch),    cmocka_unit_test(test_both),
+        cmocka_unit_test(test_before), cmocka_unit_test(test_no_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
