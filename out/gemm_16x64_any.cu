@@ -262,22 +262,6 @@ __device__ __forceinline__ Matrix matrix(const bf16 *elements, int64_t stride, i
     return {elements, elements + (rows - 1) * stride + columns, stride, rows, columns};
 }
 
-// Which of a tile's pieces of 8 columns a thread copies: its [i]th lies in row [line] of the tile's boxes, one behind
-// the other.
-template <int BOX_COLUMNS>
-struct Share {
-    static constexpr int LANES = BOX_COLUMNS / 8;                  // that copy a row of a box
-    static constexpr int AT_ONCE = PRODUCERS * 32 / LANES;         // rows that all of them copy
-
-    __device__ __forceinline__ static int line(int i) {
-        return i * AT_ONCE + threadIdx.x % (PRODUCERS * 32) / LANES;
-    }
-
-    __device__ __forceinline__ static int column() {
-        return threadIdx.x % LANES * 8;
-    }
-};
-
 // the 8 elements from [at] on, an address of whole 16 bytes; zeros where the operand has none
 __device__ __forceinline__ uint4 load_aligned(const bf16 *at, const Matrix &from) {
     if (at >= from.elements && at + 8 <= from.end) {
@@ -297,8 +281,44 @@ __device__ __forceinline__ uint4 load_aligned(const bf16 *at, const Matrix &from
 
 // elements between row [y] and the whole 16 bytes before it
 __device__ __forceinline__ int shift_of(const Matrix &from, int y) {
-    return (static_cast<int>(reinterpret_cast<uint64_t>(from.elements)) / 2 + y * static_cast<int>(from.stride)) & 7;
+    return (reinterpret_cast<uint64_t>(from.elements) / 2 + y * from.stride) % 8;
 }
+
+// [x], or zeros for the elements of 8 from [count] on
+__device__ __forceinline__ uint4 first_of(uint4 x, int count) {
+    if (count >= 8) {
+        return x;
+    }
+    return make_uint4(count > 1 ? x.x : count > 0 ? x.x & 0xffff : 0, count > 3 ? x.y : count > 2 ? x.y & 0xffff : 0,
+                      count > 5 ? x.z : count > 4 ? x.z & 0xffff : 0, count > 6 ? x.w & 0xffff : 0);
+}
+
+// the 8 elements from [shift] on of the 16 in [low] and [high]; 0 to 7
+__device__ __forceinline__ uint4 shifted(uint4 low, uint4 high, int shift) {
+    const bool four = shift & 4, two = shift & 2;
+    const uint32_t a = four ? low.z : low.x, b = four ? low.w : low.y, c = four ? high.x : low.z;
+    const uint32_t d = four ? high.y : low.w, e = four ? high.z : high.x, f = four ? high.w : high.y;
+    const uint32_t v = two ? b : a, w = two ? c : b, x = two ? d : c, y = two ? e : d, z = two ? f : e;
+    const int bits = shift % 2 * 16;
+    return make_uint4(__funnelshift_r(v, w, bits), __funnelshift_r(w, x, bits), __funnelshift_r(x, y, bits),
+                      __funnelshift_r(y, z, bits));
+}
+
+// Which of a tile's pieces of 8 columns a thread copies: its [i]th lies in row [line] of the tile's boxes, one behind
+// the other.
+template <int BOX_COLUMNS>
+struct Share {
+    static constexpr int LANES = BOX_COLUMNS / 8;                  // that copy a row of a box
+    static constexpr int AT_ONCE = PRODUCERS * 32 / LANES;         // rows that all of them copy
+
+    __device__ __forceinline__ static int line(int i) {
+        return i * AT_ONCE + threadIdx.x % (PRODUCERS * 32) / LANES;
+    }
+
+    __device__ __forceinline__ static int column() {
+        return threadIdx.x % LANES * 8;
+    }
+};
 
 // Loads the whole 16 bytes, twice as many, around each of a thread's pieces from [first] on, of the tile that begins at
 // ([row], [column]) and has ROWS rows; those beyond the operand's last are its last.
@@ -316,15 +336,6 @@ __device__ __forceinline__ void load_pieces(uint4 (&low)[COUNT], uint4 (&high)[C
     }
 }
 
-// [x], or zeros for the elements of 8 from [count] on
-__device__ __forceinline__ uint4 first_of(uint4 x, int count) {
-    if (count >= 8) {
-        return x;
-    }
-    return make_uint4(count > 1 ? x.x : count > 0 ? x.x & 0xffff : 0, count > 3 ? x.y : count > 2 ? x.y & 0xffff : 0,
-                      count > 5 ? x.z : count > 4 ? x.z & 0xffff : 0, count > 6 ? x.w & 0xffff : 0);
-}
-
 // Shifts the pieces out of what was loaded, zeros for what lies beyond the end of K, and puts them into [tile], where
 // its swizzle has them.
 template <int ROWS, int BOX_COLUMNS, bool ALONG_K, int COUNT>
@@ -336,14 +347,7 @@ __device__ __forceinline__ void store_pieces(bf16 *tile, const uint4 (&low)[COUN
     for (int i = 0; i < COUNT; ++i) {
         const int line = Share<BOX_COLUMNS>::line(first + i), byte = Share<BOX_COLUMNS>::column() * sizeof(bf16);
         const int shift = shift_of(from, min(row + line % ROWS, from.rows - 1));
-        const bool four = shift & 4, two = shift & 2;
-        const uint32_t a = four ? low[i].z : low[i].x, b = four ? low[i].w : low[i].y;
-        const uint32_t c = four ? high[i].x : low[i].z, d = four ? high[i].y : low[i].w;
-        const uint32_t e = four ? high[i].z : high[i].x, f = four ? high[i].w : high[i].y;
-        const uint32_t v = two ? b : a, w = two ? c : b, x = two ? d : c, y = two ? e : d, z = two ? f : e;
-        const int bits = shift % 2 * 16;
-        uint4 piece = make_uint4(__funnelshift_r(v, w, bits), __funnelshift_r(w, x, bits), __funnelshift_r(x, y, bits),
-                                 __funnelshift_r(y, z, bits));
+        uint4 piece = shifted(low[i], high[i], shift);
         if (ALONG_K) {
             piece = first_of(piece, from.columns - column - line / ROWS * BOX_COLUMNS - Share<BOX_COLUMNS>::column());
         } else {

@@ -69,7 +69,7 @@ static int64_t workspace_of(const struct ranking *ranking, const int64_t counts[
     const struct tmg_question *question = ranking->question;
     struct tmg_layout layout;
     if (!ranking->binding->manifest->part_count) return 0;
-    if (tmg_layout_of(ranking->binding->manifest, &question->capacity, counts, &layout)) return -1;
+    if (tmg_layout_of(ranking->binding, &question->capacity, counts, &layout)) return -1;
     return question->workspace >= 0 && layout.bytes > question->workspace ? -1 : layout.bytes;
 }
 

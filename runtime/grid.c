@@ -127,9 +127,10 @@ int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capaci
     return TMAGEN_OK;
 }
 
-int tmg_layout_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
+int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   const int64_t counts[TMG_PER_COUNT], struct tmg_layout *layout) {
     enum { ALIGNMENT = 256 };
+    const struct tmg_manifest *manifest = binding->manifest;
     *layout = (struct tmg_layout){0};
     for (unsigned i = 0; i < manifest->part_count; ++i) {
         const struct tmg_part *part = &manifest->parts[i];
@@ -160,7 +161,7 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
     int64_t counts[TMG_PER_COUNT];
     int status = TMAGEN_OK;
     if (binding->manifest->part_count) status = tmg_launch_counts(binding, capacity, counts);
-    return status ? status : tmg_layout_of(binding->manifest, capacity, counts, layout);
+    return status ? status : tmg_layout_of(binding, capacity, counts, layout);
 }
 
 double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row) {

@@ -38,7 +38,7 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
                          struct tmg_layout *layout);
 
 // The same for a launch that has these counts.
-int tmg_layout_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
+int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   const int64_t counts[TMG_PER_COUNT], struct tmg_layout *layout);
 
 // What [row] says that each thing spends that it counts; splits change only how many there are.

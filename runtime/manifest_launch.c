@@ -374,8 +374,9 @@ static void read_params(const struct tmg_node *root, struct tmg_manifest *manife
         struct tmg_node item = tmg_node_item(&params, i);
         struct tmg_param *param = &manifest->params[i];
         read_param(&item, manifest, param);
-        if (param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP)
-            if (param->index >= 0 && !param->of_part) manifest->tensors[param->index].takes_gaps = 1;
+        const int knows = param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP;
+        if (knows && param->index >= 0 && !param->of_part)
+            manifest->tensors[param->index].takes_gaps = 1;
     }
 }
 

@@ -138,9 +138,12 @@ local knobs = {
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
-    { "load", type = "enum", values = { "tma", "ldg" }, optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; ldg: the producers' threads load pieces and shift, "
-          .. "for any k, strides and addresses" },
+    { "load", type = "enum", values = { "tma", "ldg", "shifted" }, optional = true, when = staged, when_doc = STAGED,
+      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k, strides and addresses ldg: the producers' "
+          .. "threads load pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around" },
+    { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
+      doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
+          .. "strides and addresses of theirs" },
     { "exchange", type = "bool", optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
@@ -323,7 +326,7 @@ local function reference(s, p)
     local integers = p.sum.name == "i32"
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
     local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } }
-    if p.ldg then
+    if p.ldg or p.shifted or p.repack then
         table.move({ { 7, 13, 17 }, { m + 1, 1, 67 }, { 1, n + 1, 1 } }, 1, 3, #small + 1, small)
     end
     local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}

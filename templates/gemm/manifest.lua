@@ -1,5 +1,6 @@
 -- manifest.lua: what the runtime must know of a gemm kernel beyond its plan: dims, tensors, grid, cost.
 
+local dtypes = require "dtypes"
 local rows = require "rows"
 
 -- What a tile ends beyond must be an int too, and so must a group of the tile order.
@@ -41,9 +42,23 @@ local function sums(s, p, clusters)
         * (per == "block" and 1 or clusters.m * clusters.n) }
 end
 
--- What the L2 delivers of operand [name], whose [rows] are read once for each [other]: {dim=, by=}.
-local function fetches(name, type, rows, other)
-    return { unit = "l2_bytes", per = "launch", amount = type.bits // 8, times = { rows, "k", other }, tensor = name }
+-- What the L2 delivers of operand [name], whose [rows] are read once for each [other]: {dim=, by=}. The rows of one
+-- that is copied before begin with lines, whatever the tensor's do.
+local function fetches(name, type, rows, other, repacked)
+    return { unit = "l2_bytes", per = "launch", amount = type.bits // 8, times = { rows, "k", other },
+        tensor = not repacked and name or nil }
+end
+
+-- The kernel that copies operands to the workspace: as many CTAs as fit, which share the tiles of all.
+local function repack(s, p)
+    local cost, by = {}, 8 * p.repack.rows
+    for i, operand in ipairs(p.repack.operands) do
+        cost[i] = { unit = "dram_bytes", amount = 2 * dtypes.bytes(operand.dtype),
+            times = { operand.extent:lower(), "k" } }
+    end
+    return { entry = p.repack.entry, block = { 32 * p.repack.rows, 1, 1 }, parameters = p.repack.parameters,
+        cost = cost, grid = rows.grid("persistent", { { dim = "m", by = by }, { dim = "n", by = by },
+            { dim = "k", by = by * 16 } }, { blocks_per_sm = 8, max_tiles = (1 << 31) - 1 }) }
 end
 
 -- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts
@@ -56,8 +71,8 @@ local function multiplies(s, p)
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k, times = steps },
         { unit = "shared_bytes", per = "tile",
           amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n, times = steps },
-        fetches("a", p.a_type, "m", { dim = "n", by = n }),
-        fetches("b", p.b_type, "n", { dim = "m", by = m }),
+        fetches("a", p.a_type, "m", { dim = "n", by = n }, p.a.repacked),
+        fetches("b", p.b_type, "n", { dim = "m", by = m }, p.b.repacked),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n // (p.gated and 2 or 1) * p.d.bits // 8,
           overlaps = s.schedule == "pingpong" },
@@ -117,7 +132,7 @@ end
 return function(s, p)
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
-        dependent_launch = p.dependent_launch and true,
+        dependent_launch = p.dependent_launch and true, before = p.repack and { repack(s, p) },
         workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })
 end

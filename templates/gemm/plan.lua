@@ -71,7 +71,10 @@ local function parameter_plan(s, p)
         list[#list + 1] = strided and { kind = "stride", tensor = name, axis = 0, type = "i64" } or nil
     end
     for _, name in ipairs { "a", "b" } do
-        if p[name] and not p.ldg then
+        if p[name] and p[name].repacked then
+            tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
+            list[#list].tensor, list[#list].part, list[#list].name = nil, name .. "_rows", name .. "_map"
+        elseif p[name] and not p.ldg then
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
         else
             pointer(name, true)
@@ -98,9 +101,32 @@ local function parameter_plan(s, p)
     return parameters.list(p.tensors, list)
 end
 
+-- The kernel before, which copies operands to the workspace: a warp a row, so many pieces a thread.
+local function repack_plan(s, p)
+    local operands, list, dims = {}, {}, {}
+    for _, operand in ipairs(p.operands) do
+        local name, part = operand.name, operand.name .. "_rows"
+        if operand.repacked then
+            operands[#operands + 1] = operand
+            list[#list + 1] = { kind = "pointer", tensor = name }
+            list[#list + 1] = { kind = "stride", tensor = name, axis = 0, type = "i64" }
+            list[#list + 1] = { kind = "workspace", part = part, cuda = operand.cuda }
+            list[#list + 1] = { kind = "stride", part = part, axis = 0, type = "i64", name = part .. "_stride" }
+            dims[operand.extent:lower()], dims.k = true, true
+        end
+    end
+    for _, name in ipairs { "m", "n", "k" } do
+        if dims[name] and s.problem[name] == "dynamic" then
+            list[#list + 1] = { kind = "dim", dim = name, type = "i32" }
+        end
+    end
+    return { entry = "repack", operands = operands, parameters = parameters.list(p.tensors, list), rows = 8,
+        pieces = 4 }
+end
+
 -- What the parts of tiles leave for each other: how many have arrived, of each that sums by itself, and fp32 sums.
 -- The grid counts a cluster's tiles as one, and its blocks each.
-local function workspace_plan(s, p)
+local function parts_plan(s, p)
     local function part(name, bytes, needed, zero)
         local count, per = table.unpack(needed)
         return { name = name, bytes = bytes * count * (per == "block" and 1 or p.cluster_size), per = per, zero = zero }
@@ -109,6 +135,15 @@ local function workspace_plan(s, p)
         part("arrived", 4 * (p.shared_tile and p.consumers or 1), p.work.parts.counters, "first"),
         part("partials", 4 * s.tile.m * s.tile.n, p.work.parts.sums, "never"),
     }
+end
+
+local function workspace_plan(s, p)
+    local list = p.work.parts and parts_plan(s, p) or {}
+    for _, operand in ipairs(p.repack and p.repack.operands or {}) do
+        list[#list + 1] = { name = operand.name .. "_rows", dtype = operand.dtype, stride_bytes_multiple = 128,
+            dims = { operand.across:lower(), operand.along:lower() } }
+    end
+    return #list > 0 and list
 end
 
 function plan.plan(s)
@@ -128,7 +163,8 @@ function plan.plan(s)
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)
     p.parameters = parameter_plan(s, p)
-    p.workspace = p.work.parts and workspace_plan(s, p)
+    p.repack = p.mma and #(s.repack or {}) > 0 and repack_plan(s, p)
+    p.workspace = workspace_plan(s, p)
     p.launch_registers = archs.launch_registers(s.arch, p.threads)
     p.launch = {
         block = { p.threads, 1, 1 }, cluster = { p.cluster_size, 1, 1 }, dynamic_smem = p.smem_bytes,

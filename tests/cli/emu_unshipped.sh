@@ -74,6 +74,15 @@ verify gemm_16x64_any "${any[@]}" --set layout.a=column --set 'layout.b=[row,col
 verify gemm_16x64_any "${any[@]}" --set grid=cluster_k --set splits=2
 verify gemm_128x128 --shape 200x263x72 --set epilogue.store=elements --set "epilogue.ops=$ops"
 
+# A kernel before that copies operands to the workspace: both, one beside TMA or with what parts of
+# tiles leave there, of both kinds, exchanged, and one that begins while that one ends.
+verify gemm_128x128_repack "${any[@]}" --set 'layout.a=[row,column]' --set layout.b=column \
+    --set dependent_launch=prologue
+verify gemm_128x128_repack --shape 200x263x72 --set 'repack=[[a],[b]]'
+verify gemm_128x128_repack "${any[@]}" --set phase=6 --set grid=split_k --set splits=3 \
+    --set epilogue.store=elements --set "epilogue.ops=$ops"
+verify "$exchanged" "${any[@]}" --set 'repack=[[a,b]]' --set epilogue.store=direct
+
 # Scalars: drawn by the family, 0 beside special values of what is not read then; alone, among other
 # ops, for every place that has them.
 scaled=(--shape 200x264x72 --shape 200x264x72/special)
@@ -144,6 +153,12 @@ verify "$streaming" --set 'stages=[1,3]' --shape 1x40x2056 --shape 9x33x72 --sha
 verify "$streaming" --set tile.m=24 --set tile.n=32 --set problem.a=fp16 --set problem.d=fp32 \
     --set cache_hint.b=evict_first --set dependent_launch=weights --shape 30x77x520 \
     --set "epilogue.ops=$ops"
+
+# The same with rows that begin anywhere: ends of operands that come by element, in every stage.
+verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 1x1x1 \
+    --shape 9x33x2051
+verify "$streaming" --set load=shifted --set tile.m=24 --set tile.n=32 --set problem.a=fp16 \
+    --set cache_hint.b=evict_first --shape 30x77x519 --set "epilogue.ops=$ops"
 
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \

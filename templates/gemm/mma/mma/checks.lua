@@ -33,6 +33,14 @@ return {
                 :format(held, p.registers[1].registers), "a smaller tile: each warp sums all of it")
         end
     end },
+    { "load", check = function(s, p, fail)
+        if s.load == "tma" or s.load == "ldg" then
+            fail("load", ("load: %s, but warps stream rows by bulk copies"):format(s.load), "shifted, or nothing")
+        elseif p.shifted and s.dependent_launch == "weights" then
+            fail("dependent_launch", "dependent_launch: weights, but load: shifted loads the ends of A with those of B",
+                "prologue")
+        end
+    end },
     { "shared memory", check = function(s, p, fail)
         local most = archs.shared_memory(s.arch)
         if p.smem_bytes > most then

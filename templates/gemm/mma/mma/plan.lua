@@ -5,13 +5,16 @@ local archs = require "archs"
 local dtypes = require "dtypes"
 local smem = require "smem"
 
-local PAD = 16 -- bytes between the rows of a stage, so that eight lanes' 16 bytes lie in different banks
+-- bytes between the rows of a stage, so that eight lanes' 16 bytes lie in different banks; room for a shift, too
+local PAD = 16
 
 local mma = { template = function() return "mma/mma/stream.cu.in" end }
 
 local function barrier_plan(s, p)
-    return { { name = "full", count = p.warps * s.stages, arrivals = 1, bytes = (s.tile.m + s.tile.n) * p.depth_bytes,
-        who = "a lane of the warp", doc = "the stage's bytes have landed; fewer at the edges" } }
+    return { { name = "full", count = p.warps * s.stages, arrivals = p.shifted and 32 or 1,
+        bytes = (s.tile.m + s.tile.n) * (p.shifted and p.row_bytes or p.depth_bytes),
+        who = p.shifted and "each lane of the warp" or "a lane of the warp",
+        doc = "the stage's bytes have landed; fewer at the edges" } }
 end
 
 local function smem_plan(s, p)
@@ -27,7 +30,7 @@ end
 function mma.plan(s)
     local a = dtypes[s.problem.a]
     local p = { warps = s.warps.consumer.count, cluster_size = 1, d_bytes = dtypes.bytes(s.problem.d) }
-    p.threads = p.warps * 32
+    p.threads, p.shifted = p.warps * 32, s.load == "shifted"
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
     p.row_bytes = p.depth_bytes + PAD
@@ -40,8 +43,9 @@ function mma.plan(s)
     end
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, p.threads) } }
-    p.alignment = { a = 16, b = 16, d = p.d_bytes }
-    p.multiples = { m = 1, n = 1, k = 128 // a.bits }
+    local bytes = p.shifted and a.bits // 8 or 16
+    p.alignment = { a = bytes, b = bytes, d = p.d_bytes }
+    p.multiples = { m = 1, n = 1, k = bytes * 8 // a.bits }
     p.why_multiples = { k = "rows of A and B in whole 16 bytes, for bulk copies" }
     return p
 end

@@ -201,6 +201,9 @@ wgmma["staging"] = function(s, p, fail)
 end
 
 wgmma["loads by threads"] = function(s, p, fail)
+    if s.load == "shifted" then
+        fail("load", "load: shifted is for pieces of rows that warps stream", "tma or ldg, or math: mma")
+    end
     if s.load ~= "ldg" then
         if p.producers > 1 then
             fail("warps.producer.count", "one thread of the producers issues all TMA loads", "4, or load: ldg")
@@ -231,6 +234,15 @@ wgmma["loads by threads"] = function(s, p, fail)
     end
 end
 
+wgmma["repack"] = function(s, p, fail)
+    for _, operand in ipairs(p.repack and p.repack.operands or {}) do
+        if dtypes[operand.dtype].bits ~= 16 then
+            fail("repack", ("repack: shifts elements of 16 bits, but %s is %s"):format(operand.name:upper(),
+                operand.dtype), "neither; TMA wants rows of whole 16 bytes")
+        end
+    end
+end
+
 wgmma["shared memory"] = function(s, p, fail)
     if p.smem_bytes > archs.shared_memory(s.arch) then
         fail("stages", ("shared memory: %d stages and the rest need %d bytes of the %d that a CTA may have"):format(
@@ -243,6 +255,8 @@ wgmma["dependent launch"] = function(s, p, fail)
     if s.dependent_launch == "weights" and p.ldg then
         fail("dependent_launch", "dependent_launch: weights, but load: ldg loads A and B of a stage together",
             "prologue")
+    elseif s.dependent_launch == "weights" and p.b.repacked then
+        fail("dependent_launch", "dependent_launch: weights, but B is copied by the kernel before", "prologue")
     end
 end
 
@@ -264,7 +278,7 @@ end
 local order = { "pairs of columns", "input types", "sums", "rows of a warpgroup", "accumulators",
     "producer and stages",
     "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging", "dependent launch",
-    "loads by threads", "shared memory" }
+    "loads by threads", "repack", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do

@@ -21,6 +21,15 @@ local function instruction(p)
     return { m = 64, k = left.mma_k, types = types, bytes = dtypes.bytes(left.name, left.mma_k) }
 end
 
+local function contains(list, value)
+    for _, item in ipairs(list) do
+        if item == value then
+            return true
+        end
+    end
+    return false
+end
+
 -- A is shared by the CTAs beside each other, B by those below each other; CTA (m, n) of a cluster has rank
 -- m + cluster.m * n.
 local function plan_operands(s, pair_rows)
@@ -32,7 +41,7 @@ local function plan_operands(s, pair_rows)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
             depth = s.tile.k, pair_rows = name == "b" and pair_rows,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
-            peers = peers, ctas = ctas, hint = s.cache_hint[name] }
+            peers = peers, ctas = ctas, hint = s.cache_hint[name], repacked = contains(s.repack or {}, name) }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
 end
@@ -154,7 +163,7 @@ local function plan_alignment(s, p)
     }
     for _, operand in ipairs(p.operands) do
         local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
-        if p.ldg then
+        if p.ldg or operand.repacked then
             p.alignment[operand.name] = dtypes.bytes(operand.dtype)
         elseif p.multiples[dim] < elements then
             local which = dim ~= "k" and "column-major " .. operand.name:upper()
