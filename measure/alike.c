@@ -64,7 +64,7 @@ int kernels_alike(const struct kernel_text *kernels, size_t count,
             if (alike(manifests[j], manifests[i], one, other, sizeof one)) continue;
             fprintf(stderr,
                     "tmagen: error: %s and %s do not compare: one takes %s, the other %s; measure "
-                    "them one after the other\n",
+                    "them with --unlike\n",
                     kernels[j].name, kernels[i].name, one, other);
             status = -1;
         }

@@ -149,7 +149,11 @@ static int enter_kernels(struct bench_session *session, const struct shape *give
             snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
         } else if (first < 0) {
             first = (int)i;
-        } else if (!entrant_same_tensors(&problems[first], &problems[i])) {
+        } else if (entrant_same_tensors(&problems[first], &problems[i])) {
+            continue;
+        } else if (session->plan->unlike) {
+            entry->unlike = true;
+        } else {
             snprintf(entry->refused, sizeof entry->refused, "has other tensors than %s",
                      session->plan->kernels[first].name);
         }
@@ -179,15 +183,28 @@ static int enter_own(struct bench_session *session, const struct rotation *rotat
     return status;
 }
 
-// Prepares all entries, ours and the peers', and runs the contest. A library error code after which
-// the device is lost.
-static int measure(struct bench_session *session, const struct rotation *rotation,
-                   struct bench_shape *shape, struct entrant *owns) {
+// Inputs for the entries that have tensors of their own. A library error code.
+static int make_unlike(struct bench_session *session, const struct bench_shape *shape,
+                       const struct ref_problem *problems, struct rotation *rotations) {
+    int status = TMAGEN_OK;
+    for (int i = 0; i < shape->entry_count && status == TMAGEN_OK; ++i) {
+        if (!shape->entries[i].unlike) continue;
+        status = rotation_make(&session->gpu, &session->source, &problems[i], &rotations[i]);
+    }
+    return status;
+}
+
+// Prepares all entries, ours and the peers', and runs the contest; [unlike] are the inputs of those
+// that have their own. A library error code after which the device is lost.
+static int measure(struct bench_session *session, const struct rotation *shared,
+                   const struct rotation *unlike, struct bench_shape *shape, struct entrant *owns) {
     struct expected expected = {NULL, NULL};
     int status = TMAGEN_OK;
     // peers first: their result is what ours are compared with
     for (int i = shape->entry_count - 1; i >= 0 && status == TMAGEN_OK; --i) {
         struct bench_entry *entry = &shape->entries[i];
+        const struct rotation *rotation = entry->unlike ? &unlike[i] : shared;
+        struct expected none = {NULL, NULL};
         if (*entry->refused) continue;
         if ((entry->role == BENCH_OWN || entry->role == BENCH_OTHER) &&
             enter_own(session, rotation, (size_t)i, entry, &owns[i])) {
@@ -196,14 +213,15 @@ static int measure(struct bench_session *session, const struct rotation *rotatio
             continue;
         }
         progress("%s: %s", shape->text, entry->contestant.name);
-        status = prepare(session, rotation, entry, &expected);
+        status = prepare(session, rotation, entry, entry->unlike ? &none : &expected);
+        free(none.values);
     }
     free(expected.values);
     struct contestant contestants[BENCH_ENTRIES_MAX];
     for (int i = 0; i < shape->entry_count; ++i) contestants[i] = shape->entries[i].contestant;
     shape->contest.contestants = contestants;
     shape->contest.count = shape->entry_count;
-    shape->contest.sets = rotation->sets;
+    shape->contest.sets = shared->sets;
     shape->contest.seconds = session->plan->seconds;
     shape->contest.rounds = session->plan->rounds;
     progress("%s: measuring", shape->text);
@@ -246,6 +264,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     static struct bench_shape shape;
     static struct ref_problem problems[BENCH_ENTRIES_MAX];
     struct entrant owns[BENCH_ENTRIES_MAX] = {{.splits = 0}};
+    static struct rotation unlike[BENCH_ENTRIES_MAX];
     struct rotation rotation = {0};
     struct cublaslt_plan *cublaslt = NULL;
     struct copy *copy = NULL;
@@ -270,7 +289,8 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     }
     if (status == TMAGEN_OK && session->plan->copy)
         status = enter_copy(session, &rotation, &shape, &copy);
-    if (status == TMAGEN_OK) status = measure(session, &rotation, &shape, owns);
+    if (status == TMAGEN_OK) status = make_unlike(session, &shape, problems, unlike);
+    if (status == TMAGEN_OK) status = measure(session, &rotation, unlike, &shape, owns);
     progress("%s", "");
     if (status != TMAGEN_OK) {
         kernel_complain(shape.text);
@@ -288,6 +308,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     cublaslt_plan_free(cublaslt);
     copy_free(&session->gpu, copy);
     rotation_free(&session->gpu, &rotation);
+    for (int i = 0; i < shape.entry_count; ++i) rotation_free(&session->gpu, &unlike[i]);
     return status != TMAGEN_ERROR_DEVICE;
 }
 
@@ -403,7 +424,7 @@ int bench_all(const struct bench_plan *plan) {
                 BENCH_ENTRIES_MAX - PEERS_MOST);
         return 1;
     }
-    if (kernels_alike(plan->kernels, plan->kernel_count, plan->shapes)) return 2;
+    if (!plan->unlike && kernels_alike(plan->kernels, plan->kernel_count, plan->shapes)) return 2;
     watchdog_start(plan->timeout);
     int status = gpu_open(plan->device, &session.gpu);
     if (status == TMAGEN_OK && plan->cublaslt) {

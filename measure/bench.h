@@ -20,6 +20,7 @@ struct bench_plan {
     bool cublaslt;                    // --vs cublaslt
     bool copy;                        // --vs copy
     bool chain;                       // each launch reads what the one before it wrote
+    bool unlike;                      // kernels may take other tensors: results do not compare
     const struct shape_list *shapes;  // empty: the typical shape of the kernels' reference
     double seconds;                   // of measuring a shape
     int rounds;                       // 0: as many as fit into that
@@ -47,6 +48,7 @@ struct bench_entry {
     char picked[TMG_MAX_NAME + 16];  // what a set took here; "" for a kernel
     char refused[300];               // why it could not be measured; "" where it was
     bool failed;                     // it should have been: a wrong result or a failed launch
+    bool unlike;                     // it has tensors of its own
 };
 
 enum { BENCH_ENTRIES_MAX = 67 };

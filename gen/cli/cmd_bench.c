@@ -23,6 +23,7 @@ enum {
     KEY_TIMEOUT,
     KEY_OVERHEAD,
     KEY_CHAIN,
+    KEY_UNLIKE,
     KEY_JSON
 };
 
@@ -45,6 +46,10 @@ static const struct argp_option options[] = {
     {"chain", KEY_CHAIN, NULL, 0,
      "layers: each launch reads what the one before it wrote, and overlaps it where the kernel has "
      "dependent_launch",
+     0},
+    {"unlike", KEY_UNLIKE, NULL, 0,
+     "kernels may take other tensors, as with a bias and without: each has inputs of its own then, "
+     "and their results are not compared",
      0},
     {"json", KEY_JSON, NULL, 0, "one JSON object a shape instead of tables", 0},
     {0},
@@ -86,6 +91,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_TIMEOUT: a->plan.timeout = (int)argument_number(state, argument, 1, 86400); return 0;
     case KEY_OVERHEAD: a->overhead = true; return 0;
     case KEY_CHAIN: a->plan.chain = true; return 0;
+    case KEY_UNLIKE: a->plan.unlike = true; return 0;
     case KEY_JSON: a->plan.json = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -109,12 +109,15 @@ has "$TMPDIR/err" 'gemm_256x128: n = 61 is not a multiple of 8' 'no shape is for
 bench gemm_128x128 gemm_128x128_fp16 --rounds 5
 [ $? = 2 ] || fail "two types in one contest"
 has "$TMPDIR/err" 'gemm_128x128 and gemm_128x128_fp16 do not compare: one takes bf16 a\[m, k\], ' \
-    ', the other fp16 a\[m, k\]; measure them one after the other'
+    ', the other fp16 a\[m, k\]; measure them with --unlike'
 bench gemm_128x128 --vs gemm_128x128_b_column --shape 512x512x512 --rounds 5
 [ $? = 2 ] || fail "two layouts in one contest"
 has "$TMPDIR/err" 'one takes bf16 b\[n, k\], the other bf16 b\[k, n\]'
 bench gemm_bf16_h200 gemm_128x192_bias --shape 512x512x512 --rounds 5
 [ $? = 2 ] || fail "a bias against none"
+bench gemm_swiglu gemm_fc1 --vs gemm_128x128_pingpong --unlike --shape 512x512x512 --rounds 5 ||
+    fail "exit code $?"
+has "$TMPDIR/out" 'gemm_swiglu +0\.02 ms .*1\.000 \[1\.000, 1\.000\]' 'gemm_fc1 +0\.02 ms .*1\.000 \['
 bench gemm_128x128 gemm_128x128_fp16 --shapes "$TMPDIR/shapes" --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^bf16 512x512x512' '^fp16 512x512x512'
 
