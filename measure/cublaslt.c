@@ -18,7 +18,7 @@ struct cublaslt {
     void *file;
     char name[1200];
     cublasLtHandle_t handle;
-    tmagen_address workspace;
+    tmagen_address workspace, one;  // [one]: the number, as a scale on the device
     const char *(*status_name)(cublasStatus_t);
 #define FIELD(call, arguments) cublasStatus_t(*call) arguments;
     CUBLASLT_CALLS(FIELD)
@@ -28,10 +28,10 @@ struct cublaslt {
 struct cublaslt_plan {
     struct cublaslt *library;
     cublasLtMatmulDesc_t desc;
-    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatrixLayout_t a, b, c, d;
     cublasLtMatmulHeuristicResult_t algos[CUBLASLT_ALGOS_MAX];
     int algo_count;
-    bool bias;
+    bool bias, integers;
 };
 
 static int check(const struct cublaslt *library, cublasStatus_t status, const char *what) {
@@ -70,6 +70,13 @@ static void name_library(struct cublaslt *library, const char *path) {
              version / 100 % 100, version % 100, path);
 }
 
+static int upload_one(struct cublaslt *library) {
+    const float one = 1;
+    tmagen_device *device = library->gpu->device;
+    const int status = tmagen_memory_alloc(device, sizeof one, &library->one);
+    return status ? status : tmagen_memory_upload(device, library->one, &one, sizeof one);
+}
+
 int cublaslt_open(struct gpu *gpu, struct cublaslt **result) {
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
     char path[1000], error[3000];
@@ -94,6 +101,7 @@ int cublaslt_open(struct gpu *gpu, struct cublaslt **result) {
     if (status == TMAGEN_OK) {
         status = tmagen_memory_alloc(gpu->device, workspace_bytes, &library->workspace);
     }
+    if (status == TMAGEN_OK) status = upload_one(library);
     if (status != TMAGEN_OK) {
         cublaslt_close(library);
         return status;
@@ -106,6 +114,7 @@ int cublaslt_open(struct gpu *gpu, struct cublaslt **result) {
 void cublaslt_close(struct cublaslt *library) {
     if (!library) return;
     tmagen_memory_free(library->gpu->device, library->workspace);
+    tmagen_memory_free(library->gpu->device, library->one);
     if (library->handle) library->cublasLtDestroy(library->handle);
     free(library);
 }
@@ -120,14 +129,16 @@ static int data_type(enum tmg_dtype_id dtype) {
     case TMG_DTYPE_FP32: return CUDA_R_32F;
     case TMG_DTYPE_E4M3: return CUDA_R_8F_E4M3;
     case TMG_DTYPE_E5M2: return CUDA_R_8F_E5M2;
+    case TMG_DTYPE_I8: return CUDA_R_8I;
+    case TMG_DTYPE_I32: return CUDA_R_32I;
     default: return -1;
     }
 }
 
-// A row-major matrix is a column-major one of its rows as columns.
+// A row-major matrix is a column-major one of its rows as columns. [dtype]: of its elements.
 static int make_layout(struct cublaslt *library, const struct ref_tensor *tensor,
-                       cublasLtMatrixLayout_t *layout) {
-    const int type = data_type(tensor->dtype);
+                       enum tmg_dtype_id dtype, cublasLtMatrixLayout_t *layout) {
+    const int type = data_type(dtype);
     if (type < 0) {
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "cuBLASLt has no type %s",
                         tmg_dtypes[tensor->dtype].name);
@@ -145,15 +156,34 @@ static int set_attribute(struct cublaslt_plan *plan, int attribute, const void *
                  "cublasLtMatmulDescSetAttribute");
 }
 
+static bool is_fp8(const struct ref_tensor *tensor) {
+    return tensor->dtype == TMG_DTYPE_E4M3 || tensor->dtype == TMG_DTYPE_E5M2;
+}
+
+// FP8 with one scale a tensor, all of them 1: what they are changes no time. Sums are the tensor
+// cores' own, as they are here where nobody promotes them.
+static int describe_fp8(struct cublaslt_plan *plan, bool d_too) {
+    static const int scales[] = {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                 CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                 CUBLASLT_MATMUL_DESC_D_SCALE_POINTER};
+    const void *one = (const void *)(uintptr_t)plan->library->one;
+    const int8_t fast = 1;
+    int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
+    for (int i = 0; status == TMAGEN_OK && i < 2 + d_too; ++i)
+        status = set_attribute(plan, scales[i], &one, sizeof one);
+    return status;
+}
+
 // [a_columns], [b_columns]: the operand is stored as [k,m], as [k,n].
 static int describe(struct cublaslt_plan *plan, const struct ref_tensor *bias, bool a_columns,
                     bool b_columns) {
     struct cublaslt *library = plan->library;
     const int first = b_columns ? CUBLAS_OP_N : CUBLAS_OP_T, epilogue = CUBLASLT_EPILOGUE_BIAS;
     const int second = a_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
-    int status = check(
-        library, library->cublasLtMatmulDescCreate(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-        "cublasLtMatmulDescCreate");
+    const int compute = plan->integers ? CUBLAS_COMPUTE_32I : CUBLAS_COMPUTE_32F;
+    const int scale = plan->integers ? CUDA_R_32I : CUDA_R_32F;
+    int status = check(library, library->cublasLtMatmulDescCreate(&plan->desc, compute, scale),
+                       "cublasLtMatmulDescCreate");
     if (status) return status;
     status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first);
     if (status) return status;
@@ -179,7 +209,7 @@ static int ask(struct cublaslt_plan *plan) {
                    "cublasLtMatmulPreferenceSetAttribute");
     if (status == TMAGEN_OK) {
         const cublasStatus_t answer = library->cublasLtMatmulAlgoGetHeuristic(
-            library->handle, plan->desc, plan->b, plan->a, plan->d, plan->d, preference,
+            library->handle, plan->desc, plan->b, plan->a, plan->c, plan->d, preference,
             CUBLASLT_ALGOS_MAX, plan->algos, &plan->algo_count);
         if (answer || plan->algo_count < 1) {
             status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "cuBLASLt offers nothing for this shape");
@@ -195,12 +225,19 @@ int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *probl
     if (!plan) return tmg_fail_memory();
     plan->library = library;
     const json_t *product = json_object_get(problem->reference->rows, "product");
+    const struct ref_tensor *a = ref_tensor_find(problem, "a"), *b = ref_tensor_find(problem, "b"),
+                            *d = ref_tensor_find(problem, "d");
+    // what C would be, were it read: of 8 bits there is none
+    const enum tmg_dtype_id c = is_fp8(d) ? TMG_DTYPE_BF16 : d->dtype;
+    plan->integers = d->dtype == TMG_DTYPE_I32;
     int status = describe(plan, ref_tensor_find(problem, "bias"),
                           json_is_true(json_object_get(product, "a_columns")),
                           json_is_true(json_object_get(product, "b_columns")));
-    if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "a"), &plan->a);
-    if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "b"), &plan->b);
-    if (status == TMAGEN_OK) status = make_layout(library, ref_tensor_find(problem, "d"), &plan->d);
+    if (status == TMAGEN_OK && is_fp8(a)) status = describe_fp8(plan, is_fp8(d));
+    if (status == TMAGEN_OK) status = make_layout(library, a, a->dtype, &plan->a);
+    if (status == TMAGEN_OK) status = make_layout(library, b, b->dtype, &plan->b);
+    if (status == TMAGEN_OK) status = make_layout(library, d, c, &plan->c);
+    if (status == TMAGEN_OK) status = make_layout(library, d, d->dtype, &plan->d);
     if (status == TMAGEN_OK) status = ask(plan);
     if (status != TMAGEN_OK) {
         cublaslt_plan_free(plan);
@@ -215,6 +252,7 @@ void cublaslt_plan_free(struct cublaslt_plan *plan) {
     struct cublaslt *library = plan->library;
     if (plan->a) library->cublasLtMatrixLayoutDestroy(plan->a);
     if (plan->b) library->cublasLtMatrixLayoutDestroy(plan->b);
+    if (plan->c) library->cublasLtMatrixLayoutDestroy(plan->c);
     if (plan->d) library->cublasLtMatrixLayoutDestroy(plan->d);
     if (plan->desc) library->cublasLtMatmulDescDestroy(plan->desc);
     free(plan);
@@ -225,7 +263,10 @@ int cublaslt_plan_algos(const struct cublaslt_plan *plan) { return plan->algo_co
 int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream, tmagen_address a,
                     tmagen_address b, tmagen_address bias, tmagen_address d) {
     struct cublaslt *library = plan->library;
-    const float one = 1, zero = 0;
+    const union factor {
+        float real;
+        int integer;
+    } one = plan->integers ? (union factor){.integer = 1} : (union factor){1}, zero = {0};
     const void *bias_pointer = (const void *)(uintptr_t)bias;
     if (plan->bias) {
         const int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias_pointer,
@@ -237,7 +278,7 @@ int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream, tmage
         library,
         library->cublasLtMatmul(library->handle, plan->desc, &one, (const void *)(uintptr_t)b,
                                 plan->b, (const void *)(uintptr_t)a, plan->a, &zero, output,
-                                plan->d, output, plan->d, &plan->algos[algo].algo,
+                                plan->c, output, plan->d, &plan->algos[algo].algo,
                                 (void *)(uintptr_t)library->workspace, workspace_bytes, stream),
         "cublasLtMatmul");
 }

@@ -308,7 +308,7 @@ static const struct ref_tensor *factor(const struct ref_problem *problem, const 
 }
 
 // The deviation of an fp32 sum of 16-bit products: each step of 16 along k adds 2^-21. Where wgmma
-// keeps so few bits that its cuts are a walk, .25 sqrt(k) of them, k ending where sums are promoted.
+// keeps so few bits that its cuts are a walk, .25 sqrt(k) of them, k up to where sums are promoted.
 static double accumulation(const json_t *product, const struct ref_tensor *a, bool a_columns) {
     const double k = a && a->rank == 2 ? (double)a->dims[!a_columns] : 0;
     const int bits = (int)json_integer_value(json_object_get(product, "sum_bits"));

@@ -215,7 +215,7 @@ const char *shape_dtype(const struct tmg_manifest *manifest) {
     for (unsigned i = 0; i < manifest->tensor_count; ++i) {
         if (!manifest->tensors[i].reads) continue;
         const char *name = tmg_dtypes[manifest->tensors[i].dtype].name;
-        return strcmp(name, "e4m3") ? name : "fp8";
+        return !strcmp(name, "e4m3") || !strcmp(name, "e5m2") ? "fp8" : name;
     }
     return "";
 }
