@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -62,8 +63,10 @@ static void fill_range(void *context, int64_t begin, int64_t end, int thread) {
 // The distribution is symmetric, and so is the table: its mean is exactly 0.
 static void quantiles_make(enum tmg_dtype_id dtype, char *quantiles) {
     const size_t bytes = tmg_dtype_bytes(dtype);
+    const bool integers = tmg_dtypes[dtype].kind != TMG_KIND_FLOAT;
+    const double deviation = integers && bytes == 1 ? 32 : 1;
     for (size_t i = 0; i < QUANTILES / 2; ++i) {
-        const double value = normal_quantile(((double)i + 0.5) / QUANTILES);
+        const double value = deviation * normal_quantile(((double)i + 0.5) / QUANTILES);
         num_encode(dtype, value, quantiles + i * bytes);
         num_encode(dtype, -value, quantiles + (QUANTILES - 1 - i) * bytes);
     }

@@ -506,8 +506,8 @@ gemm_fp8_promoted(const __grid_constant__ TensorMap a_map, const __grid_constant
                 int previous = 0;
                 for (int k_tile = first; k_tile < end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
-                    multiply_stage(partial, a_operand + ring.stage * A_STAGE_UNITS, b_operand + ring.stage * B_STAGE_UNITS,
-                                   k_tile > first);
+                    multiply_stage(partial, a_operand + ring.stage * A_STAGE_UNITS,
+                                   b_operand + ring.stage * B_STAGE_UNITS, k_tile > first);
                     wgmma_wait_group<1>();
                     if (k_tile > first) {
                         release(&smem.empty[previous]);    // the step before this one has read its stage

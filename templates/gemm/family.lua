@@ -323,7 +323,6 @@ end
 local function reference(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
-    local integers = p.sum.name == "i32"
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
     local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } }
     if p.ldg or p.shifted or p.repack then
@@ -334,8 +333,7 @@ local function reference(s, p)
         waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
     end
     return {
-        dims = { "m", "n", "k" }, typical = "4096x4096x4096", peer = "cublaslt",
-        inputs = not integers and { "special", "exact" } or nil, draws = integers and { "a", "b" } or nil,
+        dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
         product = product_of(p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, gate = p.gated and gate_of(p) or nil,

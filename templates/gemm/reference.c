@@ -1,6 +1,5 @@
 // The reference of gemm: D[m,n] = A[m,k] B[n,k]^T, then the epilogue's ops, in float64. What an op
 // computes, and what approximate instructions may cost it, stands in its row of epilogue/ops.lua.
-#define DRAWS
 #include "reference.h"
 
 // What few bits cost: each wgmma of 8-bit floats cuts every one of its products, and the sum so
@@ -161,12 +160,4 @@ static struct value element(const struct problem *p, const struct tensor *out,
     }
     for (int i = gate; *word_of(p, "ops.name", i); ++i) apply(p, i, index, 0, &value);
     return within(out, saturated(out, value.x), value.off);
-}
-
-// Integers: bytes of all values.
-static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
-    const int64_t start = row_of(t, row);
-    for (int64_t i = 0; i < t->dims[1]; ++i)
-        put_bits(t, start + i, bits_at(t, (uint64_t)(row[0] * t->dims[1] + i)) >> 56);
-    (void)p;
 }

@@ -138,6 +138,12 @@ FAKE_BYTE=255 bench gemm_256x128 --rounds 5
 [ $? = 1 ] || fail "NaN passed"
 has "$TMPDIR/out" 'WRONG: unwritten elements or NaN.*: gemm_256x128$'
 
+# operands of 8 bits: cuBLASLt wants to be asked in other words
+for spec in gemm_fp8_mixed gemm_fp8_scaled gemm_s8_128x128; do
+    bench $spec --vs cublaslt --shape 1024x1024x1024 --rounds 5 || fail "$spec: exit code $?"
+    has "$TMPDIR/out" 'cuBLASLt best of 6'
+done
+
 # a peer that offers nothing leaves ours alone
 FAKE_CUBLASLT_ALGOS=0 bench gemm_256x128 --vs cublaslt --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" 'cuBLASLt offers nothing for this shape: cuBLASLt$' 'gemm_256x128 +0\.02 ms'
