@@ -11,8 +11,8 @@
 // "bf16 a[m, k]"
 static void describe(const struct tmg_manifest *manifest, unsigned index, char *text, size_t size) {
     const struct tmg_tensor *tensor = &manifest->tensors[index];
-    size_t used = (size_t)snprintf(text, size, "%s %s[", tmg_dtypes[tensor->dtype].name,
-                                   tensor->name);
+    size_t used =
+        (size_t)snprintf(text, size, "%s %s[", tmg_dtypes[tensor->dtype].name, tensor->name);
     for (int axis = 0; axis < tensor->rank && used < size; ++axis) {
         const int dim = tensor->dims[axis].dim;
         used += (size_t)snprintf(text + used, size - used, "%s%s", axis ? ", " : "",

@@ -23,8 +23,7 @@ static int make_block(struct gpu *gpu, struct rotation_source *source, enum tmg_
     const size_t bytes = block_bytes(gpu);
     const double scale = source->scale > 0 ? source->scale : 1;
     void *host = malloc(bytes);
-    if (!host ||
-        random_scaled(dtype, scale, host, bytes / tmg_dtype_bytes(dtype), source->seed)) {
+    if (!host || random_scaled(dtype, scale, host, bytes / tmg_dtype_bytes(dtype), source->seed)) {
         free(host);
         return tmg_fail_memory();
     }
