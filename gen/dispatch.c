@@ -255,6 +255,14 @@ static void bad_shape(const struct dispatch *table, const struct spec_node *node
     diag_error(table->diag, node->place, legal, "tuned.shape: %s is no shape", text);
 }
 
+// Whether [text], of [length] characters, is a kernel's name, or without what this table adds to
+// it: so a table's entries are also those of a table that has it as its base.
+static bool names_kernel(const struct dispatch *table, const char *name, const char *text,
+                         size_t length) {
+    const size_t whole = strlen(name), bare = whole - strlen(table->suffix);
+    return (length == whole || length == bare) && !memcmp(name, text, length);
+}
+
 // The row of "NAME" or "NAME/SPLITS"; -1 after an error.
 static int read_choice(const struct dispatch *table, const struct spec_node *node, int *splits) {
     const size_t length = strcspn(node->text, "/");
@@ -264,7 +272,7 @@ static int read_choice(const struct dispatch *table, const struct spec_node *nod
     for (size_t i = 0; i < table->row_count; i++) {
         const char *name = table->result->outputs[table->rows[i].output].name;
         suggest_offer(&suggest, name);
-        if (strlen(name) != length || memcmp(name, node->text, length)) continue;
+        if (!names_kernel(table, name, node->text, length)) continue;
         const int64_t most = table->rows[i].manifest->grid.max_splits;
         if (!node->text[length] || (!*end && *splits >= 1 && *splits <= most)) return (int)i;
         char *legal = mem_format("%s/1 to %s/%lld", name, name, (long long)most);

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The shipped table on the emulator: what it takes at small shapes, aligned or not, computes what it
-# should, and $TMAGEN_PICK forces another.
+# The shipped tables on the emulator: what they take at small shapes, aligned or not, computes what
+# it should, and $TMAGEN_PICK forces another.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 export TMAGEN_CACHE=$BUILD/tmp/specs
 failed=0
 fail() { echo "FAILED: $*"; cat "$TMPDIR/out" "$TMPDIR/err"; failed=1; }
+table=gemm_bf16_h200
 verify() {
-    "$TMAGEN" verify --device emu --runs 2 "$@" gemm_bf16_h200 >"$TMPDIR/out" 2>"$TMPDIR/err"
+    "$TMAGEN" verify --device emu --runs 2 "$@" $table >"$TMPDIR/out" 2>"$TMPDIR/err"
 }
 # has COUNT PATTERN - so many lines of the table match.
 has() { [ "$(grep -cE -- "$2" "$TMPDIR/out")" = "$1" ] || fail "not $1 x /$2/"; }
@@ -22,4 +23,9 @@ has 1 ' ok .*; by gemm_16x64_split/3$'
 
 TMAGEN_PICK=gemm_8x64 verify --shape 7x5x3 && fail "it is refused"
 has 1 "refused .*not what is pinned serves m 7 n 5 k 3"
+
+# the same kernels in another type
+table=gemm_fp16_h200
+verify --shape 16x64x4096 --shape 7x5x3 --shape 130x72x72 || fail "exit code $?"
+has 3 '^gemm_fp16_h200 .* ok .*; by gemm_.*_f16(/[0-9]+)?$'
 exit $failed

@@ -9,7 +9,9 @@ record=tests/emu/profiles.txt
 if [ -n "${SANITIZED:-}" ]; then    # ten times as slow: a few, for what the sanitizers say
     exec "$TMAGEN" profile specs/gemm_phase[1-3].yaml specs/resample_phase*.yaml
 fi
-"$TMAGEN" profile specs/*.yaml >"$TMPDIR/now" || exit 1
+# a table's kernels are there by themselves, or cost what their like does in another type
+find specs -name '*.yaml' ! -name '*_h200.yaml' | sort | xargs "$TMAGEN" profile >"$TMPDIR/now" ||
+    exit 1
 
 # a kernel's counts are the same whatever was run before it
 "$TMAGEN" profile specs/gemm_phase6.yaml >"$TMPDIR/alone"
