@@ -89,6 +89,10 @@ double num_value(enum tmg_dtype_id dtype, const void *element) {
         bits.whole <<= 16;
         return bits.fp32;
     }
+    if (row->kind == TMG_KIND_FLOAT && dtype < TMG_DTYPES_OF_HOST) {
+        pthread_once(&values_once, values_make);
+        return dtype == TMG_DTYPE_FP16 ? fp16_values[bits.whole] : byte_values[dtype][bits.whole];
+    }
     if (row->kind == TMG_KIND_FLOAT) return format_value(row, (unsigned)bits.whole);
     if (row->kind == TMG_KIND_UNSIGNED) return (double)bits.whole;
     const unsigned above = 64 - row->bits;

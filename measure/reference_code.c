@@ -246,14 +246,25 @@ static unsigned number_of_tensor(const struct ref_problem *problem,
     return (unsigned)(tensor - problem->tensors);
 }
 
+// The index behind [index].
+static void advance(const struct ref_tensor *output, int64_t *index) {
+    for (int axis = output->rank - 1; axis >= 0 && ++index[axis] == output->dims[axis]; --axis)
+        index[axis] = 0;
+}
+
 static void ask_range(void *context, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const struct asking *asking = context;
     const struct problem *p = asking->problem->described;
     const struct tensor *out = &p->tensors[number_of_tensor(asking->problem, asking->output)];
+    int64_t index[TMAGEN_MAX_RANK], before = -2;
     for (int64_t i = begin; i < end; ++i) {
-        int64_t index[TMAGEN_MAX_RANK];
-        ref_index(asking->output, asking->list ? asking->list[i] : asking->first + i, index);
+        const int64_t linear = asking->list ? asking->list[i] : asking->first + i;
+        if (linear == before + 1)
+            advance(asking->output, index);
+        else
+            ref_index(asking->output, linear, index);
+        before = linear;
         const struct value value = asking->problem->reference->code->element(p, out, index);
         asking->values[i] = (struct ref_value){value.value, value.bound};
     }

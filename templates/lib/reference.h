@@ -104,8 +104,12 @@ struct reference_code {
 // ---- What the problem is
 
 REFERENCE int same(const char *a, const char *b) {
+#ifdef __CUDACC__
     while (*a && *a == *b) ++a, ++b;
     return *a == *b;
+#else
+    return !strcmp(a, b);
+#endif
 }
 
 // Whether these inputs are to be drawn: inputs_are(p, "special").
@@ -174,20 +178,29 @@ REFERENCE int least_exponent_of(int type) {
 }
 REFERENCE int is_float(int type) { return type <= E5M2; }
 
+// 2^[exponent]: ldexp() where that is no normal number, else put together, which is quicker.
+REFERENCE double power_of_two(int exponent) {
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    if (exponent < -1022 || exponent > 1023) return ldexp(1.0, exponent);
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 // The largest finite number of a floating-point type.
 REFERENCE double largest_of(int type) {
-    const double one_short = 2 - ldexp(1.0, -mantissa_of(type));
-    return type == E4M3 ? 448 : ldexp(one_short, 1 - least_exponent_of(type));
+    const double one_short = 2 - power_of_two(-mantissa_of(type));
+    return type == E4M3 ? 448 : one_short * power_of_two(1 - least_exponent_of(type));
 }
 
 // The distance of [value]'s neighbours in [type]: a unit in its last place. 1 for integers.
 REFERENCE double unit_of(int type, double value) {
-    int exponent = 0;
+    const int least = least_exponent_of(type);
+    uint64_t bits;
     if (!is_float(type)) return 1;
-    frexp(value, &exponent);
-    if (value == 0 || exponent - 1 < least_exponent_of(type))
-        exponent = least_exponent_of(type) + 1;
-    return ldexp(1.0, exponent - 1 - mantissa_of(type));
+    memcpy(&bits, &value, sizeof bits);
+    const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;  // of 0 and subnormal doubles the least
+    return power_of_two((exponent < least ? least : exponent) - mantissa_of(type));
 }
 
 // [value] rounded to nearest even: infinite, or NaN for E4M3, where it is too large; integers stop
@@ -424,6 +437,8 @@ REFERENCE double take_number(struct expression *e) {
 REFERENCE double take_choice(struct expression *e);
 
 REFERENCE double take_factor(struct expression *e) {
+    if (take(e, "x")) return e->x;
+    if (take(e, "y")) return e->y;
     if (take(e, "-")) return -take_factor(e);
     if (is_digit(*e->at)) return take_number(e);
     const char *const names[] = {"fabs(", "sqrt(", "exp(", "tanh(", "erf(", "("};
@@ -438,7 +453,7 @@ REFERENCE double take_factor(struct expression *e) {
                : i == 4 ? erf(v)
                         : v;
     }
-    return take(e, "x") ? e->x : take(e, "y") ? e->y : NAN;
+    return NAN;
 }
 
 REFERENCE double take_product(struct expression *e) {
