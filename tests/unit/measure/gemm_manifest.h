@@ -35,4 +35,4 @@
     "\"k\"]],"                                                                                    \
     "  \"matrix\": true, \"product\": {\"a\": \"a\", \"b\": \"b\", \"bias\": \"bias\"},"          \
     "  \"values\": {\"ops\": [{\"name\": \"bias\", \"value\": \"x + y\", \"error\": \"0\","       \
-    "   \"operand\": \"bias\", \"period\": 1}]}}}"
+    "   \"operand\": \"bias\", \"kind\": \"row\"}]}}}"
