@@ -2,8 +2,18 @@
 // Capture is relaxed: a peer's library may load a module when it is first asked to launch.
 #include "measure/gpu.h"
 
+#include "measure/nvml.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
+
+// Has NVML, where it is there, look at the device that the driver opened.
+static void choose_sensors(const struct tmg_driver *driver) {
+    CUdevice device;
+    char id[32];
+    if (driver->cuCtxGetDevice && driver->cuDeviceGetPCIBusId && !driver->cuCtxGetDevice(&device) &&
+        !driver->cuDeviceGetPCIBusId(id, sizeof id, device))
+        nvml_choose(id);
+}
 
 int gpu_open(const char *name, struct gpu *gpu) {
     *gpu = (struct gpu){.driver = tmg_driver()};
@@ -15,6 +25,7 @@ int gpu_open(const char *name, struct gpu *gpu) {
         status = tmg_driver_check(gpu->driver->cuStreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING),
                                   "cuStreamCreate");
     }
+    if (status == TMAGEN_OK) choose_sensors(gpu->driver);
     if (status != TMAGEN_OK) gpu_close(gpu);
     return status;
 }

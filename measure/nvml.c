@@ -1,5 +1,5 @@
-// NVML by dlopen, prototypes by hand; whatever fails, there is simply no reading.
-// The device's index is the driver's as long as CUDA_VISIBLE_DEVICES doesn't say otherwise.
+// NVML by dlopen, prototypes by hand.
+// Whatever fails, there is simply no reading.
 #include "measure/nvml.h"
 
 #include <dlfcn.h>
@@ -8,12 +8,11 @@
 
 static struct {
     int (*init)(void);
-    int (*device)(unsigned index, void **device);
+    int (*device)(const char *bus_id, void **device);
     int (*clock)(void *device, int type, unsigned *mhz);
     int (*power)(void *device, unsigned *milliwatts);
-    void *chosen;
+    void *chosen;  // NULL: none
 } nvml;
-static unsigned ordinal;
 static bool ready;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -27,21 +26,22 @@ static void load(void) {
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) return;
     ready = load_symbol(library, "nvmlInit_v2", &nvml.init) &&
-            load_symbol(library, "nvmlDeviceGetHandleByIndex_v2", &nvml.device) &&
+            load_symbol(library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml.device) &&
             load_symbol(library, "nvmlDeviceGetClockInfo", &nvml.clock) &&
-            load_symbol(library, "nvmlDeviceGetPowerUsage", &nvml.power) && nvml.init() == 0 &&
-            nvml.device(ordinal, &nvml.chosen) == 0;
+            load_symbol(library, "nvmlDeviceGetPowerUsage", &nvml.power) && nvml.init() == 0;
 }
 
-void nvml_choose(int device) { ordinal = (unsigned)device; }
+void nvml_choose(const char *bus_id) {
+    pthread_once(&once, load);
+    if (!ready || nvml.device(bus_id, &nvml.chosen)) nvml.chosen = NULL;
+}
 
 bool nvml_sample(double *clock_mhz, double *watts) {
     enum { CLOCK_SM = 1 };
     unsigned mhz, milliwatts;
-    pthread_once(&once, load);
-    if (!ready || nvml.clock(nvml.chosen, CLOCK_SM, &mhz) || nvml.power(nvml.chosen, &milliwatts)) {
+    if (!nvml.chosen || nvml.clock(nvml.chosen, CLOCK_SM, &mhz) ||
+        nvml.power(nvml.chosen, &milliwatts))
         return false;
-    }
     *clock_mhz = mhz;
     *watts = milliwatts / 1000.0;
     return true;

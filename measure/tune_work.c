@@ -201,6 +201,13 @@ static void make_unready(struct tuner *w, int entry) {
     entrant_free(&w->gpu, &w->owns[entry].entrant);
 }
 
+static void take_sensors(struct tune_entry *known) {
+    double clock_mhz, watts;
+    if (!nvml_sample(&clock_mhz, &watts)) return;
+    known->clock_mhz = (int)clock_mhz;
+    known->watts = (int)watts;
+}
+
 // Takes the quick time of a candidate, and holds its result against the reference. A library error
 // code after which this process can do no more.
 static int sieve_one(struct tuner *w, int entry) {
@@ -217,6 +224,7 @@ static int sieve_one(struct tuner *w, int entry) {
     if (known->verdict == TUNE_OK) {
         known->ms = known->lower = known->upper = ms;
         known->rounds = 1;
+        take_sensors(known);
     }
     say_measured(w, entry, false, why);
     return TMAGEN_OK;
@@ -458,7 +466,6 @@ int tune_work(struct tuning *t, int worker) {
     w.source.seed = t->plan->seed;
     watchdog_start(t->plan->timeout);
     watchdog_step("GPU %d: open", t->gpus[worker]);
-    nvml_choose(t->gpus[worker]);
     snprintf(name, sizeof name, "cuda:%d", t->gpus[worker]);
     if (keep_why(&w, gpu_open(name, &w.gpu))) return TUNE_EXIT_NO_DEVICE;
     int task = w.slot->task;  // of one that was lost

@@ -136,10 +136,12 @@ enum {
     X(cuDeviceGetAttribute, "cuDeviceGetAttribute", 1,                                             \
       (int *value, int attribute, CUdevice device))                                                \
     X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", 1, (size_t * bytes, CUdevice device))               \
+    X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", 0, (char *id, int size, CUdevice device))        \
     X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 1,                                     \
       (CUcontext * context, CUdevice device))                                                      \
     X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", 1, (CUdevice device))             \
     X(cuCtxGetCurrent, "cuCtxGetCurrent", 1, (CUcontext * context))                                \
+    X(cuCtxGetDevice, "cuCtxGetDevice", 0, (CUdevice * device))                                    \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", 1, (CUcontext context))                                  \
     X(cuCtxSynchronize, "cuCtxSynchronize", 1, (void))                                             \
     X(cuMemGetInfo, "cuMemGetInfo_v2", 1, (size_t * free, size_t * total))                         \

@@ -115,9 +115,12 @@ hasnt <(sql unknown.db 'SELECT name FROM kernel') weight4000
 # ---- every GPU is used, a shape each
 export FAKE_DEVICES=2
 four=(--keep 6 --shape 64x64x64 --shape 32x32x32 --shape 16x16x16 --shape 48x48x48)
-FAKE_NAP_US=1000 good two.db p.yaml --gpus all "${four[@]}"
+cp "$fake/nvml.so" libnvidia-ml.so.1
+LD_LIBRARY_PATH=$TMPDIR FAKE_NAP_US=1000 good two.db p.yaml --gpus all "${four[@]}"
 good one.db p.yaml "${four[@]}"
 rows one.db >one
+equal "clocks and power of the GPU that measured, at all levels" "0|1600|160 0|1700|170 1|1600|160 1|1700|170 " \
+    "$(sql two.db "SELECT DISTINCT level, clock_mhz, watts FROM result ORDER BY 1, 2" | tr '\n' ' ')"
 rows two.db | cmp - one || fail "two GPUs find something else than one"
 export FAKE_DEVICES=1
 tune x.db p.yaml --gpus 0,1
