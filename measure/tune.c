@@ -339,9 +339,23 @@ static void show_progress(const struct crew *crew) {
              t->task_count, fmax(0, t->deadline - tune_now()));
 }
 
+static volatile sig_atomic_t interrupted;  // by this signal
+
+static void interrupt(int number) { interrupted = number; }
+
+// An interrupt ends the tuning after what was said is written; a second one ends us at once. What
+// we were started to ignore, by nohup say, stays ignored.
+static void catch_interrupts(void) {
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND}, old;
+    for (int i = 0; i < 3; ++i)
+        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+}
+
 static void look_on(struct crew *crew) {
     struct pollfd wait = {.fd = crew->pipe[0], .events = POLLIN};
-    while (crew->running_workers > 0) {
+    while (crew->running_workers > 0 && !interrupted) {
         poll(&wait, 1, POLL_MS);
         listen(crew);
         bury(crew);
@@ -395,6 +409,7 @@ static int sum_up(const struct crew *crew) {
     const double compiling = fmax(0, crew->compiled_at - crew->started);
     fprintf(stderr, "%d kernels compiled in %.1f s, %d left out as bad, in %.1f s\n",
             crew->compiled, compiling, crew->wrong, tune_now() - crew->started);
+    if (interrupted) return 128 + interrupted;
     return crew->broken || without ? 1 : 0;
 }
 
@@ -420,6 +435,7 @@ static int run(struct tuning *t, struct tune_db *db) {
     skip_bad(t);
     t->deadline = crew.started +
                   (plan->seconds > 0 ? plan->seconds : (double)SECONDS_A_SHAPE * t->task_count);
+    catch_interrupts();
     if (start(&crew)) return 3;
     look_on(&crew);
     close(crew.pipe[0]);
@@ -440,6 +456,9 @@ int tune_run(const struct tune_plan *plan) {
     struct tune_db *db = NULL;
     signal(SIGXFSZ, SIG_IGN);  // a file that cannot grow is an error of a write
     int code = tune_find_gpus(&t);
+    if (!code && strcmp(t.device, plan->model->name) != 0)
+        fprintf(stderr, "tmagen: note: launches are chosen by the rates of another GPU, %s\n",
+                plan->model->name);
     if (!code) code = tune_make_tasks(&t);
     if (!code && !t.task_count) {
         fputs("tmagen: note: no kernel takes any of these shapes\n", stderr);

@@ -18,6 +18,9 @@ pid_t tune_spawn(void) {
     const pid_t parent = getpid(), child = fork();
     if (child < 0) perror("tmagen: error: fork");
     if (child) return child;
+    // who interrupts us all means our parent, which would take our death for a kernel's fault
+    const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; ++i) signal(ignored[i], SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(TUNE_EXIT_BROKEN);
     return 0;

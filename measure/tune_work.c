@@ -44,6 +44,7 @@ struct tuner {
     struct rotation rotation;  // its problem is that of the first that was loaded
     int sets;                  // 0: no rotation yet
     struct spot spot;
+    int lacking;  // launches that there was no memory for
 };
 
 // Says which launch runs now; -1: none.
@@ -174,6 +175,13 @@ static int make_inputs(struct tuner *w, const struct ref_problem *problem) {
     return status;
 }
 
+// Makes the inputs where there are none yet, before anything is launched: what has no room for
+// them is not the kernel's fault.
+static int make_shape(struct tuner *w, int entry) {
+    struct ref_problem problem;
+    return w->sets || lay_out(w, entry, &problem) ? TMAGEN_OK : make_inputs(w, &problem);
+}
+
 // Loads, lays out and records the launches of a candidate; [ms] gets a quick time.
 static int make_ready(struct tuner *w, int entry, double *ms) {
     struct own *own = &w->owns[entry];
@@ -218,6 +226,8 @@ static int sieve_one(struct tuner *w, int entry) {
     if (status == TMAGEN_OK && w->spot.count)
         status = spot_check(&w->gpu, &w->rotation, &w->spot, &known->worst, why, sizeof why);
     if (status == TMAGEN_ERROR_DEVICE) return status;
+    // who else uses the GPU now may be gone tomorrow: nothing is known, and nothing written
+    if (status == TMAGEN_ERROR_MEMORY) return ++w->lacking, make_unready(w, entry), TMAGEN_OK;
     known->checked = status == TMAGEN_OK ? w->spot.count : 0;
     known->verdict = status == TMAGEN_OK && ms > 0 ? *why ? TUNE_WRONG : TUNE_OK : TUNE_REFUSED;
     if (status != TMAGEN_OK) snprintf(why, sizeof why, "%s", tmagen_error_last());
@@ -273,13 +283,14 @@ static int visit(struct tuner *w, int entry, bool again, bool *done) {
         known->verdict = TUNE_REFUSED;
         say_measured(w, entry, false, tmagen_error_last());
     }
+    if (status == TMAGEN_OK) status = make_shape(w, entry);
     if (status == TMAGEN_OK) status = check_kernel(w, entry, again);
     if (status == TMAGEN_OK && *tune_checked(w->t, number) == TUNE_GOOD) {
         status = sieve_one(w, entry);
         *done = true;
     }
     if (status != TMAGEN_ERROR_DEVICE) launch_is(w, -1);
-    return status == TMAGEN_ERROR_DEVICE ? status : TMAGEN_OK;
+    return status == TMAGEN_ERROR_DEVICE || !w->sets ? status : TMAGEN_OK;
 }
 
 // The end of this shape's time: an even share of what is left.
@@ -439,7 +450,7 @@ static void end_task(struct tuner *w) {
     rotation_free(&w->gpu, &w->rotation);
     free(w->owns);
     w->owns = NULL;
-    w->sets = 0;
+    w->sets = w->lacking = 0;
     w->slot->task = -1;
 }
 
@@ -454,7 +465,10 @@ static int run_task(struct tuner *w, int number) {
     if (status == TMAGEN_OK) status = contests(w, fresh);
     if (status == TMAGEN_ERROR_DEVICE) return status;
     struct tune_message message = {.kind = TUNE_TASK_DONE, .task = number, .candidate = -1};
-    if (status != TMAGEN_OK) snprintf(message.why, sizeof message.why, "%s", tmagen_error_last());
+    if (status != TMAGEN_OK)
+        snprintf(message.why, sizeof message.why, "%s", tmagen_error_last());
+    else if (w->lacking)
+        snprintf(message.why, sizeof message.why, "%d had no memory", w->lacking);
     end_task(w);
     tune_say(w->t, &message);
     return TMAGEN_OK;

@@ -136,6 +136,21 @@ for name in t1_weight1 t1_weight2 t2_stepshort; do
     has names "^paces_$name$"
 done
 
+# ---- a GPU whose memory others use is no kernel's fault, and may be free tomorrow
+FAKE_LEFT=20000 tune left.db p.yaml "${shapes[@]}"
+equal "no memory" 1 $?
+has err '64x64x64: no kernel; cuMemAlloc: '
+hasnt err warning
+equal "nothing is known then" 0 "$(sql left.db "SELECT count(*) FROM result")"
+good left.db p.yaml "${shapes[@]}"
+has err "$best 0\.011 ms, of 16"
+
+# ---- another GPU's rates are a hint
+good hint.db p.yaml --shape 64x64x64
+hasnt err 'another GPU'
+good hint.db p.yaml --shape 64x64x64 --gpu nvidia_h200
+has err 'note: launches are chosen by the rates of another GPU, NVIDIA H200$'
+
 # ---- nothing to tune
 tune x.db p.yaml --shape 64x64
 equal "a shape of two numbers" 2 $?

@@ -24,6 +24,28 @@ for had in 0 5 20 47; do
 done
 unset FAKE_NAP_US
 
+# ---- interrupted, with all its processes, it writes what is known, and blames no kernel
+for signal in HUP TERM; do
+    rm -f k.db
+    FAKE_NAP_US=20000 setsid "$TMAGEN" tune --gpu fake --seed 1 --jobs 2 --db k.db p.yaml \
+        "${shapes[@]}" >out 2>err &
+    tuning=$! count=0
+    until [ "$count" -gt 1 ] || ! kill -0 $tuning; do
+        sleep .02
+        count=$(sql k.db 'SELECT count(*) FROM result' 2>/dev/null || echo 0)
+    done
+    kill -$signal -- -$tuning
+    wait $tuning
+    code=$?
+    equal "$signal" $((128 + $(kill -l $signal))) $code
+    has err 'the same command goes on'
+    hasnt err warning
+    [ ! -e k.db-journal ] || fail "$signal: a transaction was cut off"
+    kill -0 -- -$tuning 2>/dev/null && fail "$signal: a process goes on"
+    good k.db p.yaml "${shapes[@]}"
+    rows k.db | cmp - wanted || fail "$signal: other results"
+done
+
 # ---- a tuning that was killed while it wrote has left a journal, by which readers undo that
 cp t.db at.db
 sql at.db "PRAGMA cache_size = 1" "BEGIN IMMEDIATE" \
