@@ -8,6 +8,7 @@ local cooperative = {
     ["phase"] = 6, ["tile.m"] = { 128, 256 }, ["tile.n"] = { 64, 128, 192, 256 }, ["stages"] = { 3, 4, 5, 6 },
     ["cluster.m"] = pairs_of_ctas,
 }
+local shared_a = { ["phase"] = 6, ["tile.m"] = 256, ["tile.n"] = { 64, 128 }, ["stages"] = 4, ["cluster.n"] = 2 }
 local three = {
     ["phase"] = 6, ["tile.m"] = 192, ["tile.n"] = { 64, 128, 192 }, ["stages"] = { 3, 4, 5, 6 },
     ["cluster.m"] = pairs_of_ctas, ["warps.consumer.count"] = 12, ["warps.producer.registers"] = 24,
@@ -17,11 +18,19 @@ local pingpong = {
     ["phase"] = 7, ["tile.m"] = { 64, 128 }, ["tile.n"] = { 64, 128, 192, 256 }, ["stages"] = { 4, 5, 6, 8 },
     ["cluster.m"] = pairs_of_ctas,
 }
+local along_n = {
+    ["phase"] = 7, ["tile.m"] = 128, ["tile.n"] = { 128, 192 }, ["stages"] = { 5, 6 }, ["cluster.m"] = pairs_of_ctas,
+    ["raster.along"] = "n", ["epilogue.buffers"] = 1,
+}
 -- widths that a store of 32 columns divides
 local odd_widths = {
-    ["phase"] = 7, ["tile.m"] = { 64, 128 }, ["tile.n"] = { 96, 160, 224 }, ["stages"] = { 4, 5, 6, 8 },
+    ["phase"] = 7, ["tile.m"] = { 64, 128 }, ["tile.n"] = { 96, 160, 224 }, ["stages"] = { 4, 5, 6, 7 },
     ["cluster.m"] = pairs_of_ctas, ["epilogue.tile.n"] = 32, ["epilogue.buffers"] = 1,
     ["swizzle_bits.d"] = 6,
+}
+local odd_cooperative = {
+    ["phase"] = 6, ["tile.m"] = 128, ["tile.n"] = { 160, 224 }, ["stages"] = { 4, 5 }, ["cluster.m"] = pairs_of_ctas,
+    ["epilogue.tile.n"] = 32, ["epilogue.buffers"] = 1, ["swizzle_bits.d"] = 6,
 }
 
 -- operands exchanged: few rows
@@ -29,10 +38,50 @@ local few_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 8, 16, 32, 64 }, ["tile.n"] = { 64, 128 }, ["tile.k"] = 128,
     ["stages"] = { 5, 7, 9 }, ["warps.consumer.count"] = { 4, 8 },
 }
-local some_rows = {
-    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 64, 88, 96, 128, 136, 160, 192 }, ["tile.n"] = 128,
-    ["stages"] = { 4, 5, 6 }, ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas,
+local few_rows_in_turns = {
+    ["phase"] = 7, ["exchange"] = true, ["tile.m"] = { 8, 16, 24, 32, 40, 48, 64, 80, 96 }, ["tile.n"] = 64,
+    ["tile.k"] = { 64, 128 }, ["stages"] = { 6, 8, 10 },
 }
+local some_rows = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 40, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 160, 192 },
+    ["tile.n"] = 128, ["stages"] = { 5, 6, 8 }, ["cluster.m"] = pairs_of_ctas, ["epilogue.buffers"] = 1,
+}
+local more_rows = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 160, 176, 200, 224, 240 }, ["tile.n"] = 128,
+    ["stages"] = { 4, 5 }, ["cluster.m"] = pairs_of_ctas, ["epilogue.buffers"] = 1,
+}
+local some_rows_in_turns = {
+    ["phase"] = 7, ["exchange"] = true, ["tile.m"] = { 64, 80, 96, 112, 128, 144, 160 }, ["tile.n"] = 128,
+    ["stages"] = { 5, 6, 7 },
+}
+local some_rows_narrow = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 96, 112, 128 }, ["tile.n"] = 64, ["stages"] = { 7, 9 },
+    ["warps.consumer.count"] = 4,
+}
+local some_rows_wide = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 96, 112, 128, 144, 160 }, ["tile.n"] = 256,
+    ["stages"] = { 3, 4 }, ["cluster.m"] = pairs_of_ctas,
+}
+
+-- several small CTAs an SM, each of one tile
+local function tiles(shape)
+    local sweep = {
+        ["phase"] = 6, ["exchange"] = true, ["grid"] = "tiles", ["prefetch_maps"] = true, ["cluster.m"] = 1,
+        ["warps.producer.registers"] = 24, ["warps.consumer.count"] = 4, ["tile.n"] = 64, ["tile.k"] = 64,
+    }
+    for knob, values in pairs(shape) do
+        sweep[knob] = values
+    end
+    return sweep
+end
+local tiles_of_few_rows = tiles { ["tile.m"] = { 8, 16, 24 }, ["tile.k"] = 128, ["stages"] = { 4, 6, 8 },
+                                  ["warps.consumer.registers"] = 72 }
+local tiles_of_some_rows = tiles { ["tile.m"] = { 32, 40, 48, 64 }, ["stages"] = { 4, 6 }, ["tile.k"] = { 64, 128 },
+                                   ["warps.consumer.registers"] = 88 }
+local tiles_of_more_rows = tiles { ["tile.m"] = { 80, 96, 128 }, ["stages"] = { 4, 5 }, ["epilogue.buffers"] = 1,
+                                   ["warps.consumer.registers"] = 120 }
+local wide_tiles = tiles { ["tile.m"] = { 32, 64, 80, 96 }, ["tile.n"] = 128, ["stages"] = { 3, 5 },
+                           ["epilogue.buffers"] = 1, ["warps.consumer.count"] = 8, ["warps.consumer.registers"] = 80 }
 
 -- fewer tiles than SMs, or some more than full waves of them; into how many parts a launch says
 local split = {
@@ -41,7 +90,11 @@ local split = {
 }
 local split_few_rows = {
     ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 8, 16, 32, 64, 96 },
-    ["tile.n"] = { 64, 128 }, ["tile.k"] = 128, ["stages"] = { 5, 9 }, ["warps.consumer.count"] = { 4, 8 },
+    ["tile.n"] = { 64, 128 }, ["tile.k"] = { 64, 128 }, ["stages"] = { 5, 10 }, ["warps.consumer.count"] = { 4, 8 },
+}
+local split_some_rows = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 96, 128, 160 }, ["tile.n"] = 128,
+    ["stages"] = { 5, 7 },
 }
 local in_cluster = {
     ["phase"] = 6, ["exchange"] = true, ["grid"] = "cluster_k", ["splits"] = { 2, 4 }, ["tile.m"] = { 8, 16, 32 },
@@ -56,5 +109,7 @@ local streamed_few_rows = {
     ["tile.k"] = { 64, 128 }, ["stages"] = 5, ["warps.consumer.count"] = { 4, 8 },
 }
 
-return { cooperative, three, pingpong, odd_widths, few_rows, some_rows, split, split_few_rows, in_cluster, streamed,
-         streamed_few_rows }
+return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, few_rows, few_rows_in_turns,
+         some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows,
+         tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, in_cluster,
+         streamed, streamed_few_rows }
