@@ -117,7 +117,8 @@ bench gemm_bf16_h200 gemm_128x192_bias --shape 512x512x512 --rounds 5
 [ $? = 2 ] || fail "a bias against none"
 bench gemm_swiglu gemm_fc1 --vs gemm_128x128_pingpong --unlike --shape 512x512x512 --rounds 5 ||
     fail "exit code $?"
-has "$TMPDIR/out" 'gemm_swiglu +0\.02 ms .*1\.000 \[1\.000, 1\.000\]' 'gemm_fc1 +0\.02 ms .*1\.000 \['
+has "$TMPDIR/out" 'gemm_swiglu +0\.02 ms .*1\.000 \[1\.000, 1\.000\]' \
+    'gemm_fc1 +0\.02 ms .*1\.000 \['
 bench gemm_128x128 gemm_128x128_fp16 --shapes "$TMPDIR/shapes" --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^bf16 512x512x512' '^fp16 512x512x512'
 

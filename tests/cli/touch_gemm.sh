@@ -40,6 +40,21 @@ verify gemm_64x64 --set 'epilogue.ops=[square]' --shape 136x136x72
 "$TMAGEN" explain --templates "$scratch" gemm >"$TMPDIR/explained"
 grep -q 'square: x x' "$TMPDIR/explained" || { echo "explain does not know the op"; exit 1; }
 
+start    # the same, as a user's own: a file that is not ours
+mkdir -p "$scratch/gemm/epilogue"
+cat >"$scratch/gemm/epilogue/own.lua" <<'LUA'
+return { { name = "leak", doc = "x, or SLOPE x below 0", numbers = { { name = "slope" } },
+    cuda = "x < 0 ? slope * x : x", reference = "x < 0 ? slope * x : x", error = "0x1p-24 * fabs(x)" } }
+LUA
+touched 1 "an op of one's own"
+verify gemm_64x64 --set 'epilogue.ops=[{leak: 0.1}]' --shape 136x136x72
+sed -i 's/reference =/reverence =/' "$scratch/gemm/epilogue/own.lua"
+"$TMAGEN" check --templates "$scratch" gemm_64x64 2>"$TMPDIR/table" && exit 1
+grep -q 'epilogue/own.lua: row 1 (leak): reference is no string' "$TMPDIR/table" || {
+    cat "$TMPDIR/table"
+    exit 1
+}
+
 start    # a schedule: its file, and its row among the knob's values
 mkdir -p "$scratch/gemm/work"
 cp tests/fixtures/uneven/gemm/work/persistent.cu.in "$scratch/gemm/work/uneven.cu.in"

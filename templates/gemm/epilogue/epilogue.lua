@@ -3,14 +3,36 @@
 
 local cuda = require "cuda"
 local dtypes = require "dtypes"
-local rows = require "epilogue/ops"
 
-local epilogue = { rows = rows }
+local epilogue = { rows = {} }
+
+local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string" }
+local OPTIONAL = { gates = "boolean", operand = "table", scalar = "string", numbers = "table", parameters = "table",
+    error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
-for _, row in ipairs(rows) do
-    by_name[row.name] = row
+
+-- Adds the rows of [file]; each is held to the fields that ops.lua explains.
+local function add_rows(file)
+    for i, row in ipairs(require(file)) do
+        local place = ("%s.lua: row %d (%s)"):format(file, i, tostring(row.name))
+        for field, kind in pairs(FIELDS) do
+            assert(type(row[field]) == kind, ("%s: %s is no %s"):format(place, field, kind))
+        end
+        for field, value in pairs(row) do
+            local kind = FIELDS[field] or OPTIONAL[field]
+            assert(type(value) == kind, ("%s: %s is no %s"):format(place, field, kind or "field of an op"))
+        end
+        assert(row.name:match("^[a-z][a-z0-9_]*$"), place .. ": a name is of a-z, 0-9 and _")
+        assert(#row.reference < 160, place .. ": reference has more than 159 characters")
+        assert(not by_name[row.name], place .. ": another op has this name")
+        by_name[row.name] = row
+        epilogue.rows[#epilogue.rows + 1] = row
+    end
 end
+
+add_rows("epilogue/ops")
+add_rows("epilogue/own")
 
 -- what an operand is to the elements of D, by its rows and columns; "matrix" may repeat, and "scalar" is a launch's
 local function kind_of(operand)
@@ -168,7 +190,7 @@ end
 -- their docs in one line, for the knob
 function epilogue.doc()
     local docs = {}
-    for i, row in ipairs(rows) do
+    for i, row in ipairs(epilogue.rows) do
         docs[i] = row.name .. ": " .. row.doc
     end
     return table.concat(docs, "; ")

@@ -1,4 +1,5 @@
--- ops.lua: the ops of the epilogue, a row each: to add one, add its row (and a case). They are applied in fp32, in the
+-- ops.lua: the ops of the epilogue, a row each: to add one, add its row (and a case), or put it into an own.lua of
+-- yours. They are applied in fp32, in the
 -- order of the spec, before D is rounded; epilogue/apply.cu.in is the one place that writes them.
 --
 -- name, doc       as a spec and `tmagen explain gemm` have them
