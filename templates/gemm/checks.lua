@@ -13,6 +13,16 @@ local list = {
             end
         end
     end },
+    { "batch", check = function(s, p, fail)
+        if not p.batched then
+            return
+        end
+        local hints = s.math == "wgmma" and (s.cache_hint.a or s.cache_hint.b)
+        if s.math == "fma" or not p.work.batches or p.gated or hints or p.sum.name == "i32" then
+            fail("problem.batch", "problem.batch is for mma and wgmma, floats, grid: tiles or persistent, no hints "
+                .. "for the L2 with wgmma, and ops without a gate", "no batch, or such a kernel")
+        end
+    end },
     { "epilogue ops", check = ops },
 }
 

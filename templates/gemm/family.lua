@@ -131,6 +131,9 @@ local knobs = {
     { "problem.k", type = "dim", default = "dynamic",
       doc = "columns of A and B, whole 16 bytes: a multiple of 8, of 16 for types of 8 bits; any number with "
           .. "load: ldg, or where both are column-major" },
+    { "problem.batch", type = "dim", optional = true,
+      doc = "problems of that size side by side: a, b, d, and c and residual, have it as their first dimension, with a "
+          .. "stride of its own; other operands of ops are for all. Without: one problem" },
     { "math", type = "enum", values = { "fma", "mma", "wgmma" }, default = "wgmma",
       doc = "fma: one thread an element; mma: warps that stream B through rings of their own, for few rows; "
           .. "wgmma: warpgroups on the tensor cores, operands by TMA" },
@@ -320,7 +323,7 @@ end
 
 -- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
 -- waves of an H200, long and short k; n and k are rounded up to the multiples that the manifest wants.
-local function reference(s, p)
+local function reference_of_one(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
@@ -355,6 +358,23 @@ local function reference(s, p)
             { 2048, 2048, 2048 },                                  -- round
         },
     }
+end
+
+-- The same of a batch, which shapes begin with; one, two or three problems each.
+local function reference(s, p)
+    local one = reference_of_one(s, p)
+    if not s.problem.batch then
+        return one
+    end
+    for _, name in ipairs { "small", "waves", "full" } do
+        for i, shape in ipairs(one[name]) do
+            local problems = s.problem.batch == "dynamic" and i % 3 + 1 or s.problem.batch
+            one[name][i] = { problems, table.unpack(shape) }
+        end
+    end
+    one.dims = { "batch", table.unpack(one.dims) }
+    one.typical, one.flops, one.peer, one.product = "64x512x512x512", { { 2, "batch", "m", "n", "k" } }, nil, nil
+    return one
 end
 
 return {

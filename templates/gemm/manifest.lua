@@ -14,6 +14,7 @@ local function dims(s, p)
         end
         list[i] = { name = name, value = s.problem[name], multiple_of = p.multiples[name], most = most or nil }
     end
+    list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     for _, operand in ipairs(p.op_operands) do
         list[#list + 1] = operand.period and { name = operand.name .. "_rows", value = operand.period } or nil
     end
@@ -54,11 +55,12 @@ local function repack(s, p)
     local cost, by = {}, 8 * p.repack.rows
     for i, operand in ipairs(p.repack.operands) do
         cost[i] = { unit = "dram_bytes", amount = 2 * dtypes.bytes(operand.dtype),
-            times = { operand.extent:lower(), "k" } }
+            times = { operand.extent:lower(), "k", p.batched and "batch" or nil } }
     end
+    local tiles = { { dim = "m", by = by }, { dim = "n", by = by }, { dim = "k", by = by * 16 } }
+    tiles[#tiles + 1] = p.batched and { dim = "batch" } or nil
     return { entry = p.repack.entry, block = { 32 * p.repack.rows, 1, 1 }, parameters = p.repack.parameters,
-        cost = cost, grid = rows.grid("persistent", { { dim = "m", by = by }, { dim = "n", by = by },
-            { dim = "k", by = by * 16 } }, { blocks_per_sm = 8, max_tiles = (1 << 31) - 1 }) }
+        cost = cost, grid = rows.grid("persistent", tiles, { blocks_per_sm = 8, max_tiles = (1 << 31) - 1 }) }
 end
 
 -- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts
@@ -102,6 +104,11 @@ local function cost(s, p)
     for _, part in ipairs { { "a", p.a_type, "m", "k" }, { "b", p.b_type, "n", "k" }, { "d", p.d, "m", p.columns } } do
         list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[2].bits // 8,
             times = { part[3], part[4] }, tensor = part[1] }
+    end
+    for _, row in ipairs(p.batched and list or {}) do
+        if row.per == "launch" then
+            table.insert(row.times, "batch")
+        end
     end
     return list
 end

@@ -40,6 +40,9 @@ end
 local function tensor_plan(s, p)
     local list = {}
     local function add(name, dtype, dims, access, alignment)
+        if p.batched and #dims == 2 then
+            table.insert(dims, 1, "batch")
+        end
         list[#list + 1] = { name = name, dtype = dtype, dims = dims, access = access, alignment = alignment,
             stride_bytes_multiple = alignment }
     end
@@ -63,12 +66,16 @@ end
 local function parameter_plan(s, p)
     local list = {}
     local function tensor_map(name, rows, columns, bits)
-        list[#list + 1] = { kind = "tensor_map", tensor = name, box = { rows, columns },
+        list[#list + 1] = { kind = "tensor_map", tensor = name,
+            box = p.batched and { 1, rows, columns } or { rows, columns },
             swizzle_bytes = swizzle.bytes(bits), l2_promotion = s.l2_promotion[name] }
     end
     local function pointer(name, strided)
         list[#list + 1] = { kind = "pointer", tensor = name }
-        list[#list + 1] = strided and { kind = "stride", tensor = name, axis = 0, type = "i64" } or nil
+        list[#list + 1] = strided and p.batched and { kind = "stride", tensor = name, axis = 0, type = "i64",
+            name = name .. "_batch_stride" } or nil
+        list[#list + 1] = strided and { kind = "stride", tensor = name, axis = p.batched and 1 or 0, type = "i64" }
+            or nil
     end
     for _, name in ipairs { "a", "b" } do
         if p[name] and p[name].repacked then
@@ -92,7 +99,7 @@ local function parameter_plan(s, p)
             pointer(operand.name, operand.kind == "matrix")
         end
     end
-    table.move(parameters.dims(s.problem, { "m", "n", "k" }), 1, 3, #list + 1, list)
+    table.move(parameters.dims(s.problem, { "m", "n", "k", "batch" }), 1, 4, #list + 1, list)
     if p.work.parts then
         list[#list + 1] = { kind = "workspace", part = "arrived", cuda = "uint32_t" }
         list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
@@ -104,18 +111,24 @@ end
 -- The kernel before, which copies operands to the workspace: a warp a row, so many pieces a thread.
 local function repack_plan(s, p)
     local operands, list, dims = {}, {}, {}
+    local function strides(of, name)
+        for axis = 0, p.batched and 1 or 0 do
+            list[#list + 1] = { kind = "stride", tensor = of.tensor, part = of.part, axis = axis, type = "i64",
+                name = name .. (p.batched and axis == 0 and "_batch" or "") .. "_stride" }
+        end
+    end
     for _, operand in ipairs(p.operands) do
         local name, part = operand.name, operand.name .. "_rows"
         if operand.repacked then
             operands[#operands + 1] = operand
             list[#list + 1] = { kind = "pointer", tensor = name }
-            list[#list + 1] = { kind = "stride", tensor = name, axis = 0, type = "i64" }
+            strides({ tensor = name }, name)
             list[#list + 1] = { kind = "workspace", part = part, cuda = operand.cuda }
-            list[#list + 1] = { kind = "stride", part = part, axis = 0, type = "i64", name = part .. "_stride" }
-            dims[operand.extent:lower()], dims.k = true, true
+            strides({ part = part }, part)
+            dims[operand.extent:lower()], dims.k, dims.batch = true, true, p.batched
         end
     end
-    for _, name in ipairs { "m", "n", "k" } do
+    for _, name in ipairs { "m", "n", "k", "batch" } do
         if dims[name] and s.problem[name] == "dynamic" then
             list[#list + 1] = { kind = "dim", dim = name, type = "i32" }
         end
@@ -140,8 +153,12 @@ end
 local function workspace_plan(s, p)
     local list = p.work.parts and parts_plan(s, p) or {}
     for _, operand in ipairs(p.repack and p.repack.operands or {}) do
-        list[#list + 1] = { name = operand.name .. "_rows", dtype = operand.dtype, stride_bytes_multiple = 128,
-            dims = { operand.across:lower(), operand.along:lower() } }
+        local dims = { operand.across:lower(), operand.along:lower() }
+        if p.batched then
+            table.insert(dims, 1, "batch")
+        end
+        list[#list + 1] = { name = operand.name .. "_rows", dtype = operand.dtype, dims = dims,
+            stride_bytes_multiple = 128 }
     end
     return #list > 0 and list
 end
@@ -160,6 +177,7 @@ function plan.plan(s)
     end
     p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
+    p.batched = s.problem.batch ~= nil
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)
     p.parameters = parameter_plan(s, p)

@@ -77,7 +77,8 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     if (same(kind, "single")) return read(operand, 0);
     if (same(kind, "column")) return at(operand, &index[0]);
     if (same(kind, "row")) return at(operand, &index[1]);
-    return at2(operand, period ? index[0] % period : index[0], index[1]);
+    const int64_t row = period ? index[0] % period : index[0];
+    return operand->rank > 2 ? at3(operand, index[-1], row, index[1]) : at2(operand, row, index[1]);
 }
 
 // The most that [exact] moves by where x and y move by so much, forth and back.
@@ -125,9 +126,14 @@ static struct passing product(const struct problem *p, const struct tensor *out,
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
     const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
     const int b_columns = number_of(p, "b_columns", 0) > 0;
-    const int64_t a_row = index[0] * a->strides[a_columns], a_step = a->strides[!a_columns];
-    const int64_t b_row = index[1] * b->strides[b_columns], b_step = b->strides[!b_columns];
-    const int64_t length = a->dims[!a_columns];
+    const int batched = a->rank > 2;  // strides and dims of a problem come behind the batch's
+    const int64_t *a_strides = a->strides + batched, *b_strides = b->strides + batched;
+    const int64_t a_problem = batched ? index[-1] * a->strides[0] : 0;
+    const int64_t b_problem = batched ? index[-1] * b->strides[0] : 0;
+    const int64_t a_row = a_problem + index[0] * a_strides[a_columns];
+    const int64_t b_row = b_problem + index[1] * b_strides[b_columns];
+    const int64_t a_step = a_strides[!a_columns], b_step = b_strides[!b_columns];
+    const int64_t length = a->dims[batched + !a_columns];
     float xs[PIECE], ys[PIECE];
     double sum = 0, squares = 0;
     for (int64_t k = 0; k < length; k += PIECE) {
@@ -151,10 +157,11 @@ static struct passing before(const struct problem *p, const struct tensor *out, 
 
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
+    if (out->rank > 2) ++index;                     // [-1] is the problem of the batch
     const int gate = (int)number_of(p, "gate", 0);  // the op that makes one of two, from 1 on
     struct passing value = before(p, out, gate > 0 ? gate - 1 : 0, index);
     if (gate > 0) {
-        const int64_t second[2] = {index[0], index[1] + dim_of(p, "n") / 2};
+        const int64_t second[2] = {index[0], index[1] + dim_of(p, "n") / 2};  // in no batch
         const struct passing other = before(p, out, gate - 1, second);
         apply(p, gate - 1, index, &other, &value);
     }

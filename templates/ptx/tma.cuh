@@ -60,6 +60,24 @@ __device__ __forceinline__ uint64_t createpolicy_evict_last() {
     return policy;
 }
 
+// the same of tensors of three dimensions: box at ([x], [y], [z])
+__device__ __forceinline__ void tma_load_3d_multicast(void *destination, const TensorMap *map, int x, int y, int z,
+                                                      uint64_t *barrier, uint16_t ctas) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(smem_address(barrier)), "h"(ctas)
+        : "memory");
+}
+
+// [source] -> box at ([x], [y], [z]); what lies outside the tensor is not written; joins the thread's bulk group
+__device__ __forceinline__ void tma_store_3d(const TensorMap *map, int x, int y, int z, const void *source) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
+        "r"(y), "r"(z), "r"(smem_address(source))
+        : "memory");
+}
+
 // [source] -> box at ([x], [y]); what lies outside the tensor is not written; joins the thread's bulk group
 __device__ __forceinline__ void tma_store_2d(const TensorMap *map, int x, int y, const void *source) {
     asm volatile(

@@ -83,6 +83,20 @@ verify gemm_128x128_repack "${any[@]}" --set phase=6 --set grid=split_k --set sp
     --set epilogue.store=elements --set "epilogue.ops=$ops"
 verify "$exchanged" "${any[@]}" --set 'repack=[[a,b]]' --set epilogue.store=direct
 
+# A batch of problems: every load and store, clusters, both schedules, operands of each problem and
+# of all, a number of problems that the spec fixes.
+batch=(--set problem.batch=dynamic --shape 3x200x264x136)
+verify gemm_batched "${batch[@]}" --set 'cluster.m=[1,2]' --set cluster.n=2
+verify gemm_batched "${batch[@]}" --set layout.a=column --set "epilogue.ops=$ops"
+verify gemm_batched "${batch[@]}" --set epilogue.store=direct \
+    --set 'epilogue.ops=[[bias,alpha,beta]]' --set problem.batch=3
+verify "$exchanged" "${batch[@]}" --set grid=tiles --set "epilogue.ops=$ops"
+odd=(--set problem.batch=dynamic --shape 3x70x133x77)
+verify gemm_128x128_any "${odd[@]}"
+verify gemm_128x128_repack "${odd[@]}" --set layout.b=column
+verify gemm_8x16_any "${odd[@]}" --set 'epilogue.ops=[[bias,residual]]'
+verify gemm_phase1 --set problem.batch=2 --shape 2x9x34x72
+
 # Scalars: drawn by the family, 0 beside special values of what is not read then; alone, among other
 # ops, for every place that has them.
 scaled=(--shape 200x264x72 --shape 200x264x72/special)

@@ -5,7 +5,8 @@
 local function tile_a_cta(s)
     return json.object { { "rule", "tiles" }, { "tiles", json.array {
         json.object { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } },
-        json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } } } } }
+        json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } },
+        s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil } } }
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
@@ -13,7 +14,8 @@ local function walkers(s, splits)
     local cluster = s.cluster.m * s.cluster.n
     return json.object { { "rule", "persistent" }, { "tiles", json.array {
         json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
-        json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } } } },
+        json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } },
+        s.problem.batch and json.object { { "dim", "batch" } } or nil } },
         { "blocks_per_tile", cluster }, { "blocks_per_sm", 1 },
         { "max_tiles", splits and (1 << 30) // cluster }, { "splits", splits } }
 end
@@ -38,10 +40,12 @@ end
 -- many for each of what the manifest counts; varies_with, what the sums' order depends on; takes_splits, whether it
 -- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
--- groups: an item belongs to one of several problems. launch: the grid in a few words. grid(s): the manifest's rule.
+-- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
+-- problems. launch: the grid in a few words. grid(s): the manifest's rule.
 return {
-    { name = "tiles", doc = "a CTA a tile", launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
-    { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true,
+    { name = "tiles", doc = "a CTA a tile", batches = true,
+      launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
+    { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true, batches = true,
       launch = "persistent: min(tiles, SMs), in whole clusters", grid = cta_an_sm },
     { name = "split_k", doc = "the same, where a tile's K is divided by `splits`: for few tiles and a long K",
       walks = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters", grid = parts_an_sm,
