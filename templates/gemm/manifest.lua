@@ -70,7 +70,7 @@ local function multiplies(s, p)
     local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
     local steps = { { dim = "k", by = s.tile.k } }
     return {
-        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k, times = steps },
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.a_type.bits // 16, times = steps },
         { unit = "shared_bytes", per = "tile",
           amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n, times = steps },
         fetches("a", p.a_type, "m", { dim = "n", by = n }, p.a.repacked),

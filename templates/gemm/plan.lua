@@ -203,6 +203,10 @@ local function explain_mma(s, p)
         { "its n", p.exchanged and "rows of D" or "columns of D" },
         { "a warpgroup's part", ("%d rows x %d columns of a tile"):format(m, n) },
     }
+    if p.sum_bits then
+        local of = p.promoted and ("of %d products, then in fp32"):format(p.promoted) or "of all products"
+        rows[#rows + 1] = { "its sums", ("%d bits behind the point, %s"):format(p.sum_bits, of) }
+    end
     return { title = "multiplication", rows = rows }
 end
 

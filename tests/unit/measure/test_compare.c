@@ -335,7 +335,7 @@ static void test_special_values(void **state) {
         {70000, 20, INFINITY, TMG_DTYPE_FP16, true},
         {70000, 20, -INFINITY, TMG_DTYPE_FP16, false},
         {65000, 20, INFINITY, TMG_DTYPE_FP16, false},
-        {500, 1, NAN, TMG_DTYPE_E4M3, true},
+        {448, 1, NAN, TMG_DTYPE_E4M3, false},
         {1, 0, 1, TMG_DTYPE_BF16, true},
         {1, 0, 1.0078125, TMG_DTYPE_BF16, false},
         {0, 0, -0.0, TMG_DTYPE_BF16, true},
