@@ -1,6 +1,6 @@
-// Order between the warps of a grid in global memory: what clusters tell each other through words of
-// it, and who touched each word last. What one of a cluster's warps learns of another cluster counts
-// for all of them; what they tell does not.
+// Order between the warps of a grid in global memory: what clusters tell each other through words
+// of it, and who touched each word last. What one of a cluster's warps learns of another cluster
+// counts for all of them; what they tell does not.
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ struct flag {  // a word that clusters synchronise by
     uint32_t clock[];
 };
 
-// What a cluster has told others, release by release: the clocks joined so far. Who knows the number
-// of a release knows what was told until then.
+// What a cluster has told others, release by release: the clocks joined so far. Who knows a
+// release's number knows what was told until then.
 struct told {
     uint32_t count, capacity;
     uint32_t *

@@ -1,6 +1,6 @@
 // Values that a faulty read left in registers: does anyone use them? Registers are watched where
-// something has been reported, so that sound kernels pay nothing; and where clusters are held to each
-// other, what is loaded of global memory, since its fault may show later. Copies are watched too.
+// something has been reported, so that sound kernels pay nothing; and where clusters are held to
+// each other, what is loaded of global memory, since its fault may show later. So are copies.
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>

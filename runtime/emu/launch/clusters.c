@@ -190,8 +190,8 @@ static void run_together(struct emu_machine *machine, bool hear) {
     emu_order_delete(machine);
 }
 
-// Of a second run, in which all clusters are known to each other, only what the first could not see:
-// the races that are sure. Where there are none, the first run's word is enough.
+// Of a second run, in which all clusters are known to each other, only what the first could not
+// see: the races that are sure. Where there are none, the first run's word is enough.
 static void take_races(struct emu_machine *machine, struct emu_machine *again) {
     struct cluster_result races = {.reports = again->reports, .ended_by = machine->ended_by};
     size_t count = 0;
