@@ -14,12 +14,93 @@ static void test_by_the_model(void **state) {
     assert_string_equal(taken(rows_of(0, 64, 0)), "");
 }
 
+// ---- Sets of other kernels
+
+enum { OTHERS = 8 };
+static tmagen_set_kernel others[OTHERS];
+
+// [text] with each [old] replaced, as kernel [index] of the others under [name].
+static void other(int index, const char *name, const char *text, const char *old, const char *new) {
+    char *made = NULL;
+    size_t size;
+    FILE *out = open_memstream(&made, &size);
+    for (const char *at; (at = strstr(text, old)); text = at + strlen(old))
+        fprintf(out, "%.*s%s", (int)(at - text), text, new);
+    fputs(text, out);
+    fclose(out);
+    free((void *)others[index].manifest_text);
+    others[index] =
+        (tmagen_set_kernel){.name = name, .manifest_text = made, .source_text = kernels[0].name};
+}
+
+// Opens a set of the table's [lists] and the others in place of the test's own. Its status.
+static int open_others(const char *lists) {
+    static char text[4096];
+    snprintf(text, sizeof text, "%s%s%s \"dims\": [\"m\", \"k\"], %s}", TABLE_HEAD, TABLE_GPU,
+             TABLE_RATES, lists);
+    const tmagen_set_options options = {.flags = TMAGEN_SET_COMPILE,
+                                        .cache_dir = cache_dir,
+                                        .table_text = text,
+                                        .kernels = others,
+                                        .kernel_count = OTHERS};
+    tmagen_set_close(set);
+    set = NULL;
+    return tmagen_set_open(device, "t", &options, &set);
+}
+
+#define BIG_AND_SMALL "\"kernels\": [{\"name\": \"big\"}, {\"name\": \"small\"}]"
+
+static void test_a_set_takes_what_any_kernel_does(void **state) {
+    (void)state;
+    other(0, "big", kernels[0].manifest_text, "{\"name\": \"m\"}",
+          "{\"name\": \"m\", \"most\": 500}");
+    other(1, "small", kernels[1].manifest_text, "\1", "");
+    assert_int_equal(open_others(BIG_AND_SMALL), TMAGEN_OK);
+    assert_string_equal(taken(rows_of(600, 64, 0)), "small");
+}
+
+static void test_of_equals_the_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; ++i)
+        other(i, kernels[i].name, kernels[0].manifest_text, "\"big\"", i ? "\"small\"" : "\"big\"");
+    assert_int_equal(open_others(BIG_AND_SMALL), TMAGEN_OK);
+    assert_string_equal(taken(rows_of(100, 64, 0)), "big");
+}
+
+// How far apart its rows are is nothing to a matrix that has one.
+static void test_one_row_has_no_pitch(void **state) {
+    (void)state;
+    other(0, "big", kernels[0].manifest_text, "\1", "");
+    other(1, "small", kernels[1].manifest_text, "\1", "");
+    assert_int_equal(open_others(BIG_AND_SMALL
+                                 ", \"tuned\": [{\"shape\": [1, 64], \"alignment\": 128,"
+                                 " \"kernel\": \"big\", \"us\": 1}]"),
+                     TMAGEN_OK);
+    assert_string_equal(taken(rows_of(1, 64, 0)), "big");
+    assert_string_equal(taken(rows_of(1, 64, 68)), "big");
+    assert_string_equal(taken(rows_of(2, 64, 68)), "small");
+}
+
+// A caller says that launches may overlap without knowing which of the kernels can.
+static void test_overlap_is_for_those_that_wait(void **state) {
+    (void)state;
+    struct set_launch *it = rows_of(100, 64, 0);
+    it->launch.flags = TMAGEN_LAUNCH_OVERLAP;
+    assert_string_equal(taken(it), "small");
+}
+
 static void test_by_tuning(void **state) {
     (void)state;
     assert_string_equal(taken(rows_of(64, 64, 0)), "big");       // of rows of 128 bytes
     assert_string_equal(taken(rows_of(64, 64, 72)), "split/8");  // at multiples of 16
     assert_string_equal(taken(rows_of(64, 64, 68)), "small");    // of 8: not tuned
     assert_string_equal(taken(rows_of(64, 66, 0)), "small");
+    tmagen_choice choices[8];
+    size_t count;
+    const tmagen_launch *launch = &rows_of(64, 64, 72)->launch;
+    assert_int_equal(tmagen_set_rank(set, launch, choices, 8, &count), TMAGEN_OK);
+    for (size_t i = 0; i < count; ++i)  // what was tuned is one number of splits
+        assert_int_equal(choices[i].why == TMAGEN_BY_TUNING, choices[i].splits == 8);
 }
 
 static void test_the_last_resort(void **state) {
@@ -109,6 +190,9 @@ static void test_pins(void **state) {
     assert_int_equal(tmagen_set_pin(set, NULL, "split"), TMAGEN_OK);
     assert_string_equal(taken(rows_of(101, 64, 0)), "split/4");  // the best of its splits
     assert_string_equal(taken(rows_of(100, 64, 0)), "split/8");
+    struct set_launch *own = rows_of(100, 64, 0);
+    own->launch.splits = 2;
+    assert_string_equal(taken(own), "split/2");
     assert_non_null(strstr(taken(rows_of(101, 63, 0)), "not what is pinned serves m 101 k 63"));
     assert_int_equal(tmagen_set_pin(set, NULL, NULL), TMAGEN_OK);
     assert_int_equal(tmagen_set_pin(set, &like, NULL), TMAGEN_OK);
@@ -187,9 +271,47 @@ static void test_refusals(void **state) {
     set = own;
 }
 
+static void test_refusals_of_many(void **state) {
+    (void)state;
+    static const char *const names[] = {"\"b1\"", "\"b2\"", "\"b3\"", "\"b4\"", "\"b5\""};
+    static const char *const plain[] = {"b1", "b2", "b3", "b4", "b5"};
+    for (int i = 0; i < 5; ++i) other(i, plain[i], kernels[0].manifest_text, "\"big\"", names[i]);
+    assert_int_equal(open_others("\"kernels\": [{\"name\": \"b1\"}, {\"name\": \"b2\"},"
+                                 " {\"name\": \"b3\"}, {\"name\": \"b4\"}, {\"name\": \"b5\"}]"),
+                     TMAGEN_OK);
+    assert_non_null(strstr(taken(rows_of(100, 63, 0)), "(b1, b2, b3 and 2 more)"));
+}
+
+// What is served is said of the kernel that asks for the least, and what it asks of rows too.
+static void test_what_would_be_served(void **state) {
+    (void)state;
+    other(0, "big", kernels[0].manifest_text, "\"k\", \"multiple_of\": 2",
+          "\"k\", \"multiple_of\": 64");
+    other(1, "small", kernels[1].manifest_text, "\"stride_bytes_multiple\": 4",
+          "\"stride_bytes_multiple\": 16");
+    assert_int_equal(open_others(BIG_AND_SMALL), TMAGEN_OK);
+    assert_non_null(strstr(taken(rows_of(100, 65, 0)),
+                           "served: m 100 k 66 with addresses and rows at multiples of 16 bytes, "
+                           "by small"));
+}
+
+// A pin's parts need their own workspace, of which a refusal must speak.
+static void test_refusal_of_pinned_splits(void **state) {
+    (void)state;
+    char wanted[100];
+    struct set_launch *it = rows_of(2000, 64, 0);
+    assert_int_equal(tmagen_set_pin(set, NULL, "split/8"), TMAGEN_OK);
+    it->launch.workspace_bytes = TMG_SET_SEMAPHORES + 20 * 2 * 256;
+    snprintf(wanted, sizeof wanted, "a workspace of %d bytes is needed",
+             TMG_SET_SEMAPHORES + 20 * 8 * 256);
+    assert_non_null(strstr(taken(it), wanted));
+}
+
 static void test_origin(void **state) {
     (void)state;
     tmagen_set *other;
+    static const char fewer[] =
+        TABLE_HEAD " \"gpu\": \"Fake H200\", \"sms\": 114," TABLE_RATES TABLE_LISTS TABLE_TUNED;
     static const char elsewhere[] =
         TABLE_HEAD " \"gpu\": \"Other\", \"sms\": 100," TABLE_RATES TABLE_LISTS TABLE_TUNED;
     static const char older[] =
@@ -198,6 +320,10 @@ static void test_origin(void **state) {
     assert_string_equal(tmagen_warning_last(), "");
     assert_int_equal(open_set_of(elsewhere, 0, &other), TMAGEN_OK);
     assert_non_null(strstr(tmagen_warning_last(), "is of Other with 100 SMs, and this is Fake"));
+    tmagen_set_close(other);
+    assert_int_equal(open_set_of(fewer, 0, &other), TMAGEN_OK);
+    assert_non_null(
+        strstr(tmagen_warning_last(), "is of Fake H200 with 114 SMs, and this is Fake"));
     tmagen_set_close(other);
     assert_int_equal(open_set_of(older, 0, &other), TMAGEN_OK);
     assert_non_null(strstr(tmagen_warning_last(), "is by tmagen 0.0.1, and this is"));
@@ -265,19 +391,32 @@ static void test_hostile_tables(void **state) {
     }
 }
 
+#define SCALAR "i64\"}, {\"kind\": \"scalar\", \"type\": \"f32\", \"default\": 1, \"name\": \"x\"}"
+
 static void test_kernels_that_are_not_alike(void **state) {
     (void)state;
-    tmagen_set *opened = NULL;
-    tmagen_set_kernel others[KERNELS];
-    memcpy(others, kernels, sizeof others);
-    char *text = strdup(kernels[1].manifest_text);
-    memcpy(strstr(text, "bf16"), "fp16", 4);
-    others[1].manifest_text = text;
-    const tmagen_set_options options = {
-        .table_text = table_text, .kernels = others, .kernel_count = KERNELS};
-    assert_int_equal(tmagen_set_open(device, "t", &options, &opened), TMAGEN_ERROR_MANIFEST);
-    assert_non_null(strstr(tmagen_error_last(), "small: has a tensor of another type than big"));
-    free(text);
+    static const struct {
+        int kernel;
+        const char *old, *new, *message;
+    } cases[] = {
+        {1, "bf16", "fp16", "small: has a tensor of another type than big"},
+        {1, "i64\"}", SCALAR, "small: has other scalars than big"},
+        {0, "i64\"}", SCALAR, "small: has other scalars than big"},
+        {1, "\"d\"", "\"e\"", "small: has other tensors than big"},
+        {1, "[\"m\", \"k\"]", "[\"k\", \"m\"]", "small: has a tensor of other sizes than big"},
+        {2, "\"zero\": \"first\"", "\"zero\": \"launch\"", "split: a part of its workspace is"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int k = 0; k < KERNELS; ++k) {
+            const int changed = k == cases[i].kernel;
+            other(k, kernels[k].name, kernels[k].manifest_text, changed ? cases[i].old : "\1",
+                  cases[i].new);
+        }
+        assert_int_equal(open_others("\"kernels\": [{\"name\": \"big\"}, {\"name\": \"small\"},"
+                                     " {\"name\": \"split\"}, {\"name\": \"any\"}]"),
+                         TMAGEN_ERROR_MANIFEST);
+        if (!strstr(tmagen_error_last(), cases[i].message)) fail_msg("%s", tmagen_error_last());
+    }
 }
 
 // ---- What is alike and what is seen
@@ -398,6 +537,10 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_set, close_set)
     const struct CMUnitTest tests[] = {
         TEST(test_by_the_model),
+        TEST(test_a_set_takes_what_any_kernel_does),
+        TEST(test_of_equals_the_first),
+        TEST(test_one_row_has_no_pitch),
+        TEST(test_overlap_is_for_those_that_wait),
         TEST(test_by_tuning),
         TEST(test_the_last_resort),
         TEST(test_a_workspace_that_is_not_there),
@@ -408,6 +551,9 @@ int main(void) {
         TEST(test_environment),
         TEST(test_nothing_is_compiled_on_the_way),
         TEST(test_refusals),
+        TEST(test_refusals_of_many),
+        TEST(test_what_would_be_served),
+        TEST(test_refusal_of_pinned_splits),
         TEST(test_origin),
         TEST(test_hostile_tables),
         TEST(test_kernels_that_are_not_alike),
@@ -416,5 +562,7 @@ int main(void) {
         TEST(test_seen_shapes_cost_little),
         TEST(test_threads),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    const int failed = cmocka_run_group_tests(tests, open_device, close_device);
+    for (int i = 0; i < OTHERS; ++i) free((void *)others[i].manifest_text);
+    return failed;
 }
