@@ -44,8 +44,8 @@ system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
-.PHONY: all run test test-emu pairwise test-gpu record profile mutate nvrtc programs helpers check
-.PHONY: lint format fuzz sanitize install clean FORCE
+.PHONY: all run test test-emu pairwise test-gpu record profile mutate attack nvrtc programs helpers
+.PHONY: check lint format fuzz sanitize install clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
@@ -81,6 +81,11 @@ profile: all nvrtc                  # accepts what the shipped specs cost now
 
 mutate: all programs                # plants the mistakes of tests/mutations.txt; hours
 	scripts/mutate.py
+
+attack: all programs                # damaged inputs, damaged cache entries, kills; half an hour
+	nvrtc="$$(scripts/nvrtc.sh $(find_nvrtc))"; [ -z "$$nvrtc" ] || export TMAGEN_NVRTC="$$nvrtc"; \
+	    BUILD=$(BUILD) TMAGEN=$(BUILD)/tmagen TMPDIR=$(BUILD) tests/attack.py --rounds 2000
+	DAMAGES=28000 KILLS=300 ONLY='cache_damage\|cache_kill\|out_pair' $(MAKE) --no-print-directory test
 
 programs: $(unit_bin) helpers       # what the tests run, besides all
 helpers: $(user_bin) $(fake_lib) $(BUILD)/vectors

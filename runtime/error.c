@@ -36,12 +36,20 @@ const char *tmagen_error_name(int code) {
     return code <= 0 && code > -count ? names[-code] : "unknown";
 }
 
+// Messages quote files that come from anywhere, and are printed on terminals.
+static void make_printable(char *text) {
+    for (; *text; ++text)
+        if ((*text > 0 && *text < ' ' && *text != '\n' && *text != '\t') || *text == 127)
+            *text = '?';
+}
+
 int tmg_fail(int code, const char *format, ...) {
     char text[MESSAGE_BYTES];  // an argument may be the old message
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    make_printable(text);
     memcpy(message, text, strlen(text) + 1);
     return code;
 }
@@ -65,6 +73,7 @@ void tmg_warn(const char *format, ...) {
     va_start(args, format);
     vsnprintf(warning + used, sizeof warning - used, format, args);
     va_end(args);
+    make_printable(warning + used);
 }
 
 void tmg_warnings_clear(void) { warning[0] = 0; }

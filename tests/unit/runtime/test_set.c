@@ -334,6 +334,7 @@ static const struct {
     const char *text, *message;
 } hostile[] = {
     {"", "t:1:0: '[' or '{' expected"},
+    {"{\"tmagen_table\": \033[2J}", "t:1:18: invalid token near '?'"},
     {"[]", "is no JSON object"},
     {"{}", "tmagen_table is missing"},
     {"{\"tmagen_table\": 2}", "is 2; this library knows version 1"},
