@@ -23,15 +23,14 @@ static void read_sources(struct emu_async *op) {
     EMU_EACH_LANE(lane, op->lanes) {
         const struct lane_copy *one = &copy->lanes[lane];
         memset(copy->data[lane], 0, sizeof copy->data[lane]);
-        uint64_t end = one->source + one->from_source;
-        for (uint64_t at = one->source; at < end;
-             at += 4) {  // .src-size need not be a power of two
-            uint32_t size = end - at < 4 ? 1 : 4;
-            const uint8_t *from =
-                emu_access_in(op->warp, op->insn, SPACE_GENERIC, lane, at, size, EMU_READ);
+        // .src-size need not be a power of two; what is read by 8 bytes no hardware tears
+        for (uint32_t at = 0, size; at < one->from_source; at += size) {
+            uint32_t left = one->from_source - at;
+            size = left < 4 ? 1 : left < 8 || (one->source + at) % 8 ? 4 : 8;
+            const uint8_t *from = emu_access_in(op->warp, op->insn, SPACE_GENERIC, lane,
+                                                one->source + at, size, EMU_READ);
             if (from == NULL) return;
-            memcpy(copy->data[lane] + (at - one->source), from, size);
-            if (size == 1) at -= 3;
+            memcpy(copy->data[lane] + at, from, size);
         }
     }
 }

@@ -3,14 +3,25 @@
 #include "runtime/emu/machine/mbarrier.h"
 #include "runtime/emu/exec/lanes.h"
 
+// What the lane before asked for: most often all ask for one mbarrier.
+struct found {
+    uint64_t address;
+    struct emu_mbarrier *barrier;  // NULL: none has asked
+};
+
 // The mbarrier that [lane] means; NULL after a report.
 static struct emu_mbarrier *find(struct emu_warp *warp, const struct emu_insn *insn, unsigned at,
-                                 unsigned lane) {
+                                 unsigned lane, struct found *before) {
     uint64_t address = emu_address(warp, insn, at, lane);
     struct emu_cta *cta;
     uint32_t offset;
     char name[64];
 
+    if (before->barrier != NULL && before->address == address && before->barrier->valid &&
+        before->barrier->cta->live_warps != 0) {
+        emu_mbarrier_check_init(warp, insn, &warp->clock, before->barrier);
+        return before->barrier;
+    }
     if (!emu_shared_address(warp, insn, address, &cta, &offset)) return NULL;
     struct emu_mbarrier *barrier = emu_mbarrier_at(cta, offset);
     if (barrier == NULL && cta->live_warps == 0) return NULL;  // reported
@@ -21,6 +32,7 @@ static struct emu_mbarrier *find(struct emu_warp *warp, const struct emu_insn *i
         return NULL;
     }
     emu_mbarrier_check_init(warp, insn, &warp->clock, barrier);
+    *before = (struct found){address, barrier};
     return barrier;
 }
 
@@ -55,8 +67,10 @@ EMU_HANDLER(init) {
 }
 
 EMU_HANDLER(inval) {
+    struct found found = {0};
+
     EMU_EACH_LANE(lane, mask) {
-        struct emu_mbarrier *barrier = find(warp, insn, 0, lane);
+        struct emu_mbarrier *barrier = find(warp, insn, 0, lane, &found);
         if (barrier == NULL) return EMU_NEXT;
         barrier->valid = false;
     }
@@ -70,11 +84,13 @@ enum { ARRIVE_STATE = 1, ARRIVE_EXPECT = 2, ARRIVE_DROP = 4 };
 EMU_HANDLER(arrive_insn) {
     int aux = insn->row->aux;
     unsigned at = aux & ARRIVE_STATE ? 1 : 0;
-    uint32_t operand = insn->op[at + 2];
+    uint32_t operand = insn->op[at + 2], phase = 0;
+    const struct emu_mbarrier *joined = NULL;  // has the warp's clock in [phase] of its
+    struct found found = {0};
     char name[64];
 
     EMU_EACH_LANE(lane, mask) {
-        struct emu_mbarrier *barrier = find(warp, insn, at, lane);
+        struct emu_mbarrier *barrier = find(warp, insn, at, lane, &found);
         if (barrier == NULL) return EMU_NEXT;
         if (barrier->cta->live_warps == 0) continue;  // reported; the arrival is lost
         uint32_t number = operand == EMU_NO_PC ? 1 : emu_r32(warp, operand)[lane];
@@ -82,8 +98,11 @@ EMU_HANDLER(arrive_insn) {
         uint64_t token = barrier->phase | (uint64_t)barrier->pending << 32;
         if ((aux & ARRIVE_EXPECT) && !emu_mbarrier_add_bytes(barrier, warp, insn, number))
             return EMU_NEXT;
-        if (!emu_mbarrier_arrive(barrier, warp, insn, &warp->clock, arrivals, NULL))
+        bool again = joined == barrier && phase == barrier->phase;
+        if (!emu_mbarrier_arrive(barrier, warp, insn, again ? NULL : &warp->clock, arrivals, NULL))
             return EMU_NEXT;
+        joined = barrier;
+        phase = barrier->phase;
         if (aux & ARRIVE_DROP) barrier->expected -= arrivals;
         if ((aux & ARRIVE_STATE) && insn->op[0] != 0) emu_r64(warp, insn->op[0])[lane] = token;
         if ((insn->flags & F_NOCOMPLETE) && barrier->pending == 0 && barrier->bytes == 0)
@@ -99,8 +118,10 @@ EMU_HANDLER(arrive_insn) {
 
 // aux: sign of the change
 EMU_HANDLER(change_bytes) {
+    struct found found = {0};
+
     EMU_EACH_LANE(lane, mask) {
-        struct emu_mbarrier *barrier = find(warp, insn, 0, lane);
+        struct emu_mbarrier *barrier = find(warp, insn, 0, lane, &found);
         int64_t bytes = emu_r32(warp, insn->op[2])[lane];
         if (barrier == NULL) return EMU_NEXT;
         if (barrier->cta->live_warps == 0) continue;
@@ -138,9 +159,10 @@ EMU_HANDLER(wait) {
     bool parity = insn->flags & F_PARITY;
     uint32_t done = 0, learnt = 0;
     struct emu_mbarrier *pending = NULL, *last = NULL;
+    struct found found = {0};
 
     EMU_EACH_LANE(lane, mask) {
-        struct emu_mbarrier *barrier = find(warp, insn, 1, lane);
+        struct emu_mbarrier *barrier = find(warp, insn, 1, lane, &found);
         if (barrier == NULL) return EMU_NEXT;
         uint64_t asked = emu_get(warp, insn->op[3] | (parity ? 0 : EMU_WIDE), lane);
         bool ended =

@@ -118,8 +118,8 @@ bool emu_mbarrier_arrive(struct emu_mbarrier *barrier, struct emu_warp *warp,
     barrier->last_insn = insn;
     barrier->last_what = what;
     barrier->arrived |= emu_agent_bit(warp);
-    emu_clock_join(barrier->cta->cluster, &barrier->clock, clock);
-    if (warp->pending != NULL) speak_for_warpgroup(barrier, warp);
+    if (clock != NULL) emu_clock_join(barrier->cta->cluster, &barrier->clock, clock);
+    if (clock != NULL && warp->pending != NULL) speak_for_warpgroup(barrier, warp);
     warp->cta->cluster->last_change = emu_machine(warp)->steps;
     return true;
 }

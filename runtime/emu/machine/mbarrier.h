@@ -49,7 +49,8 @@ struct emu_mbarrier *emu_mbarrier_init(struct emu_cta *cta, uint32_t offset, uin
 // Reports where [clock], that of [warp] or of an operation of its, does not know of the init.
 void emu_mbarrier_check_init(struct emu_warp *warp, const struct emu_insn *insn,
                              const struct emu_clock *clock, const struct emu_mbarrier *barrier);
-// [count] arrivals that know of [clock]; [what] they are, for reports. False after a report.
+// [count] arrivals that know of [clock], NULL where another of the phase has told it; [what] they
+// are, for reports. False after a report.
 bool emu_mbarrier_arrive(struct emu_mbarrier *barrier, struct emu_warp *warp,
                          const struct emu_insn *insn, const struct emu_clock *clock, uint32_t count,
                          const char *what);

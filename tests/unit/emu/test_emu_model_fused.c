@@ -291,7 +291,7 @@ static void tiny_factors_count(void **state) {
     tmg_multiply_fused(&how, 1, 8, 16, a, b, d);
     assert_true(d[0] == 0x1p-60f + 0x1p-83f);
     for (int i = 1; i < 5; ++i) a[i] = 0x1p127f, b[i * 8] = 0x1p-133f;
-    a[0] = 1, b[0] = 0x1p19f, d[0] = 0;
+    a[0] = 0x1p19f, b[0] = 1, d[0] = 0;
     tmg_multiply_fused(&how, 1, 8, 16, a, b, d);
     assert_true(d[0] == 0x1p19f + 0x1p-4f);
 }
