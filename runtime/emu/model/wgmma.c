@@ -188,23 +188,28 @@ static void store_f16(uint32_t *row, int n, const float *place) {
     }
 }
 
+typedef int32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+
 static void load_f32(const uint32_t *even, const uint32_t *odd, int n, float *place) {
     for (int g = 0; g < 8; ++g, place += n, even += 4, odd += 4) {
-        for (int t = 0; t < 4; ++t) {
-            place[2 * t] = tmg_f32_from_bits(even[t]);
-            place[2 * t + 1] = tmg_f32_from_bits(odd[t]);
-        }
+        const four x = *(const four *)even, y = *(const four *)odd;
+        *(four *)place = __builtin_shufflevector(x, y, 0, 4, 1, 5);
+        *(four *)(place + 4) = __builtin_shufflevector(x, y, 2, 6, 3, 7);
     }
 }
 
-static uint32_t f32_bits(float value) { return value != value ? TMG_F32_NAN : tmg_f32_bits(value); }
+// With the NaN that the hardware gives.
+static four bits_of(const float *place) {
+    const four bits = *(const four *)place;
+    const four special = (bits & INT32_MAX) > 0x7f800000;
+    return (bits & ~special) | (special & (int32_t)TMG_F32_NAN);
+}
 
 static void store_f32(uint32_t *even, uint32_t *odd, int n, const float *place) {
     for (int g = 0; g < 8; ++g, place += n, even += 4, odd += 4) {
-        for (int t = 0; t < 4; ++t) {
-            even[t] = f32_bits(place[2 * t]);
-            odd[t] = f32_bits(place[2 * t + 1]);
-        }
+        const four x = bits_of(place), y = bits_of(place + 4);
+        *(four *)even = __builtin_shufflevector(x, y, 0, 2, 4, 6);
+        *(four *)odd = __builtin_shufflevector(x, y, 1, 3, 5, 7);
     }
 }
 
