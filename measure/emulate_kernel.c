@@ -59,7 +59,7 @@ static int run(const struct emulate_plan *plan, const struct subject *subject, F
     char error[160];
     if (shape_dims(plan->shape, &subject->reference, subject->manifest, dims, error, sizeof error))
         return complain(plan, error, REFUSED);
-    subject_run(subject, dims, plan->shape->inputs, plan->schedules, &result);
+    subject_run(subject, dims, plan->shape->inputs, plan->schedules, false, &result);
     const char *reports = tmagen_device_reports(subject->device);
     switch (result.verdict) {
     case VERIFY_OK: print_fine(plan, subject, dims, out); return FINE;

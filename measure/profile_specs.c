@@ -79,7 +79,7 @@ static int print_launch(const struct subject *subject, const int64_t *dims, FILE
     static struct verify_result result;
     if (too_large(subject, dims)) return fputs("  a fixed shape, too large to run here\n", out), 0;
     backend->profile(subject->device->state, out);
-    subject_run(subject, dims, "", 1, &result);
+    subject_run(subject, dims, "", 1, true, &result);
     backend->profile(subject->device->state, NULL);
     if (result.verdict == VERIFY_OK) return TMAGEN_OK;
     fprintf(stderr, "tmagen: error: %s: %s\n", subject->text->name, result.report);

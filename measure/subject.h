@@ -1,5 +1,5 @@
 // A kernel loaded on a device, with what draws its inputs: as profile and emulate run it, one
-// launch at a time and compared with nothing.
+// launch at a time.
 #pragma once
 #include "measure/kernels.h"
 #include "measure/verify.h"
@@ -18,5 +18,6 @@ int subject_open(tmagen_device *device, const struct kernel_text *text, struct s
 void subject_close(struct subject *subject);
 
 // Launches it on inputs that are the same every time, [runs] times, up to the first with a report.
+// [compare]: with the family's reference, where it has one.
 void subject_run(const struct subject *subject, const int64_t *dims, const char *inputs, int runs,
-                 struct verify_result *result);
+                 bool compare, struct verify_result *result);

@@ -313,7 +313,7 @@ static bool run_own_shapes(struct session *session, const struct verified *subje
     const bool small = session->emulated || session->plan->small;
     reference_shapes(&subject->reference, subject->manifest, small ? "small" : "full", &shapes);
     const size_t odd = shapes.count / 3;
-    if (small && !session->record) {
+    if (small && !session->record && !session->plan->no_waves) {
         reference_shapes(&subject->reference, subject->manifest, "waves", &shapes);
     }
     if (!shapes.count) {

@@ -9,6 +9,7 @@ struct verify_plan {
     size_t kernel_count;
     const struct shape_list *shapes;  // empty: the reference's own choice
     bool small;                       // of that, the emulator's part on any device
+    bool no_waves;                    // without the emulator's shapes of several waves
     bool unguarded, check_only;       // see verify_case
     const struct kernel_text *peer;   // what results must equal instead of the reference's; or NULL
     double ulps;                      // up to so many representable values

@@ -35,7 +35,7 @@ static const struct command_line command_line = {
         "and spills, the grid on a whole GPU, and of one launch the instructions by kind, the "
         "wavefronts of shared memory and how few they could be, the sectors of global memory, "
         "the depths of waits and the order of the work. The same input gives the same text, so "
-        "that a change of it shows as a diff.",
+        "that a change of it shows as a diff. Exit code 1 where a result is not the reference's.",
 };
 
 int cmd_profile(int argc, char **argv) {

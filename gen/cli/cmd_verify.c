@@ -16,6 +16,7 @@ enum {
     KEY_SEED,
     KEY_RUNS,
     KEY_SMALL,
+    KEY_NO_WAVES,
     KEY_UNGUARDED,
     KEY_RECORD,
     KEY_AGAINST,
@@ -33,6 +34,9 @@ static const struct argp_option options[] = {
     {"shapes", KEY_SHAPES, "FILE", 0, "shapes, one a line as in: bf16 4096 4096 512", 0},
     {"shape", KEY_SHAPE, "MxNxK[/INPUTS]", 0, "one shape; may be repeated", 0},
     {"small", KEY_SMALL, NULL, 0, "the few small shapes of the emulator, on a GPU too", 0},
+    {"no-waves", KEY_NO_WAVES, NULL, 0,
+     "of those not the ones of several waves, the last of which `tmagen profile` runs and compares",
+     0},
     {"unguarded", KEY_UNGUARDED, NULL, 0,
      "no bytes of ours around the tensors, for compute-sanitizer, which knows where memory ends",
      0},
@@ -87,6 +91,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         a->seed_given = true;
         return 0;
     case KEY_SMALL: a->plan.small = true; return 0;
+    case KEY_NO_WAVES: a->plan.no_waves = true; return 0;
     case KEY_UNGUARDED: a->plan.unguarded = true; return 0;
     case KEY_RECORD: a->plan.record = argument; return 0;
     case KEY_AGAINST: a->plan.against = argument; return 0;
