@@ -104,12 +104,8 @@ struct reference_code {
 // ---- What the problem is
 
 REFERENCE int same(const char *a, const char *b) {
-#ifdef __CUDACC__
     while (*a && *a == *b) ++a, ++b;
     return *a == *b;
-#else
-    return !strcmp(a, b);
-#endif
 }
 
 // Whether these inputs are to be drawn: inputs_are(p, "special").
