@@ -398,6 +398,15 @@ static int start(struct crew *crew) {
     return 0;
 }
 
+static void say_spending(const struct tuning *t) {
+    static const char *const names[TUNE_SPENDINGS] = {"waiting for compilers", "checks",
+                                                      "first looks", "contests"};
+    for (int i = 0; i < TUNE_SPENDINGS; ++i)
+        fprintf(stderr, "%s%s %.1f s", i ? ", " : "", names[i],
+                (double)t->shared->spent_us[i] * 1e-6);
+    fputs("\n", stderr);
+}
+
 // Says how it went. Returns an exit code.
 static int sum_up(const struct crew *crew) {
     const struct tuning *t = crew->t;
@@ -409,6 +418,7 @@ static int sum_up(const struct crew *crew) {
     const double compiling = fmax(0, crew->compiled_at - crew->started);
     fprintf(stderr, "%d kernels compiled in %.1f s, %d left out as bad, in %.1f s\n",
             crew->compiled, compiling, crew->wrong, tune_now() - crew->started);
+    say_spending(t);
     if (interrupted) return 128 + interrupted;
     return crew->broken || without ? 1 : 0;
 }

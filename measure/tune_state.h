@@ -59,8 +59,12 @@ struct tune_slot {
 // What a candidate is known to be.
 enum tune_state { TUNE_UNTOUCHED, TUNE_AT_WORK, TUNE_GOOD, TUNE_BAD };
 
+// What workers spend their time with.
+enum tune_spending { TUNE_WAITING, TUNE_CHECKING, TUNE_LOOKING, TUNE_CONTESTS, TUNE_SPENDINGS };
+
 struct tune_shared {
     atomic_int next_task, next_compile, next_urgent, stop;
+    atomic_llong spent_us[TUNE_SPENDINGS];  // by all workers
     struct tune_slot workers[TUNE_WORKERS_MAX], compilers[TUNE_WORKERS_MAX];
 };
 

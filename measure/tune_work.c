@@ -47,6 +47,11 @@ struct tuner {
     int lacking;  // launches that there was no memory for
 };
 
+// Counts the time since [since] as spent with [what].
+static void spend(const struct tuner *w, enum tune_spending what, double since) {
+    w->t->shared->spent_us[what] += (long long)((tune_now() - since) * 1e6);
+}
+
 // Says which launch runs now; -1: none.
 static void launch_is(struct tuner *w, int entry) {
     w->slot->splits = entry < 0 ? 0 : w->task->entries[entry].splits;
@@ -124,11 +129,13 @@ static int check_kernel(struct tuner *w, int entry, bool again) {
     struct tune_message message = {
         .kind = TUNE_CHECKED, .candidate = number, .verdict = TUNE_OK, .task = w->number};
     struct own *own = &w->owns[entry];
+    const double since = tune_now();
     if (!check_shape(w, own, "small", true, &message) ||
         !check_shape(w, own, "waves", false, &message))
         return TMAGEN_ERROR_DEVICE;
     if (message.verdict == TUNE_OK && !*message.checks)
         snprintf(message.checks, sizeof message.checks, "nothing: its family names no shapes");
+    spend(w, TUNE_CHECKING, since);
     tune_say(w->t, &message);
     *state = message.verdict == TUNE_OK ? TUNE_GOOD : TUNE_BAD;
     return TMAGEN_OK;
@@ -222,9 +229,11 @@ static int sieve_one(struct tuner *w, int entry) {
     struct tune_entry *known = &w->task->entries[entry];
     char why[TUNE_WHY] = "";
     double ms = 0;
+    const double since = tune_now();
     int status = make_ready(w, entry, &ms);
     if (status == TMAGEN_OK && w->spot.count)
         status = spot_check(&w->gpu, &w->rotation, &w->spot, &known->worst, why, sizeof why);
+    spend(w, TUNE_LOOKING, since);
     if (status == TMAGEN_ERROR_DEVICE) return status;
     // who else uses the GPU now may be gone tomorrow: nothing is known, and nothing written
     if (status == TMAGEN_ERROR_MEMORY) return ++w->lacking, make_unready(w, entry), TMAGEN_OK;
@@ -260,11 +269,13 @@ static void ask_for(struct tuning *t, int candidate) {
 
 // Waits for the compiler. Whether there is a kernel, which may still be wrong.
 static bool wait_for_code(struct tuner *w, int number) {
+    const double since = tune_now();
     ask_for(w->t, number);
     while (*tune_compiled(w->t, number) < TUNE_GOOD && !w->t->shared->stop) {
         watchdog_step("the compiler");
         usleep(WAIT_US);
     }
+    spend(w, TUNE_WAITING, since);
     return *tune_compiled(w->t, number) == TUNE_GOOD;
 }
 
@@ -420,6 +431,7 @@ static int contest(struct tuner *w, const struct standings *members, int level) 
 // [fresh] candidates, who have met nobody yet.
 static int contests(struct tuner *w, bool fresh) {
     struct tune_task *task = w->task;
+    const double since = tune_now();
     int status = TMAGEN_OK;
     int order[task->entry_count + 1];
     struct standings members = {task->entries, order, 0};
@@ -434,6 +446,7 @@ static int contests(struct tuner *w, bool fresh) {
         rank(task, &members);
         members.count = half;
     }
+    spend(w, TUNE_CONTESTS, since);
     return status;
 }
 
