@@ -174,10 +174,11 @@ static int make_inputs(struct tuner *w, const struct ref_problem *problem) {
     if (w->sets) return TMAGEN_OK;
     const int candidate = w->slot->candidate;
     w->slot->candidate = -1;  // no kernel runs
-    watchdog_step("%s: inputs", w->task->shape);
+    watchdog_rest();          // a reference may draw them for minutes
     int status = rotation_make(&w->gpu, &w->source, problem, &w->rotation);
     if (status == TMAGEN_OK) w->sets = w->rotation.sets;
     if (status == TMAGEN_OK) status = spot_make(&w->gpu, &w->rotation, w->t->plan->seed, &w->spot);
+    watchdog_step("%s: inputs", w->task->shape);
     w->slot->candidate = candidate;
     return status;
 }

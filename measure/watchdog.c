@@ -13,7 +13,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    bool running;
+    bool running, resting;
     int seconds;
     struct timespec deadline;
     char step[200];
@@ -38,6 +38,7 @@ static void *look(void *unused) {
     while (watch.running) {
         const struct timespec until = watch.deadline;
         pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
+        if (watch.resting) begin_step();
         if (!watch.running || !is_over()) continue;
         fprintf(stderr, "tmagen: error: %s: no end after %d s\n", watch.step, watch.seconds);
         fflush(stdout);
@@ -62,8 +63,15 @@ void watchdog_step(const char *format, ...) {
     pthread_mutex_lock(&watch.lock);
     vsnprintf(watch.step, sizeof watch.step, format, arguments);
     begin_step();
+    watch.resting = false;
     pthread_mutex_unlock(&watch.lock);
     va_end(arguments);
+}
+
+void watchdog_rest(void) {
+    pthread_mutex_lock(&watch.lock);
+    watch.resting = true;
+    pthread_mutex_unlock(&watch.lock);
 }
 
 void watchdog_stop(void) {

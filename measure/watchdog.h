@@ -9,4 +9,7 @@ void watchdog_start(int seconds);
 // Names the step that begins now and restarts the clock.
 void watchdog_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// What runs now until the next step is work of the host alone, which takes the time that it takes.
+void watchdog_rest(void);
+
 void watchdog_stop(void);

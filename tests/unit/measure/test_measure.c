@@ -260,6 +260,23 @@ static void test_watchdog(void **state) {
     watchdog_stop();
 }
 
+static void test_host_work_has_no_deadline(void **state) {
+    (void)state;
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        watchdog_start(1);
+        watchdog_rest();
+        usleep(1500 * 1000);
+        watchdog_step("the next");
+        usleep(100 * 1000);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quartiles),
@@ -271,6 +288,7 @@ int main(void) {
         cmocka_unit_test(test_default_shapes_obey_the_manifest),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_watchdog),
+        cmocka_unit_test(test_host_work_has_no_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
