@@ -306,7 +306,7 @@ local function ops_of(p)
         local operand = op.operand
         list[i] = { name = op.row.name, value = op.reference, error = op.error,
                     operand = operand and operand.name or "", kind = operand and operand.kind or "",
-                    period = operand and operand.period or 0,
+                    period = operand and operand.period or 0, writes = op.row.writes or "",
                     scalar = scalars and (op.row.scalar or "") or nil }
     end
     return list

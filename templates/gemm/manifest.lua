@@ -129,7 +129,8 @@ local function ops(p)
     local list = {}
     for i, op in ipairs(p.ops) do
         local operand = op.operand
-        list[i] = { op = op.row.name, tensors = operand and { operand.name },
+        local tensor = operand or op.output
+        list[i] = { op = op.row.name, tensors = tensor and { tensor.name },
             scalars = op.scalar and { op.scalar.name } or nil,
             values = values_of(op) }
     end

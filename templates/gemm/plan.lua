@@ -32,8 +32,8 @@ local function plan_ops(s, p)
     p.ops = epilogue.resolve(s.epilogue.ops, p.d.product or p.d.name)
     p.op_operands = epilogue.operands(p.ops)
     p.op_types = epilogue.types(p.op_operands)
-    local matrices = #p.op_types.matrix > 0
-    p.op_wants = { row = matrices or #p.op_types.column > 0, column = matrices or #p.op_types.row > 0 }
+    p.op_strided = #p.op_types.matrix > 0 or #p.op_types.output > 0
+    p.op_wants = { row = p.op_strided or #p.op_types.column > 0, column = p.op_strided or #p.op_types.row > 0 }
 end
 
 -- the tensors as the manifest has them: alignment of the pointer and stride between rows, in bytes
@@ -48,17 +48,21 @@ local function tensor_plan(s, p)
     end
     add("a", s.problem.a, p.a_columns and { "k", "m" } or { "m", "k" }, "read", p.alignment.a)
     add("b", s.problem.b, p.b_columns and { "k", "n" } or { "n", "k" }, "read", p.alignment.b)
-    for _, op in ipairs(p.ops) do
-        local operand = op.operand
-        if not operand then goto next end
-        local rows = operand.rows == "m" and "m" or operand.name .. "_rows"
+    local function add_operand(operand)
+        local rows = operand.period and operand.name .. "_rows" or "m"
         local columns = operand.doubled and "n" or p.columns
-        local dims = { row = { columns }, column = { "m" }, single = { 1 }, matrix = { rows, columns } }
-        local together = p.mma and operand.kind == "matrix" and p.neighbours or 1
-        add(operand.name, operand.dtype.name, dims[operand.kind], "read", dtypes.bytes(operand.dtype.name, together))
-        ::next::
+        local dims = { row = { columns }, column = { "m" }, single = { 1 } }
+        add(operand.name, operand.dtype.name, dims[operand.kind] or { rows, columns },
+            operand.kind == "output" and "write" or "read",
+            dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
+    end
+    for _, op in ipairs(p.ops) do
+        if op.operand then add_operand(op.operand) end
     end
     add("d", s.problem.d, { "m", p.columns }, "write", p.alignment.d)
+    for _, op in ipairs(p.ops) do
+        if op.output then add_operand(op.output) end
+    end
     return list
 end
 
@@ -96,7 +100,7 @@ local function parameter_plan(s, p)
         if operand.kind == "scalar" then
             list[#list + 1] = { kind = "scalar", name = operand.name, type = "f32", default = 1 }
         else
-            pointer(operand.name, operand.kind == "matrix")
+            pointer(operand.name, operand.strided)
         end
     end
     table.move(parameters.dims(s.problem, { "m", "n", "k", "batch" }), 1, 4, #list + 1, list)

@@ -155,16 +155,26 @@ static struct passing before(const struct problem *p, const struct tensor *out, 
     return value;
 }
 
+// How many ops make what [out] has: all of them for D, else those up to the one that writes it.
+static int ops_of(const struct problem *p, const struct tensor *out) {
+    int count = 0;
+    while (*word_of(p, "ops.name", count) && !same(word_of(p, "ops.writes", count), out->name)) {
+        ++count;
+    }
+    return count;
+}
+
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     if (out->rank > 2) ++index;                     // [-1] is the problem of the batch
     const int gate = (int)number_of(p, "gate", 0);  // the op that makes one of two, from 1 on
-    struct passing value = before(p, out, gate > 0 ? gate - 1 : 0, index);
-    if (gate > 0) {
+    const int end = ops_of(p, out), gated = gate > 0 && gate <= end;
+    struct passing value = before(p, out, gated ? gate - 1 : 0, index);
+    if (gated) {
         const int64_t second[2] = {index[0], index[1] + dim_of(p, "n") / 2};  // in no batch
         const struct passing other = before(p, out, gate - 1, second);
         apply(p, gate - 1, index, &other, &value);
     }
-    for (int i = gate; *word_of(p, "ops.name", i); ++i) apply(p, i, index, 0, &value);
+    for (int i = gated ? gate : 0; i < end; ++i) apply(p, i, index, 0, &value);
     return within(out, saturated(out, value.x), value.off);
 }

@@ -89,12 +89,12 @@ batch=(--set problem.batch=dynamic --shape 3x200x264x136)
 verify gemm_batched "${batch[@]}" --set 'cluster.m=[1,2]' --set cluster.n=2
 verify gemm_batched "${batch[@]}" --set layout.a=column --set "epilogue.ops=$ops"
 verify gemm_batched "${batch[@]}" --set epilogue.store=direct \
-    --set 'epilogue.ops=[[bias,alpha,beta]]' --set problem.batch=3
+    --set 'epilogue.ops=[[bias,alpha,aux,beta]]' --set problem.batch=3
 verify "$exchanged" "${batch[@]}" --set grid=tiles --set "epilogue.ops=$ops"
 odd=(--set problem.batch=dynamic --shape 3x70x133x77)
 verify gemm_128x128_any "${odd[@]}"
 verify gemm_128x128_repack "${odd[@]}" --set layout.b=column
-verify gemm_8x16_any "${odd[@]}" --set 'epilogue.ops=[[bias,residual]]'
+verify gemm_8x16_any "${odd[@]}" --set 'epilogue.ops=[[bias,aux,residual]]'
 verify gemm_phase1 --set problem.batch=2 --shape 2x9x34x72
 
 # Scalars: drawn by the family, 0 beside special values of what is not read then; alone, among other

@@ -49,3 +49,12 @@ verify gemm_128x128 "$gated" --shape 131x266x72 --set epilogue.store=elements \
     --set dependent_launch=weights --set grid=stream_k
 verify "$TMPDIR/few.yaml" "$gated" --shape 70x544x136 --set 'cluster.m=[1,2]'
 verify "$TMPDIR/few.yaml" "$gated" --shape 70x402x136 --set epilogue.store=direct
+
+# What it has come to is written too: of both values, of one; every store and kernel.
+kept='[[bias, aux, gelu], [aux, {scale_n: sn}]]'
+verify gemm_128x128_pingpong '[[bias, aux, swiglu], [swiglu, aux, relu]]' --shape 200x272x72
+verify gemm_128x128 "$kept" --shape 131x133x72 --set epilogue.store=elements
+verify "$TMPDIR/few.yaml" '[[aux, swiglu]]' --shape 70x402x136 --set epilogue.store=direct
+verify gemm_16x64 "$kept" --shape 37x136x72
+verify gemm_8x16 "$kept" --shape 7x40x136
+verify gemm_phase0 "$kept" --shape 40x40x72/special

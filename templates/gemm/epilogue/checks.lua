@@ -23,7 +23,7 @@ return function(s, p, fail)
             fail("epilogue.ops", ("epilogue.ops: %s cannot be the name of a tensor"):format(name),
                 "a word of a-z, 0-9 and _ that the kernel has no other use for")
         elseif seen[name] then
-            fail("epilogue.ops", ("epilogue.ops: two ops read a tensor %s"):format(name), "a name for each")
+            fail("epilogue.ops", ("epilogue.ops: two ops have a tensor %s"):format(name), "a name for each")
         end
         seen[name] = true
     end

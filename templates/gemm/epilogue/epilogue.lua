@@ -7,8 +7,8 @@ local dtypes = require "dtypes"
 local epilogue = { rows = {} }
 
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string" }
-local OPTIONAL = { gates = "boolean", operand = "table", scalar = "string", numbers = "table", parameters = "table",
-    error = "string", linear = "boolean", peer = "string" }
+local OPTIONAL = { gates = "boolean", writes = "string", operand = "table", scalar = "string", numbers = "table",
+    parameters = "table", error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
 
@@ -47,7 +47,8 @@ local function operand_of(row, call, dtype)
     local rows_of = row.operand.rows
     return {
         name = row.operand.name == true and call.value or row.operand.name,
-        kind = kind_of(row.operand), rows = rows_of, scalar = row.scalar, dtype = dtypes[row.operand.dtype or dtype],
+        kind = kind_of(row.operand), strided = kind_of(row.operand) == "matrix",
+        rows = rows_of, scalar = row.scalar, dtype = dtypes[row.operand.dtype or dtype],
         period = type(call) == "table" and call.parameters[rows_of],
     }
 end
@@ -81,17 +82,16 @@ function epilogue.resolve(calls, dtype)
         local numbers = row.numbers and (type(call.value) == "table" and call.value or { call.value })
         local expression, reference, error = expressions_of(row, numbers, operand)
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
-        ops[i] = { row = row, operand = operand, scalar = scalar, expression = expression, reference = reference,
-                   error = error or "0", numbers = numbers }
+        local output = row.writes and { name = row.writes, kind = "output", strided = true, dtype = dtypes[dtype] }
+        expression = row.writes and ("%s = x"):format(row.writes) or "x = " .. expression
+        ops[i] = { row = row, operand = operand, scalar = scalar, output = output, expression = expression,
+                   reference = reference, error = error or "0", numbers = numbers }
         gate = row.gates and i or gate
     end
     for i = 1, gate and gate - 1 or 0 do
         ops[i].doubled = true                                       -- applied to both values of a pair
-        if ops[i].operand then
-            ops[i].operand.doubled = true
-        end
-        if ops[i].scalar then
-            ops[i].scalar.doubled = true
+        for _, operand in ipairs(epilogue.operands { ops[i] }) do
+            operand.doubled = true
         end
     end
     return ops
@@ -107,20 +107,21 @@ function epilogue.gates(calls)
     return false
 end
 
--- the operands of [ops], tensors and scalars, in their order
+-- the operands of [ops], tensors and scalars, and what they write, in their order
 function epilogue.operands(ops)
     local list = {}
     for _, op in ipairs(ops) do
         list[#list + 1] = op.operand
         list[#list + 1] = op.scalar or nil
+        list[#list + 1] = op.output or nil
     end
     return list
 end
 
 -- The types of operands by their kind, { row = {...}, column =, matrix =, single = }, and `pairs`, those of which
--- neighbours in a row are read together.
+-- neighbours in a row are read together; `output`, of what is written.
 function epilogue.types(operands)
-    local types = { row = {}, column = {}, matrix = {}, single = {}, pairs = {} }
+    local types = { row = {}, column = {}, matrix = {}, single = {}, output = {}, pairs = {} }
     local function note(list, dtype)
         list[#list + 1] = not list[dtype] and dtype or nil
         list[dtype] = true

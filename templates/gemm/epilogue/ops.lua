@@ -4,6 +4,7 @@
 --
 -- name, doc       as a spec and `tmagen explain gemm` have them
 -- cuda            the new value; x is the old one and y the operand's element, both float
+-- writes          the name of a tensor of D's shape and type that x is written to, as it is at this place of the chain
 -- gates           true: y is the value of the same row that lies half of N further, and D has half as many columns; ops
 --                 before it are applied to both, with operands of all columns of the product
 -- operand         what y is read from: { name =, rows =, columns =, dtype = } with rows = "m" (a row for each of D's),
@@ -48,6 +49,8 @@ return {
     { name = "beta", doc = "adds beta c[m, n], a scalar of the launch; c is not read where it is 0",
       cuda = "x + beta * y", reference = "x + y", operand = { name = "c", rows = "m" },
       scalar = "beta", linear = true },
+    { name = "aux", doc = "writes what it has come to so far to aux[m, n]", cuda = "x", reference = "x", writes = "aux",
+      linear = false },
     { name = "relu", doc = "max(x, 0)", cuda = "max_nan(x, 0.0f)", reference = "x <= 0 ? 0 : x", linear = false,
       peer = "CUBLASLT_EPILOGUE_RELU" },
     { name = "gelu", doc = "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by tanh.approx",
