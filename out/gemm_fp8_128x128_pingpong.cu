@@ -11,8 +11,8 @@
 //     mma_in_flight: 1
 //     schedule: pingpong
 //     grid: persistent
-//     raster: {along: m, group: 8}
-//     cluster: {m: 2, n: 1}
+//     raster: {along: n, group: 8}
+//     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
@@ -41,13 +41,6 @@ struct alignas(64) TensorMap {
 // address of [pointer], which points into shared memory, inside the shared window
 __device__ __forceinline__ uint32_t smem_address(const void *pointer) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-// mapa: the address that [address] has in the shared memory of CTA [rank] of the cluster
-__device__ __forceinline__ uint32_t mapa(uint32_t address, uint32_t rank) {
-    uint32_t mapped;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
-    return mapped;
 }
 
 // [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
@@ -83,15 +76,6 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 
 __device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(smem_address(barrier)) : "memory");
-}
-
-// Arrives on the barrier at the same place in the shared memory of CTA [rank] of the cluster. Orders no memory
-// across CTAs (a release at cluster scope waits for every store under way, 30% of a GEMM): enough to say that
-// asynchronous reads, already waited for, are over.
-__device__ __forceinline__ void mbarrier_arrive_cluster(uint64_t *barrier, uint32_t rank) {
-    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
-                     mapa(smem_address(barrier), rank))
-                 : "memory");
 }
 
 // one arrival, and [bytes] more that copies must land before the phase ends
@@ -144,27 +128,6 @@ __device__ __forceinline__ bool elect_sync() {
     return elected;
 }
 
-__device__ __forceinline__ uint32_t cluster_ctarank() {
-    uint32_t rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-
-// tells the cluster that this thread is here; what it wrote before is visible to those who wait
-__device__ __forceinline__ void barrier_cluster_arrive() {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-}
-
-// the same without ordering memory, where a fence has done so; spares the wait for stores under way
-__device__ __forceinline__ void barrier_cluster_arrive_relaxed() {
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
-}
-
-// waits until every thread of every CTA of the cluster has arrived
-__device__ __forceinline__ void barrier_cluster_wait() {
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-}
-
 // raises the warpgroup's registers to [REGISTERS] a thread; waits until the CTA's pool has them
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
@@ -184,16 +147,6 @@ __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
         " [%0], [%1, {%2, %3}], [%4];" ::"r"(smem_address(destination)),
         "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier))
-        : "memory");
-}
-
-// the same into every CTA of the cluster whose bit is set in [ctas], at the same place, on its own barrier
-__device__ __forceinline__ void tma_load_2d_multicast(void *destination, const TensorMap *map, int x, int y,
-                                                      uint64_t *barrier, uint16_t ctas) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-        " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(smem_address(destination)),
-        "l"(map), "r"(x), "r"(y), "r"(smem_address(barrier)), "h"(ctas)
         : "memory");
 }
 
@@ -270,17 +223,6 @@ constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consu
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
-constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
-
-// a CTA's place in its cluster
-struct Cta {
-    int m, n;
-};
-
-__device__ __forceinline__ Cta this_cta() {
-    const int rank = cluster_ctarank();
-    return {rank, 0};
-}
 
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
@@ -290,8 +232,8 @@ struct Item {
 
 constexpr int RASTER_GROUP = 8;
 
-// The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
-// column, so that the operands of what runs together fit in the L2.
+// The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
+// row, so that the operands of what runs together fit in the L2.
 struct Tiles {
     int rows, columns;
 
@@ -300,22 +242,21 @@ struct Tiles {
     }
 
     __device__ __forceinline__ void locate(int index, int *row, int *column) const {
-        const int group = index / (RASTER_GROUP * columns), rest = index % (RASTER_GROUP * columns);
-        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP);
-        *row = group * RASTER_GROUP + rest % size;
-        *column = rest / size;
+        const int group = index / (RASTER_GROUP * rows), rest = index % (RASTER_GROUP * rows);
+        const int size = min(columns - group * RASTER_GROUP, RASTER_GROUP);
+        *column = group * RASTER_GROUP + rest % size;
+        *row = rest / size;
     }
 };
 
 // a walk over the tiles of D; those of a cluster are one to it
 struct Work {
     Tiles tiles;
-    Cta cta;
     int steps, index, stride;
 
-    __device__ __forceinline__ Work(int m, int n, int k, Cta cta)
-        : tiles{ceil_div(m, TILE_M * CLUSTER_M), ceil_div(n, TILE_N * CLUSTER_N)}, cta(cta),
-          steps(ceil_div(k, TILE_K)), index(blockIdx.x / CLUSTER_SIZE), stride(gridDim.x / CLUSTER_SIZE) {}
+    __device__ __forceinline__ Work(int m, int n, int k)
+        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)}, steps(ceil_div(k, TILE_K)), index(blockIdx.x),
+          stride(gridDim.x) {}
 
     __device__ __forceinline__ bool valid() const {
         return index < tiles.count();
@@ -332,8 +273,6 @@ struct Work {
     __device__ __forceinline__ Item item() const {
         int row, column;
         tiles.locate(index, &row, &column);
-        row = row * CLUSTER_M + cta.m;
-        column = column * CLUSTER_N + cta.n;
         return {row * TILE_M, column * TILE_N, 0, steps};
     }
 };
@@ -349,10 +288,7 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
-constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
-constexpr int B_BOX_K = 128;    // columns of B that one load brings
-constexpr int B_BOX_ROWS = 64;    // rows of B that one load brings: the CTA's slice
-constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B
+constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -375,19 +311,16 @@ __device__ __forceinline__ void skip(Ring &ring, int steps) {
 
 // issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
 __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
-                                           const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
+                                           const TensorMap *b_map, const Item &item, int k_tile) {
     uint64_t *full = &smem.full[stage];
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
-    const int b_slice = cta.m * B_BOX_ROWS;
-    tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
-                          item.column + b_slice, full, B_CTAS);
+    tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
-// tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
-    if (threadIdx.x % 32 < CLUSTER_SIZE) {
-        mbarrier_arrive_cluster(empty, threadIdx.x % 32);
+    if (threadIdx.x % 32 == 0) {
+        mbarrier_arrive(empty);
     }
 }
 
@@ -460,7 +393,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER_SIZE, 1, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 gemm_fp8_128x128_pingpong(const __grid_constant__ TensorMap a_map,
                           const __grid_constant__ TensorMap b_map,
                           const __grid_constant__ TensorMap d_map, int m, int n, int k) {
@@ -468,7 +401,6 @@ gemm_fp8_128x128_pingpong(const __grid_constant__ TensorMap a_map,
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
-    const Cta cta = this_cta();
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
@@ -480,19 +412,18 @@ gemm_fp8_128x128_pingpong(const __grid_constant__ TensorMap a_map,
         }
         fence_mbarrier_init();
     }
-    barrier_cluster_arrive_relaxed();
-    barrier_cluster_wait();
+    __syncthreads();
 
     if (warpgroup == CONSUMERS) {
         // producer
         setmaxnreg_dec<40>();
         if (warp == CONSUMERS * 4 && elect_sync()) {
             Ring ring;
-            for (Work work(m, n, k, cta); work.valid(); work.advance()) {
+            for (Work work(m, n, k); work.valid(); work.advance()) {
                 const Item item = work.item();
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
-                    load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
+                    load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile);
                 }
             }
         }
@@ -503,7 +434,7 @@ gemm_fp8_128x128_pingpong(const __grid_constant__ TensorMap a_map,
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
         Ring ring;
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
-        Work work(m, n, k, cta);
+        Work work(m, n, k);
         if (warpgroup == 1) {
             skip(ring, work.k_tiles());
             work.advance();
@@ -537,6 +468,4 @@ gemm_fp8_128x128_pingpong(const __grid_constant__ TensorMap a_map,
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it
         }
     }
-    barrier_cluster_arrive();
-    barrier_cluster_wait();                                       // no CTA leaves while its peers still address it
 }

@@ -6,10 +6,10 @@
 //     phase: 6
 //     problem: {a: e4m3, b: e4m3, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: wgmma
-//     tile: {m: 128, n: 128, k: 128}
-//     stages: 6
+//     tile: {m: 128, n: 192, k: 128}
+//     stages: 5
 //     mma_in_flight: 1
-//     promote_every: 4
+//     promote_every: 1
 //     schedule: cooperative
 //     grid: persistent
 //     raster: {along: n, group: 8}
@@ -17,7 +17,7 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 64}, buffers: 2}
+//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -237,18 +237,20 @@ __device__ __forceinline__ void wgmma_wait_group() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-// d[64 x 128] = (accumulate ? d : 0) + a[64 x 32] b[128 x 32]^T, both K-major e4m3 in shared memory
-__device__ __forceinline__ void wgmma_m64n128k32_e4m3(float (&d)[64], uint64_t a, uint64_t b, bool accumulate) {
+// d[64 x 192] = (accumulate ? d : 0) + a[64 x 32] b[192 x 32]^T, both K-major e4m3 in shared memory
+__device__ __forceinline__ void wgmma_m64n192k32_e4m3(float (&d)[96], uint64_t a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
-        "setp.ne.b32 p, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {"
+        "setp.ne.b32 p, %98, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n192k32.f32.e4m3.e4m3 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-        "}, %64, %65, p, 1, 1;\n"
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+        "}, %96, %97, p, 1, 1;\n"
         "}\n"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
           "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
@@ -257,14 +259,18 @@ __device__ __forceinline__ void wgmma_m64n128k32_e4m3(float (&d)[64], uint64_t a
           "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
           "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
           "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
+          "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
+          "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
+          "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
+          "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
         : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 128, STAGES = 6;
+constexpr int TILE_M = 128, TILE_N = 192, TILE_K = 128, STAGES = 5;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_M = TILE_M / CONSUMERS;    // rows of a tile that a consumer computes
-constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
+constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 1;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
@@ -338,12 +344,12 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 222208, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int B_BOX_K = 128;    // columns of B that one load brings
-constexpr int B_BOX_ROWS = 64;    // rows of B that one load brings: the CTA's slice
+constexpr int B_BOX_ROWS = 96;    // rows of B that one load brings: the CTA's slice
 constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
@@ -392,14 +398,14 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     for (int i = 0; i < TILE_K / MMA_K; ++i) {
         #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            wgmma_m64n128k32_e4m3(accumulator[block], a + block * MMA_M * A_ROW_UNITS + i * MMA_UNITS,
+            wgmma_m64n192k32_e4m3(accumulator[block], a + block * MMA_M * A_ROW_UNITS + i * MMA_UNITS,
                                   b + i * MMA_UNITS, accumulate || i > 0);
         }
     }
     wgmma_commit_group();
 }
 
-constexpr int PROMOTE_EVERY = 4;    // steps that wgmma adds up by itself
+constexpr int PROMOTE_EVERY = 1;    // steps that wgmma adds up by itself
 
 // adds to the accumulator what wgmma, which keeps fewer bits, has summed so far
 __device__ __forceinline__ void promote(float (&accumulator)[BLOCKS][TILE_N / 2],
@@ -501,21 +507,12 @@ gemm_fp8_promoted(const __grid_constant__ TensorMap a_map, const __grid_constant
         for (Work work(m, n, k, cta); work.valid(); work.advance()) {
             const Item item = work.item();
             float accumulator[BLOCKS][TILE_N / 2] = {}, partial[BLOCKS][TILE_N / 2];
-            for (int first = item.k_begin; first < item.k_end; first += PROMOTE_EVERY) {
-                const int end = min(first + PROMOTE_EVERY, item.k_end);
-                int previous = 0;
-                for (int k_tile = first; k_tile < end; ++k_tile, ring.advance()) {
-                    mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
-                    multiply_stage(partial, a_operand + ring.stage * A_STAGE_UNITS,
-                                   b_operand + ring.stage * B_STAGE_UNITS, k_tile > first);
-                    wgmma_wait_group<1>();
-                    if (k_tile > first) {
-                        release(&smem.empty[previous]);    // the step before this one has read its stage
-                    }
-                    previous = ring.stage;
-                }
+            for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
+                mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
+                multiply_stage(partial, a_operand + ring.stage * A_STAGE_UNITS,
+                               b_operand + ring.stage * B_STAGE_UNITS, false);
                 wgmma_wait_group<0>();
-                release(&smem.empty[previous]);
+                release(&smem.empty[ring.stage]);
                 promote(accumulator, partial);
             }
             const int first_row = item.row + warpgroup * CONSUMER_M;

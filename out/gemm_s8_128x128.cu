@@ -11,12 +11,12 @@
 //     mma_in_flight: 1
 //     schedule: pingpong
 //     grid: persistent
-//     raster: {along: m, group: 8}
+//     raster: {along: n, group: 8}
 //     cluster: {m: 2, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 64}, buffers: 2}
+//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 32}, buffers: 1}
 
 using uint8_t = unsigned char;
 using int8_t = signed char;
@@ -248,10 +248,9 @@ __device__ __forceinline__ void wgmma_m64n128k32_s8(int (&d)[64], uint64_t a, ui
 constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 128, STAGES = 5;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consumer computes
-constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
+constexpr int STORE_M = 64, STORE_N = 32, STORE_BUFFERS = 1;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
-constexpr int STORE_BOX_N = 32;    // its columns
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -272,8 +271,8 @@ struct Item {
 
 constexpr int RASTER_GROUP = 8;
 
-// The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
-// column, so that the operands of what runs together fit in the L2.
+// The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
+// row, so that the operands of what runs together fit in the L2.
 struct Tiles {
     int rows, columns;
 
@@ -282,10 +281,10 @@ struct Tiles {
     }
 
     __device__ __forceinline__ void locate(int index, int *row, int *column) const {
-        const int group = index / (RASTER_GROUP * columns), rest = index % (RASTER_GROUP * columns);
-        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP);
-        *row = group * RASTER_GROUP + rest % size;
-        *column = rest / size;
+        const int group = index / (RASTER_GROUP * rows), rest = index % (RASTER_GROUP * rows);
+        const int size = min(columns - group * RASTER_GROUP, RASTER_GROUP);
+        *column = group * RASTER_GROUP + rest % size;
+        *row = rest / size;
     }
 };
 
@@ -328,7 +327,7 @@ struct SharedMemory {
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
 };
-static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 181248, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -411,8 +410,7 @@ constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = s
 // byte offset of [byte] of [row] in a staging buffer, as the TMA store unswizzles it
 __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
-    const int box = byte / STORE_ROW_BYTES;
-    return (box * STORE_M + row) * STORE_ROW_BYTES + (byte % STORE_ROW_BYTES ^ swizzle);
+    return row * STORE_ROW_BYTES + (byte ^ swizzle);
 }
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
@@ -447,11 +445,7 @@ __device__ __forceinline__ void store_tile(int (&accumulator)[BLOCKS][TILE_N / 2
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
         barrier_sync(barrier, 128);
         if (issuer) {
-            #pragma unroll
-            for (int box = 0; box < STORE_N / STORE_BOX_N; ++box) {
-                tma_store_2d(d_map, first_column + column + box * STORE_BOX_N, first_row + row,
-                             buffer + box * STORE_M * STORE_BOX_N);
-            }
+            tma_store_2d(d_map, first_column + column, first_row + row, buffer);
             cp_async_bulk_commit_group();
         }
     }

@@ -33,7 +33,10 @@ verify $fp8 $promoted --set promote_every=2 --set schedule=cooperative --set til
     --shape 136x144x912/exact
 
 verify gemm_s8_128x128 --set 'problem.d=[i32,bf16,fp16,fp32]' --set 'exchange=[false,true]' \
-    --set 'epilogue.store=[tma,direct]' --shape 136x144x1296
+    --set epilogue.tile.n=64 --shape 136x144x1296
+verify gemm_64x64 --set problem.a=i8 --set 'problem.d=[i32,bf16]' --set 'epilogue.buffers=1' \
+    --set 'exchange=[false,true]' --shape 136x144x1296
+verify gemm_phase1 --set problem.a=i8 --set 'problem.d=[i32,bf16]' --shape 136x144x1296
 verify gemm_phase0 --set problem.a=i8 --set 'problem.d=[i32,fp32]' --shape 40x40x2064
 
 # wrong WHAT ARGUMENT... - with the scratch templates something is not right, and that is noticed.
