@@ -214,6 +214,15 @@ local function explain_mma(s, p)
     return { title = "multiplication", rows = rows }
 end
 
+-- The section of explain on the kernel before.
+local function explain_repack(p)
+    local rows = { { "block", ("%d threads, a warp a row"):format(32 * p.repack.rows) } }
+    for i, operand in ipairs(p.repack.operands) do
+        rows[i + 1] = { operand.name:upper(), "copied to the workspace, in rows that begin at whole 128 bytes" }
+    end
+    return { title = "before, by " .. p.repack.entry, rows = rows }
+end
+
 -- The section of explain on how D is written. Sectors of 32 bytes are counted for one store of a warp: 8 rows of 8
 -- columns. Where rows begin anywhere, such a piece crosses into one more sector in 3 of 8 cases (fp32: in 3 of 4).
 function plan.explain(s, p)
@@ -235,7 +244,9 @@ function plan.explain(s, p)
             { "any other even N", ("about %d sectors a store, %s written in part"):format(wide and 14 or 11,
                 wide and "most" or "all") } }
     end
-    return { explain_mma(s, p), { title = "stores of D", rows = rows } }
+    local list = { explain_mma(s, p), { title = "stores of D", rows = rows } }
+    list[#list + 1] = p.repack and explain_repack(p) or nil
+    return list
 end
 
 return plan

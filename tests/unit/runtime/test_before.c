@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/kernel.h"
@@ -206,6 +207,28 @@ static void test_bad_manifests(void **state) {
     }
 }
 
+// Cut short, and with pieces of itself copied elsewhere: never a crash, whatever is freed.
+static void test_mutilated_manifests(void **state) {
+    (void)state;
+    static char text[sizeof manifest];
+    struct tmg_manifest *it;
+    const size_t length = strlen(manifest);
+    for (size_t cut = 0; cut < length; ++cut)
+        assert_int_equal(tmg_manifest_parse(manifest, cut, "cut", &it), TMAGEN_ERROR_MANIFEST);
+    srand(1);
+    for (int round = 0; round < 20000; ++round) {
+        memcpy(text, manifest, sizeof manifest);
+        for (int edits = rand() % 4 + 1; edits > 0; --edits) {
+            const size_t bytes = (size_t)rand() % 12 + 1;
+            memmove(text + (size_t)rand() % (length - bytes),
+                    manifest + (size_t)rand() % (length - bytes), bytes);
+        }
+        it = NULL;
+        tmg_manifest_parse(text, length, "mutilated", &it);
+        tmg_manifest_free(it);
+    }
+}
+
 int main(void) {
     use_fake("TMAGEN_LIBCUDA", "cuda.so");
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
@@ -215,6 +238,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_the_second_waits_for_the_first),
         cmocka_unit_test(test_bad_manifests),
+        cmocka_unit_test(test_mutilated_manifests),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
