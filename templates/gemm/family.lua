@@ -331,6 +331,9 @@ local function reference_of_one(s, p)
     if p.ldg or p.shifted or p.repack then
         table.move({ { 7, 13, 17 }, { m + 1, 1, 67 }, { 1, n + 1, 1 } }, 1, 3, #small + 1, small)
     end
+    if p.shifted then                       -- from odd addresses too: rings in turns over what came by element
+        small[3] = { m - 1, n + 1, (s.stages + 1) * s.warps.consumer.count * s.tile.k + 13 }
+    end
     local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}
     if s.math == "mma" then
         waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
