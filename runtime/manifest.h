@@ -64,7 +64,7 @@ struct tmg_grid {
     enum tmg_grid_rule rule;
     unsigned tile_count;
     struct tmg_tile tiles[TMG_MAX_TILES];
-    int64_t blocks_per_sm;       // persistent: at least 1
+    int64_t blocks_per_sm;       // that share an SM: at least 1
     int64_t max_blocks;          // 0: no limit
     int64_t max_tiles;           // items that the kernel can count
     int64_t splits, max_splits;  // of a tile: where the launch does not say, and at most

@@ -122,7 +122,8 @@ static inline double larger(double a, double b) { return a > b ? a : b; }
 static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
                        const int64_t counts[TMG_PER_COUNT]) {
     const int64_t ctas = manifest->grid.blocks_per_tile;
-    int64_t slots = capacity->resident_blocks > 0 ? capacity->resident_blocks : capacity->sms;
+    int64_t slots = capacity->resident_blocks;
+    if (slots <= 0) slots = manifest->grid.blocks_per_sm * capacity->sms;
     if (counts[TMG_PER_BLOCK] < slots) slots = counts[TMG_PER_BLOCK];
     if (ctas > 1) slots /= ctas;
     return slots > 1 ? (double)slots : 1;

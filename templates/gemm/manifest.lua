@@ -139,7 +139,7 @@ end
 
 return function(s, p)
     return rows.manifest("gemm", s, p, {
-        dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s), ops = ops(p), cost = cost(s, p),
+        dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p), cost = cost(s, p),
         dependent_launch = p.dependent_launch and true, before = p.repack and { repack(s, p) },
         workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })

@@ -32,6 +32,15 @@ function archs.launch_registers(name, threads, ctas)
     return math.min(archs[name].registers // (threads * (ctas or 1)) // 8 * 8, 255)
 end
 
+-- CTAs of that many threads, registers a thread and bytes of shared memory that an SM holds at once.
+function archs.resident_ctas(name, threads, registers, shared_memory)
+    local arch = archs[name]
+    local warp_registers = (registers * arch.warp + 255) // 256 * 256
+    return math.max(1, math.min(arch.sm_ctas, arch.sm_threads // threads,
+        arch.registers // (warp_registers * threads // arch.warp),
+        arch.sm_shared_memory // (shared_memory + arch.reserved_shared_memory)))
+end
+
 -- Bytes of shared memory that a CTA may have where [ctas] of them share an SM.
 function archs.shared_memory(name, ctas)
     local arch = archs[name]

@@ -1,12 +1,25 @@
 -- schedules.lua: the values of `grid`, a row each: who computes which part of D over which part of K.
 -- A schedule is its row and work/NAME.cu.in, which keeps the contract of work/item.cu.in.
 
+local archs = require "archs"
+
+-- The CTAs that share an SM, where they are more than one: the model wants to know.
+local function resident_ctas(s, p)
+    local registers = 1
+    for _, role in ipairs(p.registers) do
+        registers = math.max(registers, math.min(role.registers, p.launch_registers))
+    end
+    local ctas = archs.resident_ctas(s.arch, p.threads, registers, p.smem_bytes)
+    return ctas > 1 and ctas or nil
+end
+
 -- One CTA for each tile; blockIdx says which.
-local function tile_a_cta(s)
+local function tile_a_cta(s, p)
     return json.object { { "rule", "tiles" }, { "tiles", json.array {
         json.object { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } },
         json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } },
-        s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil } } }
+        s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil } },
+        { "blocks_per_sm", resident_ctas(s, p) } }
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.

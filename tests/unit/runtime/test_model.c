@@ -155,6 +155,28 @@ static void test_before(void **state) {
     tmg_manifest_free(model.manifest);
 }
 
+// Where no device says how many CTAs are resident, the manifest does: eight tiles on four SMs.
+static void test_residents(void **state) {
+    (void)state;
+    static const struct {
+        int per_sm, resident;
+        double us;
+    } cases[] = {{1, 0, 10}, {2, 0, 5}, {2, 4, 10}, {1, 8, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const struct tmg_capacity capacity = {.sms = 4, .resident_blocks = cases[i].resident};
+        struct tmg_rates rates = free_rates();
+        rates.of[TMG_RATE_LATENCY] = 2;
+        struct tmg_estimate estimate;
+        struct model model;
+        open_model(&model, 800, 64);
+        model.manifest->grid.rule = TMG_GRID_TILES;
+        model.manifest->grid.blocks_per_sm = cases[i].per_sm;
+        assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+        assert_us(estimate.us, cases[i].us);
+        tmg_manifest_free(model.manifest);
+    }
+}
+
 static void test_no_steps(void **state) {
     (void)state;
     const struct tmg_capacity capacity = {.sms = 4};
@@ -170,8 +192,9 @@ static void test_no_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),   cmocka_unit_test(test_pitch),    cmocka_unit_test(test_both),
-        cmocka_unit_test(test_before), cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_pitch),
+        cmocka_unit_test(test_both),      cmocka_unit_test(test_before),
+        cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
