@@ -44,7 +44,8 @@ struct tuner {
     struct rotation rotation;  // its problem is that of the first that was loaded
     int sets;                  // 0: no rotation yet
     struct spot spot;
-    int lacking;  // launches that there was no memory for
+    double inputs_s;  // what making the inputs took, which counts for nobody's time
+    int lacking;      // launches that there was no memory for
 };
 
 // Counts the time since [since] as spent with [what].
@@ -172,14 +173,16 @@ static int lay_out(struct tuner *w, int entry, struct ref_problem *problem) {
 // The inputs of the shape, with the first kernel that is loaded, and what the results should be.
 static int make_inputs(struct tuner *w, const struct ref_problem *problem) {
     if (w->sets) return TMAGEN_OK;
+    const double since = tune_now();
     const int candidate = w->slot->candidate;
     w->slot->candidate = -1;  // no kernel runs
     watchdog_rest();          // a reference may draw them for minutes
     int status = rotation_make(&w->gpu, &w->source, problem, &w->rotation);
-    if (status == TMAGEN_OK) w->sets = w->rotation.sets;
     if (status == TMAGEN_OK) status = spot_make(&w->gpu, &w->rotation, w->t->plan->seed, &w->spot);
+    if (status == TMAGEN_OK) w->sets = w->rotation.sets;
     watchdog_step("%s: inputs", w->task->shape);
     w->slot->candidate = candidate;
+    w->inputs_s += tune_now() - since;
     return status;
 }
 
@@ -322,7 +325,7 @@ static int look_at_chosen(struct tuner *w, int from, double until, int *seen) {
         for (int i = from; i < task->chosen_count; ++i) {
             const int entry = task->chosen[i];
             bool done;
-            if (*seen >= SIEVE_LEAST && tune_now() > until) break;
+            if (*seen >= SIEVE_LEAST && tune_now() > until + w->inputs_s) break;
             const int status = visit(w, entry, pass > 0, &done);
             if (status != TMAGEN_OK) return status;
             *seen += done;
@@ -339,7 +342,8 @@ static int sieve(struct tuner *w, bool *fresh) {
     do {
         status = look_at_chosen(w, from, until, &seen);
         from = w->task->chosen_count;
-    } while (status == TMAGEN_OK && tune_now() < until && tune_choose_more(w->t, w->task));
+    } while (status == TMAGEN_OK && tune_now() < until + w->inputs_s &&
+             tune_choose_more(w->t, w->task));
     *fresh = seen > 0;
     return status;
 }
@@ -465,6 +469,7 @@ static void end_task(struct tuner *w) {
     free(w->owns);
     w->owns = NULL;
     w->sets = w->lacking = 0;
+    w->inputs_s = 0;
     w->slot->task = -1;
 }
 
