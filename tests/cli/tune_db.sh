@@ -134,6 +134,12 @@ cmp other.db was || fail "another database was changed"
 cp t.db later.db
 sql later.db "PRAGMA user_version = 2"
 tune later.db p.yaml --shape 64x64x64 && fail "a later version passed"
+rm -f m.db
+"$TMAGEN" tune merge m.db later.db other.db t.db 2>err && fail "merge: those passed"
+has err 'later\.db: is .* of a later tmagen' 'other\.db: is no database of a tuning'
+rows m.db | cmp - wanted || fail "merge: the one that is a tuning's is not there"
+"$TMAGEN" tune merge m.db m.db || fail "merge with itself: exit code $?"
+rows m.db | cmp - wanted || fail "a merge with itself changes it"
 mkdir folder.db
 tune folder.db p.yaml --shape 64x64x64 && fail "a folder passed"
 has err 'folder\.db: is no regular file'
