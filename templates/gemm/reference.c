@@ -32,7 +32,7 @@ static double summing(const struct problem *p, const struct tensor *out, double 
     return 0x1p-19 * ((double)dim_of(p, "k") / 16 + 8) * sqrt(squares);
 }
 
-enum { PIECE = 64 };
+enum { PIECE = 128 };
 
 // Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
 // yet.
@@ -43,12 +43,13 @@ static const float *numbers_of(const struct tensor *t, int64_t place, int64_t st
     return room;
 }
 
-// Adds up products and their squares, in four sums that need not wait for each other.
-static void add_products(const float *x, const float *y, int count, double *sum, double *squares) {
-    double sums[4] = {*sum, 0, 0, 0}, of_squares[4] = {*squares, 0, 0, 0};
+// Adds up products and their squares, in eight sums that need not wait for each other.
+REFERENCE void add_products(const float *x, const float *y, int count, double *sum,
+                            double *squares) {
+    double sums[8] = {*sum}, of_squares[8] = {*squares};
     int i = 0;
-    for (; i + 4 <= count; i += 4) {
-        for (int j = 0; j < 4; ++j) {
+    for (; i + 8 <= count; i += 8) {
+        for (int j = 0; j < 8; ++j) {
             const double product = (double)x[i + j] * y[i + j];
             sums[j] += product;
             of_squares[j] += product * product;
@@ -59,9 +60,27 @@ static void add_products(const float *x, const float *y, int count, double *sum,
         sums[0] += product;
         of_squares[0] += product * product;
     }
-    *sum = sums[0] + sums[1] + (sums[2] + sums[3]);
-    *squares = of_squares[0] + of_squares[1] + (of_squares[2] + of_squares[3]);
+    for (int j = 1; j < 8; ++j) {
+        sums[0] += sums[j];
+        of_squares[0] += of_squares[j];
+    }
+    *sum = sums[0];
+    *squares = of_squares[0];
 }
+
+#if defined __x86_64__ && !defined __CUDACC__
+// A fifth of verify's time on the emulator goes into these.
+__attribute__((target("avx2"), flatten)) static void add_products_avx2(const float *x,
+                                                                       const float *y, int count,
+                                                                       double *sum,
+                                                                       double *squares) {
+    add_products(x, y, count, sum, squares);
+}
+static int has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+#else
+#define add_products_avx2 add_products
+static int has_avx2(void) { return 0; }
+#endif
 
 // A value on its way through the epilogue: what it should be, and how far off it may be.
 struct passing {
@@ -141,7 +160,10 @@ static struct passing product(const struct problem *p, const struct tensor *out,
         const int count = rest < PIECE ? (int)rest : PIECE;
         const float *x = numbers_of(a, a_row + k * a_step, a_step, count, xs);
         const float *y = numbers_of(b, b_row + k * b_step, b_step, count, ys);
-        add_products(x, y, count, &sum, &squares);
+        if (has_avx2())
+            add_products_avx2(x, y, count, &sum, &squares);
+        else
+            add_products(x, y, count, &sum, &squares);
     }
     const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares)};
     return value;  // an infinity is one, and ops may bound it
