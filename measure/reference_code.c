@@ -135,6 +135,7 @@ static bool add_setting(struct problem *to, const char *name, json_t *value) {
         return true;
     }
     if (to->setting_count == REFERENCE_VALUES) return false;
+    to->keys[to->setting_count] = key_of(name);
     struct setting *setting = &to->settings[to->setting_count++];
     setting->number = json_is_true(value) ? 1 : json_number_value(value);
     return copy_name(setting->name, name) &&

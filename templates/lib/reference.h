@@ -72,6 +72,7 @@ struct problem {
     struct tensor tensors[REFERENCE_TENSORS];
     struct named dims[REFERENCE_DIMS];
     struct setting settings[REFERENCE_VALUES];
+    uint32_t keys[REFERENCE_VALUES];  // key_of their names: most are asked for of every element
 };
 
 // What an element should be, and how far from it a right kernel may be.
@@ -129,10 +130,19 @@ REFERENCE int64_t dim_of(const struct problem *p, const char *name) {
     return 1;
 }
 
+// What tells most names apart (FNV-1a).
+REFERENCE uint32_t key_of(const char *name) {
+    uint32_t key = 2166136261u;
+    while (*name) key = (key ^ (unsigned char)*name++) * 16777619u;
+    return key;
+}
+
 // Row [i] of the setting of that name; null where there is none.
 REFERENCE const struct setting *setting_of(const struct problem *p, const char *name, int i) {
+    const uint32_t key = key_of(name);
     for (int at = 0; at < p->setting_count; ++at) {
-        if (same(p->settings[at].name, name) && i-- == 0) return &p->settings[at];
+        if (p->keys[at] == key && same(p->settings[at].name, name) && i-- == 0)
+            return &p->settings[at];
     }
     return 0;
 }
