@@ -405,8 +405,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_commit_group();
 }
 
-constexpr int PROMOTE_EVERY = 1;    // steps that wgmma adds up by itself
-
 // adds to the accumulator what wgmma, which keeps fewer bits, has summed so far
 __device__ __forceinline__ void promote(float (&accumulator)[BLOCKS][TILE_N / 2],
                                         const float (&partial)[BLOCKS][TILE_N / 2]) {
