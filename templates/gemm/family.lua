@@ -81,11 +81,16 @@ local function staging_rows(s)
     return rows
 end
 
+-- Columns of D that a tile makes: half of its own where two make one.
+local function columns_of_d(s)
+    return s.tile.n // (epilogue.gates(s.epilogue.ops) and 2 or 1)
+end
+
 -- Columns of one: 64, or as many as a row of 128 bytes takes, if they divide what a warpgroup stores.
 local function staging_columns(s)
     local consumers = exchanged(s) and s.schedule ~= "pingpong" and s.warps.consumer.count // 4 or 1
     local columns = math.max(64, 1024 // dtypes[s.problem.d].bits)
-    return s.tile.n // consumers % columns == 0 and columns or 64
+    return columns_of_d(s) // consumers % columns == 0 and columns or 64
 end
 
 -- The widest swizzle of its rows.
@@ -96,8 +101,7 @@ end
 -- Two for a warpgroup to write in turn, if its stores divide by two.
 local function staging_buffers(s)
     local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
-    local columns = s.tile.n // (epilogue.gates(s.epilogue.ops) and 2 or 1)
-    local stores = s.tile.m // s.epilogue.tile.m * (columns // s.epilogue.tile.n) // consumers
+    local stores = s.tile.m // s.epilogue.tile.m * (columns_of_d(s) // s.epilogue.tile.n) // consumers
     return stores % 2 == 0 and 2 or 1
 end
 

@@ -22,6 +22,8 @@ verify gemm_128x192_direct --set tile.k=128 --set problem.a=e4m3 --set problem.b
     --shape 136x200x144/special
 verify gemm_phase0 --set 'problem.a=[e4m3,e5m2]' --set 'problem.d=[bf16,e5m2]' \
     --shape 40x40x72/special
+verify $fp8 --set problem.d=e4m3 --set 'epilogue.ops=[[scale_a, scale_b, swiglu, scale_d], [residual]]' \
+    --shape 136x288x400
 verify gemm_16x64_split --set problem.a=e4m3 --set stages=4 --shape 24x144x1600
 
 promoted='--set tile.m=64 --set cluster.m=1'
