@@ -352,7 +352,7 @@ local function reference_of_one(s, p)
         scalars = scalars_of(p),
         small = small,
         waves = waves,
-        full = {
+        full = p.op_most and small or {
             { 1, 1, 1 },                                           -- the smallest that the manifest allows
             { m, n, 64 },                                          -- one tile, one step
             { m - 1, n - 1, 63 },                                  -- just less

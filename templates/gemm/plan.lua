@@ -32,8 +32,10 @@ local function plan_ops(s, p)
     p.ops = epilogue.resolve(s.epilogue.ops, p.d.product or p.d.name)
     p.op_operands = epilogue.operands(p.ops)
     p.op_types = epilogue.types(p.op_operands)
+    p.op_most = #p.op_types.most > 0
     p.op_strided = #p.op_types.matrix > 0 or #p.op_types.output > 0
-    p.op_wants = { row = p.op_strided or #p.op_types.column > 0, column = p.op_strided or #p.op_types.row > 0 }
+    local placed = p.op_strided or p.op_most
+    p.op_wants = { row = placed or #p.op_types.column > 0, column = placed or #p.op_types.row > 0 }
 end
 
 -- the tensors as the manifest has them: alignment of the pointer and stride between rows, in bytes
@@ -51,9 +53,9 @@ local function tensor_plan(s, p)
     local function add_operand(operand)
         local rows = operand.period and operand.name .. "_rows" or "m"
         local columns = operand.doubled and "n" or p.columns
-        local dims = { row = { columns }, column = { "m" }, single = { 1 } }
+        local dims = { row = { columns }, column = { "m" }, single = { 1 }, most = { 1 } }
         add(operand.name, operand.dtype.name, dims[operand.kind] or { rows, columns },
-            operand.kind == "output" and "write" or "read",
+            (operand.kind == "output" or operand.kind == "most") and "write" or "read",
             dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
     end
     for _, op in ipairs(p.ops) do
@@ -109,6 +111,7 @@ local function parameter_plan(s, p)
         list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
         list[#list + 1] = p.work.parts.takes_splits and { kind = "splits", type = "i32" } or nil
     end
+    list[#list + 1] = p.op_most and { kind = "workspace", part = "amax_state", cuda = "uint32_t" } or nil
     return parameters.list(p.tensors, list)
 end
 
@@ -156,6 +159,9 @@ end
 
 local function workspace_plan(s, p)
     local list = p.work.parts and parts_plan(s, p) or {}
+    if p.op_most then
+        table.insert(list, 1, { name = "amax_state", bytes = 8, per = "launch", zero = "first" })
+    end
     for _, operand in ipairs(p.repack and p.repack.operands or {}) do
         local dims = { operand.across:lower(), operand.along:lower() }
         if p.batched then

@@ -186,11 +186,11 @@ static int ops_of(const struct problem *p, const struct tensor *out) {
     return count;
 }
 
-static struct value element(const struct problem *p, const struct tensor *out,
-                            const int64_t *index) {
-    if (out->rank > 2) ++index;                     // [-1] is the problem of the batch
+// What the first [end] ops make at [index] of D or, before a gate, of the product.
+static struct passing behind(const struct problem *p, const struct tensor *out, int end,
+                             const int64_t *index) {
     const int gate = (int)number_of(p, "gate", 0);  // the op that makes one of two, from 1 on
-    const int end = ops_of(p, out), gated = gate > 0 && gate <= end;
+    const int gated = gate > 0 && gate <= end;
     struct passing value = before(p, out, gated ? gate - 1 : 0, index);
     if (gated) {
         const int64_t second[2] = {index[0], index[1] + dim_of(p, "n") / 2};  // in no batch
@@ -198,5 +198,31 @@ static struct value element(const struct problem *p, const struct tensor *out,
         apply(p, gate - 1, index, &other, &value);
     }
     for (int i = gated ? gate : 0; i < end; ++i) apply(p, i, index, 0, &value);
+    return value;
+}
+
+// The largest magnitude of all that the first [end] ops make; NaN where one is that.
+static struct passing largest(const struct problem *p, const struct tensor *out, int end) {
+    const int gate = (int)number_of(p, "gate", 0);
+    const int64_t columns = dim_of(p, "n") / (gate > 0 && gate <= end ? 2 : 1);
+    struct passing most = {0, 0};
+    int64_t index[2];
+    for (index[0] = 0; index[0] < dim_of(p, "m"); ++index[0]) {
+        for (index[1] = 0; index[1] < columns; ++index[1]) {
+            const struct passing value = behind(p, out, end, index);
+            if (isnan(value.x) || fabs(value.x) > most.x) most.x = fabs(value.x);
+            if (value.off > most.off) most.off = value.off;
+            if (isnan(most.x)) return most;
+        }
+    }
+    return most;
+}
+
+static struct value element(const struct problem *p, const struct tensor *out,
+                            const int64_t *index) {
+    const int end = ops_of(p, out);
+    if (out->rank > 2) ++index;  // [-1] is the problem of the batch
+    const struct passing value =
+        out->rank == 1 ? largest(p, out, end) : behind(p, out, end, index);
     return within(out, saturated(out, value.x), value.off);
 }

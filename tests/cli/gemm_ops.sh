@@ -58,3 +58,14 @@ verify "$TMPDIR/few.yaml" '[[aux, swiglu]]' --shape 70x402x136 --set epilogue.st
 verify gemm_16x64 "$kept" --shape 37x136x72
 verify gemm_8x16 "$kept" --shape 7x40x136
 verify gemm_phase0 "$kept" --shape 40x40x72/special
+
+# The largest magnitude of all: of both of a pair, of one; parts of K, half-empty clusters, edges
+# inside a pair, results of a whole launch before it.
+verify gemm_128x128_pingpong '[[{clamp: [1, 2]}, amax], [amax, swiglu], [swiglu, amax]]' \
+    --shape 200x272x72 --shape 40x48x24/special --set cluster.n=2
+verify gemm_128x128 '[[bias, amax, scale_d]]' --shape 131x133x136 --set epilogue.store=elements \
+    --set 'grid=[stream_k,split_k]'
+verify "$TMPDIR/few.yaml" '[[amax, swiglu, aux]]' --shape 70x402x136 --set epilogue.store=direct
+verify gemm_16x64 '[[amax]]' --shape 37x136x200 --set 'grid=[persistent,cluster_k]'
+verify gemm_128x192_direct '[[amax]]' --shape 131x136x72
+verify gemm_phase1 '[[{scale: one}, amax]]' --shape 131x136x72

@@ -10,6 +10,10 @@ end
 
 return function(s, p, fail)
     local seen, gates = {}, 0
+    if p.op_most and (not p.mma or p.batched or p.work.groups) then
+        fail("epilogue.ops", "epilogue.ops: amax is of one problem, and of kernels whose warps say when they are done",
+            "math: wgmma, without problem.batch")
+    end
     for _, op in ipairs(p.ops) do
         gates = gates + (op.row.gates and 1 or 0)
         if op.row.gates and not p.mma or gates > 1 then

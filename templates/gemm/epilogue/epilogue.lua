@@ -7,7 +7,7 @@ local dtypes = require "dtypes"
 local epilogue = { rows = {} }
 
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string" }
-local OPTIONAL = { gates = "boolean", writes = "string", operand = "table", scalar = "string", numbers = "table",
+local OPTIONAL = { gates = "boolean", writes = "string", most = "boolean", operand = "table", scalar = "string", numbers = "table",
     parameters = "table", error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
@@ -82,7 +82,8 @@ function epilogue.resolve(calls, dtype)
         local numbers = row.numbers and (type(call.value) == "table" and call.value or { call.value })
         local expression, reference, error = expressions_of(row, numbers, operand)
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
-        local output = row.writes and { name = row.writes, kind = "output", strided = true, dtype = dtypes[dtype] }
+        local output = row.writes and { name = row.writes, kind = row.most and "most" or "output",
+            strided = not row.most, dtype = dtypes[row.most and "fp32" or dtype] }
         expression = row.writes and ("%s = x"):format(row.writes) or "x = " .. expression
         ops[i] = { row = row, operand = operand, scalar = scalar, output = output, expression = expression,
                    reference = reference, error = error or "0", numbers = numbers }
@@ -121,7 +122,7 @@ end
 -- The types of operands by their kind, { row = {...}, column =, matrix =, single = }, and `pairs`, those of which
 -- neighbours in a row are read together; `output`, of what is written.
 function epilogue.types(operands)
-    local types = { row = {}, column = {}, matrix = {}, single = {}, output = {}, pairs = {} }
+    local types = { row = {}, column = {}, matrix = {}, single = {}, output = {}, most = {}, pairs = {} }
     local function note(list, dtype)
         list[#list + 1] = not list[dtype] and dtype or nil
         list[dtype] = true
@@ -140,12 +141,14 @@ function epilogue.place(plan, row, column)
     local list = #plan.op_operands > 0 and { "operands" } or {}
     list[#list + 1] = plan.op_wants.row and row or nil
     list[#list + 1] = plan.op_wants.column and column or nil
+    list[#list + 1] = plan.op_most and "most" or nil
     return #list > 0 and ", " .. table.concat(list, ", ") or ""
 end
 
 -- the same, where a function declares them
 function epilogue.parameters(plan)
-    return (epilogue.place(plan, "int first_row", "int first_column"):gsub("operands", "const Operands &operands"))
+    local text = epilogue.place(plan, "int first_row", "int first_column")
+    return (text:gsub("operands", "const Operands &operands"):gsub("most$", "uint32_t &most"))
 end
 
 -- The values of operands, as arguments behind others: of those of both of a pair, if [doubled], those of the side
@@ -186,6 +189,11 @@ function epilogue.sides(operand, kind)
     local first, second = { name = operand.name, place = "" },
         { name = "second_" .. operand.name, place = " + operands.n" }
     return operand.kind ~= kind and {} or operand.doubled and { first, second } or { first }
+end
+
+-- The sides of what the ops write, of any kind.
+function epilogue.written(operand)
+    return operand.kind == "most" and epilogue.sides(operand, "most") or epilogue.sides(operand, "output")
 end
 
 -- their docs in one line, for the knob

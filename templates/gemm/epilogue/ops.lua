@@ -5,6 +5,7 @@
 -- name, doc       as a spec and `tmagen explain gemm` have them
 -- cuda            the new value; x is the old one and y the operand's element, both float
 -- writes          the name of a tensor of D's shape and type that x is written to, as it is at this place of the chain
+-- most            true: it writes but one fp32, the largest magnitude of all that x is there
 -- gates           true: y is the value of the same row that lies half of N further, and D has half as many columns; ops
 --                 before it are applied to both, with operands of all columns of the product
 -- operand         what y is read from: { name =, rows =, columns =, dtype = } with rows = "m" (a row for each of D's),
@@ -51,6 +52,8 @@ return {
       scalar = "beta", linear = true },
     { name = "aux", doc = "writes what it has come to so far to aux[m, n]", cuda = "x", reference = "x", writes = "aux",
       linear = false },
+    { name = "amax", doc = "writes the largest magnitude of what it has come to so far to amax[1], fp32", cuda = "x",
+      reference = "x", writes = "amax", most = true, linear = false },
     { name = "relu", doc = "max(x, 0)", cuda = "max_nan(x, 0.0f)", reference = "x <= 0 ? 0 : x", linear = false,
       peer = "CUBLASLT_EPILOGUE_RELU" },
     { name = "gelu", doc = "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by tanh.approx",
