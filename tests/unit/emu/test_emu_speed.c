@@ -1,5 +1,5 @@
-// How fast the emulator is, on the kernels of tests/emu/speed: what is held is two thirds of what it
-// was when set. By yardsticks and on the CPU's clock, since the machine may be slower, or busy:
+// How fast the emulator is, on the kernels of tests/emu/speed: what is held is two thirds of what
+// it was when set. By yardsticks and on the CPU's clock, since the machine may be slower, or busy:
 // ordinary code by digests, rings by ordinary code. In seconds:
 // `tmagen emulate tests/emu/speed/ordinary.yaml`.
 #include <setjmp.h>
@@ -80,8 +80,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// What [kernel] runs at where the yardstick is what it should be: the median of rounds in which both
-// take turns. The yardstick: digests, 200 of them a second, or [by], at a rate of 100.
+// What [kernel] runs at where the yardstick is what it should be: the median of rounds in which
+// both take turns. The yardstick: digests, 200 of them a second, or [by], at a rate of 100.
 static void holds(const struct kernel *kernel, const struct kernel *by, double least) {
     double rates[ROUNDS];
     for (int i = 0; i < ROUNDS; ++i)
