@@ -574,6 +574,11 @@ __device__ __forceinline__ int64_t repack_tiles(const Matrix &from) {
     return static_cast<int64_t>(ceil_div(from.rows, REPACK_ROWS)) * ceil_div(from.columns, REPACK_COLUMNS);
 }
 
+// leaves the first [count] of 8 elements, which begin [shift] behind [low], at [to]; zeros behind them
+__device__ __forceinline__ void store_piece(fp16 *to, uint4 low, uint4 high, int shift, int count) {
+    *reinterpret_cast<uint4 *>(to) = first_of(shifted(low, high, shift), count);
+}
+
 // copies a warp's row of tile [index] of [from] to [to]; behind the row's last element are zeros up to 16 bytes
 __device__ __forceinline__ void repack_tile(const Matrix &from, fp16 *to, int64_t to_stride, int64_t index) {
     const int across = ceil_div(from.columns, REPACK_COLUMNS);
@@ -584,21 +589,30 @@ __device__ __forceinline__ void repack_tile(const Matrix &from, fp16 *to, int64_
     }
     const int shift = shift_of(from, row);
     const fp16 *begin = from.elements + row * from.stride - shift;
-    uint4 low[REPACK_PIECES], high[REPACK_PIECES];
+    to += row * to_stride;
+    if (begin + first < from.elements || begin + first + REPACK_COLUMNS > from.end) {
+        #pragma unroll 1
+        for (int column = first; column < min(from.columns, first + REPACK_COLUMNS); column += 256) {
+            const uint4 low = load_aligned(begin + column, from);
+            const uint4 high = shift > 0 ? load_aligned(begin + column + 8, from) : make_uint4(0, 0, 0, 0);
+            store_piece(to + column, low, high, shift, from.columns - column);
+        }
+        return;
+    }
+    uint4 low[REPACK_PIECES], high[REPACK_PIECES];        // far from the operand's ends: all are under way at once
     #pragma unroll
     for (int i = 0; i < REPACK_PIECES; ++i) {
         const int column = first + i * 256;
         if (column < from.columns) {
-            low[i] = load_aligned(begin + column, from);
-            high[i] = shift > 0 ? load_aligned(begin + column + 8, from) : make_uint4(0, 0, 0, 0);
+            low[i] = ld_global_nc_v4(begin + column);
+            high[i] = shift > 0 ? ld_global_nc_v4(begin + column + 8) : make_uint4(0, 0, 0, 0);
         }
     }
     #pragma unroll
     for (int i = 0; i < REPACK_PIECES; ++i) {
         const int column = first + i * 256;
         if (column < from.columns) {
-            const uint4 piece = first_of(shifted(low[i], high[i], shift), from.columns - column);
-            *reinterpret_cast<uint4 *>(to + row * to_stride + column) = piece;
+            store_piece(to + column, low[i], high[i], shift, from.columns - column);
         }
     }
 }

@@ -318,7 +318,8 @@ __device__ __forceinline__ uint4 load_piece(uint32_t row, int column, int column
     const uint4 low = ld_shared_v4(row + column * sizeof(fp16));
     const bool more = shift > 0 && column + 8 < shift + columns;
     const uint4 high = more ? ld_shared_v4(row + (column + 8) * sizeof(fp16)) : make_uint4(0, 0, 0, 0);
-    return first_of(shifted(low, high, shift), columns - column);
+    const uint4 piece = shifted(low, high, shift);
+    return columns == TILE_K ? piece : first_of(piece, columns - column);
 }
 
 // Adds the products of a stage, of which so many rows and columns are there. Of 64 columns a lane takes 16 neighbours,

@@ -26,7 +26,7 @@ for spec in specs/$shipped.yaml; do
     */gemm_fc1.yaml | */gemm_swiglu.yaml)
         ;;    # approximate: within its bound, not bit for bit; emu_shapes.sh has it
     */gemm_8x16.yaml | */gemm_32x64_tiles.yaml | */gemm_128x128_alpha_beta.yaml | \
-        */gemm_8x16_any.yaml | */gemm_128x128_repack.yaml | */gemm_batched.yaml | \
+        */gemm_8x16_any.yaml | */gemm_*_repack.yaml | */gemm_batched.yaml | \
         */gemm_fp8_*.yaml | */gemm_s8_*.yaml)
         ;;    # not recorded yet: emu_shapes.sh
     *) specs+=("$spec") ;;
