@@ -33,6 +33,13 @@ local odd_cooperative = {
     ["epilogue.tile.n"] = 32, ["epilogue.buffers"] = 1, ["swizzle_bits.d"] = 6,
 }
 
+-- widths that a store of 16 columns divides, for waves that others do not fill
+local odder_widths = {
+    ["phase"] = 6, ["tile.m"] = 128, ["tile.n"] = { 112, 144, 176, 208 }, ["stages"] = { 5, 6 },
+    ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["epilogue.tile.n"] = 16, ["epilogue.buffers"] = 1,
+    ["swizzle_bits.d"] = 5,
+}
+
 -- operands exchanged: few rows
 local few_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 8, 16, 32, 64 }, ["tile.n"] = { 64, 128 }, ["tile.k"] = 128,
@@ -96,6 +103,17 @@ local split_some_rows = {
     ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 96, 128, 160 }, ["tile.n"] = 128,
     ["stages"] = { 5, 7 },
 }
+-- few tiles and a long K: what the L2 delivers is the limit, and clusters halve or quarter it
+local split_in_clusters = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 80, 96, 112, 144, 160 },
+    ["tile.n"] = 128, ["stages"] = { 6, 8 }, ["cluster.m"] = { 2, 4 }, ["cluster.n"] = pairs_of_ctas,
+    ["epilogue.buffers"] = 1,
+}
+local split_narrow_in_clusters = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 48, 72, 112 }, ["tile.n"] = 64,
+    ["stages"] = { 8, 12 }, ["cluster.m"] = { 2, 4 }, ["cluster.n"] = pairs_of_ctas, ["epilogue.buffers"] = 1,
+    ["warps.consumer.count"] = 4,
+}
 local in_cluster = {
     ["phase"] = 6, ["exchange"] = true, ["grid"] = "cluster_k", ["splits"] = { 2, 4 }, ["tile.m"] = { 8, 16, 32 },
     ["tile.n"] = { 64, 128 }, ["tile.k"] = 128, ["stages"] = { 5, 7 }, ["warps.consumer.count"] = { 4, 8 },
@@ -109,7 +127,8 @@ local streamed_few_rows = {
     ["tile.k"] = { 64, 128 }, ["stages"] = 5, ["warps.consumer.count"] = { 4, 8 },
 }
 
-return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, few_rows, few_rows_in_turns,
+return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_rows,
+         few_rows_in_turns,
          some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows,
-         tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, in_cluster,
-         streamed, streamed_few_rows }
+         tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, split_in_clusters,
+         split_narrow_in_clusters, in_cluster, streamed, streamed_few_rows }
