@@ -27,7 +27,9 @@ for spec in specs/$shipped.yaml; do
         ;;    # approximate: within its bound, not bit for bit; emu_shapes.sh has it
     */gemm_8x16.yaml | */gemm_32x64_tiles.yaml | */gemm_128x128_alpha_beta.yaml | \
         */gemm_8x16_any.yaml | */gemm_*_repack.yaml | */gemm_batched.yaml | \
-        */gemm_fp8_*.yaml | */gemm_s8_*.yaml)
+        */gemm_112x64_split.yaml | */gemm_128x144.yaml | */gemm_144x128_split.yaml | \
+        */gemm_160x128_cluster_split.yaml | */gemm_40x64_split.yaml | */gemm_72x64_split.yaml | \
+        */gemm_80x128_split.yaml | */gemm_fp8_*.yaml | */gemm_s8_*.yaml)
         ;;    # not recorded yet: emu_shapes.sh
     *) specs+=("$spec") ;;
     esac
