@@ -167,36 +167,21 @@ REFERENCE int bytes_of(int type) {
 }
 
 // Bits of mantissa behind the point, and the least exponent of a normal number; of floating-point
-// types.
+// types, which come first.
 REFERENCE int mantissa_of(int type) {
-    return type == BF16   ? 7
-           : type == FP16 ? 10
-           : type == FP32 ? 23
-           : type == E4M3 ? 3
-           : type == E5M2 ? 2
-                          : 52;
+    const int bits[] = {7, 10, 23, 52, 3, 2};
+    return bits[type <= E5M2 ? type : FP64];
 }
 REFERENCE int least_exponent_of(int type) {
-    return type == BF16 || type == FP32   ? -126
-           : type == FP16 || type == E5M2 ? -14
-           : type == E4M3                 ? -6
-                                          : -1022;
+    const int exponents[] = {-126, -14, -126, -1022, -6, -14};
+    return exponents[type <= E5M2 ? type : FP64];
 }
 REFERENCE int is_float(int type) { return type <= E5M2; }
 
-// 2^[exponent]: ldexp() where that is no normal number, else put together, which is quicker.
-REFERENCE double power_of_two(int exponent) {
-    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double power;
-    if (exponent < -1022 || exponent > 1023) return ldexp(1.0, exponent);
-    memcpy(&power, &bits, sizeof power);
-    return power;
-}
-
 // The largest finite number of a floating-point type.
 REFERENCE double largest_of(int type) {
-    const double one_short = 2 - power_of_two(-mantissa_of(type));
-    return type == E4M3 ? 448 : one_short * power_of_two(1 - least_exponent_of(type));
+    const double one_short = 2 - ldexp(1.0, -mantissa_of(type));
+    return type == E4M3 ? 448 : ldexp(one_short, 1 - least_exponent_of(type));
 }
 
 // The distance of [value]'s neighbours in [type]: a unit in its last place. 1 for integers.
@@ -205,8 +190,12 @@ REFERENCE double unit_of(int type, double value) {
     uint64_t bits;
     if (!is_float(type)) return 1;
     memcpy(&bits, &value, sizeof bits);
-    const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;  // of 0 and subnormal doubles the least
-    return power_of_two((exponent < least ? least : exponent) - mantissa_of(type));
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;  // of 0 and subnormal doubles the least
+    exponent = (exponent < least ? least : exponent) - mantissa_of(type);
+    if (exponent < -1022) return ldexp(1.0, exponent);
+    bits = (uint64_t)(exponent + 1023) << 52;  // no power is computed
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 // [value] rounded to nearest even: infinite, or NaN for E4M3, where it is too large; integers stop
