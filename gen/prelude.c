@@ -41,7 +41,10 @@ struct identifier {
     size_t len;
 };
 
-static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+// Of an identifier; every character of the prelude is asked for.
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 static bool word_is(struct identifier word, const char *text) {
     return word.len == strlen(text) && !memcmp(word.text, text, word.len);
@@ -65,11 +68,9 @@ static const char *skip_text(const char *at, const char *end) {
 static struct identifier next_word(const char **at, const char *end) {
     const char *p = *at;
     while (p < end) {
-        const char *skipped = skip_text(p, end);
-        if (skipped > p) {
-            p = skipped;
-        } else if (!is_letter(*p)) {
-            p++;
+        if (!is_letter(*p)) {
+            const char *skipped = skip_text(p, end);
+            p = skipped > p ? skipped : p + 1;
         } else {
             const char *begin = p;
             while (p < end && is_letter(*p)) p++;

@@ -44,7 +44,9 @@ struct text *template_text(lua_State *L, int index) {
 }
 
 static void add_spaces(struct text *out, int count) {
-    for (; count > 0; count--) text_add(out, " ", 1);
+    static const char spaces[] = "                                ";
+    const int most = sizeof spaces - 1;
+    for (; count > 0; count -= most) text_add(out, spaces, (size_t)(count < most ? count : most));
 }
 
 static size_t column(const struct text *out) {
