@@ -61,7 +61,7 @@ verify gemm_128x128_pingpong --set layout.a=column --set layout.b=column --shape
 
 # Loads by threads and stores by elements: ragged in all dims, both kinds of operands, every
 # swizzle, several parts of a stage, every schedule, ops beyond the last whole pair.
-any=(--shape 200x263x77 --shape 7x13x17 --shape 70x66x34)
+any=(--shape 200x263x77 --shape 7x13x17 --shape 7x13x23 --shape 70x66x34)
 verify gemm_128x128_any "${any[@]}" --set 'layout.a=[row,column]' --set layout.b=column
 verify gemm_128x128_any "${any[@]}" --set layout.a=column --set "epilogue.ops=$ops"
 verify gemm_128x128_any "${any[@]}" --set swizzle_bits.a=5 --set swizzle_bits.b=0 --set stages=2 \

@@ -126,6 +126,16 @@ long=$(head -c 5000 /dev/zero | tr '\0' 'x')
 exits 1 'a name too long for a file' "$TMAGEN" gen -o "$work/x" "$long"
 [ ! -e "$work/x" ] || complain 'an error left something behind'
 
+# templates in the folder at hand that are not the ones inside are not used without a word
+mkdir -p "$work/tree/templates/gemm"
+(cd templates/gemm && cp family.lua "$work/tree/templates/gemm/")
+printf 'kernel: gemm\nphase: 1\n' >"$work/tree/p.yaml"
+here() { (cd "$work/tree" && env -u TMAGEN_TEMPLATES "$TMAGEN" gen -o out p.yaml); }
+exits 0 'the same templates' here
+! grep -q "differs from the one inside" "$work/said" || complain 'the same templates are said to differ'
+echo '-- changed' >>"$work/tree/templates/gemm/family.lua"
+exits 0 'other templates' here; says 'differs from the one inside tmagen'
+
 # many specs in one call, each as if it were alone
 for i in $(seq 50); do
     printf 'kernel: tiny\nname: many%d\nstages: %d\n' "$i" $((2 + i % 3)) >"$work/many$i.yaml"

@@ -83,6 +83,8 @@ has err "^\[1/1\] bf16 64x64x64: $best 0\.011 ms, of 16" ' 0 left out'
 # ---- a kernel that computes something else is never the best, however fast
 FAKE_WRONG=$best FAKE_FACTOR=1.02 good wrong.db p.yaml "${shapes[@]}"
 has err "$best: wrong: 24x136x72: d: "
+equal "times of what is wrong at small shapes" 0 \
+    "$(sql wrong.db "SELECT count(*) FROM result JOIN kernel USING (key) WHERE name = '$best'")"
 show wrong.db
 equal "the best that is right" 3 "$(grep -c " $second  *0\.012 " shown)"
 cp t.db wrong.db

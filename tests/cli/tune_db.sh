@@ -212,6 +212,9 @@ awk -v q="'" '
                 " AND key = (SELECT key FROM kernel WHERE name = %s);\n",
                 ms, ms, ms, q shape q, q $1 q }
     END { print "COMMIT;" }' predicted.txt | sql fit.db || fail "the times that are planted"
+sql fit.db "INSERT INTO result SELECT 'Other', dtype, shape, key, splits, verdict, level, rounds,
+    5 * ms, 5 * lower, 5 * upper, clock_mhz, watts, checked, worst, why, driver, tmagen, seed
+    FROM result"
 "$TMAGEN" tune calibrate fit.db --gpu fake >rates/lib/gpus/fitted.json 2>err ||
     fail "calibrate: exit code $?"
 has err '^56 times: root of the mean square error [0-9.]+% before, [0-2]\.[0-9]% now$'
