@@ -112,6 +112,11 @@ int predict_pick(const struct kernel_text *text, const struct shape_list *shapes
     struct tmg_table *table = NULL;
     size_t asked = 0, refused = 0;
     if (open_table(text, &table)) return kernel_complain(text->name), 1;
+    if (strcmp(table->version, tmagen_version()))
+        fprintf(stderr,
+                "tmagen: warning: the table %s is by tmagen %s, and this is %s: its entries "
+                "are hints\n",
+                table->name, table->version, tmagen_version());
     for (size_t i = 0; i < shapes->count; ++i) {
         if (!is_for(&shapes->shapes[i], table)) continue;
         ++asked;
