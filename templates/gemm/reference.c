@@ -108,10 +108,34 @@ static double moved(const char *exact, double x, double y, double off_x, double 
     return below > above ? below : above;
 }
 
+#define LEAST 0x1p-149  // of fp32, above 0
+
+// Whether [exact] is the same where x and y move by so much, forth and back; NaN is as NaN.
+static int certain(const char *exact, double x, double y, double off_x, double off_y) {
+    const double now = evaluate(exact, x, y);
+    const double below = evaluate(exact, x - off_x, y - off_y);
+    const double above = evaluate(exact, x + off_x, y + off_y);
+    return isnan(now) ? isnan(below) && isnan(above) : below == now && above == now;
+}
+
+// Whether a result that is no number, or infinite, might round to another such: an infinity times
+// what may be 0, or of either sign. Any is right then, which an [off] of -1 says.
+static int is_open(const struct problem *p, int i, const struct passing *value, double y,
+                   const struct passing *other) {
+    const char *exact = word_of(p, "ops.value", i);
+    if (!other) return !certain(exact, value->x, y, value->off, 0);
+    const double error = evaluate(word_of(p, "ops.error", i), value->x, 1) + LEAST;
+    const double gate = evaluate(exact, value->x, 1);
+    if (isinf(y) && fabs(gate) <= moved(exact, value->x, 1, value->off, 0) + error) return 1;
+    return !certain(exact, value->x, y, value->off, other->off) ||
+           !certain(exact, value->x, y, value->off, -other->off);
+}
+
 // Op [i] on [value] of D's element [index]: what it was off by goes through the op, and fp32
 // rounds. [other] is what it pairs with, if it pairs.
 static void apply(const struct problem *p, int i, const int64_t *index, const struct passing *other,
                   struct passing *value) {
+    if (value->off < 0) return;
     const char *exact = word_of(p, "ops.value", i);
     const struct tensor *operand = tensor_of(p, word_of(p, "ops.operand", i));
     const char *scalar = word_of(p, "ops.scalar", i);
@@ -121,6 +145,12 @@ static void apply(const struct problem *p, int i, const int64_t *index, const st
                                        : factor == 0 ? 0  // it is not read
                                                      : element_of(p, i, operand, index));
     const double x = value->x, now = evaluate(exact, x, y);
+    value->x = now;
+    if (!isfinite(now)) {
+        const struct passing from = {x, value->off};
+        value->off = is_open(p, i, &from, y, other) ? -1 : 0;
+        return;
+    }
     const double error = evaluate(word_of(p, "ops.error", i), x, y);
     const int rounds = value->off > 0 || error > 0 || *scalar;
     double off = moved(exact, x, y, value->off, 0);
@@ -129,8 +159,7 @@ static void apply(const struct problem *p, int i, const int64_t *index, const st
         const double across = moved(exact, x, y, value->off, -other->off);
         off = along > across ? along : across;
     }
-    value->x = now;
-    value->off = off + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) : 0);
+    value->off = off + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) + LEAST : 0);
 }
 
 // Conversions to 8-bit floats stop at the largest of them, also for infinities; NaN stays NaN.
@@ -210,6 +239,7 @@ static struct passing largest(const struct problem *p, const struct tensor *out,
     for (index[0] = 0; index[0] < dim_of(p, "m"); ++index[0]) {
         for (index[1] = 0; index[1] < columns; ++index[1]) {
             const struct passing value = behind(p, out, end, index);
+            if (value.off < 0) return value;
             if (isnan(value.x) || fabs(value.x) > most.x) most.x = fabs(value.x);
             if (value.off > most.off) most.off = value.off;
             if (isnan(most.x)) return most;
@@ -222,7 +252,8 @@ static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const int end = ops_of(p, out);
     if (out->rank > 2) ++index;  // [-1] is the problem of the batch
-    const struct passing value =
-        out->rank == 1 ? largest(p, out, end) : behind(p, out, end, index);
-    return within(out, saturated(out, value.x), value.off);
+    const struct passing value = out->rank == 1 ? largest(p, out, end) : behind(p, out, end, index);
+    struct value result = within(out, saturated(out, value.x), value.off);
+    if (value.off < 0) result.value = 0, result.bound = -1;
+    return result;
 }

@@ -41,7 +41,10 @@ tile: {m: 24, n: 256, k: 64}
 stages: 3
 YAML
 gated='[[bias, {scale_n: sn}, residual, swiglu, {scale_m: sm}, {add: two, row_period: 3}]]'
-verify gemm_128x128_pingpong '[[swiglu], [geglu], [geglu_erf]]' --shape 200x272x72
+verify gemm_128x128_pingpong '[[swiglu], [geglu], [geglu_erf]]' --shape 200x272x72 \
+    --shape 264x144x72/special --seed 374119314    # an infinity times what rounds to 0
+verify gemm_128x128 '[[scale_a, {scale_n: sn}, bias, {clamp: [0, 9]}, scale_d]]' \
+    --shape 136x264x72/special --seed 48576508     # an infinity that an op bounds
 verify gemm_128x128_pingpong "$gated" --shape 600x528x136 --set 'cluster.m=[1,2]' --set cluster.n=2
 verify gemm_phase1 "$gated" --shape 131x276x72
 verify gemm_128x128_b_column "$gated" --shape 200x272x136
@@ -62,7 +65,7 @@ verify gemm_phase0 "$kept" --shape 40x40x72/special
 # The largest magnitude of all: of both of a pair, of one; parts of K, half-empty clusters, edges
 # inside a pair, results of a whole launch before it.
 verify gemm_128x128_pingpong '[[{clamp: [1, 2]}, amax], [amax, swiglu], [swiglu, amax]]' \
-    --shape 200x272x72 --shape 40x48x24/special --set cluster.n=2
+    --shape 200x272x72 --shape 264x144x72/special --set cluster.n=2
 verify gemm_128x128 '[[bias, amax, scale_d]]' --shape 131x133x136 --set epilogue.store=elements \
     --set 'grid=[stream_k,split_k]'
 verify "$TMPDIR/few.yaml" '[[amax, swiglu, aux]]' --shape 70x402x136 --set epilogue.store=direct
