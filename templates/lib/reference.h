@@ -453,41 +453,31 @@ REFERENCE double take_factor(struct expression *e) {
 
 REFERENCE double take_product(struct expression *e) {
     double value = take_factor(e);
-    for (;;) {
-        if (take(e, "*"))
-            value *= take_factor(e);
-        else if (take(e, "/"))
-            value /= take_factor(e);
-        else
-            return value;
+    for (int over; (over = take(e, "/")) || take(e, "*");) {
+        const double factor = take_factor(e);
+        value = over ? value / factor : value * factor;
     }
+    return value;
 }
 
 REFERENCE double take_sum(struct expression *e) {
     double value = take_product(e);
-    for (;;) {
-        if (take(e, "+"))
-            value += take_product(e);
-        else if (take(e, "-"))
-            value -= take_product(e);
-        else
-            return value;
+    for (int less; (less = take(e, "-")) || take(e, "+");) {
+        const double product = take_product(e);
+        value = less ? value - product : value + product;
     }
+    return value;
 }
 
 REFERENCE double take_choice(struct expression *e) {
     const double left = take_sum(e);
-    const int kind = take(e, "<=")   ? 1
-                     : take(e, ">=") ? 2
-                     : take(e, "<")  ? 3
-                     : take(e, ">")  ? 4
-                                     : 0;
-    if (!kind) return left;
+    const int less = *e->at == '<';
+    if (!less && *e->at != '>') return left;
+    const int equal = e->at[1] == '=';
+    e->at += 1 + equal;
+    take(e, "");
     const double right = take_sum(e);
-    const int holds = kind == 1   ? left <= right
-                      : kind == 2 ? left >= right
-                      : kind == 3 ? left < right
-                                  : left > right;
+    const int holds = (less ? left < right : left > right) || (equal && left == right);
     if (!take(e, "?")) return NAN;
     const double yes = take_choice(e);
     if (!take(e, ":")) return NAN;
