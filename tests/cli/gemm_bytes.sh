@@ -22,8 +22,8 @@ verify gemm_128x192_direct --set tile.k=128 --set problem.a=e4m3 --set problem.b
     --shape 136x200x144/special
 verify gemm_phase0 --set 'problem.a=[e4m3,e5m2]' --set 'problem.d=[bf16,e5m2]' \
     --shape 40x40x72/special
-verify $fp8 --set problem.d=e4m3 --set 'epilogue.ops=[[scale_a, scale_b, swiglu, scale_d], [residual]]' \
-    --shape 136x288x400
+verify $fp8 --set problem.d=e4m3 --shape 136x288x400 \
+    --set 'epilogue.ops=[[scale_a, scale_b, swiglu, scale_d], [residual]]'
 verify gemm_16x64_split --set problem.a=e4m3 --set stages=4 --shape 24x144x1600
 
 promoted='--set tile.m=64 --set cluster.m=1'
@@ -63,4 +63,5 @@ wrong "a step that is left out" $fp8 --set schedule=cooperative
 rm "$TMPDIR/templates/gemm/mma/wgmma/multiply.cu.in" "$TMPDIR/templates/gemm/operand/produce.cu.in"
 sed 's/PROMOTE_EVERY = [^;]*;/PROMOTE_EVERY = 64;/' templates/gemm/mma/wgmma/step.cu.in \
     >"$TMPDIR/templates/gemm/mma/wgmma/step.cu.in"
-wrong "a promotion that is left out" gemm_fp8_promoted --set problem.d=fp32 --set stages=4 --set promote_every=2
+wrong "a promotion that is left out" gemm_fp8_promoted --set problem.d=fp32 --set stages=4 \
+    --set promote_every=2
