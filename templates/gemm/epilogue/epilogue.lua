@@ -7,8 +7,8 @@ local dtypes = require "dtypes"
 local epilogue = { rows = {} }
 
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string" }
-local OPTIONAL = { gates = "boolean", writes = "string", most = "boolean", operand = "table", scalar = "string", numbers = "table",
-    parameters = "table", error = "string", linear = "boolean", peer = "string" }
+local OPTIONAL = { gates = "boolean", writes = "string", most = "boolean", operand = "table", scalar = "string",
+    numbers = "table", parameters = "table", error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
 
