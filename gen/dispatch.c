@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "gen/alloc.h"
+#include "gen/dispatch_measured.h"
+#include "gen/dispatch_words.h"
 #include "gen/fields.h"
 #include "gen/store.h"
 #include "gen/suggest.h"
@@ -17,8 +19,8 @@
 enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
 
 static const char *const table_keys[] = {"base",   "dispatch", "gpu",   "tmagen", "set",
-                                         "suffix", "kernels",  "tuned", NULL};
-static const char *const kernel_keys[] = {"kernel", "splits", "last", NULL};
+                                         "suffix", "kernels",  "tuned", "measured", NULL};
+static const char *const kernel_keys[] = {"kernel", "splits", "last", "measured", NULL};
 static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
 
 static const char *const flags[] = {"false", "true", NULL};
@@ -30,7 +32,8 @@ struct row {
     struct tmg_manifest *manifest;
     int64_t splits[TMG_MAX_TABLE_SPLITS];
     int split_count;
-    bool last;  // only where no other runs the launch
+    bool last;      // only where no other runs the launch
+    bool measured;  // by every row of that list
 };
 
 struct dispatch_entry {
@@ -159,7 +162,7 @@ static void add_row(struct dispatch *table, struct gen_output *output, const str
 static void read_kernel(struct dispatch *table, const struct spec_node *node) {
     const struct fields fields = {table->diag, node, "kernels."};
     const bool map = node->kind == SPEC_MAP;
-    struct row row = {.node = node};
+    struct row row = {.node = node, .measured = true};
     struct gen_result result = {0};
     if (map) {
         fields_only(&fields, kernel_keys);
@@ -167,6 +170,7 @@ static void read_kernel(struct dispatch *table, const struct spec_node *node) {
         row.split_count =
             fields_ints(&fields, "splits", 1, SPLITS_MOST, TMG_MAX_TABLE_SPLITS, row.splits);
         row.last = fields_word(&fields, "last", flags, 0) > 0;
+        row.measured = fields_word(&fields, "measured", flags, 1) > 0;
     }
     const char *name = map ? fields_text(&fields, "kernel") : node->text;
     if (node->kind == SPEC_LIST || (!map && !is_stem(name)) || (map && name && !is_stem(name))) {
@@ -234,33 +238,11 @@ static void find_dims(struct dispatch *table) {
         snprintf(table->dims[table->dim_count++], TMG_MAX_NAME, "%s", word);
 }
 
-// Reads "4096x4096x512". Returns whether it is a shape of this family.
-static bool read_shape(const struct dispatch *table, const char *text, int64_t *shape) {
-    for (int i = 0; i < table->dim_count; i++) {
-        char *end;
-        shape[i] = strtoll(text, &end, 10);
-        if (end == text || *text == '-' || *text == '+' || shape[i] < 1 ||
-            shape[i] > TMG_MAX_EXTENT)
-            return false;
-        if (*end != (i + 1 < table->dim_count ? 'x' : 0)) return false;
-        text = end + 1;
-    }
-    return true;
-}
-
 static void bad_shape(const struct dispatch *table, const struct spec_node *node,
                       const char *text) {
     char legal[TMG_MAX_TABLE_DIMS * TMG_MAX_NAME] = "";
     for (int i = 0; i < table->dim_count; i++) strcat(strcat(legal, i ? "x" : ""), table->dims[i]);
     diag_error(table->diag, node->place, legal, "tuned.shape: %s is no shape", text);
-}
-
-// Whether [text], of [length] characters, is a kernel's name, or without what this table adds to
-// it: so a table's entries are also those of a table that has it as its base.
-static bool names_kernel(const struct dispatch *table, const char *name, const char *text,
-                         size_t length) {
-    const size_t whole = strlen(name), bare = whole - strlen(table->suffix);
-    return (length == whole || length == bare) && !memcmp(name, text, length);
 }
 
 // The row of "NAME" or "NAME/SPLITS"; -1 after an error.
@@ -272,7 +254,7 @@ static int read_choice(const struct dispatch *table, const struct spec_node *nod
     for (size_t i = 0; i < table->row_count; i++) {
         const char *name = table->result->outputs[table->rows[i].output].name;
         suggest_offer(&suggest, name);
-        if (!names_kernel(table, name, node->text, length)) continue;
+        if (!words_name(name, table->suffix, node->text, length)) continue;
         const int64_t most = table->rows[i].manifest->grid.max_splits;
         if (!node->text[length] || (!*end && *splits >= 1 && *splits <= most)) return (int)i;
         char *legal = mem_format("%s/1 to %s/%lld", name, name, (long long)most);
@@ -304,20 +286,6 @@ static void check_entry(const struct dispatch *table, struct dispatch_entry *ent
         entry->alignment = tmg_alignment_class(&binding);
 }
 
-static double read_us(const struct dispatch *table, const struct fields *fields) {
-    const struct spec_node *node = spec_get(fields->map, "us");
-    long long integer = 0;
-    double real = 0;
-    if (!node) return 0;
-    const enum spec_type type =
-        node->kind == SPEC_SCALAR ? spec_scalar(node, &integer, &real) : SPEC_NULL;
-    if (type == SPEC_INT) real = (double)integer;
-    if ((type == SPEC_INT || type == SPEC_FLOAT) && real > 0 && real < 1e12) return real;
-    diag_error(table->diag, node->place, "microseconds, as it was measured",
-               "tuned.us: must be a positive number");
-    return 0;
-}
-
 static void read_entry(struct dispatch *table, const struct spec_node *node) {
     const struct fields fields = {table->diag, node, "tuned."};
     struct dispatch_entry entry = {.node = node};
@@ -332,13 +300,13 @@ static void read_entry(struct dispatch *table, const struct spec_node *node) {
         if (strcmp(*key, "alignment")) fields_need(&fields, *key);
     const struct spec_node *shape = spec_get(node, "shape"), *kernel = spec_get(node, "kernel");
     const char *text = fields_text(&fields, "shape");
-    if (text && !read_shape(table, text, entry.shape)) bad_shape(table, shape, text);
+    if (text && !words_shape(text, table->dim_count, entry.shape)) bad_shape(table, shape, text);
     entry.alignment = (int)fields_int(&fields, "alignment", 1, TMG_LARGEST_CLASS, 0);
     if (entry.alignment & (entry.alignment - 1))
         diag_error(table->diag, spec_get(node, "alignment")->place, "1, 2, 4, ... 128",
                    "tuned.alignment: must be a power of two");
     if (fields_text(&fields, "kernel")) entry.row = read_choice(table, kernel, &entry.splits);
-    entry.us = read_us(table, &fields);
+    entry.us = words_us(table->diag, spec_get(node, "us"), "tuned.us");
     if (diag_errors(table->diag) == errors) check_entry(table, &entry);
     if (diag_errors(table->diag) == errors)
         MEM_PUSH(table->entries, table->entry_count, table->entry_capacity, entry);
@@ -425,7 +393,8 @@ static void write_head(const struct dispatch *table, FILE *out) {
     free(gpu);
 }
 
-static char *write_table(const struct dispatch *table) {
+// [measured]: the lines of what was measured.
+static char *write_table(const struct dispatch *table, const char *measured) {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -445,30 +414,51 @@ static char *write_table(const struct dispatch *table) {
         fputs(i ? ",\n" : "\n", out);
         write_entry(table, &table->entries[i], out);
     }
-    fprintf(out, "%s]\n}\n", table->entry_count ? "\n  " : "");
+    fprintf(out, "%s]", table->entry_count ? "\n  " : "");
+    if (*measured) fprintf(out, ",\n  \"measured\": [%s\n  ]", measured);
+    fputs("\n}\n", out);
     fclose(out);
     return text;
 }
 
-// Holds the table to what the library would say of it.
-static void check_table(const struct dispatch *table, const char *text) {
+// The table as the library reads it, all its kernels taken; NULL after errors.
+static struct tmg_table *read_table(const struct dispatch *table, const char *text) {
     struct tmg_table *parsed = NULL;
+    const size_t errors = diag_errors(table->diag);
     if (tmg_table_parse(text, strlen(text), table->result->table.name, &parsed)) {
         diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
-        return;
+        return NULL;
     }
-    int status = TMAGEN_OK;
     for (size_t i = 0; i < table->row_count; i++) {
         const struct gen_output *output = &table->result->outputs[table->rows[i].output];
-        if (!tmg_table_take(parsed, (unsigned)i, output->manifest, strlen(output->manifest)))
-            continue;
-        status = TMAGEN_ERROR_MANIFEST;
-        diag_error(table->diag, table->rows[i].node->place, NULL, "kernels: %s",
-                   tmagen_error_last());
+        if (tmg_table_take(parsed, (unsigned)i, output->manifest, strlen(output->manifest)))
+            diag_error(table->diag, table->rows[i].node->place, NULL, "kernels: %s",
+                       tmagen_error_last());
     }
-    if (!status && tmg_table_finish(parsed))
+    if (diag_errors(table->diag) == errors && tmg_table_finish(parsed))
         diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
+    if (diag_errors(table->diag) == errors) return parsed;
     tmg_table_free(parsed);
+    return NULL;
+}
+
+// Writes the JSON, holding it to what the library says of it. What was measured is told by how far
+// off the model is there, which is asked of the table without it.
+static char *finish_table(const struct dispatch *table) {
+    char *text = write_table(table, "");
+    struct tmg_table *parsed = read_table(table, text);
+    const struct spec_node *list = spec_get(table->tree, "measured");
+    if (!parsed || !list) return tmg_table_free(parsed), text;
+    bool *all = mem_zero((table->row_count + 1) * sizeof *all);
+    for (size_t i = 0; i < table->row_count; i++) all[i] = table->rows[i].measured;
+    char *lines = measured_lines(table->diag, list, parsed, table->suffix, all);
+    free(all);
+    free(text);
+    tmg_table_free(parsed);
+    text = write_table(table, lines);
+    if (!diag_errors(table->diag)) tmg_table_free(read_table(table, text));
+    free(lines);
+    return text;
 }
 
 // ---- The whole
@@ -553,10 +543,7 @@ void table_generate(struct diag *diag, const struct spec_node *tree, const char 
         find_dims(&table);
         read_entries(&table);
     }
-    if (!diag_errors(diag)) {
-        result->table.text = write_table(&table);
-        check_table(&table, result->table.text);
-    }
+    if (!diag_errors(diag)) result->table.text = finish_table(&table);
     nested = false;
     free_table(&table);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/error.h"
+#include "runtime/near.h"
 #include "runtime/refuse.h"
 
 // What is ranked for, and the ranking so far.
@@ -16,6 +17,7 @@ struct ranking {
     struct tmg_binding *binding;
     struct tmg_work work;           // of the kernel that is bound
     const struct tmg_tuned *tuned;  // NULL: none
+    struct tmg_near near;
     struct tmg_choice *choices;
     unsigned count;
 };
@@ -88,7 +90,7 @@ static void add(struct ranking *ranking, int kernel, int splits) {
     if (choice.workspace < 0) return;
     const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
                                        &ranking->work, &question->table->rates, &estimate);
-    choice.us = status ? INFINITY : estimate.us;
+    choice.us = status ? INFINITY : estimate.us * tmg_near_times(&ranking->near, kernel, splits);
     choice.binds = status ? TMG_BOUNDS : estimate.binds;
     if (tuned && tuned->kernel == kernel && (!tuned->splits || tuned->splits == splits)) {
         choice.tuned_us = tuned->us;
@@ -132,7 +134,9 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     if (tmg_bind(table->interface, question->launch, &binding)) return tmg_refuse(question);
     if (binding.empty) return TMAGEN_OK;
     for (unsigned i = 0; i < table->dim_count; ++i) shape[i] = binding.dims[table->shape_dims[i]];
-    ranking.tuned = tmg_table_find(table, shape, tmg_alignment_class(&binding));
+    const int alignment = tmg_alignment_class(&binding);
+    ranking.tuned = tmg_table_find(table, shape, alignment);
+    tmg_near_find(table, shape, alignment, &ranking.near);
     for (int i = 0; i < (int)table->kernel_count; ++i) {
         if (question->kernel >= 0 && question->kernel != i) continue;
         if (!tmg_binding_fits(&binding, table->kernels[i].manifest)) continue;

@@ -2,13 +2,14 @@
 // they are called with the same tensors, so they must take the same.
 #include "runtime/table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/error.h"
 #include "runtime/manifest_read.h"
 
-enum { MAX_FILE = 8 << 20 };
+enum { MAX_FILE = 8 << 20, MOST_TIMES = 1000 };
 
 static int compare_shapes(const int64_t *a, const int64_t *b) {
     for (int i = 0; i < TMG_MAX_TABLE_DIMS; ++i)
@@ -25,6 +26,14 @@ static int compare_tuned(const void *left, const void *right) {
 int tmg_table_kernel(const struct tmg_table *table, const char *name) {
     for (unsigned i = 0; i < table->kernel_count; ++i)
         if (!strcmp(table->kernels[i].name, name)) return (int)i;
+    return -1;
+}
+
+int tmg_table_launch(const struct tmg_table *table, int kernel, int splits) {
+    const struct tmg_row *row = &table->kernels[kernel];
+    if (!row->split_count) return (int)row->first_launch;
+    for (unsigned i = 0; i < row->split_count; ++i)
+        if (row->splits[i] == splits) return (int)(row->first_launch + i);
     return -1;
 }
 
@@ -48,6 +57,8 @@ static void read_kernel(const struct tmg_node *node, struct tmg_table *table) {
     read_splits(node, row);
     if (tmg_table_kernel(table, row->name) >= 0)
         tmg_node_fail(node, "repeats the kernel '%s'", row->name);
+    row->first_launch = table->launch_count;
+    table->launch_count += row->split_count ? row->split_count : 1;
     ++table->kernel_count;
 }
 
@@ -59,25 +70,52 @@ static int read_kernel_name(const struct tmg_node *object, const struct tmg_tabl
     return kernel < 0 ? 0 : kernel;
 }
 
-static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
-    struct tmg_tuned *tuned = &table->tuned[table->tuned_count++];
+// Reads the shape of an entry, and returns its alignment.
+static int read_shape(const struct tmg_node *node, const struct tmg_table *table, int64_t *shape) {
     unsigned count;
-    tmg_node_keys(node, "shape alignment kernel splits us");
-    struct tmg_node shape =
+    struct tmg_node list =
         tmg_node_array(node, "shape", table->dim_count, table->dim_count, &count);
     for (unsigned i = 0; i < count; ++i) {
-        struct tmg_node item = tmg_node_item(&shape, i);
-        tuned->shape[i] = tmg_node_integer(&item, 1, TMG_MAX_EXTENT, TMG_REQUIRED_INTEGER);
+        struct tmg_node item = tmg_node_item(&list, i);
+        shape[i] = tmg_node_integer(&item, 1, TMG_MAX_EXTENT, TMG_REQUIRED_INTEGER);
     }
-    tuned->alignment =
+    const int alignment =
         (int)tmg_member_integer(node, "alignment", 1, TMG_LARGEST_CLASS, TMG_REQUIRED_INTEGER);
-    if (tuned->alignment & (tuned->alignment - 1))
+    if (alignment & (alignment - 1))
         tmg_node_fail(node, "has an alignment that is no power of two");
+    return alignment;
+}
+
+static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
+    struct tmg_tuned *tuned = &table->tuned[table->tuned_count++];
+    tmg_node_keys(node, "shape alignment kernel splits us");
+    tuned->alignment = read_shape(node, table, tuned->shape);
     tuned->splits = (int)tmg_member_integer(node, "splits", 1, INT32_MAX, 0);
     tuned->kernel = read_kernel_name(node, table);
     struct tmg_node us = tmg_node_member(node, "us");
     tuned->us = tmg_node_number(&us);
     if (!(tuned->us > 0)) tmg_node_fail(&us, "must be positive");
+}
+
+// Reads how many times as long as predicted each launch took; 0: that is not known.
+static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
+    struct tmg_measured *measured = &table->measured[table->measured_count];
+    int64_t shape[TMG_MAX_TABLE_DIMS] = {0};
+    unsigned count;
+    tmg_node_keys(node, "shape alignment misses");
+    measured->alignment = read_shape(node, table, shape);
+    for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = log2((double)shape[i]);
+    measured->misses = table->misses + (size_t)table->measured_count * table->launch_count;
+    struct tmg_node list =
+        tmg_node_array(node, "misses", table->launch_count, table->launch_count, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        struct tmg_node item = tmg_node_item(&list, i);
+        const double times = tmg_node_number(&item);
+        if (!(times >= 0 && times <= MOST_TIMES))
+            tmg_node_fail(&item, "must lie between 0 and %d", MOST_TIMES);
+        measured->misses[i] = times > 0 ? (float)log(times) : NAN;
+    }
+    ++table->measured_count;
 }
 
 static void read_head(const struct tmg_node *root, struct tmg_table *table) {
@@ -88,7 +126,7 @@ static void read_head(const struct tmg_node *root, struct tmg_table *table) {
     if (number != TMG_TABLE_VERSION)
         tmg_node_fail(&version, "is %lld; this library knows version %d: %s", (long long)number,
                       TMG_TABLE_VERSION, "'tmagen gen' makes the table anew");
-    tmg_node_keys(root, "tmagen_table name family version gpu sms rates dims kernels tuned");
+    tmg_node_keys(root, "tmagen_table name family version gpu sms rates dims kernels tuned measured");
     tmg_member_name(root, "name", table->name);
     tmg_member_name(root, "family", table->family);
     tmg_member_name(root, "version", table->version);
@@ -123,12 +161,14 @@ static void check_repeats(const struct tmg_node *list, struct tmg_table *table) 
 }
 
 static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
-    unsigned kernels, tuned;
+    unsigned kernels, tuned, measured;
     struct tmg_node list = tmg_node_array(root, "kernels", 1, TMG_MAX_TABLE_KERNELS, &kernels);
     struct tmg_node entries = tmg_node_array(root, "tuned", 0, TMG_MAX_TUNED, &tuned);
+    struct tmg_node shapes = tmg_node_array(root, "measured", 0, TMG_MAX_MEASURED, &measured);
     table->kernels = calloc(kernels + 1, sizeof *table->kernels);
     table->tuned = calloc(tuned + 1, sizeof *table->tuned);
-    if (!table->kernels || !table->tuned) return tmg_fail_memory();
+    table->measured = calloc(measured + 1, sizeof *table->measured);
+    if (!table->kernels || !table->tuned || !table->measured) return tmg_fail_memory();
     for (unsigned i = 0; i < kernels; ++i) {
         struct tmg_node item = tmg_node_item(&list, i);
         read_kernel(&item, table);
@@ -138,6 +178,12 @@ static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
         read_tuned(&item, table);
     }
     if (!root->document->status) check_repeats(&entries, table);
+    table->misses = calloc((size_t)measured * table->launch_count + 1, sizeof *table->misses);
+    if (!table->misses) return tmg_fail_memory();
+    for (unsigned i = 0; i < measured && !root->document->status; ++i) {
+        struct tmg_node item = tmg_node_item(&shapes, i);
+        read_measured(&item, table);
+    }
     return root->document->status;
 }
 
@@ -169,6 +215,8 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->interface);
     free(table->kernels);
     free(table->tuned);
+    free(table->measured);
+    free(table->misses);
     free(table);
 }
 

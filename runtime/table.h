@@ -11,6 +11,7 @@ enum {
     TMG_MAX_TABLE_SPLITS = 16,
     TMG_MAX_TABLE_DIMS = 8,
     TMG_MAX_TUNED = 1 << 16,
+    TMG_MAX_MEASURED = 1 << 12,
     TMG_LARGEST_CLASS = 128  // bytes: from here on alignment is worth nothing more
 };
 
@@ -21,6 +22,7 @@ struct tmg_row {
     unsigned split_count;
     int splits[TMG_MAX_TABLE_SPLITS];
     int last;                       // only where no other kernel runs the launch
+    unsigned first_launch;          // the first of its splits, counted through the table
     struct tmg_manifest *manifest;  // NULL until tmg_table_take()
 };
 
@@ -31,15 +33,25 @@ struct tmg_tuned {
     double us;
 };
 
+// A shape that was measured: the log of what each launch took by what the model says; NAN where
+// nothing is known. Launches are kernels, each with each of its splits, in the table's order.
+struct tmg_measured {
+    double at[TMG_MAX_TABLE_DIMS];  // log2 of the dims
+    int alignment;                  // as of tuned entries
+    float *misses;
+};
+
 struct tmg_table {
     char name[TMG_MAX_NAME], family[TMG_MAX_NAME], version[TMG_MAX_NAME];  // of the tmagen it is by
     char gpu[TMG_MAX_NAME];
     int sms;
     struct tmg_rates rates;
-    unsigned dim_count, kernel_count, tuned_count;
+    unsigned dim_count, kernel_count, tuned_count, measured_count, launch_count;
     char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];  // in the order of shapes
     struct tmg_row *kernels;
     struct tmg_tuned *tuned;  // sorted
+    struct tmg_measured *measured;
+    float *misses;  // of all of them
     // What all kernels together take: their tensors and dims with the loosest of their rules.
     struct tmg_manifest *interface;
     int shape_dims[TMG_MAX_TABLE_DIMS];  // of the interface
@@ -63,6 +75,9 @@ int tmg_table_finish(struct tmg_table *table);
 void tmg_table_free(struct tmg_table *table);  // NULL is nothing to do
 
 int tmg_table_kernel(const struct tmg_table *table, const char *name);  // its index, or -1
+
+// The launch of a kernel with [splits]; -1 where the table does not list those splits.
+int tmg_table_launch(const struct tmg_table *table, int kernel, int splits);
 
 // The largest power of two, up to TMG_LARGEST_CLASS, that divides the bytes between rows of every
 // tensor of [binding]: the class by which tuned entries are told apart.

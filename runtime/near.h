@@ -1,0 +1,23 @@
+// What was measured of shapes nearby. Where the model is wrong about a kernel at a shape, it is
+// likely to be as wrong about it at shapes like that one; so its times are corrected by the mean of
+// what it missed there, the nearer shapes weighing more.
+#pragma once
+
+#include "runtime/table.h"
+
+enum { TMG_NEAR_MOST = 16 };  // shapes that a correction is the mean of, at most
+
+struct tmg_near {
+    const struct tmg_table *table;
+    unsigned count;
+    const struct tmg_measured *shapes[TMG_NEAR_MOST];
+    double weights[TMG_NEAR_MOST];
+};
+
+// Finds what was measured near [shape], whose rows lie at multiples of [alignment] bytes.
+void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
+                   struct tmg_near *near);
+
+// How many times as long as predicted a kernel with [splits] is likely to take; 1 where nothing
+// near was measured.
+double tmg_near_times(const struct tmg_near *near, int kernel, int splits);

@@ -1,0 +1,132 @@
+// What was measured near a shape: which shapes weigh, how much, and what a table may say of them.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/near.h"
+#include "tests/unit/runtime/set_fixture.h"
+
+static struct tmg_table *table;
+
+// Parses a table of three launches (big, split/2, split/4) with those rows of measured shapes.
+static int parse(const char *rows) {
+    static char text[1 << 16];
+    snprintf(text, sizeof text,
+             "%s%s%s \"dims\": [\"m\", \"k\"], \"kernels\": [{\"name\": \"big\"}, "
+             "{\"name\": \"split\", \"splits\": [2, 4]}], \"measured\": [%s]}",
+             TABLE_HEAD, TABLE_GPU, TABLE_RATES, rows);
+    tmg_table_free(table);
+    table = NULL;
+    return tmg_table_parse(text, strlen(text), "t", &table);
+}
+
+static int close_table(void **state) {
+    (void)state;
+    tmg_table_free(table);
+    table = NULL;
+    return 0;
+}
+
+static double times(int64_t m, int64_t k, int alignment, int kernel, int splits) {
+    const int64_t shape[TMG_MAX_TABLE_DIMS] = {m, k};
+    struct tmg_near near;
+    tmg_near_find(table, shape, alignment, &near);
+    return tmg_near_times(&near, kernel, splits);
+}
+
+static void assert_near(double value, double wanted, double apart) {
+    if (!(fabs(value - wanted) <= apart)) fail_msg("%g is not %g", value, wanted);
+}
+
+#define ROW(m, k, alignment, misses) \
+    "{\"shape\": [" m ", " k "], \"alignment\": " alignment ", \"misses\": [" misses "]}"
+
+static void test_a_shape_itself_decides(void **state) {
+    (void)state;
+    assert_int_equal(parse(ROW("64", "64", "128", "2, 0.5, 0") ", " ROW("65", "64", "128",
+                                                                        "9, 9, 9")),
+                     TMAGEN_OK);
+    assert_near(times(64, 64, 128, 0, 0), 2, .05);
+    assert_near(times(64, 64, 128, 1, 2), .5, .05);
+    assert_near(times(64, 64, 128, 1, 4), 9, .5);    // known of the other alone
+    assert_near(times(64, 64, 128, 1, 8), 1, 1e-9);  // splits that the table does not list
+}
+
+static void test_nearer_weighs_more(void **state) {
+    (void)state;
+    assert_int_equal(parse(ROW("64", "64", "128", "4, 1, 1") ", " ROW("512", "64", "128",
+                                                                      "1, 1, 1")),
+                     TMAGEN_OK);
+    const double near = times(90, 64, 128, 0, 0), middle = times(181, 64, 128, 0, 0);
+    assert_true(near > 3.5 && near < 4);
+    assert_near(middle, 2, .2);  // the mean is of logs
+    assert_true(times(360, 64, 128, 0, 0) < 1.2);
+    assert_near(times(64 << 8, 64 << 8, 128, 0, 0), 1, 1e-9);  // too far from both
+}
+
+static void test_rows_that_lie_otherwise_are_farther(void **state) {
+    (void)state;
+    assert_int_equal(parse(ROW("64", "64", "128", "4, 1, 1") ", " ROW("64", "64", "16",
+                                                                      "1, 1, 1")),
+                     TMAGEN_OK);
+    assert_true(times(80, 80, 128, 0, 0) > times(80, 80, 32, 0, 0));
+    assert_near(times(64, 64, 16, 0, 0), 1, .05);
+}
+
+// Forty shapes, of which the nearest stand last: no more than there is room for are kept, and those.
+static void test_the_nearest_are_kept(void **state) {
+    (void)state;
+    char rows[1 << 13] = "";
+    size_t used = 0;
+    for (int i = 0; i < 40; ++i)
+        used += (size_t)snprintf(rows + used, sizeof rows - used,
+                                 "%s{\"shape\": [%d, 64], \"alignment\": 128, \"misses\": [%d, 1, "
+                                 "1]}",
+                                 i ? ", " : "", i < 32 ? 200 + i : 100 + i, i < 32 ? 1 : 5);
+    assert_int_equal(parse(rows), TMAGEN_OK);
+    const int64_t shape[TMG_MAX_TABLE_DIMS] = {100, 64};
+    struct tmg_near near;
+    tmg_near_find(table, shape, 128, &near);
+    assert_int_equal(near.count, TMG_NEAR_MOST);
+    unsigned nearest = 0;
+    for (unsigned i = 0; i < near.count; ++i) nearest += near.shapes[i]->misses[0] > 1;
+    assert_int_equal(nearest, 8);
+}
+
+static void test_no_shapes_no_correction(void **state) {
+    (void)state;
+    assert_int_equal(parse(""), TMAGEN_OK);
+    assert_near(times(64, 64, 128, 0, 0), 1, 0);
+}
+
+static void refused(const char *rows, const char *message) {
+    assert_int_equal(parse(rows), TMAGEN_ERROR_MANIFEST);
+    if (!strstr(tmagen_error_last(), message)) fail_msg("%s", tmagen_error_last());
+}
+
+static void test_tables_that_are_wrong(void **state) {
+    (void)state;
+    refused(ROW("64", "64", "128", "1, 1"), "measured[0].misses");
+    refused(ROW("64", "64", "128", "1, 1, 1, 1"), "measured[0].misses");
+    refused(ROW("64", "64", "128", "1, -1, 1"), "measured[0].misses[1]");
+    refused(ROW("64", "64", "128", "1, 1001, 1"), "measured[0].misses[1]");
+    refused(ROW("64", "0", "128", "1, 1, 1"), "measured[0].shape[1]");
+    refused(ROW("64", "64", "3", "1, 1, 1"), "power of two");
+    refused("{\"shape\": [64], \"alignment\": 128, \"misses\": [1, 1, 1]}", "measured[0].shape");
+    refused("{\"shape\": [64, 64], \"misses\": [1, 1, 1]}", "alignment");
+    refused("{\"shape\": [64, 64], \"alignment\": 128, \"misses\": [1, 1, 1], \"x\": 1}", "x");
+    refused("7", "measured[0]");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_a_shape_itself_decides, close_table),
+        cmocka_unit_test_teardown(test_nearer_weighs_more, close_table),
+        cmocka_unit_test_teardown(test_rows_that_lie_otherwise_are_farther, close_table),
+        cmocka_unit_test_teardown(test_the_nearest_are_kept, close_table),
+        cmocka_unit_test_teardown(test_no_shapes_no_correction, close_table),
+        cmocka_unit_test_teardown(test_tables_that_are_wrong, close_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
