@@ -11,11 +11,12 @@
 //     mma_in_flight: 1
 //     schedule: pingpong
 //     grid: persistent
-//     raster: {along: m, group: 8}
-//     cluster: {m: 2, n: 1}
+//     raster: {along: n, group: 4}
+//     cluster: {m: 1, n: 2}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
+//     prefetch_maps: true
 //     epilogue: {ops: [], store: tma, tile: {m: 64, n: 32}, buffers: 2}
 
 using uint8_t = unsigned char;
@@ -162,6 +163,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -255,7 +261,7 @@ constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consu
 constexpr int STORE_M = 64, STORE_N = 32, STORE_BUFFERS = 2;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
-constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
+constexpr int CLUSTER_M = 1, CLUSTER_N = 2, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
 struct Cta {
@@ -264,7 +270,7 @@ struct Cta {
 
 __device__ __forceinline__ Cta this_cta() {
     const int rank = cluster_ctarank();
-    return {rank, 0};
+    return {0, rank};
 }
 
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
@@ -273,10 +279,10 @@ struct Item {
     int row, column, k_begin, k_end;
 };
 
-constexpr int RASTER_GROUP = 8;
+constexpr int RASTER_GROUP = 4;
 
-// The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
-// column, so that the operands of what runs together fit in the L2.
+// The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
+// row, so that the operands of what runs together fit in the L2.
 struct Tiles {
     int rows, columns;
 
@@ -285,10 +291,10 @@ struct Tiles {
     }
 
     __device__ __forceinline__ void locate(int index, int *row, int *column) const {
-        const int group = index / (RASTER_GROUP * columns), rest = index % (RASTER_GROUP * columns);
-        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP);
-        *row = group * RASTER_GROUP + rest % size;
-        *column = rest / size;
+        const int group = index / (RASTER_GROUP * rows), rest = index % (RASTER_GROUP * rows);
+        const int size = min(columns - group * RASTER_GROUP, RASTER_GROUP);
+        *column = group * RASTER_GROUP + rest % size;
+        *row = rest / size;
     }
 };
 
@@ -335,9 +341,9 @@ static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory")
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
-constexpr int B_BOX_K = 64;    // columns of B that one load brings
-constexpr int B_BOX_ROWS = 64;    // rows of B that one load brings: the CTA's slice
-constexpr uint16_t B_CTAS = 0x3;    // those that share a tile of B
+constexpr int A_BOX_K = 64;    // columns of A that one load brings
+constexpr int A_BOX_ROWS = 64;    // rows of A that one load brings: the CTA's slice
+constexpr uint16_t A_CTAS = 0x3;    // those that share a tile of A
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -363,10 +369,10 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                                            const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
     uint64_t *full = &smem.full[stage];
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
-    tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
-    const int b_slice = cta.m * B_BOX_ROWS;
-    tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
-                          item.column + b_slice, full, B_CTAS);
+    const int a_slice = cta.n * A_BOX_ROWS;
+    tma_load_2d_multicast(smem.a[stage] + a_slice * A_BOX_K, a_map, k_tile * TILE_K,
+                          item.row + a_slice, full, A_CTAS);
+    tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
@@ -463,6 +469,11 @@ gemm_128x128_fp32(const __grid_constant__ TensorMap a_map, const __grid_constant
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
     const Cta cta = this_cta();
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
