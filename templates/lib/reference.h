@@ -358,10 +358,9 @@ REFERENCE void put(const struct tensor *t, int64_t offset, double value) {
     put_bits(t, offset, encoded(t->type, value));
 }
 
-// Writes at [to] the element that was drawn for place [from] of the tensor: a standard normal
-// value. With the inputs "special" every eighth is a zero of either sign, subnormal or the least
-// normal number, and, unless [finite], every 512th NaN or infinite; with "exact" all are sixteenths
-// of -3..3, quarters of -5/4..5/4 of 8-bit floats, so that sums of products are exact, ties too.
+// Writes at [to] the element drawn for place [from]: a standard normal value. With "special" every
+// eighth is a zero, subnormal or the least normal number, every 512th, unless [finite], NaN or
+// infinite; with "exact" sixteenths of -3..3, or quarters of -5/4..5/4, whose sums are exact.
 REFERENCE void put_drawn(const struct problem *p, const struct tensor *t, int64_t to, int64_t from,
                          int finite) {
     const uint64_t odd = bits_at(t, (uint64_t)from + ((uint64_t)1 << 40)), kind = odd >> 32 & 0xff;
