@@ -7,8 +7,8 @@
 // All fitted to what was measured: each shape's best predicted from all others. A shape weighs by a
 // bell curve of its distance, WIDTH wide, and nothing beyond FAR (squared); a class of alignment
 // apart is as far as ALIGNED (squared), two at most; DOUBT is the weight of the model itself.
-#define WIDTH   0.7
-#define FAR     3.5
+#define WIDTH   0.8
+#define FAR     5.0
 #define ALIGNED 0.5
 #define DOUBT   0.02
 #define SAME    100.0  // what the shape itself weighs: it alone decides

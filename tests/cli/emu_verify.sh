@@ -25,12 +25,6 @@ for spec in specs/$shipped.yaml; do
     */gemm_4096.yaml) ;;    # fixed at a size that takes most of a minute
     */gemm_fc1.yaml | */gemm_swiglu.yaml)
         ;;    # approximate: within its bound, not bit for bit; emu_shapes.sh has it
-    */gemm_batched.yaml | */gemm_64x64_repack.yaml | */gemm_128x144.yaml | \
-        */gemm_112x64_split.yaml | */gemm_144x128_split.yaml | */gemm_160x128_cluster_split.yaml | \
-        */gemm_40x64_split.yaml | */gemm_72x64_split.yaml | */gemm_80x128_split.yaml | \
-        */gemm_fp8_promoted.yaml | */gemm_fp8_128x128_cluster.yaml | */gemm_fp8_64x64_tiles.yaml | \
-        */gemm_fp8_128x160_pingpong.yaml | */gemm_fp8_64x128_pingpong.yaml)
-        ;;    # not recorded yet: emu_shapes.sh
     *) specs+=("$spec") ;;
     esac
 done
