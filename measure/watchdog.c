@@ -1,5 +1,6 @@
-// One thread that wakes a few times a second and looks at a deadline.
+// One thread that sleeps until the deadline and looks whether it still is the deadline.
 // It ends the process by _exit: an orderly exit would wait for the kernel that hangs.
+// All by the clock that nobody sets: the wall clock may jump while a healthy step runs.
 #include "measure/watchdog.h"
 
 #include <pthread.h>
@@ -17,17 +18,17 @@ static struct {
     int seconds;
     struct timespec deadline;
     char step[200];
-} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .step = "start"};
 
 // Nanoseconds count: [watch.seconds] from a whole second would be up to one too few.
 static void begin_step(void) {
-    clock_gettime(CLOCK_REALTIME, &watch.deadline);
+    clock_gettime(CLOCK_MONOTONIC, &watch.deadline);
     watch.deadline.tv_sec += watch.seconds;
 }
 
 static bool is_over(void) {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec != watch.deadline.tv_sec ? now.tv_sec > watch.deadline.tv_sec
                                                : now.tv_nsec >= watch.deadline.tv_nsec;
 }
@@ -48,13 +49,23 @@ static void *look(void *unused) {
     return NULL;
 }
 
+// Makes the condition, which counts by the same clock as the deadline.
+static bool make_condition(void) {
+    pthread_condattr_t by_clock;
+    if (pthread_condattr_init(&by_clock)) return false;
+    const bool made = !pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC) &&
+                      !pthread_cond_init(&watch.changed, &by_clock);
+    pthread_condattr_destroy(&by_clock);
+    return made;
+}
+
 void watchdog_start(int seconds) {
-    if (watch.running || seconds <= 0) return;
+    if (watch.running || seconds <= 0 || !make_condition()) return;
     watch.seconds = seconds;
     begin_step();
-    snprintf(watch.step, sizeof watch.step, "start");
     watch.running = true;
     watch.running = pthread_create(&watch.thread, NULL, look, NULL) == 0;
+    if (!watch.running) pthread_cond_destroy(&watch.changed);
 }
 
 void watchdog_step(const char *format, ...) {
@@ -81,4 +92,7 @@ void watchdog_stop(void) {
     pthread_cond_signal(&watch.changed);
     pthread_mutex_unlock(&watch.lock);
     pthread_join(watch.thread, NULL);
+    pthread_cond_destroy(&watch.changed);
+    watch.resting = false;
+    snprintf(watch.step, sizeof watch.step, "start");
 }

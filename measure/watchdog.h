@@ -3,7 +3,8 @@
 #pragma once
 
 // Watches from now on: unless watchdog_step() or watchdog_stop() is called within [seconds], prints
-// "tmagen: error: STEP: no end after N s" to stderr and exits with 3.
+// "tmagen: error: STEP: no end after N s" to stderr and exits with 3. STEP is what was named last,
+// before the start too, where a rest may be declared as well.
 void watchdog_start(int seconds);
 
 // Names the step that begins now and restarts the clock.
