@@ -18,7 +18,7 @@
 
 enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
 
-static const char *const table_keys[] = {"base",   "dispatch", "gpu",   "tmagen", "set",
+static const char *const table_keys[] = {"base",   "dispatch", "gpu",   "tmagen",   "set",
                                          "suffix", "kernels",  "tuned", "measured", NULL};
 static const char *const kernel_keys[] = {"kernel", "splits", "last", "measured", NULL};
 static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
@@ -249,14 +249,13 @@ static void bad_shape(const struct dispatch *table, const struct spec_node *node
 static int read_choice(const struct dispatch *table, const struct spec_node *node, int *splits) {
     const size_t length = strcspn(node->text, "/");
     struct suggest suggest = suggest_start(node->text);
-    char *end = NULL;
-    *splits = node->text[length] ? (int)strtol(node->text + length + 1, &end, 10) : 0;
+    *splits = words_splits(node->text, length);
     for (size_t i = 0; i < table->row_count; i++) {
         const char *name = table->result->outputs[table->rows[i].output].name;
         suggest_offer(&suggest, name);
         if (!words_name(name, table->suffix, node->text, length)) continue;
         const int64_t most = table->rows[i].manifest->grid.max_splits;
-        if (!node->text[length] || (!*end && *splits >= 1 && *splits <= most)) return (int)i;
+        if (*splits >= 0 && *splits <= most) return (int)i;
         char *legal = mem_format("%s/1 to %s/%lld", name, name, (long long)most);
         diag_error(table->diag, node->place, legal, "tuned.kernel: %s cannot be split so",
                    node->text);

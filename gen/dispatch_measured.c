@@ -27,15 +27,13 @@ struct measured {
 // The launch of "KERNEL" or "KERNEL/SPLITS"; -1 where the table has none of that name.
 static int find_launch(const struct measured *measured, const char *text) {
     const size_t length = strcspn(text, "/");
-    char *end = NULL;
-    const long splits = text[length] ? strtol(text + length + 1, &end, 10) : 0;
-    if (end && (*end || splits < 1 || splits > INT32_MAX)) return -1;
+    const int splits = words_splits(text, length);
+    if (splits < 0) return -1;
     for (unsigned i = 0; i < measured->table->kernel_count; i++) {
         const struct tmg_row *row = &measured->table->kernels[i];
         if (words_name(row->name, measured->suffix, text, length))
-            return !row->split_count == !splits
-                       ? tmg_table_launch(measured->table, (int)i, (int)splits)
-                       : -1;
+            return !row->split_count == !splits ? tmg_table_launch(measured->table, (int)i, splits)
+                                                : -1;
     }
     return -1;
 }
@@ -135,8 +133,8 @@ static void read_row(struct measured *measured, const struct spec_node *node, FI
     if (alignment) write_row(measured, shape, alignment, out), measured->count++;
 }
 
-char *measured_lines(struct diag *diag, const struct spec_node *list,
-                     const struct tmg_table *table, const char *suffix, const bool *all) {
+char *measured_lines(struct diag *diag, const struct spec_node *list, const struct tmg_table *table,
+                     const char *suffix, const bool *all) {
     struct measured measured = {.diag = diag, .table = table, .suffix = suffix, .all = all};
     char *text = NULL;
     size_t size;

@@ -1,6 +1,7 @@
 // Shapes, kernels and times of a dispatch table.
 #include "gen/dispatch_words.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,15 @@ bool words_shape(const char *text, int dims, int64_t *shape) {
 bool words_name(const char *kernel, const char *suffix, const char *text, size_t length) {
     const size_t whole = strlen(kernel), bare = whole - strlen(suffix);
     return (length == whole || length == bare) && !memcmp(kernel, text, length);
+}
+
+int words_splits(const char *text, size_t length) {
+    if (!text[length]) return 0;
+    const char *digits = text + length + 1;
+    char *end;
+    const long long splits = strtoll(digits, &end, 10);
+    const bool number = isdigit((unsigned char)*digits) && !*end;
+    return number && splits >= 1 && splits <= TMG_MAX_EXTENT ? (int)splits : -1;
 }
 
 double words_us(struct diag *diag, const struct spec_node *node, const char *path) {

@@ -197,7 +197,7 @@ static void test_pins(void **state) {
     assert_int_equal(tmagen_set_pin(set, NULL, NULL), TMAGEN_OK);
     assert_int_equal(tmagen_set_pin(set, &like, NULL), TMAGEN_OK);
     assert_string_equal(taken(rows_of(100, 64, 0)), "small");
-    static const char *const bad[] = {"",        "bigger",   "big/2", "split/0",
+    static const char *const bad[] = {"",        "bigger",   "big/2", "split/0", "split/4294967298",
                                       "split/9", "split/2x", "split/"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         assert_int_equal(tmagen_set_pin(set, NULL, bad[i]), TMAGEN_ERROR_ARGUMENT);
