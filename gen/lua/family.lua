@@ -54,7 +54,7 @@ local FIELDS = { name = true, doc = true, arch = true, template = true, knobs = 
                  tune = false }
 local KNOB_FIELDS = { [1] = true, type = true, doc = true, values = false, min = false, max = false, step = false,
                       default = false, unit = false, when = false, when_doc = false, optional = false, of = false,
-                      repeats = false, length = false }
+                      repeats = false, length = false, held_in = false }
 local CHECK_FIELDS = { [1] = true, doc = false, check = true }
 
 local function names_of(fields)
@@ -94,6 +94,7 @@ local function check_knob(knob, faults)
     end
     if knob.type == "enum" and not knob.values then fault(path .. ": an enum needs values") end
     if knob.type == "list" and not knob.of then fault(path .. ": a list needs of") end
+    if knob.type == "calls" and not (knob.of and knob.held_in) then fault(path .. ": calls need of and held_in") end
     if type(knob.doc) ~= "string" then fault(path .. ": has no doc") end
     if knob.default == nil and knob.type == "enum" and not knob.optional then knob.default = knob.values[1] end
     if knob.when and not knob.when_doc then fault(path .. ": when needs a when_doc") end

@@ -127,28 +127,29 @@ local function check_parameters(row, call)
     end
 end
 
--- Numbers that fp32 has, in rising order; the first above the row's [above].
-local function check_numbers(row, value)
+-- Numbers that [held], a type with a name, a least and a most magnitude, can hold; in rising order, the first above the
+-- row's [above].
+local function check_numbers(row, value, held)
     local given, least = type(value) == "table" and value or { value }, row.numbers.above or -math.huge
     if #given ~= #row.numbers then return row.name .. ": " .. told(value) .. " is not " .. form_of_numbers(row) end
     for _, number in ipairs(given) do
         if not math.type(number) then return row.name .. ": " .. told(number) .. " is no number" end
-        if not (math.abs(number) < 0x1p127) or number ~= 0 and math.abs(number) < 0x1p-126 then
-            return row.name .. ": " .. told(number) .. " is no number of fp32"
+        if not (math.abs(number) <= held.most) or number ~= 0 and math.abs(number) < held.least then
+            return row.name .. ": " .. told(number) .. " is no number of " .. held.name
         end
         if number <= least then return row.name .. ": " .. told(number) .. " is not above " .. told(least) end
         least = number
     end
 end
 
-local function check_call(row, call)
+local function check_call(row, call, held)
     if type(call) ~= "table" then
         return form(row) ~= row.name and row.name .. " is incomplete" or nil
     end
     if not takes_value(row) then return row.name .. " takes no value" end
     local message
     if row.numbers then
-        message = check_numbers(row, call.value)
+        message = check_numbers(row, call.value, held)
     elseif type(call.value) ~= "string" then
         message = row.name .. ": " .. told(call.value) .. " is no name"
     end
@@ -205,7 +206,8 @@ local types = {
         end,
         legal = function(knob) return "a list of " .. list(knob.of) end,
     },
-    -- names of rows of [knob].of, with what each wants: `bias`, `{add: NAME, row_period: 196}`
+    -- names of rows of [knob].of, with what each wants: `bias`, `{add: NAME, row_period: 196}`; [knob].held_in can hold
+    -- its numbers
     calls = {
         is_list = true,
         check = function(knob, value)
@@ -215,7 +217,7 @@ local types = {
                 if not row then return told(call) .. " is not known" end
                 if seen[row] and not takes_value(row) then return row.name .. " is there twice" end
                 seen[row] = true
-                return check_call(row, call)
+                return check_call(row, call, knob.held_in)
             end)
         end,
         legal = function(knob)

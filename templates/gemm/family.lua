@@ -229,7 +229,7 @@ local knobs = {
           .. "weights, but B, which that launch must not write" },
     { "prefetch_maps", type = "bool", optional = true, when = maps, when_doc = MAPS,
       doc = "true: the tensor maps are asked for before all else, rather than with the first load" },
-    { "epilogue.ops", type = "calls", of = epilogue.rows, default = {},
+    { "epilogue.ops", type = "calls", of = epilogue.rows, held_in = dtypes.fp32, default = {},
       doc = "applied in fp32 before rounding, in this order; " .. epilogue.doc() },
     { "epilogue.store", type = "enum", values = { "direct", "elements", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,

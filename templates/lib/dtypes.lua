@@ -25,6 +25,7 @@ local rows = {
         bits = 32, cuda = "float", ptx = "f32",
         to_float = "float", from_float = "float",                   -- a cast that does nothing
         pair = "float2", pack_pair = "make_float2", one_bits = 0x3f800000,
+        least = 0x1p-126, most = 0x1p127,                           -- magnitudes that a spec may name
         store_shared = "st_shared", store_shared_pair = "st_shared_v2",
     },
     e4m3 = {
