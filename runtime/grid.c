@@ -5,7 +5,8 @@
 
 #include "runtime/error.h"
 
-static const int64_t largest[3] = {INT32_MAX, 65535, 65535};  // of a grid, by axis
+static const int64_t largest[3] = {INT32_MAX, TMG_MAX_ACROSS,
+                                   TMG_MAX_ACROSS};  // of a grid, by axis
 
 int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     const struct tmg_tile *tile = &binding->manifest->grid.tiles[index];
@@ -82,6 +83,15 @@ static int64_t persistent_blocks(const struct tmg_binding *binding,
     return smaller(blocks, most);
 }
 
+// All of a grid, which a kernel can count and a GPU can end.
+static int check_blocks(const struct tmg_manifest *manifest, const unsigned size[3]) {
+    const int64_t blocks = product(product(size[0], size[1]), size[2]);
+    if (blocks <= largest[0]) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                    "%s: the grid has %" PRId64 " blocks; legal: at most %" PRId64, manifest->name,
+                    blocks, largest[0]);
+}
+
 static int grid_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                    const int64_t tiles[3], unsigned size[3]) {
     const struct tmg_manifest *manifest = binding->manifest;
@@ -100,7 +110,7 @@ static int grid_of(const struct tmg_binding *binding, const struct tmg_capacity 
                             manifest->name, axis, blocks, largest[axis]);
         size[axis] = (unsigned)blocks;
     }
-    return TMAGEN_OK;
+    return check_blocks(manifest, size);
 }
 
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,

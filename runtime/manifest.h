@@ -13,6 +13,7 @@ enum {
     TMG_MANIFEST_VERSION = 2,
     TMG_MAX_NAME = 128,
     TMG_MAX_EXTENT = INT32_MAX,
+    TMG_MAX_ACROSS = 65535,  // blocks along a grid's axis 1 or 2
     TMG_MAX_DIMS = 32,
     TMG_MAX_TENSORS = 32,
     TMG_MAX_PARAMS = 64,

@@ -51,6 +51,30 @@ static const struct {
      {TILES(.tile_count = 1, .tiles = {BY(0, 1, 1)})},
      {.sms = 132, .resident_blocks = 0},
      {0}},
+    {"z has 65535 at most",
+     {65536, 1},
+     {1, 1, 1},
+     {TILES(.tile_count = 1, .tiles = {BY(0, 1, 2)})},
+     {.sms = 132, .resident_blocks = 0},
+     {0}},
+    {"y has them",
+     {65535, 32768},
+     {1, 1, 1},
+     {TILES(.tile_count = 2, .tiles = {BY(0, 1, 1), BY(1, 1, 0)})},
+     {.sms = 132, .resident_blocks = 0},
+     {32768, 65535, 1}},
+    {"2^31 in all are too many",
+     {1 << 16, 1 << 15},
+     {1, 1, 1},
+     {TILES(.tile_count = 2, .tiles = {BY(0, 1, 0), BY(1, 1, 1)})},
+     {.sms = 132, .resident_blocks = 0},
+     {0}},
+    {"nor does their product overflow",
+     {INT32_MAX, 65535},
+     {1, 1, 1},
+     {TILES(.tile_count = 3, .tiles = {BY(0, 1, 0), BY(1, 1, 1), BY(1, 1, 2)})},
+     {.sms = 132, .resident_blocks = 0},
+     {0}},
     {"x has 2^31 - 1",
      {INT32_MAX, 1},
      {1, 1, 1},
@@ -115,6 +139,23 @@ static void test_grids(void **state) {
         if (!refused && memcmp(size, grids[i].expected, sizeof size))
             fail_msg("%s: %u %u %u", grids[i].what, size[0], size[1], size[2]);
     }
+}
+
+// What is refused says which axis, or that it is all of them.
+static void test_refusals(void **state) {
+    (void)state;
+    struct tmg_manifest manifest = {.name = "k", .cluster = {1, 1, 1}};
+    struct tmg_binding binding = {.manifest = &manifest, .dims = {65536, 32768}, .splits = 1};
+    const struct tmg_capacity capacity = {.sms = 132};
+    unsigned size[3];
+    manifest.grid = (struct tmg_grid){TILES(.tile_count = 1, .tiles = {BY(0, 1, 2)})};
+    assert_int_equal(tmg_grid_size(&binding, &capacity, size), TMAGEN_ERROR_ARGUMENT);
+    assert_string_equal(tmagen_error_last(),
+                        "k: the grid's axis 2 has 65536 blocks; legal: 1 to 65535");
+    manifest.grid = (struct tmg_grid){TILES(.tile_count = 2, .tiles = {BY(0, 1, 0), BY(1, 1, 1)})};
+    assert_int_equal(tmg_grid_size(&binding, &capacity, size), TMAGEN_ERROR_ARGUMENT);
+    assert_string_equal(tmagen_error_last(),
+                        "k: the grid has 2147483648 blocks; legal: at most 2147483647");
 }
 
 static void test_extents(void **state) {
@@ -269,6 +310,7 @@ static void test_illegal_maps(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grids),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_extents),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_cost),

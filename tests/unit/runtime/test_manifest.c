@@ -194,6 +194,12 @@ static const struct {
     {"{\"dim\": \"n\", \"by\": 128}",
      "{\"dim\": \"n\", \"by\": 1, \"times\": 2147483647, \"plus\": 9}",
      "grid has more than 2^31 blocks for the smallest dims already"},
+    {"{\"dim\": \"m\", \"by\": 256, \"axis\": 1}",
+     "{\"dim\": \"m\", \"by\": 1, \"plus\": 65535, \"axis\": 1}",
+     "grid has more than 65535 blocks along axis 1 for the smallest dims already"},
+    {"{\"dim\": \"m\", \"by\": 256, \"axis\": 1}",
+     "{\"dim\": \"k\", \"by\": 1, \"axis\": 2}, {\"dim\": \"k\", \"by\": 256, \"axis\": 2}",
+     "grid has more than 65535 blocks along axis 2 for the smallest dims already"},
     {"\"rule\": \"tiles\"", "\"rule\": 5", "grid.rule is no text; legal: tiles"},
 };
 
