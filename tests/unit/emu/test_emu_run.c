@@ -176,18 +176,21 @@ static void call_variables_have_the_function_s_sizes(void **state) {
     static const struct {
         const char *argument, *result, *what;
     } cases[] = {
-        {".b32", ".b32", "argument 0 of the call has 4 bytes, x 8"},
-        {".b8", ".b64", "argument 0 of the call has 1 bytes, x 8"},
-        {".b64", ".b8", "result 0 of the call has 1 bytes, r 8"},
-        {".b64", ".b32", "result 0 of the call has 4 bytes, r 8"},
-        {".b64", ".b64", ""},
+        {".b32 a", ".b32 v", "argument 0 of the call has 4 bytes, x 8"},
+        {".b8 a", ".b64 v", "argument 0 of the call has 1 bytes, x 8"},
+        {".align 8 .b8 a[16]", ".b64 v", "argument 0 of the call has 16 bytes, x 8"},
+        {".align 8 .b8 a[7]", ".b64 v", "argument 0 of the call has 7 bytes, x 8"},
+        {".b64 a", ".b8 v", "result 0 of the call has 1 bytes, r 8"},
+        {".b64 a", ".b32 v", "result 0 of the call has 4 bytes, r 8"},
+        {".b64 a", ".align 8 .b8 v[16]", "result 0 of the call has 16 bytes, r 8"},
+        {".b64 a", ".b64 v", ""},
     };
     static const char frame[] =
         ".version 8.0\n.target sm_90\n.address_size 64\n"
         ".func (.param .b64 r) f(.param .b64 x) { .reg .b64 %%d<2>; ld.param.b64 %%d1, [x];\n"
         "st.param.b64 [r], %%d1; ret; }\n"
         ".visible .entry k(.param .u64 out) { .reg .b64 %%d<3>; mov.u64 %%d1, f;\n"
-        ".param %s a; .param %s v; %s; ret; }\n";
+        ".param %s; .param %s; %s; ret; }\n";
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         for (int indirect = 0; indirect < 2; ++indirect) {
