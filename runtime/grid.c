@@ -5,8 +5,8 @@
 
 #include "runtime/error.h"
 
-static const int64_t largest[3] = {INT32_MAX, TMG_MAX_ACROSS,
-                                   TMG_MAX_ACROSS};  // of a grid, by axis
+// Blocks of a grid, by axis.
+static const int64_t largest[3] = {INT32_MAX, TMG_MAX_ACROSS, TMG_MAX_ACROSS};
 
 int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     const struct tmg_tile *tile = &binding->manifest->grid.tiles[index];

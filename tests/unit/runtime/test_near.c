@@ -44,9 +44,9 @@ static void assert_near(double value, double wanted, double apart) {
 
 static void test_a_shape_itself_decides(void **state) {
     (void)state;
-    assert_int_equal(parse(ROW("64", "64", "128", "2, 0.5, 0") ", " ROW("65", "64", "128",
-                                                                        "9, 9, 9")),
-                     TMAGEN_OK);
+    assert_int_equal(
+        parse(ROW("64", "64", "128", "2, 0.5, 0") ", " ROW("65", "64", "128", "9, 9, 9")),
+        TMAGEN_OK);
     assert_near(times(64, 64, 128, 0, 0), 2, .05);
     assert_near(times(64, 64, 128, 1, 2), .5, .05);
     assert_near(times(64, 64, 128, 1, 4), 9, .5);    // known of the other alone
@@ -55,9 +55,9 @@ static void test_a_shape_itself_decides(void **state) {
 
 static void test_nearer_weighs_more(void **state) {
     (void)state;
-    assert_int_equal(parse(ROW("64", "64", "128", "4, 1, 1") ", " ROW("512", "64", "128",
-                                                                      "1, 1, 1")),
-                     TMAGEN_OK);
+    assert_int_equal(
+        parse(ROW("64", "64", "128", "4, 1, 1") ", " ROW("512", "64", "128", "1, 1, 1")),
+        TMAGEN_OK);
     const double near = times(90, 64, 128, 0, 0), middle = times(181, 64, 128, 0, 0);
     assert_true(near > 3.5 && near < 4);
     assert_near(middle, 2, .2);  // the mean is of logs
@@ -67,11 +67,24 @@ static void test_nearer_weighs_more(void **state) {
 
 static void test_rows_that_lie_otherwise_are_farther(void **state) {
     (void)state;
-    assert_int_equal(parse(ROW("64", "64", "128", "4, 1, 1") ", " ROW("64", "64", "16",
-                                                                      "1, 1, 1")),
-                     TMAGEN_OK);
+    const char *rows = ROW("64", "64", "128", "4, 1, 1") ", " ROW("64", "64", "16", "1, 1, 1");
+    assert_int_equal(parse(rows), TMAGEN_OK);
     assert_true(times(80, 80, 128, 0, 0) > times(80, 80, 32, 0, 0));
     assert_near(times(64, 64, 16, 0, 0), 1, .05);
+}
+
+// Beyond the square of a distance of 5, in powers of two, nothing is said; each of two classes of
+// alignment adds .5 to that, and more than two add no more.
+static void test_far_is_far(void **state) {
+    (void)state;
+    assert_int_equal(parse(ROW("64", "64", "128", "4, 1, 1")), TMAGEN_OK);
+    assert_true(times(288, 64, 128, 0, 0) > 1.5);   // 4.7
+    assert_near(times(320, 64, 128, 0, 0), 1, 0);   // 5.4
+    assert_near(times(160, 256, 128, 0, 0), 1, 0);  // 1.7 and 4
+    assert_true(times(265, 64, 64, 0, 0) > 1.5);    // 4.2 and a class
+    assert_near(times(265, 64, 32, 0, 0), 1, 0);    // and another
+    assert_near(times(64, 64, 1, 0, 0), times(64, 64, 32, 0, 0), 0);
+    assert_true(times(64, 64, 1, 0, 0) > 3.5);
 }
 
 // Forty shapes, of which the nearest stand last: no more than there is room for are kept, and those.
@@ -124,6 +137,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_a_shape_itself_decides, close_table),
         cmocka_unit_test_teardown(test_nearer_weighs_more, close_table),
         cmocka_unit_test_teardown(test_rows_that_lie_otherwise_are_farther, close_table),
+        cmocka_unit_test_teardown(test_far_is_far, close_table),
         cmocka_unit_test_teardown(test_the_nearest_are_kept, close_table),
         cmocka_unit_test_teardown(test_no_shapes_no_correction, close_table),
         cmocka_unit_test_teardown(test_tables_that_are_wrong, close_table),
