@@ -53,7 +53,8 @@ AREAS = {
             "cli.own_family"],
     "cache": ["unit.runtime.test_cache", "unit.runtime.test_[ek]", "cli.cache"],
     "launch": ["unit.runtime.test_[lrgsmk]", "unit.runtime"],
-    "measure": ["unit.measure", "cli.bench", "cli.verify", "cli.ladder", "cli.own_family"],
+    "measure": ["unit.measure", "cli.bench", "cli.verify", "cli.ladder", "cli.tune", "cli.tune_db",
+                "cli.own_family"],
 }
 
 
