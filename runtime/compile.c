@@ -31,6 +31,7 @@ static double now_ms(void) {
 struct compile_job {
     struct tmg_request_text text;
     struct tmg_request *request;
+    const struct tmg_request *beside;     // the PTX that is stored as well, or NULL
     const struct tmg_nvrtc_place *place;  // NULL: no NVRTC
     tmagen_mode mode;
     const char *cache_dir;
@@ -79,10 +80,10 @@ static int fail_compile(const struct compile_job *job, nvrtcResult result, const
                     job->request->name, result, LOG_SHOWN, log ? log : "");
 }
 
-// Takes the result out of [program]; the caller frees *output.
+// Takes what [request] asks for out of [program]; the caller frees *output.
 static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
-                       const struct compile_job *job, char **output, size_t *bytes) {
-    int ptx = !strcmp(job->request->kind, "ptx");
+                       const struct tmg_request *request, char **output, size_t *bytes) {
+    int ptx = !strcmp(request->kind, "ptx");
     nvrtcResult result =
         ptx ? nvrtc->nvrtcGetPTXSize(program, bytes) : nvrtc->nvrtcGetCUBINSize(program, bytes);
     *output = NULL;
@@ -92,20 +93,34 @@ static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
             ptx ? nvrtc->nvrtcGetPTX(program, *output) : nvrtc->nvrtcGetCUBIN(program, *output);
     if (result || !*bytes) {
         free(*output);
-        return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC gave no %s for %s", job->request->name,
-                        job->request->kind, job->request->arch);
+        return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC gave no %s for %s", request->name,
+                        request->kind, request->arch);
     }
     (*output)[*bytes] = 0;
     if (ptx) *bytes = strlen(*output);  // NVRTC counts the zero
     return TMAGEN_OK;
 }
 
-// What a compile leaves; both texts are the caller's to free.
+// What a compile leaves; the texts are the caller's to free.
 struct product {
-    char *output, *log;
-    size_t bytes;
+    char *output, *log, *ptx;  // ptx: NULL unless the job has something beside
+    size_t bytes, ptx_bytes;
     struct tmg_entry_info info;
 };
+
+static void free_product(struct product *product) {
+    free(product->output);
+    free(product->log);
+    free(product->ptx);
+    *product = (struct product){0};
+}
+
+static int read_outputs(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
+                        const struct compile_job *job, struct product *product) {
+    int status = read_output(nvrtc, program, job->request, &product->output, &product->bytes);
+    if (status || !job->beside) return status;
+    return read_output(nvrtc, program, job->beside, &product->ptx, &product->ptx_bytes);
+}
 
 static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
                            const struct compile_job *job, struct product *product) {
@@ -115,8 +130,8 @@ static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
     product->log = read_log(nvrtc, program);
     if (!product->log) return tmg_fail_memory();
     int status = result ? fail_compile(job, result, product->log)
-                        : read_output(nvrtc, program, job, &product->output, &product->bytes);
-    if (status) free(product->log);
+                        : read_outputs(nvrtc, program, job, product);
+    if (status) free_product(product);
     return status;
 }
 
@@ -180,18 +195,36 @@ static int give_product(struct product *product, tmagen_code *code) {
     return TMAGEN_OK;
 }
 
-static void store(const struct tmg_cache *cache, const struct compile_job *job,
-                  const struct product *product) {
-    struct tmg_entry entry = {.request = *job->request,
-                              .compiler = job->place->id,
-                              .info = product->info,
-                              .log = product->log,
-                              .code = product->output,
-                              .code_bytes = product->bytes};
-    if (tmg_cache_store(cache, &entry))
+static void store(const struct tmg_cache *cache, const struct tmg_entry *entry) {
+    if (tmg_cache_store(cache, entry))
         tmg_warn("%s", tmagen_error_last());
     else
         tmg_cache_trim(cache);
+}
+
+// Stores the PTX that came with the cubin as what it is by itself, where nothing is assembled.
+static void store_beside(const struct tmg_cache *cache, const struct compile_job *job,
+                         struct product *product) {
+    struct tmg_entry entry = {.request = *job->beside,
+                              .compiler = job->place->id,
+                              .info = product->info,
+                              .log = product->log,
+                              .code = product->ptx,
+                              .code_bytes = product->ptx_bytes};
+    tmg_resources_parse("", &entry.info.resources);
+    store(cache, &entry);
+}
+
+static void store_product(const struct tmg_cache *cache, const struct compile_job *job,
+                          struct product *product) {
+    const struct tmg_entry entry = {.request = *job->request,
+                                    .compiler = job->place->id,
+                                    .info = product->info,
+                                    .log = product->log,
+                                    .code = product->output,
+                                    .code_bytes = product->bytes};
+    store(cache, &entry);
+    if (product->ptx) store_beside(cache, job, product);
 }
 
 // Compiles, stores in [cache] if there is one, and gives the result.
@@ -199,11 +232,10 @@ static int compile_and_store(const struct tmg_cache *cache, struct compile_job *
     struct product product = {0};
     int status = compile(job, &product);
     if (status) return status;
-    if (cache) store(cache, job, &product);
+    if (cache) store_product(cache, job, &product);
     tmg_request_key(job->request, job->place->id, job->code->key);
     status = give_product(&product, job->code);
-    free(product.output);
-    free(product.log);
+    free_product(&product);
     return status;
 }
 
@@ -262,11 +294,12 @@ static int compile_job(struct compile_job *job) {
     return status;
 }
 
+// [beside] is the PTX that is stored with a cubin that must be compiled, or NULL.
 static int compile_own(const char *source, size_t bytes, const tmagen_compile_options *options,
-                       tmagen_code *code) {
+                       const struct tmg_request *beside, tmagen_code *code) {
     double start = now_ms();
     tmagen_code result = {0};
-    struct compile_job job = {.request = &job.text.request, .code = &result};
+    struct compile_job job = {.request = &job.text.request, .beside = beside, .code = &result};
     tmg_warnings_clear();
     int status = code ? tmg_request_describe(source, bytes, options, NULL, &job.text)
                       : tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is no room for the code");
@@ -278,6 +311,23 @@ static int compile_own(const char *source, size_t bytes, const tmagen_compile_op
     result.elapsed_ms = now_ms() - start;
     *code = result;
     return TMAGEN_OK;
+}
+
+// A cubin with its PTX: by one compile where the cubin is not there yet.
+static int compile_both(const char *source, size_t bytes, const tmagen_compile_options *options,
+                        tmagen_code *code) {
+    tmagen_compile_options cubin = *options, ptx = *options;
+    struct tmg_request_text beside;
+    cubin.kind = TMAGEN_CUBIN;
+    ptx.kind = TMAGEN_PTX;
+    int status = tmg_request_describe(source, bytes, &ptx, NULL, &beside);
+    if (!status) status = compile_own(source, bytes, &cubin, &beside.request, code);
+    if (status || !code->hit) return status;
+    tmagen_code found = {0};
+    status = compile_own(source, bytes, &ptx, NULL, &found);
+    tmagen_code_free(&found);
+    if (status) tmagen_code_free(code);
+    return status;
 }
 
 int tmg_compile_find(const char *source, size_t bytes, const tmagen_compile_options *options,
@@ -309,7 +359,10 @@ int tmagen_compile_sized(const char *source, size_t bytes, const tmagen_compile_
                                            sizeof own, sizeof own)
                          : TMAGEN_OK;
     if (!status && code) status = tmg_check_size("tmagen_code", code_size, sizeof result);
-    if (!status) status = compile_own(source, bytes, options ? &own : NULL, code ? &result : NULL);
+    if (!status && options && code && own.kind == TMAGEN_CUBIN_AND_PTX)
+        status = compile_both(source, bytes, &own, &result);
+    else if (!status)
+        status = compile_own(source, bytes, options ? &own : NULL, NULL, code ? &result : NULL);
     if (!status)
         status =
             tmg_give_struct("tmagen_code", &result, sizeof result, code, code_size, sizeof result);

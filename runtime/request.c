@@ -57,7 +57,7 @@ static int check_whole(const char *source, size_t bytes, const char *name) {
 }
 
 static int check_choices(const tmagen_compile_options *options) {
-    if ((unsigned)options->kind > TMAGEN_PTX)
+    if ((unsigned)options->kind > TMAGEN_CUBIN_AND_PTX)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "kind: %d is no tmagen_kind", (int)options->kind);
     if ((unsigned)options->mode > TMAGEN_NO_CACHE)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "mode: %d is no tmagen_mode", (int)options->mode);

@@ -143,7 +143,9 @@ typedef enum tmagen_mode {
 
 typedef enum tmagen_kind {
     TMAGEN_CUBIN = 0, /* machine code, for the driver */
-    TMAGEN_PTX = 1    /* text, for the emulator and for reading */
+    TMAGEN_PTX = 1,   /* text, for the emulator and for reading */
+    /* the cubin, and in the cache its PTX as well, which the same compile gives */
+    TMAGEN_CUBIN_AND_PTX = 2
 } tmagen_kind;
 
 typedef struct tmagen_compile_options {

@@ -2,6 +2,7 @@
 // The sources are written first, so that they are there to be read where compiling fails.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gen/cli/command.h"
 #include "gen/cli/compiler_log.h"
@@ -10,6 +11,27 @@
 #include "measure/occupancy.h"
 #include "gen/output.h"
 #include "runtime/tmagen.h"
+
+enum { KEY_FOR = 0x2000 };
+
+struct build_arguments {
+    struct spec_arguments specs;
+    tmagen_kind kind;
+};
+
+static const struct argp_option options[] = {
+    {"for", KEY_FOR, "emu", 0,
+     "fill the cache for the emulator too: with the PTX, which the same compile gives", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct build_arguments *a = state->input;
+    if (key != KEY_FOR) return ARGP_ERR_UNKNOWN;
+    if (strcmp(argument, "emu")) argp_error(state, "--for is 'emu', not '%s'", argument);
+    a->kind = TMAGEN_CUBIN_AND_PTX;
+    return 0;
+}
 
 // Says which budgets of the spec the compiled kernel exceeds. Returns 1 where there is one.
 static int check_budgets(const struct gen_output *out, const tmagen_resources *used) {
@@ -71,11 +93,11 @@ static int report_failure(const struct gen_output *out, const char *folder, int 
 }
 
 // Compiles one kernel and prints its summary. Returns an exit code.
-static int compile(const struct gen_output *out, const char *folder) {
+static int compile(const struct gen_output *out, const char *folder, tmagen_kind kind) {
     char *file = mem_format("%s.cu", out->name);
-    const tmagen_compile_options options = {.arch = out->arch, .name = file};
+    const tmagen_compile_options wanted = {.kind = kind, .arch = out->arch, .name = file};
     tmagen_code code;
-    int error = tmagen_compile(out->source, out->source_len, &options, &code);
+    int error = tmagen_compile(out->source, out->source_len, &wanted, &code);
     free(file);
     if (error) return report_failure(out, folder, error);
     if (*tmagen_warning_last()) fprintf(stderr, "tmagen: warning: %s\n", tmagen_warning_last());
@@ -86,12 +108,13 @@ static int compile(const struct gen_output *out, const char *folder) {
     return failed ? EXIT_USER : EXIT_FINE;
 }
 
-static int compile_all(const struct gen_result *results, size_t count, const char *folder) {
+static int compile_all(const struct gen_result *results, size_t count, const char *folder,
+                       tmagen_kind kind) {
     int worst = EXIT_FINE;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < results[i].output_count; j++) {
             if (output_repeats(results, count, i, j)) continue;
-            int code = compile(&results[i].outputs[j], folder);
+            int code = compile(&results[i].outputs[j], folder, kind);
             if (code > worst) worst = code;
         }
     }
@@ -100,16 +123,20 @@ static int compile_all(const struct gen_result *results, size_t count, const cha
 
 int cmd_build(int argc, char **argv) {
     static const struct command_line command_line = {
+        .options = options,
+        .parse = parse,
         .usage = "SPEC...",
         .doc = "Generates each SPEC, compiles it through the cache, and says what came out. "
                "'tmagen --help' lists the other commands."};
-    struct spec_arguments a;
-    spec_arguments_parse(&a, &command_line, NULL, argc, argv);
-    struct gen_result *results = output_generate(a.specs, a.spec_count, &a.options);
+    struct build_arguments a = {.kind = TMAGEN_CUBIN};
+    spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
+    const size_t count = a.specs.spec_count;
+    const char *folder = a.specs.options.out_dir;
+    struct gen_result *results = output_generate(a.specs.specs, count, &a.specs.options);
     int code = EXIT_USER;
-    if (results && !output_write(results, a.spec_count, a.options.out_dir))
-        code = compile_all(results, a.spec_count, a.options.out_dir);
-    output_free(results, a.spec_count);
-    spec_arguments_free(&a);
+    if (results && !output_write(results, count, folder))
+        code = compile_all(results, count, folder, a.kind);
+    output_free(results, count);
+    spec_arguments_free(&a.specs);
     return code;
 }

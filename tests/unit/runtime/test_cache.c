@@ -39,6 +39,39 @@ static void test_kinds_are_apart(void **state) {
     tmagen_code_free(&code);
 }
 
+// A cubin that is to be compiled leaves its PTX by the same compile; one that is there gets it.
+static void test_a_cubin_with_its_ptx(void **state) {
+    (void)state;
+    tmagen_code code;
+    const tmagen_compile_options ptx = {.arch = "sm_90a", .name = "k.cu", .kind = TMAGEN_PTX};
+    tmagen_compile_options both = ptx;
+    both.kind = TMAGEN_CUBIN_AND_PTX;
+    assert_int_equal(tmagen_compile("#pragma warn", 12, &both, &code), TMAGEN_OK);
+    assert_false(code.hit);
+    assert_int_equal(code.bytes, 4096);
+    assert_int_equal(code.resources.registers, 40);
+    tmagen_code_free(&code);
+    assert_int_equal(tmagen_compile("#pragma warn", 12, &ptx, &code), TMAGEN_OK);
+    assert_true(code.hit);
+    assert_memory_equal(code.data, "// fake PTX", 11);
+    assert_int_equal(strlen(code.data), code.bytes);
+    assert_int_equal(code.resources.registers, -1);
+    assert_string_equal(code.log, "k.cu(1): warning: as you wish");
+    tmagen_code_free(&code);
+    assert_int_equal(compiles(), 1);
+
+    assert_false(hits(NULL));
+    for (int pass = 0; pass < 2; ++pass) {
+        assert_int_equal(tmagen_compile("source", 6, &both, &code), TMAGEN_OK);
+        assert_true(code.hit);
+        assert_int_equal(code.bytes, 4096);
+        tmagen_code_free(&code);
+        assert_int_equal(compiles(), 3);
+    }
+    both.mode = TMAGEN_FAIL_ON_MISS;
+    assert_int_equal(tmagen_compile("other", 5, &both, &code), TMAGEN_ERROR_MISS);
+}
+
 static void test_warnings_of_the_compiler_are_kept(void **state) {
     (void)state;
     for (int pass = 0; pass < 2; ++pass) {
@@ -129,7 +162,7 @@ static void test_bad_options(void **state) {
     options = (tmagen_compile_options){.arch = "sm_90a", .name = "k.cu"};
     assert_int_equal(tmagen_compile("a\0b", 3, &options, &code), TMAGEN_ERROR_ARGUMENT);
     assert_int_equal(tmagen_compile(NULL, 0, &options, &code), TMAGEN_ERROR_ARGUMENT);
-    options.kind = (tmagen_kind)2;
+    options.kind = (tmagen_kind)3;
     assert_int_equal(tmagen_compile("s", 1, &options, &code), TMAGEN_ERROR_ARGUMENT);
     options = (tmagen_compile_options){.arch = "sm_90a", .name = "k.cu", .mode = (tmagen_mode)3};
     assert_int_equal(tmagen_compile("s", 1, &options, &code), TMAGEN_ERROR_ARGUMENT);
@@ -349,6 +382,7 @@ int main(void) {
         TEST(test_without_nvrtc),
         TEST(test_second_time_is_a_hit),
         TEST(test_kinds_are_apart),
+        TEST(test_a_cubin_with_its_ptx),
         TEST(test_warnings_of_the_compiler_are_kept),
         TEST(test_errors_are_not_kept),
         TEST(test_an_older_nvrtc_knows_fewer_options),
