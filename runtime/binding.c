@@ -331,32 +331,3 @@ int64_t tmg_bind_part(const struct tmg_part *part, const int64_t *dims,
     }
     return stride * bits / 8;
 }
-
-// ---- Another kernel on the same tensors
-
-static int fits_tensor(const struct tmg_manifest *manifest, unsigned index,
-                       const struct tmg_bound_tensor *bound) {
-    const struct tmg_tensor *tensor = &manifest->tensors[index];
-    const int64_t bits = tmg_dtypes[tensor->dtype].bits, multiple = tensor->stride_bytes_multiple;
-    int64_t dense = bound->dims[tensor->rank - 1];
-    for (int axis = tensor->rank - 2; axis >= 0; --axis) {
-        const int64_t stride = bound->strides[axis];
-        if (bound->dims[axis] > 1 &&
-            (stride * bits % (8 * multiple) || (!tensor->takes_gaps && stride != dense)))
-            return 0;
-        dense *= bound->dims[axis];
-    }
-    return bound->data % (uint64_t)tensor->alignment == 0;
-}
-
-int tmg_binding_fits(const struct tmg_binding *binding, const struct tmg_manifest *manifest) {
-    for (unsigned i = 0; i < manifest->dim_count; ++i) {
-        const struct tmg_dim *dim = &manifest->dims[i];
-        const int64_t size = binding->dims[i];
-        if (size > dim->most || size % dim->multiple_of || (dim->value > 0 && size != dim->value))
-            return 0;
-    }
-    for (unsigned i = 0; i < manifest->tensor_count; ++i)
-        if (!fits_tensor(manifest, i, &binding->tensors[i])) return 0;
-    return 1;
-}

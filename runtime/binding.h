@@ -27,10 +27,6 @@ size_t tmg_stand_ins(const struct tmg_manifest *manifest, tmagen_tensor *tensors
 int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
              struct tmg_binding *binding);
 
-// Whether [manifest], of the same tensors and dims as [binding]'s, has no rule that those break:
-// what tmg_bind() would say of the same launch, without the words.
-int tmg_binding_fits(const struct tmg_binding *binding, const struct tmg_manifest *manifest);
-
 // The bytes from the first to behind the last element, or -1 where that is no number of bytes.
 int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@
 struct ranking {
     const struct tmg_question *question;
     struct tmg_binding *binding;
+    struct tmg_pitches pitches;
     struct tmg_work work;           // of the kernel that is bound
+    int64_t tiles[3];               // that it has
     const struct tmg_tuned *tuned;  // NULL: none
     struct tmg_near near;
     struct tmg_choice *choices;
@@ -85,7 +88,7 @@ static void add(struct ranking *ranking, int kernel, int splits) {
                                 .why = question->why,
                                 .last = question->table->kernels[kernel].last};
     ranking->binding->splits = splits;
-    if (tmg_launch_counts(ranking->binding, &question->capacity, counts)) return;
+    if (tmg_counts_of(ranking->binding, &question->capacity, ranking->tiles, counts)) return;
     choice.workspace = workspace_of(ranking, counts);
     if (choice.workspace < 0) return;
     const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
@@ -115,7 +118,8 @@ static void add_kernel(struct ranking *ranking, int kernel) {
     const int own = question->launch->splits;
     const int fixed = own ? own : question->splits;
     if (fixed > row->manifest->grid.max_splits) return;
-    tmg_work_of(ranking->binding, &question->table->rates, &ranking->work);
+    tmg_work_of(ranking->binding, &ranking->pitches, &ranking->work);
+    tmg_count_tiles(ranking->binding, ranking->tiles);
     if (fixed || !row->split_count) {
         add(ranking, kernel, fixed ? fixed : (int)row->manifest->grid.splits);
         return;
@@ -123,6 +127,13 @@ static void add_kernel(struct ranking *ranking, int kernel) {
     for (unsigned i = 0; i < row->split_count; ++i) add(ranking, kernel, row->splits[i]);
     if (tuned && tuned->kernel == kernel && tuned->splits && !lists(row, tuned->splits))
         add(ranking, kernel, tuned->splits);
+}
+
+enum { AHEAD = 3 };  // kernels: the rules of the one so far on are brought while one is ranked
+
+static void bring(const struct tmg_row *row) {
+    tmg_bring(row->manifest, offsetof(struct tmg_manifest, grid.tiles[2]));
+    tmg_bring(row->rules, TMG_RULES_USUAL);
 }
 
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
@@ -137,9 +148,11 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     const int alignment = tmg_alignment_class(&binding);
     ranking.tuned = tmg_table_find(table, shape, alignment);
     tmg_near_find(table, shape, alignment, &ranking.near);
+    tmg_pitches_of(&binding, &table->rates, &ranking.pitches);
     for (int i = 0; i < (int)table->kernel_count; ++i) {
+        if (i + AHEAD < (int)table->kernel_count) bring(&table->kernels[i + AHEAD]);
         if (question->kernel >= 0 && question->kernel != i) continue;
-        if (!tmg_binding_fits(&binding, table->kernels[i].manifest)) continue;
+        if (!tmg_rules_fit(table->kernels[i].rules, &binding)) continue;
         binding.manifest = table->kernels[i].manifest;
         add_kernel(&ranking, i);
     }

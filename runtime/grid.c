@@ -20,8 +20,7 @@ static int64_t product(int64_t a, int64_t b) {
     return __builtin_mul_overflow(a, b, &both) ? INT64_MAX : both;
 }
 
-// The tiles along each axis of the grid.
-static void count_tiles(const struct tmg_binding *binding, int64_t tiles[3]) {
+void tmg_count_tiles(const struct tmg_binding *binding, int64_t tiles[3]) {
     const struct tmg_grid *grid = &binding->manifest->grid;
     tiles[0] = tiles[1] = tiles[2] = 1;
     for (unsigned i = 0; i < grid->tile_count; ++i) {
@@ -116,15 +115,13 @@ static int grid_of(const struct tmg_binding *binding, const struct tmg_capacity 
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned size[3]) {
     int64_t tiles[3];
-    count_tiles(binding, tiles);
+    tmg_count_tiles(binding, tiles);
     return grid_of(binding, capacity, tiles, size);
 }
 
-int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                      int64_t counts[TMG_PER_COUNT]) {
-    int64_t tiles[3];
+int tmg_counts_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                  const int64_t tiles[3], int64_t counts[TMG_PER_COUNT]) {
     unsigned grid[3];
-    count_tiles(binding, tiles);
     const int status = grid_of(binding, capacity, tiles, grid);
     if (status) return status;
     counts[TMG_PER_LAUNCH] = counts[TMG_PER_TILE] = counts[TMG_PER_BLOCK] = 1;
@@ -135,6 +132,13 @@ int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capaci
     counts[TMG_PER_ITEM] = product(counts[TMG_PER_TILE], binding->splits);
     counts[TMG_PER_SM] = sms_of(binding, capacity);
     return TMAGEN_OK;
+}
+
+int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                      int64_t counts[TMG_PER_COUNT]) {
+    int64_t tiles[3];
+    tmg_count_tiles(binding, tiles);
+    return tmg_counts_of(binding, capacity, tiles, counts);
 }
 
 int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
@@ -174,7 +178,8 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
     return status ? status : tmg_layout_of(binding, capacity, counts, layout);
 }
 
-double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row) {
+// What [row] says that each thing spends that it counts; splits change only how many there are.
+static double cost_value(const struct tmg_binding *binding, const struct tmg_cost *row) {
     double spent = (double)row->amount;
     for (unsigned i = 0; i < row->factor_count; ++i)
         spent *= (double)tmg_extent_value(&row->factors[i], binding->dims);
@@ -189,7 +194,7 @@ int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity
     for (int unit = 0; unit < TMG_UNITS; ++unit) cost[unit] = 0;
     for (unsigned i = 0; i < manifest->cost_count && !status; ++i) {
         const struct tmg_cost *row = &manifest->costs[i];
-        cost[row->unit] += tmg_cost_value(binding, row) * (double)counts[row->per];
+        cost[row->unit] += cost_value(binding, row) * (double)counts[row->per];
     }
     return status;
 }

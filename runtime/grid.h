@@ -25,9 +25,16 @@ int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity 
 // The number of tiles in row [index] of the grid's rule.
 int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index);
 
+// The tiles along each axis of the grid.
+void tmg_count_tiles(const struct tmg_binding *binding, int64_t tiles[3]);
+
 // How many launches (one), tiles, items, blocks and SMs the launch has; fails as tmg_grid_size().
 int tmg_launch_counts(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                       int64_t counts[TMG_PER_COUNT]);
+
+// The same for a launch that has these tiles.
+int tmg_counts_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+                  const int64_t tiles[3], int64_t counts[TMG_PER_COUNT]);
 
 // Where the parts of the workspace lie: [ends] behind each kind of clearing, offsets of each part.
 struct tmg_layout {
@@ -40,9 +47,6 @@ int tmg_workspace_layout(const struct tmg_binding *binding, const struct tmg_cap
 // The same for a launch that has these counts.
 int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   const int64_t counts[TMG_PER_COUNT], struct tmg_layout *layout);
-
-// What [row] says that each thing spends that it counts; splits change only how many there are.
-double tmg_cost_value(const struct tmg_binding *binding, const struct tmg_cost *row);
 
 // What the launch spends of each unit, by the manifest's rows.
 int tmg_launch_cost(const struct tmg_binding *binding, const struct tmg_capacity *capacity,

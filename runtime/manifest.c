@@ -8,6 +8,7 @@
 #include "runtime/error.h"
 #include "runtime/whole_file.h"
 #include "runtime/manifest_read.h"
+#include "runtime/rules.h"
 
 enum {
     MAX_FILE = 1 << 20,
@@ -70,9 +71,9 @@ struct tmg_extent tmg_read_product(const struct tmg_node *node,
                                    const struct tmg_manifest *manifest) {
     struct tmg_node dim = tmg_node_member(node, "dim");
     struct tmg_extent extent = {
-        .times = tmg_member_integer(node, "times", 1, TMG_MAX_EXTENT, 1),
-        .plus = tmg_member_integer(node, "plus", -TMG_MAX_EXTENT, TMG_MAX_EXTENT, 0),
-        .by = tmg_member_integer(node, "by", 1, TMG_MAX_EXTENT, 1)};
+        .times = (int32_t)tmg_member_integer(node, "times", 1, TMG_MAX_EXTENT, 1),
+        .plus = (int32_t)tmg_member_integer(node, "plus", -TMG_MAX_EXTENT, TMG_MAX_EXTENT, 0),
+        .by = (int32_t)tmg_member_integer(node, "by", 1, TMG_MAX_EXTENT, 1)};
     extent.dim = tmg_read_dim_name(&dim, manifest);
     return extent;
 }
@@ -87,7 +88,7 @@ struct tmg_extent tmg_read_extent(const struct tmg_node *node,
         return tmg_read_product(node, manifest);
     }
     int64_t fixed = tmg_node_integer(node, 1, TMG_MAX_EXTENT, TMG_REQUIRED_INTEGER);
-    return (struct tmg_extent){.dim = -1, .plus = fixed, .by = 1};
+    return (struct tmg_extent){.dim = -1, .plus = (int32_t)fixed, .by = 1};
 }
 
 // ---- Dims and tensors
@@ -281,6 +282,8 @@ int tmg_manifest_parse(const char *text, size_t bytes, const char *origin,
     if (!document.status) read_rows(&root, "roles", read_role);
     if (document.status) return tmg_manifest_free(manifest), document.status;
     manifest->reference = json_object_get(json, "reference");
+    manifest->rules = tmg_rules_make(manifest);
+    if (!manifest->rules) return tmg_manifest_free(manifest), tmg_fail_memory();
     *out = manifest;
     return TMAGEN_OK;
 }
@@ -299,5 +302,6 @@ void tmg_manifest_free(struct tmg_manifest *manifest) {
     if (!manifest) return;
     for (unsigned i = 0; i < manifest->before_count; ++i) free(manifest->before[i]);
     json_decref(manifest->document);
+    free(manifest->rules);
     free(manifest);
 }

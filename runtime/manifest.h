@@ -29,7 +29,7 @@ enum {
 // A size: (plus + times * dims[dim]) / by, rounded up; plus alone where dim is -1.
 struct tmg_extent {
     int dim;
-    int64_t times, plus, by;
+    int32_t times, plus, by;
 };
 
 struct tmg_dim {
@@ -42,7 +42,6 @@ struct tmg_dim {
 };
 
 struct tmg_tensor {
-    char name[TMG_MAX_NAME];
     enum tmg_dtype_id dtype;
     int rank;  // 1..5, outermost first
     struct tmg_extent dims[TMAGEN_MAX_RANK];
@@ -50,6 +49,7 @@ struct tmg_tensor {
     int64_t alignment;              // of the address, in bytes
     int64_t stride_bytes_multiple;  // of every stride but the last, in bytes
     int takes_gaps;                 // the kernel learns its strides, so that there may be gaps
+    char name[TMG_MAX_NAME];
 };
 
 enum tmg_grid_rule { TMG_GRID_TILES, TMG_GRID_PERSISTENT };
@@ -64,12 +64,12 @@ struct tmg_tile {
 struct tmg_grid {
     enum tmg_grid_rule rule;
     unsigned tile_count;
-    struct tmg_tile tiles[TMG_MAX_TILES];
     int64_t blocks_per_sm;       // that share an SM: at least 1
     int64_t max_blocks;          // 0: no limit
     int64_t max_tiles;           // items that the kernel can count
     int64_t splits, max_splits;  // of a tile: where the launch does not say, and at most
     int64_t blocks_per_tile;
+    struct tmg_tile tiles[TMG_MAX_TILES];
 };
 
 enum tmg_param_kind {
@@ -127,11 +127,11 @@ enum tmg_zero {
 
 // A part of the workspace; it begins at a multiple of 256 bytes.
 struct tmg_part {
-    char name[TMG_MAX_NAME];
     int64_t bytes;
     enum tmg_per per;
     enum tmg_zero zero;
     struct tmg_tensor matrix;  // what it holds instead of so many bytes; rank 0: nothing
+    char name[TMG_MAX_NAME];
 };
 
 // A step of the epilogue, in their order.
@@ -166,27 +166,28 @@ struct tmg_cost {
     struct tmg_extent factors[TMG_MAX_FACTORS];
 };
 
+// What choosing among kernels looks at stands first: it lies in few lines of memory.
 struct tmg_manifest {
-    char name[TMG_MAX_NAME], family[TMG_MAX_NAME], entry[TMG_MAX_NAME];
-    char arch[32];                         // "sm_90a"
-    char source[TMG_MAX_NAME];             // file name beside the manifest, no folder
-    char source_sha256[TMAGEN_KEY_CHARS];  // in hexadecimal; "": any source is taken
+    struct tmg_rules *rules;  // of this manifest, packed; owned
+    unsigned dim_count, tensor_count, param_count, part_count, op_count, cost_count, before_count;
     unsigned block[3], cluster[3];
+    struct tmg_grid grid;
+    struct tmg_part parts[TMG_MAX_PARTS];
+    char name[TMG_MAX_NAME], family[TMG_MAX_NAME], entry[TMG_MAX_NAME];
+    char arch[32];                                 // "sm_90a"
+    char source[TMG_MAX_NAME];                     // file name beside the manifest, no folder
+    char source_sha256[TMAGEN_KEY_CHARS];          // in hexadecimal; "": any source is taken
     unsigned shared_memory;                        // dynamic, bytes
     int64_t budget_registers, budget_spill_bytes;  // -1: none stated
-    unsigned dim_count, tensor_count, param_count, part_count, op_count, cost_count;
     struct tmg_dim dims[TMG_MAX_DIMS];
     struct tmg_tensor tensors[TMG_MAX_TENSORS];
     struct tmg_param params[TMG_MAX_PARAMS];
-    struct tmg_grid grid;
-    struct tmg_part parts[TMG_MAX_PARTS];
     struct tmg_op ops[TMG_MAX_OPS];
     struct tmg_cost costs[TMG_MAX_COSTS];
     int varies_with_sms, varies_with_splits;  // the bits of the results do
     int dependent_launch;  // the kernel waits by griddepcontrol: it may overlap what comes before
     // The kernels of the same source that run before it on the stream, in their order: manifests of
     // their own in entry, block, cluster, shared memory, grid, parameters and cost.
-    unsigned before_count;
     struct tmg_manifest *before[TMG_MAX_BEFORE];
     json_t *document;   // the whole, owned: for "barriers", "roles" and "reference"
     json_t *reference;  // borrowed from it; NULL where there is none

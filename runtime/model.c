@@ -51,33 +51,14 @@ static double pitch_share(const struct tmg_binding *binding, int tensor,
                                        : TMG_RATE_PITCH_16];
 }
 
-// Adds what row [row] spends.
-static void add_row(const struct tmg_binding *binding, const struct tmg_cost *row,
-                    const struct tmg_rates *rates, struct tmg_work *work) {
-    const struct tmg_tensor *tensors = binding->manifest->tensors;
-    const double spent = tmg_cost_value(binding, row);
-    struct tmg_spent *each = &work->spent[row->per];
-    work->counted |= 1u << row->per;
-    switch (row->unit) {
-    case TMG_UNIT_TENSOR_FLOPS: each->flops += spent; break;
-    case TMG_UNIT_SHARED_BYTES: each->shared += spent; break;
-    case TMG_UNIT_L2_BYTES:
-        each->l2 += spent * (row->tensor < 0 ? 1 : 1 + pitch_share(binding, row->tensor, rates));
-        break;
-    case TMG_UNIT_DRAM_BYTES:
-        each->all_dram += spent;
-        if (row->tensor >= 0 && tensors[row->tensor].reads) each->dram += spent;
-        break;
-    case TMG_UNIT_STORE_BYTES:
-        each->store += spent;
-        work->overlaps |= row->overlaps;
-        break;
-    case TMG_UNIT_STEPS:
-        each->steps += spent;
-        work->ahead = (double)row->ahead;
-        break;
-    default: break;
-    }
+// Adds what row [row] spends, whose factors are among [sizes].
+static inline void add_row(const struct tmg_cost_rule *row, const double *sizes,
+                           const struct tmg_pitches *pitches, struct tmg_work *work) {
+    double spent = row->amount, *each = work->spent[row->per];
+#pragma GCC unroll 4
+    for (int i = 0; i < TMG_MAX_FACTORS; ++i) spent *= sizes[row->factors[i]];
+    each[row->spends] += spent * pitches->times[row->pitch];
+    if (row->reads) each[TMG_SPENT_DRAM] += spent;
 }
 
 // The share of the tiles' flops that the problem asks for: those of ragged edges are left out.
@@ -93,27 +74,40 @@ static double asked_share(const struct tmg_binding *binding) {
     return covered;
 }
 
-void tmg_work_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
+void tmg_pitches_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
+                    struct tmg_pitches *pitches) {
+    pitches->times[0] = 1;
+    for (unsigned i = 0; i < binding->manifest->tensor_count; ++i)
+        pitches->times[i + 1] = 1 + pitch_share(binding, (int)i, rates);
+}
+
+void tmg_work_of(const struct tmg_binding *binding, const struct tmg_pitches *pitches,
                  struct tmg_work *work) {
-    const struct tmg_manifest *manifest = binding->manifest;
-    *work = (struct tmg_work){.asked = asked_share(binding)};
-    for (unsigned i = 0; i < manifest->cost_count; ++i)
-        add_row(binding, &manifest->costs[i], rates, work);
+    const struct tmg_rules *rules = binding->manifest->rules;
+    double sizes[1 + TMG_MAX_COSTS * TMG_MAX_FACTORS];
+    work->counted = rules->counted;
+    work->ahead = (double)rules->ahead;
+    work->overlaps = rules->overlaps;
+    work->asked = asked_share(binding);
+    for (unsigned left = rules->counted; left; left &= left - 1)
+        memset(work->spent[__builtin_ctz(left)], 0, sizeof work->spent[0]);
+    sizes[0] = 1;
+    for (unsigned i = 0; i < rules->extent_count; ++i)
+        sizes[i + 1] = (double)tmg_extent_value(&rules->extents[i], binding->dims);
+    for (unsigned i = 0; i < rules->cost_count; ++i)
+        add_row(&rules->costs[i], sizes, pitches, work);
 }
 
 // What the whole launch spends.
-static struct tmg_spent sum_of(const struct tmg_work *work, const int64_t counts[TMG_PER_COUNT]) {
-    struct tmg_spent sum = {0};
-    for (int per = 0; per < TMG_PER_COUNT; ++per) {
-        const struct tmg_spent *each = &work->spent[per];
+static void sum_up(const struct tmg_work *work, const int64_t counts[TMG_PER_COUNT],
+                   double sum[TMG_SPENT_COUNT]) {
+    for (int i = 0; i < TMG_SPENT_COUNT; ++i) sum[i] = 0;
+    for (unsigned left = work->counted; left; left &= left - 1) {
+        const int per = __builtin_ctz(left);
         const double count = (double)counts[per];
-        if (!(work->counted >> per & 1)) continue;
-        sum.flops += count * each->flops, sum.shared += count * each->shared;
-        sum.l2 += count * each->l2, sum.dram += count * each->dram;
-        sum.all_dram += count * each->all_dram, sum.store += count * each->store;
-        sum.steps += count * each->steps;
+#pragma GCC unroll 8
+        for (int i = 0; i < TMG_SPENT_COUNT; ++i) sum[i] += count * work->spent[per][i];
     }
-    return sum;
 }
 
 static inline double larger(double a, double b) { return a > b ? a : b; }
@@ -133,27 +127,28 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
                       struct work *work) {
     const struct tmg_manifest *manifest = binding->manifest;
-    const struct tmg_spent sum = sum_of(all, counts);
+    double sum[TMG_SPENT_COUNT];
     const double items = (double)counts[TMG_PER_ITEM],
                  ctas = (double)manifest->grid.blocks_per_tile;
-    if (!(sum.steps > 0) || !(items > 0))
+    sum_up(all, counts, sum);
+    if (!(sum[TMG_SPENT_STEPS] > 0) || !(items > 0))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
                         manifest->name);
-    const double each = 1 / (sum.steps * ctas);
+    const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas);
     *work = (struct work){.items = items,
-                          .steps = sum.steps / items,
+                          .steps = sum[TMG_SPENT_STEPS] / items,
                           .ahead = all->ahead,
                           .ctas = ctas,
                           .slots = slots_of(manifest, capacity, counts),
                           .sms = (double)capacity->sms,
-                          .flops = sum.flops * each,
-                          .shared = sum.shared * each,
-                          .l2 = sum.l2 * each,
-                          .dram = sum.dram * each,
-                          .store = sum.store / (items * ctas),
+                          .flops = sum[TMG_SPENT_FLOPS] * each,
+                          .shared = sum[TMG_SPENT_SHARED] * each,
+                          .l2 = sum[TMG_SPENT_L2] * each,
+                          .dram = sum[TMG_SPENT_DRAM] * each,
+                          .store = sum[TMG_SPENT_STORE] / (items * ctas),
                           .overlaps = all->overlaps,
-                          .all_flops = sum.flops * all->asked,
-                          .all_dram = sum.all_dram};
+                          .all_flops = sum[TMG_SPENT_FLOPS] * all->asked,
+                          .all_dram = sum[TMG_SPENT_ALL_DRAM]};
     return TMAGEN_OK;
 }
 
@@ -169,6 +164,7 @@ static inline double smooth_max(const double *values, int count, int power) {
     double sum = 0;
     for (int i = 0; i < count; ++i) {
         double term = values[i];
+#pragma GCC unroll 3
         for (int exponent = 1; exponent < power; exponent *= 2) term *= term;
         sum += term;
     }
@@ -247,9 +243,11 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
 int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                  const struct tmg_rates *rates, struct tmg_estimate *estimate) {
     int64_t counts[TMG_PER_COUNT];
+    struct tmg_pitches pitches;
     struct tmg_work work;
     const int status = tmg_launch_counts(binding, capacity, counts);
     if (status) return status;
-    tmg_work_of(binding, rates, &work);
+    tmg_pitches_of(binding, rates, &pitches);
+    tmg_work_of(binding, &pitches, &work);
     return tmg_estimate_of(binding, capacity, counts, &work, rates, estimate);
 }

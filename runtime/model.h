@@ -5,6 +5,7 @@
 
 #include "runtime/grid.h"
 #include "runtime/node.h"
+#include "runtime/rules.h"
 
 // What a GPU does in a microsecond, and what takes how long, in microseconds. They are fitted to
 // measurements: a rate is what kernels reach, and not what the data sheet says.
@@ -63,21 +64,25 @@ struct tmg_estimate {
     double items;              // of work: tiles times splits
 };
 
-// What each thing that is counted spends, by the manifest's rows.
-struct tmg_spent {
-    double flops, shared, l2, dram, all_dram, store, steps;
-};
-
 // What of an estimate does not depend on splits: worked out once for all that are asked about.
 struct tmg_work {
-    struct tmg_spent spent[TMG_PER_COUNT];
-    unsigned counted;  // a bit for each of them that spends anything
+    double spent[TMG_PER_COUNT][TMG_SPENT_COUNT];
+    unsigned counted;  // a bit for each of them that spends anything; the others are not set
     double ahead;      // loads under way
     int overlaps;      // stores go on beside the next tile
     double asked;      // the share of the flops that is no ragged edge's
 };
 
-void tmg_work_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
+// What of an estimate is the same for all kernels of a set.
+struct tmg_pitches {
+    // times that L2 bytes count: 1 first, then those of each tensor, by where its lines begin
+    double times[1 + TMG_MAX_TENSORS];
+};
+
+void tmg_pitches_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
+                    struct tmg_pitches *pitches);
+
+void tmg_work_of(const struct tmg_binding *binding, const struct tmg_pitches *pitches,
                  struct tmg_work *work);
 
 // The estimate of a launch that has these counts; else as tmg_estimate().

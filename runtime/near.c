@@ -13,16 +13,16 @@
 #define DOUBT   0.02
 #define SAME    100.0  // what the shape itself weighs: it alone decides
 
-static double distance(const struct tmg_measured *measured, const double *at, unsigned dims,
-                       int alignment) {
+static double distance(const double *from, const double *at, unsigned dims) {
     double sum = 0;
-    for (unsigned i = 0; i < dims; ++i) {
-        sum += (at[i] - measured->at[i]) * (at[i] - measured->at[i]);
-        if (sum > FAR) return sum;
-    }
-    const int classes = abs(__builtin_ctz((unsigned)alignment) -
-                            __builtin_ctz((unsigned)measured->alignment));
-    return sum + ALIGNED * (classes < 2 ? classes : 2);
+    for (unsigned i = 0; i < dims && sum <= FAR; ++i) sum += (at[i] - from[i]) * (at[i] - from[i]);
+    return sum;
+}
+
+// What classes of alignment that are apart add.
+static double apart(int alignment, int other) {
+    const int classes = abs(__builtin_ctz((unsigned)alignment) - __builtin_ctz((unsigned)other));
+    return ALIGNED * (classes < 2 ? classes : 2);
 }
 
 // Takes [measured] in; where there is no room, for the one that weighs least.
@@ -49,7 +49,9 @@ void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alig
     for (unsigned i = 0; i < table->dim_count; ++i) at[i] = log2((double)shape[i]);
     for (unsigned i = 0; i < table->measured_count; ++i) {
         const struct tmg_measured *measured = &table->measured[i];
-        const double far = distance(measured, at, table->dim_count, alignment);
+        double far = distance(table->at + (size_t)i * table->dim_count, at, table->dim_count);
+        if (far > FAR) continue;
+        far += apart(alignment, measured->alignment);
         const double weight = far > 0 ? exp(-far / (2 * WIDTH * WIDTH)) : SAME;
         if (far <= FAR) take(near, measured, weight);
     }

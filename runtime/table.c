@@ -8,6 +8,7 @@
 
 #include "runtime/error.h"
 #include "runtime/manifest_read.h"
+#include "runtime/rules.h"
 
 enum { MAX_FILE = 8 << 20, MOST_TIMES = 1000 };
 
@@ -101,10 +102,11 @@ static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
 static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_measured *measured = &table->measured[table->measured_count];
     int64_t shape[TMG_MAX_TABLE_DIMS] = {0};
+    double *at = table->at + (size_t)table->measured_count * table->dim_count;
     unsigned count;
     tmg_node_keys(node, "shape alignment misses");
     measured->alignment = read_shape(node, table, shape);
-    for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = log2((double)shape[i]);
+    for (unsigned i = 0; i < table->dim_count; ++i) at[i] = log2((double)shape[i]);
     measured->misses = table->misses + (size_t)table->measured_count * table->launch_count;
     struct tmg_node list =
         tmg_node_array(node, "misses", table->launch_count, table->launch_count, &count);
@@ -126,7 +128,8 @@ static void read_head(const struct tmg_node *root, struct tmg_table *table) {
     if (number != TMG_TABLE_VERSION)
         tmg_node_fail(&version, "is %lld; this library knows version %d: %s", (long long)number,
                       TMG_TABLE_VERSION, "'tmagen gen' makes the table anew");
-    tmg_node_keys(root, "tmagen_table name family version gpu sms rates dims kernels tuned measured");
+    tmg_node_keys(root,
+                  "tmagen_table name family version gpu sms rates dims kernels tuned measured");
     tmg_member_name(root, "name", table->name);
     tmg_member_name(root, "family", table->family);
     tmg_member_name(root, "version", table->version);
@@ -179,7 +182,8 @@ static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
     }
     if (!root->document->status) check_repeats(&entries, table);
     table->misses = calloc((size_t)measured * table->launch_count + 1, sizeof *table->misses);
-    if (!table->misses) return tmg_fail_memory();
+    table->at = calloc((size_t)measured * table->dim_count + 1, sizeof *table->at);
+    if (!table->misses || !table->at) return tmg_fail_memory();
     for (unsigned i = 0; i < measured && !root->document->status; ++i) {
         struct tmg_node item = tmg_node_item(&shapes, i);
         read_measured(&item, table);
@@ -216,15 +220,12 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->kernels);
     free(table->tuned);
     free(table->measured);
+    free(table->at);
     free(table->misses);
     free(table);
 }
 
 // ---- Manifests
-
-static int same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
-    return a->dim == b->dim && a->times == b->times && a->plus == b->plus && a->by == b->by;
-}
 
 // What of the dims of [b] an application would notice; "" for nothing.
 static const char *other_dims(const struct tmg_manifest *a, const struct tmg_manifest *b) {
@@ -232,7 +233,7 @@ static const char *other_dims(const struct tmg_manifest *a, const struct tmg_man
     for (unsigned i = 0; i < a->dim_count; ++i) {
         const struct tmg_dim *x = &a->dims[i], *y = &b->dims[i];
         if (strcmp(x->name, y->name)) return "other dims";
-        if (x->derived != y->derived || (x->derived && !same_extent(&x->rule, &y->rule)))
+        if (x->derived != y->derived || (x->derived && !tmg_same_extent(&x->rule, &y->rule)))
             return "another rule for a dim that follows from others";
     }
     return "";
@@ -247,7 +248,7 @@ static const char *other_tensors(const struct tmg_manifest *a, const struct tmg_
         if (x->rank != y->rank || x->reads != y->reads || x->writes != y->writes)
             return "a tensor of another rank or access";
         for (int axis = 0; axis < x->rank; ++axis)
-            if (!same_extent(&x->dims[axis], &y->dims[axis])) return "a tensor of other sizes";
+            if (!tmg_same_extent(&x->dims[axis], &y->dims[axis])) return "a tensor of other sizes";
     }
     return "";
 }
@@ -304,6 +305,7 @@ static int check_row(const struct tmg_table *table, const struct tmg_row *row) {
 int tmg_table_take(struct tmg_table *table, unsigned index, const char *text, size_t bytes) {
     struct tmg_row *row = &table->kernels[index];
     int status = tmg_manifest_parse(text, bytes, row->name, &row->manifest);
+    if (!status) row->rules = row->manifest->rules;
     if (!status) status = check_row(table, row);
     if (!status && table->kernels[0].manifest)
         status = tmg_table_alike(table->kernels[0].manifest, row->manifest);
@@ -356,6 +358,7 @@ int tmg_table_finish(struct tmg_table *table) {
     table->interface = malloc(sizeof *table->interface);
     if (!table->interface) return tmg_fail_memory();
     *table->interface = *table->kernels[0].manifest;
+    table->interface->rules = NULL;  // its own are looser
     for (unsigned i = 1; i < table->kernel_count; ++i)
         loosen(table->interface, table->kernels[i].manifest);
     snprintf(table->interface->name, TMG_MAX_NAME, "%s", table->name);

@@ -18,12 +18,13 @@ enum {
 // A kernel of a table, and into how many parts its tiles may be split; none named: 0, its own
 // default.
 struct tmg_row {
-    char name[TMG_MAX_NAME];
-    unsigned split_count;
-    int splits[TMG_MAX_TABLE_SPLITS];
+    struct tmg_manifest *manifest;  // NULL until tmg_table_take()
+    const struct tmg_rules *rules;  // the manifest's
     int last;                       // only where no other kernel runs the launch
     unsigned first_launch;          // the first of its splits, counted through the table
-    struct tmg_manifest *manifest;  // NULL until tmg_table_take()
+    unsigned split_count;
+    int splits[TMG_MAX_TABLE_SPLITS];
+    char name[TMG_MAX_NAME];
 };
 
 // What was found best for a shape whose rows lie at multiples of [alignment] bytes.
@@ -36,8 +37,7 @@ struct tmg_tuned {
 // A shape that was measured: the log of what each launch took by what the model says; NAN where
 // nothing is known. Launches are kernels, each with each of its splits, in the table's order.
 struct tmg_measured {
-    double at[TMG_MAX_TABLE_DIMS];  // log2 of the dims
-    int alignment;                  // as of tuned entries
+    int alignment;  // as of tuned entries
     float *misses;
 };
 
@@ -51,6 +51,7 @@ struct tmg_table {
     struct tmg_row *kernels;
     struct tmg_tuned *tuned;  // sorted
     struct tmg_measured *measured;
+    double *at;     // log2 of their dims, as many for each as the table has
     float *misses;  // of all of them
     // What all kernels together take: their tensors and dims with the loosest of their rules.
     struct tmg_manifest *interface;

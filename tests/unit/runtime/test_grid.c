@@ -178,11 +178,11 @@ static void test_workspace(void **state) {
         .cluster = {1, 1, 1},
         .grid = {TILES(.tile_count = 2, .tiles = {{{0, 2, 1, 4}, 0}, BY(1, 10, 2)})},
         .part_count = 5,
-        .parts = {{"a", 100, TMG_PER_LAUNCH, TMG_ZERO_LAUNCH},
-                  {"b", 100, TMG_PER_TILE, TMG_ZERO_FIRST},
-                  {"c", 100, TMG_PER_ITEM, TMG_ZERO_FIRST},
-                  {"d", 100, TMG_PER_BLOCK, TMG_ZERO_NEVER},
-                  {"e", 100, TMG_PER_SM, TMG_ZERO_NEVER}}};
+        .parts = {{100, TMG_PER_LAUNCH, TMG_ZERO_LAUNCH, .name = "a"},
+                  {100, TMG_PER_TILE, TMG_ZERO_FIRST, .name = "b"},
+                  {100, TMG_PER_ITEM, TMG_ZERO_FIRST, .name = "c"},
+                  {100, TMG_PER_BLOCK, TMG_ZERO_NEVER, .name = "d"},
+                  {100, TMG_PER_SM, TMG_ZERO_NEVER, .name = "e"}}};
     struct tmg_binding binding = {.manifest = &manifest, .dims = {10, 30}, .splits = 2};
     const struct tmg_capacity capacity = {.sms = 132};
     struct tmg_layout layout;

@@ -184,7 +184,7 @@ static void test_no_steps(void **state) {
     struct tmg_estimate estimate;
     struct model model;
     open_model(&model, 100, 64);
-    model.manifest->cost_count = 1;
+    model.manifest->rules->cost_count = 1;
     assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate),
                      TMAGEN_ERROR_ARGUMENT);
     tmg_manifest_free(model.manifest);
