@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "measure/columns.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
+#include "runtime/seconds.h"
 
 enum { BATCHES = 200, CALLS = 200, LOADS = 30 };
 
@@ -33,12 +33,6 @@ struct launching {
 static int enqueue(void *context, CUstream stream) {
     const struct launching *launching = context;
     return tmagen_kernel_launch(launching->kernel, stream, &launching->launch);
-}
-
-double overhead_now_us(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
 // Reads the one kernel of [graph] back. A library error code.
@@ -67,14 +61,14 @@ struct figures {
 static double batch(struct gpu *gpu, struct launching *launching, const CUlaunchConfig *config,
                     const struct node_params *params) {
     int status = TMAGEN_OK;
-    const double begin = overhead_now_us();
+    const double begin = tmg_seconds();
     for (int i = 0; i < CALLS && status == TMAGEN_OK; ++i) {
         status = config
                      ? gpu->driver->cuLaunchKernelEx(config, params->function, params->params, NULL)
                      : enqueue(launching, gpu->stream);
     }
-    const double end = overhead_now_us();
-    return gpu_wait(gpu) == TMAGEN_OK && status == TMAGEN_OK ? (end - begin) / CALLS : -1;
+    const double end = tmg_seconds();
+    return gpu_wait(gpu) == TMAGEN_OK && status == TMAGEN_OK ? (end - begin) / CALLS * 1e6 : -1;
 }
 
 static int time_launches(struct gpu *gpu, struct launching *launching, struct figures *figures) {
@@ -113,9 +107,9 @@ static int time_loads(struct gpu *gpu, const struct kernel_text *text, struct fi
     for (int i = 0; i < LOADS; ++i) {
         tmagen_kernel *kernel;
         tmagen_kernel_info info;
-        const double begin = overhead_now_us();
+        const double begin = tmg_seconds();
         int status = kernel_load(gpu->device, text, &kernel);
-        all[i] = (overhead_now_us() - begin) / 1e3;
+        all[i] = (tmg_seconds() - begin) * 1e3;
         if (status != TMAGEN_OK) return status;
         status = tmagen_kernel_get_info(kernel, &info);
         own[i] = info.load_ms;

@@ -16,6 +16,3 @@ int overhead_set(struct gpu *gpu, struct rotation_source *source, const struct k
 int overhead_arguments(struct gpu *gpu, struct rotation_source *source,
                        const struct tmg_manifest *manifest, const struct reference *reference,
                        struct rotation *rotation, tmagen_tensor *tensors);
-
-// Microseconds of a clock that only goes forward.
-double overhead_now_us(void);

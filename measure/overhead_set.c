@@ -9,6 +9,7 @@
 #include "measure/stats.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
+#include "runtime/seconds.h"
 
 enum { BATCHES = 200, CALLS = 200, SHAPES = 2000, LARGEST = 64, STEP = 64 };
 
@@ -20,11 +21,11 @@ struct set_figures {
 // A batch of launches of [target]; returns microseconds a launch, or -1.
 static double batch(struct gpu *gpu, const struct target *target, const tmagen_launch *launch) {
     int status = TMAGEN_OK;
-    const double begin = overhead_now_us();
+    const double begin = tmg_seconds();
     for (int i = 0; i < CALLS && status == TMAGEN_OK; ++i)
         status = target_launch(target, gpu->stream, launch);
-    const double end = overhead_now_us();
-    return gpu_wait(gpu) == TMAGEN_OK && status == TMAGEN_OK ? (end - begin) / CALLS : -1;
+    const double end = tmg_seconds();
+    return gpu_wait(gpu) == TMAGEN_OK && status == TMAGEN_OK ? (end - begin) / CALLS * 1e6 : -1;
 }
 
 static int time_seen(struct gpu *gpu, const struct target *set, const tmagen_launch *launch,
@@ -62,9 +63,9 @@ static int time_new(const struct target *set, uint64_t seed, struct set_figures 
         for (unsigned j = 0; j < table->dim_count; ++j)
             dims[j] = (tmagen_dim){
                 table->dims[j], STEP * (1 + random_below(seed, i * table->dim_count + j, LARGEST))};
-        const double begin = overhead_now_us();
+        const double begin = tmg_seconds();
         const int status = tmg_set_choose(set->set, &launch, -1, choices, &count);
-        us[i] = overhead_now_us() - begin;
+        us[i] = (tmg_seconds() - begin) * 1e6;
         if (status != TMAGEN_OK) return status;
     }
     figures->new_us = stats_of(us, SHAPES);

@@ -11,21 +11,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "measure/parallel.h"
 #include "measure/columns.h"
 #include "measure/tune_state.h"
 #include "runtime/error.h"
+#include "runtime/seconds.h"
 
 enum { SECONDS_A_SHAPE = 10, TASK_LOSSES_MOST = 2, POLL_MS = 100 };
-
-double tune_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 void tune_say(const struct tuning *t, const struct tune_message *message) {
     _Static_assert(sizeof *message < 4096, "a message is whole or not there");
@@ -164,7 +158,7 @@ static void say_task(struct crew *crew, int number, const char *why) {
         snprintf(time, sizeof time, " %.4g ms, of %d", best->ms, tried);
     }
     fprintf(stderr, "%s%s%s%s; %.1f s\n", name, time, *why ? "; " : "", why,
-            tune_now() - crew->started);
+            tmg_seconds() - crew->started);
 }
 
 static int take(struct crew *crew, const struct tune_message *message) {
@@ -174,7 +168,7 @@ static int take(struct crew *crew, const struct tune_message *message) {
     case TUNE_COMPILED:
         crew->compiled += !t->candidates[message->candidate].compiled;
         t->candidates[message->candidate].compiled = true;
-        crew->compiled_at = tune_now();
+        crew->compiled_at = tmg_seconds();
         if (message->verdict)
             complain(crew, message->candidate, message->verdict, "", message->why);
         return write_kernel(crew, message);
@@ -336,7 +330,7 @@ static void bury(struct crew *crew) {
 static void show_progress(const struct crew *crew) {
     const struct tuning *t = crew->t;
     progress("%d kernels compiled, %d of %d shapes done, %.0f s left", crew->compiled, crew->done,
-             t->task_count, fmax(0, t->deadline - tune_now()));
+             t->task_count, fmax(0, t->deadline - tmg_seconds()));
 }
 
 static volatile sig_atomic_t interrupted;  // by this signal
@@ -417,7 +411,7 @@ static int sum_up(const struct crew *crew) {
                 t->task_count - crew->done, t->task_count);
     const double compiling = fmax(0, crew->compiled_at - crew->started);
     fprintf(stderr, "%d kernels compiled in %.1f s, %d left out as bad, in %.1f s\n",
-            crew->compiled, compiling, crew->wrong, tune_now() - crew->started);
+            crew->compiled, compiling, crew->wrong, tmg_seconds() - crew->started);
     say_spending(t);
     if (interrupted) return 128 + interrupted;
     return crew->broken || without ? 1 : 0;
@@ -438,7 +432,7 @@ static int share(struct tuning *t) {
 }
 
 static int run(struct tuning *t, struct tune_db *db) {
-    struct crew crew = {.t = t, .db = db, .started = tune_now()};
+    struct crew crew = {.t = t, .db = db, .started = tmg_seconds()};
     const struct tune_plan *plan = t->plan;
     if (share(t)) return 3;
     if (tune_remember(t, db)) return kernel_complain(""), 1;

@@ -110,8 +110,6 @@ static inline atomic_char *tune_checked(const struct tuning *t, int candidate) {
     return &t->states[t->plan->kernel_count + (size_t)candidate];
 }
 
-double tune_now(void);  // seconds of the monotonic clock
-
 // ---- tune_work.c, tune_compile.c: what a child does; both return what it ends with
 int tune_work(struct tuning *t, int worker);
 int tune_compile(struct tuning *t, int compiler);

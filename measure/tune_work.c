@@ -16,6 +16,7 @@
 #include "measure/verify.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
+#include "runtime/seconds.h"
 
 enum { FIRST_CONTEST = 16, FINALISTS = 2, ROUNDS_LEAST = 5, ROUNDS_MOST = 40, SIEVE_LEAST = 4 };
 enum { CHECK_RUNS = 2, WAIT_US = 2000 };
@@ -50,7 +51,7 @@ struct tuner {
 
 // Counts the time since [since] as spent with [what].
 static void spend(const struct tuner *w, enum tune_spending what, double since) {
-    w->t->shared->spent_us[what] += (long long)((tune_now() - since) * 1e6);
+    w->t->shared->spent_us[what] += (long long)((tmg_seconds() - since) * 1e6);
 }
 
 // Says which launch runs now; -1: none.
@@ -130,7 +131,7 @@ static int check_kernel(struct tuner *w, int entry, bool again) {
     struct tune_message message = {
         .kind = TUNE_CHECKED, .candidate = number, .verdict = TUNE_OK, .task = w->number};
     struct own *own = &w->owns[entry];
-    const double since = tune_now();
+    const double since = tmg_seconds();
     if (!check_shape(w, own, "small", true, &message) ||
         !check_shape(w, own, "waves", false, &message))
         return TMAGEN_ERROR_DEVICE;
@@ -173,7 +174,7 @@ static int lay_out(struct tuner *w, int entry, struct ref_problem *problem) {
 // The inputs of the shape, with the first kernel that is loaded, and what the results should be.
 static int make_inputs(struct tuner *w, const struct ref_problem *problem) {
     if (w->sets) return TMAGEN_OK;
-    const double since = tune_now();
+    const double since = tmg_seconds();
     const int candidate = w->slot->candidate;
     w->slot->candidate = -1;  // no kernel runs
     watchdog_rest();          // a reference may draw them for minutes
@@ -182,7 +183,7 @@ static int make_inputs(struct tuner *w, const struct ref_problem *problem) {
     if (status == TMAGEN_OK) w->sets = w->rotation.sets;
     watchdog_step("%s: inputs", w->task->shape);
     w->slot->candidate = candidate;
-    w->inputs_s += tune_now() - since;
+    w->inputs_s += tmg_seconds() - since;
     return status;
 }
 
@@ -233,7 +234,7 @@ static int sieve_one(struct tuner *w, int entry) {
     struct tune_entry *known = &w->task->entries[entry];
     char why[TUNE_WHY] = "";
     double ms = 0;
-    const double since = tune_now();
+    const double since = tmg_seconds();
     int status = make_ready(w, entry, &ms);
     if (status == TMAGEN_OK && w->spot.count)
         status = spot_check(&w->gpu, &w->rotation, &w->spot, &known->worst, why, sizeof why);
@@ -273,7 +274,7 @@ static void ask_for(struct tuning *t, int candidate) {
 
 // Waits for the compiler. Whether there is a kernel, which may still be wrong.
 static bool wait_for_code(struct tuner *w, int number) {
-    const double since = tune_now();
+    const double since = tmg_seconds();
     ask_for(w->t, number);
     while (*tune_compiled(w->t, number) < TUNE_GOOD && !w->t->shared->stop) {
         watchdog_step("the compiler");
@@ -310,7 +311,7 @@ static int visit(struct tuner *w, int entry, bool again, bool *done) {
 
 // The end of this shape's time: an even share of what is left.
 static double share_until(const struct tuning *t, double share) {
-    const double now = tune_now(), left = t->deadline - now;
+    const double now = tmg_seconds(), left = t->deadline - now;
     const int tasks = t->task_count - t->shared->next_task + t->gpu_count;
     return now + share * fmax(left, 0) * fmin(1, (double)t->gpu_count / fmax(tasks, 1));
 }
@@ -325,7 +326,7 @@ static int look_at_chosen(struct tuner *w, int from, double until, int *seen) {
         for (int i = from; i < task->chosen_count; ++i) {
             const int entry = task->chosen[i];
             bool done;
-            if (*seen >= SIEVE_LEAST && tune_now() > until + w->inputs_s) break;
+            if (*seen >= SIEVE_LEAST && tmg_seconds() > until + w->inputs_s) break;
             const int status = visit(w, entry, pass > 0, &done);
             if (status != TMAGEN_OK) return status;
             *seen += done;
@@ -342,7 +343,7 @@ static int sieve(struct tuner *w, bool *fresh) {
     do {
         status = look_at_chosen(w, from, until, &seen);
         from = w->task->chosen_count;
-    } while (status == TMAGEN_OK && tune_now() < until + w->inputs_s &&
+    } while (status == TMAGEN_OK && tmg_seconds() < until + w->inputs_s &&
              tune_choose_more(w->t, w->task));
     *fresh = seen > 0;
     return status;
@@ -436,7 +437,7 @@ static int contest(struct tuner *w, const struct standings *members, int level) 
 // [fresh] candidates, who have met nobody yet.
 static int contests(struct tuner *w, bool fresh) {
     struct tune_task *task = w->task;
-    const double since = tune_now();
+    const double since = tmg_seconds();
     int status = TMAGEN_OK;
     int order[task->entry_count + 1];
     struct standings members = {task->entries, order, 0};
@@ -503,7 +504,7 @@ int tune_work(struct tuning *t, int worker) {
     if (keep_why(&w, gpu_open(name, &w.gpu))) return TUNE_EXIT_NO_DEVICE;
     int task = w.slot->task;  // of one that was lost
     for (;;) {
-        if (task < 0 && tune_now() < t->deadline) task = t->shared->next_task++;
+        if (task < 0 && tmg_seconds() < t->deadline) task = t->shared->next_task++;
         if (task < 0 || task >= t->task_count || t->shared->stop) break;
         if (keep_why(&w, run_task(&w, task))) return TUNE_EXIT_BROKEN;
         task = -1;

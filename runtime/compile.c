@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/cache.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc.h"
 #include "runtime/request.h"
 #include "runtime/resources.h"
+#include "runtime/seconds.h"
 #include "runtime/sized.h"
 
 enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
@@ -20,12 +20,6 @@ enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
 // cache would swallow the report; releases that do not know the option have no such cache.
 static const char *const reporting[] = {"--ptxas-options=-v", "--no-cache"};
 enum { REPORTING = sizeof reporting / sizeof *reporting };
-
-static double now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 // What one call of tmagen_compile() works on.
 struct compile_job {
@@ -138,7 +132,7 @@ static int compile_program(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
 static int compile(const struct compile_job *job, struct product *product) {
     const struct tmg_nvrtc *nvrtc = tmg_nvrtc();
     if (!nvrtc) return TMAGEN_ERROR_NO_COMPILER;
-    double start = now_ms();
+    double start = tmg_seconds();
     char name[256];
     snprintf(name, sizeof name, "%s%s", tmg_source_folder, job->request->name);
     char *source = strndup(job->request->source, job->request->source_bytes);
@@ -153,7 +147,7 @@ static int compile(const struct compile_job *job, struct product *product) {
     memset(&product->info, 0, sizeof product->info);
     tmg_resources_parse(product->log, &product->info.resources);
     tmg_resources_strip(product->log);
-    product->info.compile_us = (int64_t)((now_ms() - start) * 1e3);
+    product->info.compile_us = (int64_t)((tmg_seconds() - start) * 1e6);
     const char *hex = strchr(job->place->id, ' ');
     snprintf(product->info.compiler, sizeof product->info.compiler, "nvrtc %d.%d %.12s",
              nvrtc->major, nvrtc->minor, hex ? hex + 1 : "");
@@ -297,7 +291,7 @@ static int compile_job(struct compile_job *job) {
 // [beside] is the PTX that is stored with a cubin that must be compiled, or NULL.
 static int compile_own(const char *source, size_t bytes, const tmagen_compile_options *options,
                        const struct tmg_request *beside, tmagen_code *code) {
-    double start = now_ms();
+    double start = tmg_seconds();
     tmagen_code result = {0};
     struct compile_job job = {.request = &job.text.request, .beside = beside, .code = &result};
     tmg_warnings_clear();
@@ -308,7 +302,7 @@ static int compile_own(const char *source, size_t bytes, const tmagen_compile_op
     job.cache_dir = options->cache_dir;
     job.place = tmg_nvrtc_find();
     if ((status = compile_job(&job))) return status;
-    result.elapsed_ms = now_ms() - start;
+    result.elapsed_ms = (tmg_seconds() - start) * 1e3;
     *code = result;
     return TMAGEN_OK;
 }
@@ -332,7 +326,7 @@ static int compile_both(const char *source, size_t bytes, const tmagen_compile_o
 
 int tmg_compile_find(const char *source, size_t bytes, const tmagen_compile_options *options,
                      const char *sha256, tmagen_code *code) {
-    double start = now_ms();
+    double start = tmg_seconds();
     struct compile_job job = {.request = &job.text.request, .mode = options->mode};
     struct tmg_cache cache;
     struct tmg_stored stored;
@@ -347,7 +341,7 @@ int tmg_compile_find(const char *source, size_t bytes, const tmagen_compile_opti
     tmg_warnings_clear();
     *code = (tmagen_code){0};
     give_stored(&stored, code);
-    code->elapsed_ms = now_ms() - start;
+    code->elapsed_ms = (tmg_seconds() - start) * 1e3;
     return 1;
 }
 

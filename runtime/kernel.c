@@ -5,22 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/compile.h"
 #include "runtime/error.h"
 #include "runtime/whole_file.h"
 #include "runtime/key.h"
 #include "runtime/prepare.h"
+#include "runtime/seconds.h"
 #include "runtime/sized.h"
 
 enum { MAX_SOURCE = 64 << 20, MAX_PATH = 4096 };
-
-static double now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 // What one load works on.
 struct loading {
@@ -184,19 +178,19 @@ static int load_modules(struct loading *load, struct tmg_module_info *info) {
 }
 
 static int load_kernel(const char *name, struct loading *load) {
-    double start = now_ms();
+    double start = tmg_seconds();
     int status = read_manifest(name, load);
     if (!status) status = check_arch(load);
     if (!status) status = read_source(load);
     if (!status) status = get_code(load);
     if (!status) status = tmg_prepare_layout(load->kernel);
-    double loaded = now_ms();
+    double loaded = tmg_seconds();
     struct tmg_module_info info;
     if (!status) status = load_modules(load, &info);
     if (status) return status;
     fill_info(load, &info);
-    load->kernel->info.module_ms = now_ms() - loaded;
-    load->kernel->info.load_ms = loaded - start - load->kernel->info.compile_ms;
+    load->kernel->info.module_ms = (tmg_seconds() - loaded) * 1e3;
+    load->kernel->info.load_ms = (loaded - start) * 1e3 - load->kernel->info.compile_ms;
     return TMAGEN_OK;
 }
 

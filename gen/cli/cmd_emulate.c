@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "gen/cli/command.h"
 #include "gen/diag.h"
@@ -15,6 +14,7 @@
 #include "gen/output.h"
 #include "measure/emulate_kernel.h"
 #include "runtime/emu/emu.h"
+#include "runtime/seconds.h"
 
 enum { PTX_BYTES_MAX = 256 << 20, KEY_SHAPE = 0x3000, KEY_SEED, KEY_SCHEDULES };
 
@@ -230,12 +230,6 @@ static void interrupt(int number) {
     interrupted = 1;
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 // One launch in the order of [seed]. Returns an exit code; [s] notes how it ended.
 static int run_launch(struct emulate_session *s, uint64_t seed, const void *const *params) {
     const struct emulate_file *file = s->file;
@@ -253,9 +247,9 @@ static int run_launch(struct emulate_session *s, uint64_t seed, const void *cons
     memcpy(launch.grid, file->grid, sizeof launch.grid);
     memcpy(launch.block, file->block, sizeof launch.block);
     memcpy(launch.cluster, file->cluster, sizeof launch.cluster);
-    const double start = now();
+    const double start = tmg_seconds();
     if (emu_launch_run(s->memory, &launch, &result, &error)) return say(error.text);
-    s->seconds += now() - start;
+    s->seconds += tmg_seconds() - start;
     s->ran = true;
     s->stopped = result.stopped;
     s->instructions += result.thread_instructions;

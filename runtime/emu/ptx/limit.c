@@ -4,19 +4,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "runtime/seconds.h"
 
 static const struct emu_budget defaults = {.steps = UINT64_C(10000000000),
                                            .seconds = 1200,
                                            .memory = UINT64_C(4) << 30,
                                            .output = 64 << 20};
-
-static double now(void) {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 struct emu_limit emu_limit_start(const struct emu_budget *budget) {
     struct emu_limit limit = {.budget = budget != NULL ? *budget : defaults};
@@ -25,7 +19,7 @@ struct emu_limit emu_limit_start(const struct emu_budget *budget) {
     if (!(limit.budget.seconds > 0)) limit.budget.seconds = defaults.seconds;
     if (limit.budget.memory == 0) limit.budget.memory = defaults.memory;
     if (limit.budget.output == 0) limit.budget.output = defaults.output;
-    limit.deadline = now() + limit.budget.seconds;
+    limit.deadline = tmg_seconds() + limit.budget.seconds;
     return limit;
 }
 
@@ -36,7 +30,7 @@ bool emu_limit_spent(const struct emu_limit *limit, uint64_t steps, char *why, s
         snprintf(why, size, "it was told to end");
     else if (steps > budget->steps)
         snprintf(why, size, "%" PRIu64 " warp instructions are spent (max_steps)", budget->steps);
-    else if (now() > limit->deadline)
+    else if (tmg_seconds() > limit->deadline)
         snprintf(why, size, "%g seconds are spent (max_seconds)", budget->seconds);
     else
         return false;
