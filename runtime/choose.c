@@ -21,7 +21,8 @@ struct ranking {
     int64_t tiles[3];               // that it has
     const struct tmg_tuned *tuned;  // NULL: none
     struct tmg_near near;
-    struct tmg_choice *choices;
+    struct tmg_choice choices[TMG_CHOICES];
+    unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
     unsigned count;
 };
 
@@ -56,16 +57,17 @@ static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
     unsigned at = 0, end = ranking->count;
     while (at < end) {
         const unsigned middle = (at + end) / 2;
-        if (goes_before(choice, &ranking->choices[middle]))
+        if (goes_before(choice, &ranking->choices[ranking->order[middle]]))
             end = middle;
         else
             at = middle + 1;
     }
     if (at == TMG_CHOICES) return;
-    if (ranking->count < TMG_CHOICES) ++ranking->count;
-    memmove(ranking->choices + at + 1, ranking->choices + at,
-            (ranking->count - at - 1) * sizeof *choice);
-    ranking->choices[at] = *choice;
+    const int full = ranking->count == TMG_CHOICES;
+    const unsigned place = full ? ranking->order[TMG_CHOICES - 1] : ranking->count++;
+    memmove(ranking->order + at + 1, ranking->order + at, ranking->count - at - 1);
+    ranking->order[at] = (unsigned char)place;
+    ranking->choices[place] = *choice;
 }
 
 // The bytes of workspace that a launch with those counts needs; -1 where it cannot run with what
@@ -139,9 +141,11 @@ static void bring(const struct tmg_row *row) {
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
     const struct tmg_table *table = question->table;
     struct tmg_binding binding;
-    struct ranking ranking = {.question = question, .binding = &binding, .choices = choices};
+    struct ranking ranking;
     int64_t shape[TMG_MAX_TABLE_DIMS];
-    *count = 0;
+    ranking.question = question;
+    ranking.binding = &binding;
+    ranking.count = *count = 0;
     if (tmg_bind(table->interface, question->launch, &binding)) return tmg_refuse(question);
     if (binding.empty) return TMAGEN_OK;
     for (unsigned i = 0; i < table->dim_count; ++i) shape[i] = binding.dims[table->shape_dims[i]];
@@ -157,5 +161,6 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
         add_kernel(&ranking, i);
     }
     *count = ranking.count;
+    for (unsigned i = 0; i < ranking.count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);
 }

@@ -101,6 +101,7 @@ void tmg_work_of(const struct tmg_binding *binding, const struct tmg_pitches *pi
 // What the whole launch spends.
 static void sum_up(const struct tmg_work *work, const int64_t counts[TMG_PER_COUNT],
                    double sum[TMG_SPENT_COUNT]) {
+#pragma GCC unroll 8
     for (int i = 0; i < TMG_SPENT_COUNT; ++i) sum[i] = 0;
     for (unsigned left = work->counted; left; left &= left - 1) {
         const int per = __builtin_ctz(left);
@@ -162,12 +163,14 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
 // and a launch of a new shape waits for one of each kernel.
 static inline double smooth_max(const double *values, int count, int power) {
     double sum = 0;
+#pragma GCC unroll 8
     for (int i = 0; i < count; ++i) {
         double term = values[i];
 #pragma GCC unroll 3
         for (int exponent = 1; exponent < power; exponent *= 2) term *= term;
         sum += term;
     }
+#pragma GCC unroll 3
     for (int exponent = 1; exponent < power; exponent *= 2) sum = sqrt(sum);
     return sum;
 }
@@ -191,8 +194,10 @@ static double add_waves(const struct work *work, const struct tmg_rates *rates, 
     double times[TMG_BOUND_STEPS];
     if (!(waves > 0)) return 0;
     step_times(work, rates, items * work->ctas, times);
-    for (int i = 0; i < TMG_BOUND_STEPS; ++i) estimate->bound[i] += waves * work->steps * times[i];
-    return waves * work->steps * smooth_max(times, TMG_BOUND_STEPS, STEP_POWER);
+    const double steps = waves * work->steps;
+#pragma GCC unroll 8
+    for (int i = 0; i < TMG_BOUND_STEPS; ++i) estimate->bound[i] += steps * times[i];
+    return steps * smooth_max(times, TMG_BOUND_STEPS, STEP_POWER);
 }
 
 // The time of the kernels that run before: each its launch and the bytes that it moves.
@@ -235,6 +240,7 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, LAUNCH_POWER);
     if (binding->manifest->before_count)
         estimate->us += before_us(binding, capacity, rates, estimate);
+#pragma GCC unroll 8
     for (int i = 1; i < TMG_BOUNDS; ++i)
         if (bound[i] > bound[estimate->binds]) estimate->binds = (enum tmg_bound)i;
     return TMAGEN_OK;
