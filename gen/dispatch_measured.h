@@ -1,5 +1,5 @@
-// The part `measured` of a dispatch table: what its kernels took at some shapes, told to the library
-// by how far off the model is there.
+// The part `measured` of a dispatch table: what its kernels took at some shapes, told to the
+// library by how far off the model is there.
 #pragma once
 #include "gen/spec.h"
 #include "runtime/table.h"

@@ -29,9 +29,9 @@ static inline int64_t random_below(uint64_t seed, uint64_t position, int64_t bou
     return (int64_t)(random_bits(seed, position) % (uint64_t)bound);
 }
 
-// The 65536 quantiles of the normal distribution as elements of [dtype], of deviation 32 where those
-// are integers of 8 bits, which come in all sizes then, else of 1; made once a process,
-// integer types get the rounded values. NULL without memory.
+// The 65536 quantiles of the normal distribution as elements of [dtype], of deviation 32 where
+// those are integers of 8 bits, which come in all sizes then, else of 1; made once a process.
+// Integer types get the rounded values. NULL without memory.
 const void *random_quantiles(enum tmg_dtype_id dtype);
 
 // Fills [count] elements of [dtype] with standard normal values: those quantiles, in random order.

@@ -75,7 +75,7 @@ struct problem {
     uint32_t keys[REFERENCE_VALUES];  // key_of their names: most are asked for of every element
 };
 
-// What an element should be, and how far from it a right kernel may be; below 0: as far as it likes.
+// What an element should be, and how far from it a right kernel may be; below 0: any result is.
 struct value {
     double value, bound;
 };

@@ -130,9 +130,11 @@ exits 1 'a name too long for a file' "$TMAGEN" gen -o "$work/x" "$long"
 mkdir -p "$work/tree/templates/gemm"
 (cd templates/gemm && cp family.lua "$work/tree/templates/gemm/")
 printf 'kernel: gemm\nphase: 1\n' >"$work/tree/p.yaml"
+# shellcheck disable=SC2317    # called by exits
 here() { (cd "$work/tree" && env -u TMAGEN_TEMPLATES "$TMAGEN" gen -o out p.yaml); }
 exits 0 'the same templates' here
-! grep -q "differs from the one inside" "$work/said" || complain 'the same templates are said to differ'
+! grep -q "differs from the one inside" "$work/said" ||
+    complain 'the same templates are said to differ'
 echo '-- changed' >>"$work/tree/templates/gemm/family.lua"
 exits 0 'other templates' here; says 'differs from the one inside tmagen'
 

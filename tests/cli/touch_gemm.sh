@@ -44,7 +44,8 @@ start    # the same, as a user's own: a file that is not ours
 mkdir -p "$scratch/gemm/epilogue"
 cat >"$scratch/gemm/epilogue/own.lua" <<'LUA'
 return { { name = "leak", doc = "x, or SLOPE x below 0", numbers = { { name = "slope" } },
-    cuda = "x < 0 ? slope * x : x", reference = "x < 0 ? slope * x : x", error = "0x1p-24 * fabs(x)" } }
+    cuda = "x < 0 ? slope * x : x", reference = "x < 0 ? slope * x : x",
+    error = "0x1p-24 * fabs(x)" } }
 LUA
 touched 1 "an op of one's own"
 verify gemm_64x64 --set 'epilogue.ops=[{leak: 0.1}]' --shape 136x136x72

@@ -87,7 +87,7 @@ static void test_far_is_far(void **state) {
     assert_true(times(64, 64, 1, 0, 0) > 3.5);
 }
 
-// Forty shapes, of which the nearest stand last: as many are kept as there is room for, the nearest.
+// Forty shapes, of which the nearest stand last: as many are kept as there is room for, those.
 static void test_the_nearest_are_kept(void **state) {
     (void)state;
     char rows[1 << 13] = "";
