@@ -54,7 +54,7 @@ AREAS = {
     "cache": ["unit.runtime.test_cache", "unit.runtime.test_[ek]", "cli.cache"],
     "launch": ["unit.runtime.test_[lrgsmk]", "unit.runtime"],
     "measure": ["unit.measure", "cli.bench", "cli.verify", "cli.ladder", "cli.tune", "cli.tune_db",
-                "cli.own_family"],
+                "cli.own_family", "cli.gemm_bytes"],
 }
 
 

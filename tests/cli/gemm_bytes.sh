@@ -40,6 +40,8 @@ verify gemm_64x64 --set problem.a=i8 --set 'problem.d=[i32,bf16]' --set 'epilogu
     --set 'exchange=[false,true]' --shape 136x144x1296
 verify gemm_phase1 --set problem.a=i8 --set 'problem.d=[i32,bf16]' --shape 136x144x1296
 verify gemm_phase0 --set problem.a=i8 --set 'problem.d=[i32,fp32]' --shape 40x40x2064
+# some of these sums are -1, every bit of it set, and were written all the same
+verify gemm_phase0 --set problem.a=i8 --set problem.d=i32 --shape 520x520x8 --seed 1
 
 # wrong WHAT ARGUMENT... - with the scratch templates something is not right, and that is noticed.
 wrong() {
