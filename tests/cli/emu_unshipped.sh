@@ -4,7 +4,12 @@ set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 
 # verify ARGUMENT... - shows the closing line, or what is wrong.
+calls=0
 verify() {
+    # one in five under sanitizers, which make it ten times as slow: they look at our C, which all
+    # kernels run alike
+    calls=$((calls + 1))
+    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
     "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" "$@" >"$TMPDIR/table" || {
         grep -v ' ok ' "$TMPDIR/table"
         exit 1

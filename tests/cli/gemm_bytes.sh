@@ -5,7 +5,12 @@ set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 
 # verify SPEC ARGUMENT... - all right, on one schedule.
+calls=0
 verify() {
+    # one in five under sanitizers, which make it ten times as slow: they look at our C, which all
+    # kernels run alike
+    calls=$((calls + 1))
+    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
     "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" "$@" >"$TMPDIR/table" 2>&1 &&
         return
     cat "$TMPDIR/table"

@@ -17,11 +17,14 @@ verify() {
 }
 
 specs=(gemm_256x128 gemm_128x128_pingpong gemm_128x192_direct)
+[ -z "${SANITIZED:-}" ] || specs=(gemm_256x128)    # our C, which all kernels run alike
 verify --schedules "${SCHEDULES:-1}" --shape 640x768x136 "${specs[@]}" ||
     { cat "$TMPDIR/table"; exit 1; }
 verify --against tests/emu/results.jsonl "${specs[@]}" || { cat "$TMPDIR/table"; exit 1; }
 verify --set cluster.m=2 --set cluster.n=2 --shape 640x768x136 gemm_256x128 ||
     { cat "$TMPDIR/table"; exit 1; }
+
+[ -z "${SANITIZED:-}" ] || exit 0
 
 # Where a group lies moves each of the tensors.
 for tensor in a b d; do
