@@ -50,17 +50,18 @@ summary() {
 # unit BINARY LOG - counts as cmocka does; a crash, or no test at all, is one failure more.
 unit() {
     timeout "$TEST_SECONDS" "$1" >"$2" 2>&1 </dev/null
-    local status=$? passed failed
+    local status=$? passed failed skipped
     passed=$(grep -c '^\[       OK \]' "$2")
     failed=$(summary FAILED "$2")
+    skipped=$(summary SKIPPED "$2")
     if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
         echo "exit code $status" >>"$2"
         failed=1
-    elif [ $((passed + failed)) = 0 ]; then
+    elif [ $((passed + failed + skipped)) = 0 ]; then
         echo "ran no test" >>"$2"
         failed=1
     fi
-    echo "$passed $failed $(summary SKIPPED "$2")"
+    echo "$passed $failed $skipped"
 }
 
 # script LOG COMMAND... - one test by its exit code.
