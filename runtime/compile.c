@@ -87,6 +87,7 @@ static int read_output(const struct tmg_nvrtc *nvrtc, nvrtcProgram program,
             ptx ? nvrtc->nvrtcGetPTX(program, *output) : nvrtc->nvrtcGetCUBIN(program, *output);
     if (result || !*bytes) {
         free(*output);
+        *output = NULL;
         return tmg_fail(TMAGEN_ERROR_COMPILE, "%s: NVRTC gave no %s for %s", request->name,
                         request->kind, request->arch);
     }

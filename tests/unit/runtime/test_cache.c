@@ -72,6 +72,21 @@ static void test_a_cubin_with_its_ptx(void **state) {
     assert_int_equal(tmagen_compile("other", 5, &both, &code), TMAGEN_ERROR_MISS);
 }
 
+// Of any kind, once only: what was half given is nobody's.
+static void test_outputs_that_cannot_be_had(void **state) {
+    (void)state;
+    const tmagen_kind kinds[] = {TMAGEN_CUBIN, TMAGEN_PTX, TMAGEN_CUBIN_AND_PTX};
+    for (int i = 0; i < 3; ++i) {
+        tmagen_code code;
+        const tmagen_compile_options options = {
+            .arch = "sm_90a", .name = "k.cu", .kind = kinds[i]};
+        assert_int_equal(tmagen_compile("#pragma keep", 12, &options, &code),
+                         TMAGEN_ERROR_COMPILE);
+        assert_non_null(strstr(tmagen_error_last(), "NVRTC gave no "));
+        assert_int_equal(compiles(), i + 1);
+    }
+}
+
 static void test_warnings_of_the_compiler_are_kept(void **state) {
     (void)state;
     for (int pass = 0; pass < 2; ++pass) {
@@ -383,6 +398,7 @@ int main(void) {
         TEST(test_second_time_is_a_hit),
         TEST(test_kinds_are_apart),
         TEST(test_a_cubin_with_its_ptx),
+        TEST(test_outputs_that_cannot_be_had),
         TEST(test_warnings_of_the_compiler_are_kept),
         TEST(test_errors_are_not_kept),
         TEST(test_an_older_nvrtc_knows_fewer_options),
