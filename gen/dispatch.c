@@ -455,8 +455,12 @@ static char *finish_table(const struct dispatch *table) {
     free(text);
     tmg_table_free(parsed);
     text = write_table(table, lines);
-    if (!diag_errors(table->diag)) tmg_table_free(read_table(table, text));
     free(lines);
+    if (diag_errors(table->diag)) return text;
+    if (tmg_table_parse(text, strlen(text), table->result->table.name, &parsed))
+        diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
+    else
+        tmg_table_free(parsed);
     return text;
 }
 
