@@ -78,10 +78,8 @@ static void test_outputs_that_cannot_be_had(void **state) {
     const tmagen_kind kinds[] = {TMAGEN_CUBIN, TMAGEN_PTX, TMAGEN_CUBIN_AND_PTX};
     for (int i = 0; i < 3; ++i) {
         tmagen_code code;
-        const tmagen_compile_options options = {
-            .arch = "sm_90a", .name = "k.cu", .kind = kinds[i]};
-        assert_int_equal(tmagen_compile("#pragma keep", 12, &options, &code),
-                         TMAGEN_ERROR_COMPILE);
+        const tmagen_compile_options options = {.arch = "sm_90a", .name = "k.cu", .kind = kinds[i]};
+        assert_int_equal(tmagen_compile("#pragma keep", 12, &options, &code), TMAGEN_ERROR_COMPILE);
         assert_non_null(strstr(tmagen_error_last(), "NVRTC gave no "));
         assert_int_equal(compiles(), i + 1);
     }

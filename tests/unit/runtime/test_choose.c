@@ -14,8 +14,8 @@
 #include "runtime/whole_file.h"
 #include "tests/unit/runtime/steps.h"
 
-// A new shape may take 20 us; beside an H200, 182,000 instructions of an earlier form took 16.7. What
-// is counted now and a tenth, for a table and for each of its choices.
+// A new shape may take 20 us; beside an H200, 182,000 instructions of an earlier form took 16.7.
+// What is counted now and a tenth, for a table and for each of its choices.
 enum { MOST_STEPS = 144000, MOST_STEPS_EACH = 2210, MAX_BYTES = 1 << 20, PATH_BYTES = 256 };
 
 static struct tmg_table *table;
