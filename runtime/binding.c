@@ -9,6 +9,8 @@
 
 enum { UNKNOWN = -1 };
 
+const char tmg_layout[] = "rows";
+
 int tmg_find_tensor(const struct tmg_manifest *manifest, const char *name, size_t hint) {
     if (!name) return -1;
     if (hint < manifest->tensor_count && !strcmp(manifest->tensors[hint].name, name))
@@ -112,6 +114,21 @@ static int take_choices(struct tmg_binding *binding, const tmagen_launch *launch
 
 // ---- Tensors
 
+int tmg_same_elements(const struct tmg_tensor *tensor, const tmagen_tensor *given) {
+    return (!given->dtype || !strcmp(given->dtype, tmg_dtypes[tensor->dtype].name)) &&
+           (!given->layout || !strcmp(given->layout, tmg_layout));
+}
+
+static int check_elements(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                          const tmagen_tensor *given) {
+    if (tmg_same_elements(tensor, given)) return TMAGEN_OK;
+    const char *wanted = tmg_dtypes[tensor->dtype].name;
+    const int dtype = given->dtype && strcmp(given->dtype, wanted);
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: tensor '%s': its %s is '%.64s'; legal: %s",
+                    manifest->name, tensor->name, dtype ? "dtype" : "layout",
+                    dtype ? given->dtype : given->layout, dtype ? wanted : tmg_layout);
+}
+
 // Finds each manifest tensor's argument.
 static int match_tensors(const struct tmg_manifest *manifest, const tmagen_launch *launch,
                          const tmagen_tensor *given[TMG_MAX_TENSORS]) {
@@ -122,6 +139,8 @@ static int match_tensors(const struct tmg_manifest *manifest, const tmagen_launc
         if (index < 0)
             return fail(manifest, "tensor", tensor->name, "the kernel has none of that name");
         if (given[index]) return fail(manifest, "tensor", tensor->name, "is given twice");
+        const int status = check_elements(manifest, &manifest->tensors[index], tensor);
+        if (status) return status;
         given[index] = tensor;
     }
     for (unsigned i = 0; i < manifest->tensor_count; ++i)

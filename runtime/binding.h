@@ -27,6 +27,12 @@ size_t tmg_stand_ins(const struct tmg_manifest *manifest, tmagen_tensor *tensors
 int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
              struct tmg_binding *binding);
 
+// The layout that all tensors have: the last dimension's elements lie beside each other.
+extern const char tmg_layout[];
+
+// Whether the dtype and layout of [given], where it says them, are those of [tensor].
+int tmg_same_elements(const struct tmg_tensor *tensor, const tmagen_tensor *given);
+
 // The bytes from the first to behind the last element, or -1 where that is no number of bytes.
 int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_tensor *bound);
 

@@ -2,6 +2,7 @@
 // The steps are in one place and in this order, so that the first thing wrong is what is reported.
 #include "runtime/kernel.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,24 +43,39 @@ static int find_manifest(const char *name, struct loading *load) {
 
 static int read_manifest(const char *name, struct loading *load) {
     const char *text = load->options->manifest_text;
+    const size_t bytes = load->options->manifest_bytes;
     struct tmg_manifest **manifest = &load->kernel->manifest;
-    if (text) return tmg_manifest_parse(text, strlen(text), name, manifest);
+    if (text) return tmg_manifest_parse(text, bytes ? bytes : strlen(text), name, manifest);
+    if (load->options->code)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "code in memory needs its manifest there too");
     int status = find_manifest(name, load);
     return status ? status : tmg_manifest_read(load->path, manifest);
 }
 
+// [bytes] of [data] and a zero behind them, which the caller frees; NULL where there is no memory.
+static char *copy_bytes(const void *data, size_t bytes) {
+    char *copy = bytes < SIZE_MAX ? malloc(bytes + 1) : NULL;
+    if (!copy) return tmg_fail_memory(), NULL;
+    memcpy(copy, data, bytes);
+    copy[bytes] = 0;
+    return copy;
+}
+
+static int copy_source(struct loading *load) {
+    const char *text = load->options->source_text;
+    if (!text && load->options->code) return TMAGEN_OK;
+    if (!text)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "a manifest in memory needs its source there too");
+    load->source_bytes = load->options->source_bytes;
+    if (!load->source_bytes) load->source_bytes = strlen(text);
+    load->source = copy_bytes(text, load->source_bytes);
+    return load->source ? TMAGEN_OK : TMAGEN_ERROR_MEMORY;
+}
+
 // The source: given, or the manifest's file, which lies beside it.
 static int read_source(struct loading *load) {
-    const char *text = load->options->source_text;
     const char *file = load->kernel->manifest->source;
-    if (text || load->options->manifest_text) {
-        load->source = text ? strdup(text) : NULL;
-        load->source_bytes = text ? strlen(text) : 0;
-        if (!text)
-            return tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                            "a manifest in memory needs its source there too");
-        return load->source ? TMAGEN_OK : tmg_fail_memory();
-    }
+    if (load->options->source_text || load->options->manifest_text) return copy_source(load);
     char path[MAX_PATH + TMG_MAX_NAME];
     const char *slash = strrchr(load->path, '/');
     int folder = slash ? (int)(slash - load->path + 1) : 0;
@@ -81,23 +97,71 @@ static int check_source(const struct loading *load) {
                     manifest->name, manifest->source, digest, manifest->source_sha256);
 }
 
-// sm_90a runs on sm_90 and nowhere else; sm_90 runs on every sm_9x that is not older.
+static int is_elf(const tmagen_code *code) {
+    return code->data && code->bytes > SELFMAG && !memcmp(code->data, ELFMAG, SELFMAG);
+}
+
+// sm_90a runs on sm_90 and nowhere else; sm_90 runs on every sm_9x that is not older, its PTX on
+// every GPU that is not older.
+static int arch_serves(const char *needed, const char *has, int ptx) {
+    const size_t digits = strcspn(needed, "af");
+    if (needed[digits] == 'a') return strlen(has) == digits && !strncmp(needed, has, digits);
+    if (ptx) return digits > 3 && strtol(needed + 3, NULL, 10) <= strtol(has + 3, NULL, 10);
+    return digits == strlen(has) && digits > 1 && !strncmp(needed, has, digits - 1) &&
+           needed[digits - 1] <= has[digits - 1];
+}
+
 static int check_arch(const struct loading *load) {
     const char *needed = load->kernel->manifest->arch, *has = load->device->info.arch;
-    size_t digits = strcspn(needed, "af");
+    const tmagen_code *code = load->options->code;
     if (load->device->backend->kind == TMAGEN_PTX)
         return TMAGEN_OK;  // the emulator checks instructions
-    int exact = needed[digits] == 'a';
-    int matches = exact
-                      ? strlen(has) == digits && !strncmp(needed, has, digits)
-                      : digits == strlen(has) && digits > 1 && !strncmp(needed, has, digits - 1) &&
-                            needed[digits - 1] <= has[digits - 1];
-    if (matches) return TMAGEN_OK;
+    if (arch_serves(needed, has, code && !is_elf(code))) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_NO_DEVICE, "%s is a kernel for %s; this device, %s, is %s",
                     load->kernel->manifest->name, needed, load->device->info.name, has);
 }
 
+// Whether the ELF file has the bytes that its head speaks of: the driver is not told how many it
+// may read.
+static int is_whole(const tmagen_code *code) {
+    Elf64_Ehdr head;
+    if (code->bytes < sizeof head) return 0;
+    memcpy(&head, code->data, sizeof head);
+    const uint64_t sections = (uint64_t)head.e_shnum * head.e_shentsize;
+    return head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_shoff <= code->bytes &&
+           sections <= code->bytes - head.e_shoff;
+}
+
+static int check_code(const struct loading *load) {
+    const char *name = load->kernel->manifest->name;
+    const tmagen_code *code = load->options->code;
+    if (!code->data || !code->bytes)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its code is missing", name);
+    if (is_elf(code) && load->device->backend->kind == TMAGEN_PTX)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its code is a cubin; legal on this device: PTX",
+                        name);
+    if (is_elf(code) ? is_whole(code) : !memchr(code->data, 0, code->bytes)) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its code is neither a whole cubin nor PTX", name);
+}
+
+// Takes the caller's code instead of the source's.
+static int take_code(struct loading *load) {
+    const tmagen_code *given = load->options->code;
+    const int status = check_code(load);
+    if (status) return status;
+    char *copy = copy_bytes(given->data, given->bytes);
+    if (!copy) return TMAGEN_ERROR_MEMORY;
+    load->code = *given;
+    load->code.data = load->code.owner = copy;
+    load->code.hit = 1;
+    load->code.key[sizeof given->key - 1] = load->code.compiler[sizeof given->compiler - 1] = 0;
+    if (!given->resources.registers)  // nothing is said: no kernel has none
+        load->code.resources = (tmagen_resources){-1, -1, -1, -1, -1, -1};
+    return TMAGEN_OK;
+}
+
 static int get_code(struct loading *load) {
+    if (load->options->code) return take_code(load);
     const struct tmg_manifest *manifest = load->kernel->manifest;
     tmagen_compile_options options = {.kind = load->device->backend->kind,
                                       .mode = load->options->mode,
@@ -197,18 +261,17 @@ static int load_kernel(const char *name, struct loading *load) {
 int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
                              const tmagen_load_options *options, uint64_t sizes,
                              tmagen_kernel **kernel) {
-    tmagen_load_options own;
-    tmagen_source_line *lines;
+    struct tmg_own_load own;
     if (!device || !name || !*name || !kernel)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the kernel's name is missing");
-    struct loading load = {.device = device, .options = &own};
-    int status = tmg_take_load(options, sizes, &own, &lines);
+    struct loading load = {.device = device, .options = &own.options};
+    int status = tmg_take_load(options, sizes, &own);
     if (!status && !(load.kernel = calloc(1, sizeof *load.kernel))) status = tmg_fail_memory();
     if (!status) {
         load.kernel->device = device;
         status = load_kernel(name, &load);
     }
-    free(lines);
+    free(own.lines);
     free(load.source);
     tmagen_code_free(&load.code);
     if (status)

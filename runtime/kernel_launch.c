@@ -16,6 +16,7 @@ static int key_tensors(const struct tmg_manifest *manifest, const tmagen_launch 
         int index = tmg_find_tensor(manifest, tensor->name, i);
         uint64_t *words = key + (size_t)index * TMG_TENSOR_KEY_WORDS;
         if (index < 0 || words[1]) return 0;  // none of that name, or given twice
+        if (!tmg_same_elements(&manifest->tensors[index], tensor)) return 0;
         words[0] = tensor->data;
         words[1] = (uint64_t)tensor->rank + 1;
         for (int axis = 0; axis < manifest->tensors[index].rank; ++axis) {

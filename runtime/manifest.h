@@ -92,6 +92,7 @@ enum tmg_value_type {
     TMG_VALUE_F32,
     TMG_VALUE_F64
 };
+extern const char *const tmg_value_names[];  // by them, and NULL
 
 struct tmg_param {
     enum tmg_param_kind kind;

@@ -211,12 +211,13 @@ static void read_tensor_map(const struct tmg_node *node, const struct tmg_manife
                       tensor->name, (long long)tensor->stride_bytes_multiple);
 }
 
+const char *const tmg_value_names[] = {"i32", "u32", "i64", "u64", "f32", "f64", NULL};
+
 static void read_type(const struct tmg_node *node, struct tmg_param *param) {
-    static const char *const types[] = {"i32", "u32", "i64", "u64", "f32", "f64", NULL};
     struct tmg_node member = tmg_node_member(node, "type");
-    param->type = (enum tmg_value_type)tmg_node_choice(&member, types, -1);
+    param->type = (enum tmg_value_type)tmg_node_choice(&member, tmg_value_names, -1);
     if (param->type >= TMG_VALUE_F32 && param->kind != TMG_PARAM_SCALAR)
-        tmg_node_fail(&member, "is '%s'; legal: i32, u32, i64, u64", types[param->type]);
+        tmg_node_fail(&member, "is '%s'; legal: i32, u32, i64, u64", tmg_value_names[param->type]);
 }
 
 static void read_pointer(const struct tmg_node *node, const struct tmg_manifest *manifest,

@@ -22,12 +22,11 @@ struct preparation {
 };
 
 static const struct {
-    const char *name;
     size_t bytes;
     int64_t least, most;  // of an integer
 } types[] = {
-    {"i32", 4, INT32_MIN, INT32_MAX}, {"u32", 4, 0, UINT32_MAX}, {"i64", 8, INT64_MIN, INT64_MAX},
-    {"u64", 8, 0, INT64_MAX},         {"f32", 4, 0, 0},          {"f64", 8, 0, 0},
+    {4, INT32_MIN, INT32_MAX}, {4, 0, UINT32_MAX}, {8, INT64_MIN, INT64_MAX},
+    {8, 0, INT64_MAX},         {4, 0, 0},          {8, 0, 0},
 };
 
 size_t tmg_param_bytes(const struct tmg_param *param) {
@@ -85,7 +84,8 @@ static int write_integer(const struct preparation *work, const struct tmg_param 
     if (value < types[param->type].least || value > types[param->type].most)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                         "%s: %s '%s': %" PRId64 " does not fit into the kernel's %s parameter",
-                        work->kernel->manifest->name, what, name, value, types[param->type].name);
+                        work->kernel->manifest->name, what, name, value,
+                        tmg_value_names[param->type]);
     memcpy(word, &value, sizeof value);  // the low bytes come first
     return TMAGEN_OK;
 }
@@ -179,7 +179,7 @@ static int write_scalar(const struct preparation *work, const struct tmg_param *
         if (!fits)
             return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: scalar '%s': %g is no %s",
                             work->kernel->manifest->name, param->name, value,
-                            types[param->type].name);
+                            tmg_value_names[param->type]);
         return write_integer(work, param, (int64_t)value, "scalar", param->name, word);
     }
     return TMAGEN_OK;

@@ -60,10 +60,11 @@ static int take_text(tmagen_set *set, unsigned index, const tmagen_set_options *
     for (size_t i = 0; i < options->kernel_count; ++i) {
         const tmagen_set_kernel *kernel = &options->kernels[i];
         if (!kernel->name || strcmp(kernel->name, name)) continue;
-        if (!kernel->manifest_text || !kernel->source_text) break;
+        if (!kernel->manifest_text || (!kernel->source_text && !kernel->code)) break;
         set->texts[index] = kernel;
+        const size_t bytes = kernel->manifest_bytes;
         return tmg_table_take(set->table, index, kernel->manifest_text,
-                              strlen(kernel->manifest_text));
+                              bytes ? bytes : strlen(kernel->manifest_text));
     }
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a table in memory needs its kernel %s there too",
                     set->table->name, name);
@@ -200,7 +201,10 @@ static int load_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **
                                    .cache_dir = set->cache_dir};
     if (text) {
         options.manifest_text = text->manifest_text;
+        options.manifest_bytes = text->manifest_bytes;
         options.source_text = text->source_text;
+        options.source_bytes = text->source_bytes;
+        options.code = text->code;
         options.lines = text->lines;
         options.line_count = text->line_count;
     }

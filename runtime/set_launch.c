@@ -35,6 +35,7 @@ static uint64_t *key_tensors(const struct tmg_manifest *interface, const tmagen_
         const int rank = interface->tensors[index].rank;
         uint64_t *words = begin[index];
         if (tensor->rank && tensor->rank != rank) return NULL;
+        if (!tmg_same_elements(&interface->tensors[index], tensor)) return NULL;
         seen |= UINT64_C(1) << index;
         words[0] = address_class(tensor->data) | (uint64_t)!tensor->data << 32;
         words[1] = (uint64_t)tensor->rank;

@@ -17,12 +17,18 @@ int tmg_take_struct(const char *what, const void *given, size_t given_size, void
 int tmg_give_struct(const char *what, const void *own, size_t own_size, void *given,
                     size_t given_size, size_t least);
 
-// The options of a load in our own layout: [given], which may be NULL, of the sizes [sizes]
-// (TMAGEN_LOAD_SIZES of the caller). *lines is the caller's to free().
-int tmg_take_load(const tmagen_load_options *given, uint64_t sizes, tmagen_load_options *own,
-                  tmagen_source_line **lines);
+// The options of a load in our own layout, and what they point to.
+struct tmg_own_load {
+    tmagen_load_options options;
+    tmagen_source_line *lines;  // the caller's to free()
+    tmagen_code code;
+};
 
-// The options of a set in our own layout, as above; *kernels is the caller's to free().
+// [given] may be NULL; it is of the sizes [sizes] (TMAGEN_LOAD_SIZES of the caller).
+int tmg_take_load(const tmagen_load_options *given, uint64_t sizes, struct tmg_own_load *own);
+
+// The options of a set in our own layout, as above; *kernels is the caller's to free(), and holds
+// their code, too.
 int tmg_take_set(const tmagen_set_options *given, uint64_t sizes, tmagen_set_options *own,
                  tmagen_set_kernel **kernels);
 

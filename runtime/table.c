@@ -341,6 +341,9 @@ static void loosen(struct tmg_manifest *all, const struct tmg_manifest *other) {
     }
     if (other->grid.max_splits > all->grid.max_splits)
         all->grid.max_splits = other->grid.max_splits;
+    all->dependent_launch |= other->dependent_launch;
+    all->varies_with_sms |= other->varies_with_sms;
+    all->varies_with_splits |= other->varies_with_splits;
 }
 
 // Where the dims of shapes stand in the interface.
@@ -359,6 +362,8 @@ int tmg_table_finish(struct tmg_table *table) {
     if (!table->interface) return tmg_fail_memory();
     *table->interface = *table->kernels[0].manifest;
     table->interface->rules = NULL;  // its own are looser
+    table->interface->document = NULL;
+    table->interface->source_sha256[0] = 0;
     for (unsigned i = 1; i < table->kernel_count; ++i)
         loosen(table->interface, table->kernels[i].manifest);
     snprintf(table->interface->name, TMG_MAX_NAME, "%s", table->name);

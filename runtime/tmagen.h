@@ -1,4 +1,5 @@
-/* libtmagen: load and launch the kernels that tmagen generates. The whole public interface.
+/* libtmagen: load and launch the kernels that tmagen generates. This is its interface, and so are
+ * tmagen_signature.h (what a kernel takes) and tmagen_cache.h (the cache's care), included here.
  * It needs no CUDA header: driver and compiler are found at run time. Errors are values. */
 #ifndef TMAGEN_H
 #define TMAGEN_H
@@ -30,7 +31,8 @@ enum {
  * those named here pass sizeof to one that ends in _sized, which is what is exported, and what
  * other languages call. A library newer than the caller sees zeros where the caller has nothing,
  * and writes no further than the caller has room; an older one refuses members that it does not
- * know unless they are zero. tmagen_resources, which stands inside others, does not grow. */
+ * know unless they are zero. tmagen_resources and tmagen_extent, which stand inside others, do not
+ * grow. */
 
 /* ---- Errors ----
  * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
@@ -211,18 +213,27 @@ typedef struct tmagen_load_options {
     tmagen_mode mode;
     const char *directory; /* where names are looked up; NULL: $TMAGEN_KERNELS, else "out" */
     const char *cache_dir; /* as in tmagen_compile_options */
-    /* Not NULL: manifest and source themselves; the name is then only for messages. */
+    /* Not NULL: manifest and source themselves; the name is then only for messages. Nothing is kept
+     * of them. */
     const char *manifest_text;
     const char *source_text;
     /* NULL, or where each line of the source comes from, for the emulator's reports. The files'
      * names are not copied: they must outlive the kernel. */
     const tmagen_source_line *lines;
     size_t line_count;
+    /* The texts' lengths; 0: they end in a zero. */
+    size_t manifest_bytes, source_bytes;
+    /* Not NULL, beside manifest_text: what the source was compiled to, as by tmagen_compile(). It
+     * is taken as it is: no source is needed, neither cache nor compiler is asked. A cubin or, for
+     * "emu" and for the driver's own compiler, PTX; either is copied. Of its members only data and
+     * bytes are needed; key, compiler and resources are shown by tmagen_kernel_get_info(). */
+    const tmagen_code *code;
 } tmagen_load_options;
 
-/* The sizes of the options and of the items of their list, 16 bits each. */
-#define TMAGEN_LOAD_SIZES \
-    ((uint64_t)sizeof(tmagen_load_options) | (uint64_t)sizeof(tmagen_source_line) << 16)
+/* The sizes of the options, of the items of their list and of their code, 16 bits each. */
+#define TMAGEN_LOAD_SIZES                                                                 \
+    ((uint64_t)sizeof(tmagen_load_options) | (uint64_t)sizeof(tmagen_source_line) << 16 | \
+     (uint64_t)sizeof(tmagen_code) << 32)
 
 /* Loads the kernel [name]: a path that ends in ".json", or a name that is looked up as
  * DIRECTORY/NAME.json. [options] may be NULL. The kernel belongs to the caller, and [device] must
@@ -263,6 +274,9 @@ typedef struct tmagen_tensor {
     int rank;                         /* 0: the manifest's dims, from the launch's [dims] */
     int64_t dims[TMAGEN_MAX_RANK];    /* outermost first */
     int64_t strides[TMAGEN_MAX_RANK]; /* in elements; all 0: contiguous. The last must be 1 */
+    /* NULL, or what the caller takes the elements and their order for, by the names that
+     * tmagen_tensor_info has: then a launch checks that they are the kernel's. */
+    const char *dtype, *layout;
 } tmagen_tensor;
 
 typedef struct tmagen_dim {
@@ -336,8 +350,10 @@ enum {
 typedef struct tmagen_set_kernel { /* a kernel whose texts are in memory */
     const char *name;
     const char *manifest_text, *source_text;
-    const tmagen_source_line *lines; /* as in tmagen_load_options */
+    const tmagen_source_line *lines; /* as in tmagen_load_options, and so are those below */
     size_t line_count;
+    size_t manifest_bytes, source_bytes;
+    const tmagen_code *code; /* then source_text may be NULL */
 } tmagen_set_kernel;
 
 typedef struct tmagen_set_options {
@@ -351,8 +367,9 @@ typedef struct tmagen_set_options {
     size_t kernel_count;
 } tmagen_set_options;
 
-#define TMAGEN_SET_SIZES \
-    ((uint64_t)sizeof(tmagen_set_options) | (uint64_t)sizeof(tmagen_set_kernel) << 16)
+#define TMAGEN_SET_SIZES                                                                \
+    ((uint64_t)sizeof(tmagen_set_options) | (uint64_t)sizeof(tmagen_set_kernel) << 16 | \
+     (uint64_t)sizeof(tmagen_code) << 32)
 
 /* Opens the table [name]: a path that ends in ".json", beside which its kernels lie, or a name that
  * is looked up as DIRECTORY/NAME.json. [options] may be NULL. Reads all manifests and no kernel:
@@ -429,84 +446,11 @@ static inline int tmagen_set_pin(tmagen_set *set, const tmagen_launch *launch, c
     return tmagen_set_pin_sized(set, launch, TMAGEN_LAUNCH_SIZES, choice);
 }
 
-/* ---- The cache's own care ----
- * [directory] is as tmagen_compile_options.cache_dir. */
-typedef struct tmagen_cache_entry {
-    char key[TMAGEN_KEY_CHARS];
-    tmagen_kind kind;
-    char name[128], arch[32], compiler[64];
-    tmagen_resources resources;
-    int64_t bytes;     /* of the file */
-    int64_t last_used; /* seconds since the epoch */
-    const char *fault; /* NULL, or why the entry is unusable; such an entry is a miss */
-    int pinned;
-} tmagen_cache_entry;
-
-/* Calls [visit] for each entry, the latest used first, until it returns non-zero, which is
- * returned. With [verify] every digest is recomputed, else only headers are read. The entry is
- * the visitor's while it looks. */
-TMAGEN_API int tmagen_cache_list_sized(const char *directory, int verify,
-                                       int (*visit)(const tmagen_cache_entry *entry, void *context),
-                                       void *context, size_t entry_size);
-static inline int tmagen_cache_list(const char *directory, int verify,
-                                    int (*visit)(const tmagen_cache_entry *entry, void *context),
-                                    void *context) {
-    return tmagen_cache_list_sized(directory, verify, visit, context, sizeof(tmagen_cache_entry));
-}
-
-typedef struct tmagen_cache_stats {
-    char directory[4096];
-    int64_t entries, bytes, limit;  /* [limit]: $TMAGEN_CACHE_LIMIT in MiB, else 1 GiB; in bytes */
-    int64_t stale_files;            /* temporaries and locks that no process holds */
-    int64_t removed, removed_bytes; /* by the call */
-    int64_t pinned, pinned_bytes;   /* of the entries; the limit is for the others */
-} tmagen_cache_stats;
-
-TMAGEN_API int tmagen_cache_stat_sized(const char *directory, tmagen_cache_stats *stats,
-                                       size_t stats_size);
-static inline int tmagen_cache_stat(const char *directory, tmagen_cache_stats *stats) {
-    return tmagen_cache_stat_sized(directory, stats, sizeof *stats);
-}
-
-/* Removes the least recently used entries until at most [limit] bytes are left (negative: the
- * configured limit), and what killed processes left behind. tmagen_cache_clear() removes all but
- * the pinned. TMAGEN_ERROR_FILE where a file cannot be removed; [stats] says what was done. */
-TMAGEN_API int tmagen_cache_gc_sized(const char *directory, int64_t limit,
-                                     tmagen_cache_stats *stats, size_t stats_size);
-static inline int tmagen_cache_gc(const char *directory, int64_t limit, tmagen_cache_stats *stats) {
-    return tmagen_cache_gc_sized(directory, limit, stats, sizeof *stats);
-}
-TMAGEN_API int tmagen_cache_clear_sized(const char *directory, tmagen_cache_stats *stats,
-                                        size_t stats_size);
-static inline int tmagen_cache_clear(const char *directory, tmagen_cache_stats *stats) {
-    return tmagen_cache_clear_sized(directory, stats, sizeof *stats);
-}
-
-/* Removes what fails verification, pinned or not. */
-TMAGEN_API int tmagen_cache_prune_sized(const char *directory, tmagen_cache_stats *stats,
-                                        size_t stats_size);
-static inline int tmagen_cache_prune(const char *directory, tmagen_cache_stats *stats) {
-    return tmagen_cache_prune_sized(directory, stats, sizeof *stats);
-}
-
-/* Pins the entry [key] (of tmagen_code, tmagen_kernel_info or tmagen_cache_entry): neither the
- * limit nor a clear removes it, and it is synced to the disk. With [pinned] 0 it is like others
- * again. A pinned entry is a file that its owner may not write, which `ls -l` and `cp -p` know too.
- * TMAGEN_ERROR_MISS where there is no intact entry of this key. */
-TMAGEN_API int tmagen_cache_pin(const char *directory, const char *key, int pinned);
-
-/* Explains in [text] whether compiling [source] with [options] would hit, and if not, which part of
- * the key differs from the nearest entry, with the first differing line of the source. */
-TMAGEN_API int tmagen_cache_why_sized(const char *source, size_t bytes,
-                                      const tmagen_compile_options *options, size_t options_size,
-                                      char *text, size_t size);
-static inline int tmagen_cache_why(const char *source, size_t bytes,
-                                   const tmagen_compile_options *options, char *text, size_t size) {
-    return tmagen_cache_why_sized(source, bytes, options, sizeof *options, text, size);
-}
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "tmagen_cache.h"
+#include "tmagen_signature.h"
 
 #endif

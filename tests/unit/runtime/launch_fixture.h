@@ -102,7 +102,7 @@ static struct launch_arguments *right(void) {
     return &it;
 }
 
-static uint64_t param(int index) {
+static inline uint64_t param(int index) {
     uint64_t value = 0;
     memcpy(&value, fake->params[index], param_bytes[index] < 8 ? param_bytes[index] : 8);
     return value;

@@ -137,16 +137,16 @@ static void test_wider_lines(void **state) {
         tmagen_source_line line;
         uint64_t more;
     } lines[2] = {{{"a", 1}, 0}, {{"b", 2}, 0}};
-    tmagen_load_options options = in_memory(manifest), own;
-    tmagen_source_line *taken = NULL;
+    tmagen_load_options options = in_memory(manifest);
+    struct tmg_own_load own;
     const uint64_t sizes = sizeof options | (uint64_t)sizeof *lines << 16;
     options.lines = &lines[0].line;
     options.line_count = 2;
-    assert_int_equal(tmg_take_load(&options, sizes, &own, &taken), TMAGEN_OK);
-    assert_ptr_equal(own.lines, taken);
-    assert_string_equal(taken[1].file, "b");
-    assert_int_equal(taken[1].line, 2);
-    free(taken);
+    assert_int_equal(tmg_take_load(&options, sizes, &own), TMAGEN_OK);
+    assert_ptr_equal(own.options.lines, own.lines);
+    assert_string_equal(own.lines[1].file, "b");
+    assert_int_equal(own.lines[1].line, 2);
+    free(own.lines);
     lines[1].more = 1;
     tmagen_kernel *loaded = NULL;
     assert_int_equal(tmagen_kernel_load_sized(device, "gemm", &options, sizes, &loaded),
