@@ -1,5 +1,6 @@
 // Figures: CUDA programming guide, technical specifications per compute capability, and the data
-// sheets for the number of SMs (A100, A40, Orin, L40, H200, B200, RTX PRO 6000).
+// sheets for the number of SMs (A100, A40, Orin, L40, H200, B200, B300, RTX PRO 6000). What of
+// tcgen05 there is where: the target notes of the PTX ISA.
 #include "runtime/arch.h"
 
 #include <stddef.h>
@@ -7,6 +8,7 @@
 
 enum { KB = 1024, AMPERE = 0, ADA = TMG_HAS_FP8, HOPPER = ADA | TMG_HAS_CLUSTERS };
 enum { SPECIAL = TMG_HAS_REGISTER_MOVES | TMG_HAS_MAP_CHANGES };
+enum { BLACKWELL = HOPPER | SPECIAL | TMG_HAS_TENSOR_MEMORY };
 
 static const struct tmg_arch archs[] = {
     // name, features, SMs, shared memory of a CTA and of an SM, warps and CTAs of an SM
@@ -17,7 +19,11 @@ static const struct tmg_arch archs[] = {
     {"sm_90", HOPPER, 132, 227 * KB, 228 * KB, 64, 32},
     {"sm_90a", HOPPER | SPECIAL | TMG_HAS_WGMMA, 132, 227 * KB, 228 * KB, 64, 32},
     {"sm_100", HOPPER, 148, 227 * KB, 228 * KB, 64, 32},
-    {"sm_100a", HOPPER | SPECIAL | TMG_HAS_TENSOR_MEMORY, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_100a", BLACKWELL | TMG_HAS_TENSOR_I8, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_100f", BLACKWELL, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_103", HOPPER, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_103a", BLACKWELL | TMG_HAS_TENSOR_MINIMUM, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_103f", BLACKWELL | TMG_HAS_TENSOR_MINIMUM, 148, 227 * KB, 228 * KB, 64, 32},
     {"sm_120", HOPPER, 188, 99 * KB, 100 * KB, 48, 24},
     {"sm_120a", HOPPER | SPECIAL, 188, 99 * KB, 100 * KB, 48, 24},
 };
@@ -28,6 +34,8 @@ const struct tmg_arch *tmg_arch_at(unsigned index) { return index < ARCHS ? &arc
 const struct tmg_arch *tmg_arch_find(const char *name) {
     size_t length = strlen(name);
 
+    for (size_t i = 0; i < ARCHS; i++)
+        if (strcmp(archs[i].name, name) == 0) return &archs[i];
     if (length > 0 && name[length - 1] == 'f') length--;
     for (size_t i = 0; i < ARCHS; i++)
         if (strlen(archs[i].name) == length && memcmp(archs[i].name, name, length) == 0)

@@ -11,7 +11,9 @@ enum {
     TMG_HAS_REGISTER_MOVES = 1u << 2,  // setmaxnreg
     TMG_HAS_MAP_CHANGES = 1u << 3,     // tensormap.replace
     TMG_HAS_WGMMA = 1u << 4,
-    TMG_HAS_TENSOR_MEMORY = 1u << 5
+    TMG_HAS_TENSOR_MEMORY = 1u << 5,  // and what works on it, tcgen05
+    TMG_HAS_TENSOR_I8 = 1u << 6,      // tcgen05.mma of integers
+    TMG_HAS_TENSOR_MINIMUM = 1u << 7  // tcgen05.ld.red
 };
 
 struct tmg_arch {
@@ -28,7 +30,11 @@ enum {
     TMG_SM_REGISTERS = 65536,
     TMG_BLOCK_THREADS = 1024,
     TMG_BLOCK_RESERVE = 1024,  // bytes of shared memory that each CTA costs beside its own
-    TMG_CLUSTER_BLOCKS = 16
+    TMG_CLUSTER_BLOCKS = 16,
+    // tensor memory, of an SM that has it: words of 32 bits, allocated by columns
+    TMG_TENSOR_LANES = 128,
+    TMG_TENSOR_COLUMNS = 512,
+    TMG_TENSOR_COLUMNS_LEAST = 32
 };
 
 // The emulated device is a small one of that architecture: few SMs, so that small problems already
@@ -36,7 +42,8 @@ enum {
 #define TMG_EMULATED_ARCH "sm_90a"
 enum { TMG_EMULATED_SMS = 4 };
 
-// "sm_90a", "sm_90"; NULL when there is no such row. A family's name (sm_100f) is its first member.
+// "sm_90a", "sm_90"; NULL when there is no such row. A family's name that has no
+// row of its own (sm_90f) is its first member.
 const struct tmg_arch *tmg_arch_find(const char *name);
 // The first row that has all of [features]; NULL when none has.
 const struct tmg_arch *tmg_arch_with(uint32_t features);

@@ -3,7 +3,7 @@
 #ifndef TMG_EMU_CHECK_H
 #define TMG_EMU_CHECK_H
 
-#include "runtime/emu/machine/async.h"
+#include "runtime/emu/machine/tmem.h"
 
 enum emu_use { EMU_READ, EMU_WRITE, EMU_ATOMIC };
 
@@ -30,8 +30,10 @@ struct emu_toucher {
     uint32_t agent, time;
     uint32_t lanes;  // of the warp; 0: an operation
     const struct emu_clock *clock;
-    bool async;  // through the async proxy
-    bool four;   // it ends when the four agents from [agent] on have: a warpgroup's wgmma
+    bool async;      // through the async proxy
+    bool tensor;     // of tensor memory: it may rely on what clock.after has,
+    bool pipelined;  // and on what the tensor core's pipeline has been given before it
+    bool four;       // it ends when the four agents from [agent] on have: a warpgroup's wgmma
     enum emu_strength strength;
     uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
     struct emu_warp *warp;  // for reports: who, or who issued it
@@ -51,8 +53,10 @@ extern const struct emu_shadowed emu_shadowed_shared;
 
 struct emu_shadow *emu_shadow_new(const struct emu_shadowed *of, const struct emu_cta *cta,
                                   uint32_t bytes);
-// As new; and [smem], where it was touched, is blank again.
+// As new; and [smem], if not NULL, is blank again where it was touched.
 void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
+// Those bytes count as never written or read.
+void emu_shadow_forget(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes);
 void emu_shadow_delete(struct emu_shadow *shadow);
 // Notes that an mbarrier lies at [offset], which has just been written: what writes there from now
 // on, while that mbarrier is valid, is reported.
@@ -189,6 +193,26 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
 // The same of global memory; [value]: what is written there, NULL if that is not known yet.
 void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,
                             uint64_t offset, size_t bytes, enum emu_use use, const void *value);
+
+// ---- tmem_touch.c: tensor memory ----
+
+// Makes the CTA's tensor memory and its shadow where it has none; false when memory is out.
+bool emu_tensor_start(struct emu_cta *cta);
+// Columns that have just been allocated: nobody has touched them.
+void emu_tensor_blank(struct emu_cta *cta, uint32_t column, uint32_t columns);
+// Touches what is allocated of [cta]'s tensor memory as [op] of a pipeline. Of lanes it knows no
+// less than eight, from a multiple of eight on.
+void emu_tensor_touch(struct emu_async *op, struct emu_cta *cta, const struct emu_rectangle *at,
+                      enum emu_use use);
+// The same as [part] of [warp]: its loads, its stores; TENSOR_DONE: as dealloc, which wants all to
+// have ended but no fence.
+void emu_tensor_touch_by(struct emu_warp *warp, const struct emu_insn *insn,
+                         enum emu_tensor_part part, const struct emu_rectangle *at,
+                         enum emu_use use);
+// tcgen05.fence::before_thread_sync, ::after_thread_sync, and a wait for all loads or all stores.
+void emu_tensor_fence_before(struct emu_warp *warp);
+void emu_tensor_fence_after(struct emu_warp *warp);
+void emu_tensor_wait(struct emu_warp *warp, uint32_t lanes, enum emu_tensor_part part);
 
 // ---- maps.c: tensor maps in global memory ----
 

@@ -117,9 +117,22 @@ void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem) {
         uint32_t page = shadow->touched[i];
         put_back(shadow, shadow->pages[page]);
         shadow->pages[page] = NULL;
-        memset(smem + (size_t)page * PAGE, EMU_SMEM_BLANK, PAGE);
+        if (smem != NULL) memset(smem + (size_t)page * PAGE, EMU_SMEM_BLANK, PAGE);
     }
     shadow->touched_count = 0;
+}
+
+void emu_shadow_forget(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes) {
+    uint32_t step;
+
+    for (uint32_t at = offset; at < offset + bytes; at += step) {
+        struct block *block = shadow->pages[at / PAGE];
+        step = block ? 1u << block->shift : PAGE - at % PAGE;
+        if (block == NULL) continue;
+        struct cell *cell = &block->cells[(at % PAGE) >> block->shift];
+        cell->write = cell->read = (struct shadow_touch){0};
+        if (cell->others != NULL) cell->others->count = 0;
+    }
 }
 
 static void copy_cell(struct cell *to, const struct cell *from) {
@@ -156,11 +169,19 @@ static const struct emu_insn *insn_of(const struct emu_shadow *shadow,
     return &shadow->cta->cluster->machine->program->code[touch->insn];
 }
 
+// Is it of a tensor core's pipeline?
+static bool is_pipelined(const struct emu_cluster *cluster, const struct shadow_touch *touch) {
+    return touch->agent - emu_tensor_agents(cluster, TENSOR_DONE) < cluster->warp_count;
+}
+
 // Has [touch] happened before [toucher], who has [view]?
 static inline bool known(const struct emu_toucher *toucher, const uint32_t *view,
                          const struct shadow_touch *touch) {
     const uint32_t *of = view + touch->agent;
 
+    if (toucher->pipelined && is_pipelined(toucher->warp->cta->cluster, touch) &&
+        of[toucher->warp->cta->cluster->warp_count] >= touch->time)
+        return true;  // as TENSOR_GIVEN
     if (touch->lanes && touch->agent == toucher->agent)
         return emu_lanes_know(toucher->warp, toucher->lanes, touch->lanes, touch->time);
     if (!touch->four)
@@ -205,10 +226,13 @@ static const char *earlier_name(const struct emu_shadow *shadow, const struct sh
         return text;
     }
     bool multiplies = agent >= cluster->warp_count, copies = agent > 2 * cluster->warp_count;
+    bool tensor = agent > 3 * cluster->warp_count;
+    if (tensor) agent = 2 * cluster->warp_count + 1 + (agent - 1) % cluster->warp_count;
     agent -= copies ? 2 * cluster->warp_count + 1 : multiplies ? cluster->warp_count : 0;
     emu_warp_text(&cluster->ctas[agent / warps].warps[agent % warps], warp, sizeof warp);
     snprintf(text, size, "%s%s",
-             copies       ? "a cp.async of "
+             tensor       ? "an operation on tensor memory of "
+             : copies     ? "a cp.async of "
              : multiplies ? "a wgmma of the warpgroup of "
                           : "",
              warp);
@@ -225,17 +249,27 @@ static const char *lanes_text(const struct emu_toucher *toucher, const struct sh
 
 static void complain(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                      const struct shadow_touch *before, bool before_wrote,
-                     const struct emu_toucher *toucher, bool fence_missing) {
+                     const struct emu_toucher *toucher) {
     char who[128], other[128], where[EMU_PLACE_TEXT], lanes[128], place[PLACE];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
-    enum emu_class class_ = fence_missing ? EMU_MISSING_PROXY_FENCE : EMU_RACE;
+    bool fence_missing = (toucher->tensor || (toucher->async && before_wrote)) &&
+                         known(toucher, toucher->clock->seen, before);
+    enum emu_class class_ = !fence_missing    ? EMU_RACE
+                            : toucher->tensor ? EMU_MISSING_TENSOR_FENCE
+                                              : EMU_MISSING_PROXY_FENCE;
 
     if (emu_report_again(toucher->warp, toucher->insn, insn_of(shadow, before), class_)) return;
     toucher_name(toucher, before, who, sizeof who);
     earlier_name(shadow, before, other, sizeof other);
     shadow->of->place(offset, place, sizeof place);
     emu_place_text(shadow->cta->cluster->machine, insn_of(shadow, before), where, sizeof where);
-    if (fence_missing)
+    if (fence_missing && toucher->tensor)
+        emu_report_pair(toucher->warp, toucher->insn, insn_of(shadow, before), class_,
+                        "%s %s %s, which %s %s\n  the other is at %s\n"
+                        "  no tcgen05.fence::%s_thread_sync lies between the two",
+                        who, verb, place, other, before_wrote ? "wrote" : "read", where,
+                        known(toucher, toucher->clock->before, before) ? "after" : "before");
+    else if (fence_missing)
         emu_report_pair(toucher->warp, toucher->insn, insn_of(shadow, before), class_,
                         "%s %s %s that %s wrote through the generic proxy\n"
                         "  written at %s\n  no fence.proxy.async lies between the two",
@@ -273,24 +307,28 @@ static inline bool is_own(const struct shadow_touch *touch, const struct emu_tou
            !(touch->lanes && toucher->lanes);
 }
 
+static const uint32_t *view_of(const struct emu_toucher *toucher) {
+    return toucher->tensor  ? toucher->clock->after
+           : toucher->async ? toucher->clock->async
+                            : toucher->clock->seen;
+}
+
 // Is the earlier write visible to [toucher]?
 static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                         const struct cell *cell, const struct emu_toucher *toucher) {
     const struct shadow_touch *write = &cell->write;
 
     if (write->time == 0 || is_own(write, toucher) || same_kind(write, toucher)) return;
-    const uint32_t *view = toucher->async ? toucher->clock->async : toucher->clock->seen;
-    if (known(toucher, view, write)) return;
-    complain(shadow, offset, use, write, true, toucher,
-             toucher->async && known(toucher, toucher->clock->seen, write));
+    if (known(toucher, view_of(toucher), write)) return;
+    complain(shadow, offset, use, write, true, toucher);
     if (use != EMU_READ) emu_watch_nothing(toucher->warp, toucher->insn);
 }
 
 static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                        const struct shadow_touch *read, const struct emu_toucher *toucher) {
     if (read->time != 0 && !is_own(read, toucher) && !same_kind(read, toucher) &&
-        !known(toucher, toucher->clock->seen, read)) {
-        complain(shadow, offset, use, read, false, toucher, false);
+        !known(toucher, toucher->tensor ? toucher->clock->after : toucher->clock->seen, read)) {
+        complain(shadow, offset, use, read, false, toucher);
         watch_reader(shadow, read, toucher);
     }
 }

@@ -174,7 +174,8 @@ static void begin(struct emu_warp *warp) {
     const struct emu_insn *insn = warp->blamed_insn;
     enum emu_class class_ = warp->blamed->class_;
     bool reads = class_ == EMU_UNINITIALISED || class_ == EMU_RACE ||
-                 class_ == EMU_MISSING_PROXY_FENCE || class_ == EMU_OUT_OF_BOUNDS;
+                 class_ == EMU_MISSING_PROXY_FENCE || class_ == EMU_MISSING_TENSOR_FENCE ||
+                 class_ == EMU_OUT_OF_BOUNDS;
 
     if (reads && !emu_is(insn, FACT_UPDATES))
         each_register(warp, insn, warp->blamed_lanes, true, watch_blamed);

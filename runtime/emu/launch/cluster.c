@@ -246,6 +246,8 @@ static void clean_cta(struct emu_cta *cta) {
     for (int b = 0; b < EMU_NAMED_BARRIERS; b++) clean_barrier(cta->cluster, &cta->barriers[b]);
     memset(cta->warpgroups, 0, (cta->warp_count / 4 + 1) * sizeof *cta->warpgroups);
     emu_shadow_clean(cta->shadow, cta->smem);
+    if (cta->tmem_shadow != NULL) emu_shadow_clean(cta->tmem_shadow, NULL);
+    emu_tmem_clean(cta);
     if (!machine->check) memset(cta->smem, EMU_SMEM_BLANK, cta->smem_bytes);
 }
 
@@ -257,6 +259,8 @@ static void free_cta(struct emu_cta *cta) {
     free(cta->warps);
     free(cta->warpgroups);
     emu_shadow_delete(cta->shadow);
+    emu_shadow_delete(cta->tmem_shadow);
+    emu_tmem_delete(cta);
 }
 
 // ---- clusters ----
@@ -285,6 +289,7 @@ static struct emu_cluster *make_cluster(struct emu_machine *machine) {
     cluster->machine = machine;
     cluster->cta_count = size[0] * size[1] * size[2];
     cluster->warp_count = cluster->cta_count * ((threads + EMU_LANES - 1) / EMU_LANES);
+    cluster->has_tmem = machine->module->tree.arch->features & TMG_HAS_TENSOR_MEMORY;
     cluster->agent_count = emu_fixed_agents(cluster);
     cluster->agent_capacity = cluster->agent_count + ASYNC_AGENTS;
     cluster->ctas = calloc(cluster->cta_count, sizeof *cluster->ctas);
@@ -328,6 +333,7 @@ static void clean_cluster(struct emu_cluster *cluster) {
                                     .cta_count = cluster->cta_count,
                                     .barrier = cluster->barrier,
                                     .warp_count = cluster->warp_count,
+                                    .has_tmem = cluster->has_tmem,
                                     .agent_count = emu_fixed_agents(cluster),
                                     .agent_capacity = cluster->agent_capacity,
                                     .agent_times = cluster->agent_times,

@@ -57,6 +57,9 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     if (kind == ASYNC_COPY || kind == ASYNC_ARRIVE) {
         op->agent = emu_copy_agent(warp);
         op->time = kind == ASYNC_COPY ? ++warp->copies_begun : warp->copies_begun;
+    } else if (kind == ASYNC_TENSOR) {
+        op->agent = emu_tensor_agent(warp, TENSOR_DONE);
+        op->time = warp->tensor_begun[TENSOR_DONE];
     } else {
         op->agent = emu_agent_take(warp, &op->time);
     }
@@ -77,7 +80,8 @@ static void note_due(struct emu_cluster *cluster, const struct emu_async *op) {
     if (op->stage != DONE && op->due < cluster->next_due) cluster->next_due = op->due;
 }
 
-void emu_async_start(struct emu_async *op) {
+// Puts it in flight, before *link.
+static void launch(struct emu_async *op, struct emu_async **link) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
     if (op->agent != emu_copy_agent(op->warp)) {
@@ -88,10 +92,14 @@ void emu_async_start(struct emu_async *op) {
         op->group[lane] =
             op->in_copy_group ? op->warp->copies[lane].open : op->warp->bulk[lane].open;
     op->due = cluster->machine->steps + delay(cluster);
-    op->next = cluster->pending;
-    cluster->pending = op;
+    op->next = *link;
+    *link = op;
     note_due(cluster, op);
 }
+
+void emu_async_start(struct emu_async *op) { launch(op, &op->warp->cta->cluster->pending); }
+
+void emu_async_follow(struct emu_async *op, struct emu_async *next) { launch(next, &op->next); }
 
 bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
     unsigned count = op->warp->cta->cluster->cta_count;
@@ -112,6 +120,7 @@ static void free_op(struct emu_async *op) {
 
     if (op->kind == ASYNC_BOX) free(op->box);
     if (op->kind == ASYNC_COPY) free(op->copy);
+    if (op->kind == ASYNC_TENSOR) free(op->tensor.data);
     free(op->bytes);
     op->next = cluster->spare;
     cluster->spare = op;
@@ -219,9 +228,11 @@ void emu_async_check_end(struct emu_warp *warp) {
 
 void emu_async_free_all(struct emu_cluster *cluster) {
     while (cluster->pending != NULL) {
-        struct emu_async *next = cluster->pending->next;
-        free_op(cluster->pending);
-        cluster->pending = next;
+        struct emu_async *op = cluster->pending;
+        cluster->pending =
+            op->kind == ASYNC_TENSOR && op->tensor.behind != NULL ? op->tensor.behind : op->next;
+        if (cluster->pending != op->next) cluster->pending->next = op->next;
+        free_op(op);
     }
     while (cluster->spare != NULL) {
         struct emu_async *next = cluster->spare->next;

@@ -13,7 +13,8 @@ enum emu_async_kind {
     ASYNC_BOX,     // of a tensor map
     ASYNC_COPY,    // cp.async of a warp
     ASYNC_ARRIVE,  // behind those
-    ASYNC_STORE    // st.async, red.async
+    ASYNC_STORE,   // st.async, red.async
+    ASYNC_TENSOR   // of the tensor core's pipeline, see tmem.h
 };
 
 struct emu_bulk {
@@ -21,6 +22,11 @@ struct emu_bulk {
     bool reduces;
     enum tmg_reduce reduction;
     enum tmg_number number;
+};
+struct emu_tensor_work {
+    void (*run)(struct emu_async *op);  // when its turn has come
+    void *data;                         // freed with the operation
+    struct emu_async *behind;           // the next in the pipeline, which has not begun
 };
 struct emu_box;     // exec/tensor.c
 struct emu_copies;  // exec/copy.c
@@ -55,6 +61,7 @@ struct emu_async {
         struct emu_bulk bulk;
         struct emu_box *box;      // freed with the operation
         struct emu_copies *copy;  // the same
+        struct emu_tensor_work tensor;
     };
 };
 
@@ -67,6 +74,8 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
                                 enum emu_async_kind kind, const char *what);
 // Puts it in flight; it is the scheduler's from here.
 void emu_async_start(struct emu_async *op);
+// The same of [next], while a stage of [op] runs.
+void emu_async_follow(struct emu_async *op, struct emu_async *next);
 // Sets the CTAs of a multicast; false after a report of those that do not exist.
 bool emu_async_multicast(struct emu_async *op, uint32_t ctas);
 // What waits for [op] has happened after it: joins its clock into [into].

@@ -8,10 +8,13 @@
 int emu_clock_new(struct emu_cluster *cluster, struct emu_clock *clock) {
     size_t capacity = cluster->agent_capacity;
     bool global = cluster->machine->order != NULL;
+    size_t tensor = global ? 4 : 2;
 
-    clock->seen = calloc((global ? 4 : 2) * capacity, sizeof *clock->seen);
+    clock->seen = calloc((tensor + (cluster->has_tmem ? 2 : 0)) * capacity, sizeof *clock->seen);
     if (clock->seen == NULL) return -1;
     clock->async = clock->seen + capacity;
+    clock->before = cluster->has_tmem ? clock->seen + tensor * capacity : NULL;
+    clock->after = cluster->has_tmem ? clock->before + capacity : NULL;
     clock->global = global ? clock->async + capacity : NULL;
     clock->wide = global ? clock->global + capacity : NULL;
     return 0;
@@ -31,6 +34,7 @@ void emu_clock_join(const struct emu_cluster *cluster, struct emu_clock *into,
     if (into->seen == from->seen) return;
     join_half(into->seen, from->seen, cluster->agent_count);
     join_half(into->async, from->async, cluster->agent_count);
+    if (into->before != NULL) join_half(into->before, from->before, cluster->agent_count);
     if (into->global == NULL) return;
     join_half(into->global, from->global, cluster->agent_count);
     join_half(into->wide, from->wide, cluster->agent_count);
@@ -40,6 +44,10 @@ void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
                     const struct emu_clock *from) {
     memcpy(into->seen, from->seen, cluster->agent_count * sizeof *into->seen);
     memcpy(into->async, from->async, cluster->agent_count * sizeof *into->async);
+    if (into->before != NULL) {
+        memcpy(into->before, from->before, cluster->agent_count * sizeof *into->before);
+        memcpy(into->after, from->after, cluster->agent_count * sizeof *into->after);
+    }
     if (into->global == NULL) return;
     memcpy(into->global, from->global, cluster->agent_count * sizeof *into->global);
     memcpy(into->wide, from->wide, cluster->agent_count * sizeof *into->wide);
@@ -48,6 +56,10 @@ void emu_clock_copy(const struct emu_cluster *cluster, struct emu_clock *into,
 void emu_clock_clear(const struct emu_cluster *cluster, struct emu_clock *clock) {
     memset(clock->seen, 0, cluster->agent_count * sizeof *clock->seen);
     memset(clock->async, 0, cluster->agent_count * sizeof *clock->async);
+    if (clock->before != NULL) {
+        memset(clock->before, 0, cluster->agent_count * sizeof *clock->before);
+        memset(clock->after, 0, cluster->agent_count * sizeof *clock->after);
+    }
     if (clock->global == NULL) return;
     memset(clock->global, 0, cluster->agent_count * sizeof *clock->global);
     memset(clock->wide, 0, cluster->agent_count * sizeof *clock->wide);

@@ -43,6 +43,9 @@ struct emu_clock {
     // Where clusters tell each other things: async's twin for global memory, and what fences beyond
     // the cluster cover, of whichever warp; else NULL.
     uint32_t *global, *wide;
+    // Where there is tensor memory: what tcgen05.fence::before_thread_sync covers, of whichever
+    // warp, and what an operation on tensor memory may rely on, see tmem.h; else NULL.
+    uint32_t *before, *after;
 };
 
 // What lanes of a warp know of each other: they go on by themselves, and only what orders threads
@@ -78,6 +81,8 @@ enum emu_wait_kind {  // a row each in wait.c
     WAIT_WARPGROUP,
     WAIT_WARP,
     WAIT_SLEEP,
+    WAIT_TMEM,
+    WAIT_TMEM_PAIR,
     WAIT_KINDS
 };
 
@@ -189,6 +194,9 @@ struct emu_warp {
     unsigned lane;  // that accesses memory
     uint64_t steps;
     uint32_t line;  // of the instruction executed last
+    // operations on tensor memory that it has begun, by enum emu_tensor_part; of each lane, the
+    // last of its pipeline
+    uint32_t tensor_begun[4], tensor_last[EMU_LANES];
 };
 
 struct emu_mbarrier;
@@ -205,6 +213,9 @@ struct emu_cta {
     struct emu_warpgroup *warpgroups;
     struct emu_mbarrier *mbarriers;
     struct emu_shadow *shadow;
+    struct emu_tmem *tmem;           // NULL: nobody has allocated any of it, see tmem.h
+    struct emu_shadow *tmem_shadow;  // check/tmem_touch.c's
+    struct emu_async *pipeline;  // of its tensor core: who was put there last; NULL: it is empty
 };
 
 struct emu_cluster {
@@ -222,6 +233,7 @@ struct emu_cluster {
     uint64_t changes;           // grows with every event that someone may wait for
     uint64_t last_change;       // step of the machine when it last grew
     uint32_t warp_count;        // of all its CTAs; the agents from here on are no warps
+    bool has_tmem;              // its architecture does
     uint32_t agent_count, agent_capacity;
     uint32_t *agent_times;  // of asynchronous agents: last time used
     struct emu_told *told;  // by warp's agent
@@ -415,9 +427,21 @@ static inline uint32_t emu_copy_agent(const struct emu_warp *warp) {
     return emu_before_agent(warp->cta->cluster) + 1 + warp->agent;
 }
 
+// What a warp does in tensor memory, an agent each whose time is a number: of what its pipeline
+// (mma, cp, shift) has done and has been given, of its loads and of its stores.
+enum emu_tensor_part { TENSOR_DONE, TENSOR_GIVEN, TENSOR_LOADS, TENSOR_STORES, TENSOR_PARTS };
+static inline uint32_t emu_tensor_agents(const struct emu_cluster *cluster,
+                                         enum emu_tensor_part part) {
+    return (3 + part) * cluster->warp_count + 1;  // from here on, by warp
+}
+
+static inline uint32_t emu_tensor_agent(const struct emu_warp *warp, enum emu_tensor_part part) {
+    return emu_tensor_agents(warp->cta->cluster, part) + warp->agent;
+}
+
 // Agents that stand for something from the start; those behind are taken as they are needed.
 static inline uint32_t emu_fixed_agents(const struct emu_cluster *cluster) {
-    return 3 * cluster->warp_count + 1;
+    return (cluster->has_tmem ? 3 + TENSOR_PARTS : 3) * cluster->warp_count + 1;
 }
 
 static inline bool emu_knows_before(const struct emu_cluster *cluster,

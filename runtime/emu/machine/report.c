@@ -17,6 +17,7 @@ static const char *const names[EMU_CLASSES] = {
     [EMU_BUDGET] = "budget spent",
     [EMU_RACE] = "race",
     [EMU_MISSING_PROXY_FENCE] = "missing proxy fence",
+    [EMU_MISSING_TENSOR_FENCE] = "missing tensor fence",
     [EMU_UNINITIALISED] = "uninitialised read",
     [EMU_OUT_OF_BOUNDS] = "out of bounds",
     [EMU_MISALIGNED] = "misaligned",
@@ -253,6 +254,7 @@ static int rank(enum emu_class class_) {
     case EMU_OUT_OF_BOUNDS: return 2;
     case EMU_RACE:
     case EMU_MISSING_PROXY_FENCE:
+    case EMU_MISSING_TENSOR_FENCE:
     case EMU_REGISTER_HAZARD: return 3;
     case EMU_UNINITIALISED: return 4;
     default: return 1;  // misuse

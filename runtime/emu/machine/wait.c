@@ -12,6 +12,8 @@ const struct emu_wait_row emu_waits[WAIT_KINDS] = {
     [WAIT_WARPGROUP] = {"waits for its warpgroup at a wgmma", WAIT_PLAIN},
     [WAIT_WARP] = {"waits for lanes 0x%08x at bar.warp.sync", WAIT_PLAIN},
     [WAIT_SLEEP] = {"sleeps", WAIT_PLAIN},
+    [WAIT_TMEM] = {"waits for %u columns of tensor memory", WAIT_PLAIN},
+    [WAIT_TMEM_PAIR] = {"waits for the other CTA of its pair", WAIT_PLAIN},
 };
 
 uint64_t emu_random(uint64_t *state) {
