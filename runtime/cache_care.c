@@ -256,9 +256,11 @@ int tmagen_cache_list_sized(const char *directory, int verify,
                             int (*visit)(const tmagen_cache_entry *entry, void *context),
                             void *context, size_t entry_size) {
     if (!visit) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is nobody to visit the entries");
-    struct visitor visitor = {visit, context, malloc(entry_size + 1), entry_size};
+    int status = tmg_check_size("tmagen_cache_entry", entry_size, sizeof(tmagen_cache_entry));
+    if (status) return status;
+    struct visitor visitor = {visit, context, malloc(entry_size), entry_size};
     if (!visitor.room) return tmg_fail_memory();
-    const int status = visit_all(directory, verify, &visitor);
+    status = visit_all(directory, verify, &visitor);
     free(visitor.room);
     return status;
 }

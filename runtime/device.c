@@ -3,6 +3,7 @@
 #include "runtime/device.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,8 @@ int tmagen_device_open(const char *name, tmagen_device **device) {
     tmagen_device *opened = calloc(1, sizeof *opened);
     if (!opened) return tmg_fail_memory();
     opened->backend = backend;
+    opened->forks = tmg_forks();
+    opened->holders = 1;
     int status = backend->open(ordinal, &opened->state, &opened->info);
     opened->info.backend = backend->name;
     if (status)
@@ -46,14 +49,50 @@ int tmagen_device_open(const char *name, tmagen_device **device) {
     return status;
 }
 
-void tmagen_device_close(tmagen_device *device) {
-    if (!device) return;
-    device->backend->close(device->state);
-    free(device);
+// ---- Who may use a device
+
+static _Atomic unsigned forks;
+
+static void count_fork(void) { atomic_fetch_add(&forks, 1); }
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
+
+unsigned tmg_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+static int is_forked(const tmagen_device *device) {
+    return atomic_load_explicit(&forks, memory_order_relaxed) != device->forks;
 }
 
 static int fail_missing(void) {
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the place for data is missing");
+}
+
+int tmg_device_check(const tmagen_device *device) {
+    if (!device) return fail_missing();
+    if (is_forked(device))
+        return tmg_fail(TMAGEN_ERROR_DEVICE,
+                        "the device was opened before this process was forked: a child opens its "
+                        "own");
+    if (!atomic_load_explicit(&device->closed, memory_order_relaxed)) return TMAGEN_OK;
+    return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device is closed");
+}
+
+void tmg_device_hold(tmagen_device *device) { atomic_fetch_add(&device->holders, 1); }
+
+// In a child the state stays as it is: it is the parent's, and a lock of it may be held for ever.
+void tmg_device_release(tmagen_device *device) {
+    if (atomic_fetch_sub(&device->holders, 1) > 1) return;
+    if (!is_forked(device)) device->backend->close(device->state);
+    free(device);
+}
+
+void tmagen_device_close(tmagen_device *device) {
+    if (!device || atomic_exchange(&device->closed, 1)) return;
+    tmg_device_release(device);
 }
 
 int tmagen_device_get_info_sized(const tmagen_device *device, tmagen_device_info *info,
@@ -64,35 +103,38 @@ int tmagen_device_get_info_sized(const tmagen_device *device, tmagen_device_info
 }
 
 int tmagen_device_synchronize(tmagen_device *device) {
-    return device ? device->backend->synchronize(device->state) : fail_missing();
+    const int status = tmg_device_check(device);
+    return status ? status : device->backend->synchronize(device->state);
 }
 
 int tmagen_memory_alloc(tmagen_device *device, size_t bytes, tmagen_address *address) {
-    if (!device || !address) return fail_missing();
+    const int status = address ? tmg_device_check(device) : fail_missing();
+    if (status) return status;
     if (bytes) return device->backend->alloc(device->state, bytes, address);
     *address = 0;
     return TMAGEN_OK;
 }
 
 void tmagen_memory_free(tmagen_device *device, tmagen_address address) {
-    if (device && address) device->backend->free(device->state, address);
+    if (device && address && !is_forked(device)) device->backend->free(device->state, address);
 }
 
 int tmagen_memory_upload(tmagen_device *device, tmagen_address to, const void *from, size_t bytes) {
     if (!bytes) return TMAGEN_OK;
-    if (!device || !from) return fail_missing();
-    return device->backend->upload(device->state, to, from, bytes);
+    const int status = from ? tmg_device_check(device) : fail_missing();
+    return status ? status : device->backend->upload(device->state, to, from, bytes);
 }
 
 int tmagen_memory_download(tmagen_device *device, void *to, tmagen_address from, size_t bytes) {
     if (!bytes) return TMAGEN_OK;
-    if (!device || !to) return fail_missing();
-    return device->backend->download(device->state, to, from, bytes);
+    const int status = to ? tmg_device_check(device) : fail_missing();
+    return status ? status : device->backend->download(device->state, to, from, bytes);
 }
 
 int tmagen_memory_fill(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {
     if (!bytes) return TMAGEN_OK;
-    return device ? device->backend->fill(device->state, to, byte, bytes) : fail_missing();
+    const int status = tmg_device_check(device);
+    return status ? status : device->backend->fill(device->state, to, byte, bytes);
 }
 
 int tmg_memory_poison(tmagen_device *device, tmagen_address to, uint8_t byte, size_t bytes) {
@@ -102,15 +144,17 @@ int tmg_memory_poison(tmagen_device *device, tmagen_address to, uint8_t byte, si
 }
 
 const char *tmagen_device_reports(tmagen_device *device) {
-    return device && device->backend->reports ? device->backend->reports(device->state) : "";
+    if (!device || !device->backend->reports || is_forked(device)) return "";
+    return device->backend->reports(device->state);
 }
 
 int tmagen_device_set_budget_sized(tmagen_device *device, const tmagen_budget *budget,
                                    size_t budget_size) {
     tmagen_budget own;
-    if (!device || !budget) return fail_missing();
-    const int status =
-        tmg_take_struct("tmagen_budget", budget, budget_size, &own, sizeof own, sizeof own);
+    int status = budget ? tmg_device_check(device) : fail_missing();
+    if (!status)
+        status =
+            tmg_take_struct("tmagen_budget", budget, budget_size, &own, sizeof own, sizeof own);
     if (!status && device->backend->set_budget) device->backend->set_budget(device->state, &own);
     return status;
 }

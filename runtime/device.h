@@ -2,6 +2,7 @@
 // CUDA and the emulator are two rows; nothing else in the runtime knows which one it talks to.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -105,7 +106,22 @@ struct tmagen_device {
     const struct tmg_backend *backend;
     void *state;
     tmagen_device_info info;
+    unsigned forks;       // tmg_forks() when it was opened
+    _Atomic int holders;  // whoever opened it, its kernels and its sets
+    _Atomic int closed;
 };
+
+// How often this process is a fork's child since the library was first asked: what was opened with
+// another count belongs to a parent.
+unsigned tmg_forks(void);
+
+// TMAGEN_ERROR_ARGUMENT where [device] is NULL or closed, TMAGEN_ERROR_DEVICE where it was opened
+// before a fork.
+int tmg_device_check(const tmagen_device *device);
+
+// Keeps the device's state until as many releases; a closed device serves nobody meanwhile.
+void tmg_device_hold(tmagen_device *device);
+void tmg_device_release(tmagen_device *device);
 
 extern const struct tmg_backend tmg_cuda_backend;  // device_cuda.c
 extern const struct tmg_backend tmg_emu_backend;   // device_emu.c, over runtime/emu

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/device.h"
 #include "runtime/error.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct tmg_driver driver;
 static int status = TMAGEN_ERROR_NO_DRIVER;
+static unsigned forks;  // when it was loaded
 static char reason[1024];
 
 static const struct {
@@ -37,6 +39,7 @@ static const char *fill_table(void *library) {
 }
 
 static void load(void) {
+    forks = tmg_forks();
     const char *name = secure_getenv("TMAGEN_LIBCUDA");
     if (!name || !*name) name = "libcuda.so.1";
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -64,15 +67,19 @@ static void load(void) {
 }
 
 const struct tmg_driver *tmg_driver(void) {
-    pthread_once(&once, load);
-    if (status == TMAGEN_OK) return &driver;
-    tmg_fail(status, "%s", reason);
+    if (tmg_driver_status() == TMAGEN_OK) return &driver;
+    if (status == TMAGEN_OK)
+        tmg_fail(TMAGEN_ERROR_NO_DEVICE,
+                 "CUDA was started before this process was forked, and does not serve a child of "
+                 "that: fork first, or run a program of its own");
+    else
+        tmg_fail(status, "%s", reason);
     return NULL;
 }
 
 int tmg_driver_status(void) {
     pthread_once(&once, load);
-    return status;
+    return status || forks == tmg_forks() ? status : TMAGEN_ERROR_NO_DEVICE;
 }
 
 int tmg_driver_check(CUresult result, const char *what) {

@@ -264,11 +264,14 @@ int tmagen_kernel_load_sized(tmagen_device *device, const char *name,
     struct tmg_own_load own;
     if (!device || !name || !*name || !kernel)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the kernel's name is missing");
+    int status = tmg_device_check(device);
+    if (status) return status;
     struct loading load = {.device = device, .options = &own.options};
-    int status = tmg_take_load(options, sizes, &own);
+    status = tmg_take_load(options, sizes, &own);
     if (!status && !(load.kernel = calloc(1, sizeof *load.kernel))) status = tmg_fail_memory();
     if (!status) {
         load.kernel->device = device;
+        tmg_device_hold(device);
         status = load_kernel(name, &load);
     }
     free(own.lines);
@@ -285,8 +288,10 @@ void tmagen_kernel_unload(tmagen_kernel *kernel) {
     if (!kernel) return;
     for (unsigned i = 0; kernel->manifest && i <= kernel->manifest->before_count; ++i) {
         void *module = tmg_loaded_of(kernel, i)->module;
-        if (module) kernel->device->backend->module_unload(kernel->device->state, module);
+        if (module && kernel->device->forks == tmg_forks())
+            kernel->device->backend->module_unload(kernel->device->state, module);
     }
+    tmg_device_release(kernel->device);
     tmg_prepared_free(&kernel->prepared);
     tmg_manifest_free(kernel->manifest);
     free(kernel);

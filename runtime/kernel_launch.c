@@ -165,7 +165,8 @@ static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *
     uint64_t clear = 0;
     if (!kernel || !launch)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the kernel or the launch is missing");
-    int status = check_flags(kernel->manifest, launch->flags);
+    int status = tmg_device_check(kernel->device);
+    if (!status) status = check_flags(kernel->manifest, launch->flags);
     if (!status) status = tmg_check_lists(kernel->manifest->name, launch);
     if (!status) status = obtain(kernel, launch, words, &clear);
     if (status || !words[kernel->main.head_word])

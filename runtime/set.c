@@ -152,11 +152,13 @@ int tmagen_set_open_sized(tmagen_device *device, const char *name,
     tmagen_set_kernel *kernels = NULL;
     if (!device || !name || !*name || !set)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the table's name is missing");
-    int status = tmg_take_set(options, sizes, &own, &kernels);
+    int status = tmg_device_check(device);
+    if (!status) status = tmg_take_set(options, sizes, &own, &kernels);
     tmagen_set *made = status ? NULL : calloc(1, sizeof *made);
     if (!status && !made) status = tmg_fail_memory();
     if (made) {
         made->device = device;
+        tmg_device_hold(device);
         made->own_kernels = kernels;
         pthread_mutex_init(&made->lock, NULL);
         status = open_set(made, name, &own);
@@ -184,6 +186,7 @@ void tmagen_set_close(tmagen_set *set) {
     free(set->pins);
     free(set->folder);
     free(set->cache_dir);
+    tmg_device_release(set->device);
     free(set);
 }
 
@@ -232,6 +235,8 @@ int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kern
 
 int tmagen_set_load(tmagen_set *set, const char *kernel) {
     if (!set) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the set is missing");
+    const int refused = tmg_device_check(set->device);
+    if (refused) return refused;
     const int only = kernel ? tmg_table_kernel(set->table, kernel) : -1;
     if (kernel && only < 0)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: has no kernel '%s'", set->table->name, kernel);
@@ -293,7 +298,8 @@ int tmagen_set_pin_sized(tmagen_set *set, const tmagen_launch *launch, uint64_t 
                          const char *choice) {
     struct tmg_own_launch *room = NULL;
     if (!set) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the set is missing");
-    int status = tmg_take_launch(&launch, sizes, &room);
+    int status = tmg_device_check(set->device);
+    if (!status) status = tmg_take_launch(&launch, sizes, &room);
     if (!status) status = pin_own(set, launch, choice);
     free(room);
     return status;

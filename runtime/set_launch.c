@@ -141,7 +141,8 @@ static tmagen_launch launch_of(const tmagen_kernel *kernel, const tmagen_launch 
 
 static int check(const tmagen_set *set, const tmagen_launch *launch) {
     if (!set || !launch) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the set or the launch is missing");
-    return tmg_check_lists(set->table->name, launch);
+    const int status = tmg_device_check(set->device);
+    return status ? status : tmg_check_lists(set->table->name, launch);
 }
 
 static int launch_own(tmagen_set *set, void *stream, const tmagen_launch *launch) {

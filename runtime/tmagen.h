@@ -34,6 +34,20 @@ enum {
  * know unless they are zero. tmagen_resources and tmagen_extent, which stand inside others, do not
  * grow. */
 
+/* ---- Threads, and forks ----
+ * Every function may be called from any thread, at the same time as any other and as itself, on the
+ * same handles too, but for these:
+ * - tmagen_device_close(), tmagen_kernel_unload(), tmagen_set_close(), tmagen_code_free(): no other
+ *   call has their handle then or later. What else is on the device does not matter: kernels are
+ *   unloaded while others are loaded and launched. A kernel's launches must be over.
+ * - tmagen_device_reports(): no launch on its device, as long as the text is read.
+ * - tmagen_error_last(), tmagen_warning_last(): of the calling thread, as long as it calls nothing.
+ * - all read the environment: nobody may change it meanwhile.
+ * Launches on one "emu" run one after the other. tmagen_device_cancel() alone may be called from
+ * signal handlers. After a fork the child opens devices of its own: what was opened before is
+ * refused with TMAGEN_ERROR_DEVICE, and can only be closed; CUDA serves no child of a process that
+ * had opened "cuda", whose driver does not live through a fork. */
+
 /* ---- Errors ----
  * Every function that can fail returns TMAGEN_OK or one of the negative codes below and leaves the
  * sentence in the thread's tmagen_error_last(). Out-parameters are untouched on failure. */
@@ -87,7 +101,8 @@ typedef struct tmagen_device_info {
  * next one's by N + 1 and so on; "emu" is "emu:0". */
 TMAGEN_API int tmagen_device_open(const char *name, tmagen_device **device);
 
-/* Closes [device], which may be NULL. Its kernels must have been unloaded. */
+/* Closes [device], which may be NULL. Kernels and sets not closed by then are refused from then
+ * on, and can only be closed. */
 TMAGEN_API void tmagen_device_close(tmagen_device *device);
 
 TMAGEN_API int tmagen_device_get_info_sized(const tmagen_device *device, tmagen_device_info *info,

@@ -537,11 +537,37 @@ static void test_threads(void **state) {
     }
 }
 
+// A set whose kernels' code is in memory needs neither sources, nor a cache, nor a compiler.
+static void test_given_code(void **state) {
+    (void)state;
+    const tmagen_code code = {.data = ".version 8.0", .bytes = 12};
+    tmagen_set_kernel own[KERNELS];
+    const tmagen_set_options options = {
+        .table_text = table_text, .kernels = own, .kernel_count = KERNELS};
+    tmagen_signature_info info;
+    tmagen_set *opened;
+    for (int i = 0; i < KERNELS; ++i)
+        own[i] = (tmagen_set_kernel){
+            .name = kernels[i].name, .manifest_text = kernels[i].manifest_text, .code = &code};
+    if (tmagen_set_open(device, "t", &options, &opened)) fail_msg("%s", tmagen_error_last());
+    assert_int_equal(tmagen_set_load(opened, NULL), TMAGEN_OK);
+    assert_int_equal(tmagen_set_launch(opened, NULL, &rows_of(100, 64, 0)->launch), TMAGEN_OK);
+    assert_int_equal(compiles(), 0);
+    assert_int_equal(tmagen_signature_get_info(tmagen_set_signature(opened), &info), TMAGEN_OK);
+    assert_string_equal(info.name, "t");
+    assert_int_equal(info.max_splits * 10 + info.varies_with_splits, 81);
+    assert_int_equal(info.role_count, 0);
+    tmagen_set_close(opened);
+    own[3].code = NULL;
+    assert_int_equal(tmagen_set_open(device, "t", &options, &opened), TMAGEN_ERROR_ARGUMENT);
+}
+
 int main(void) {
     use_fake("TMAGEN_LIBCUDA", "cuda.so");
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_set, close_set)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_given_code, fresh),
         TEST(test_by_the_model),
         TEST(test_a_set_takes_what_any_kernel_does),
         TEST(test_of_equals_the_first),
