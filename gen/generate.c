@@ -207,13 +207,14 @@ static void add_header(struct text *source, const char *header) {
 }
 
 // Header, wrappers and kernel as one source; from the variant on top of the stack.
-static void assemble(lua_State *L, struct gen_output *out) {
+static void assemble(struct script *s, struct gen_output *out) {
+    lua_State *L = script_lua(s);
     struct text source = {0};
     lua_getfield(L, -1, "header");
     add_header(&source, lua_tostring(L, -1));
     lua_getfield(L, -2, "kernel");
     struct text *kernel = template_text(L, -1);
-    ptx_prelude(shared.ptx, kernel, &source);
+    ptx_prelude(shared.ptx, s, kernel, &source);
     text_end_line(&source, (tmagen_source_line){0});
     text_append(&source, kernel);
     lua_pop(L, 2);
@@ -245,7 +246,8 @@ static struct gen_reference find_reference(struct store *store, const char *fami
 
 // Turns the variant on top of the stack into an output. All fields were set by generate.lua, and
 // what a family gave was held to be text or number there.
-static struct gen_output take_variant(lua_State *L) {
+static struct gen_output take_variant(struct script *s) {
+    lua_State *L = script_lua(s);
     struct gen_output out = {.name = copy_field(L, "name"),
                              .family = copy_field(L, "family"),
                              .arch = copy_field(L, "arch"),
@@ -259,9 +261,9 @@ static struct gen_output take_variant(lua_State *L) {
     out.budget_registers = integer_field(L, "registers", 0);
     out.budget_spill_bytes = integer_field(L, "spill_bytes", -1);
     lua_pop(L, 1);
-    out.reference = find_reference(script_store(script_of(L)), out.family);
+    out.reference = find_reference(script_store(s), out.family);
     copy_resources(L, &out);
-    assemble(L, &out);
+    assemble(s, &out);
     return out;
 }
 
@@ -314,15 +316,23 @@ static void check_manifest(struct generation *run, const struct gen_output *out)
     free(path);
 }
 
+// Loads what kernels share, for the first variant, which is on top of the stack.
+static bool load_wrappers(struct script *s) {
+    lua_State *L = script_lua(s);
+    lua_getfield(L, -1, "kernel");
+    if (!shared.ptx) shared.ptx = ptx_load(s, template_text(L, -1));
+    lua_pop(L, 1);
+    return shared.ptx != NULL;
+}
+
 static void generate_point(struct generation *run, int number) {
     lua_State *L = script_lua(run->script);
     if (!push_stage(run, "point")) return;
     lua_pushinteger(L, number);
     if (!script_call(run->script, 1, 1)) return;
     if (lua_istable(L, -1)) {
-        if (!shared.ptx) shared.ptx = ptx_load(run->script);
-        if (shared.ptx) {
-            struct gen_output out = take_variant(L);
+        if (load_wrappers(run->script)) {
+            struct gen_output out = take_variant(run->script);
             check_name(run, &out);
             check_whole(run, &out);
             out.manifest = take_manifest(run, &out);

@@ -111,8 +111,22 @@ static int host_family(lua_State *L) {
     if (!is_family_name(name)) return 0;
     lua_pushvalue(L, 1);
     lua_setfield(L, LUA_REGISTRYINDEX, "family");
-    script_module(L, lua_pushfstring(L, "templates/%s/family.lua", name));
-    return 1;
+    const char *why, *path = lua_pushfstring(L, "templates/%s/family.lua", name);
+    script_module(L, path);
+    const struct store_file file = store_find(script_store(script_of(L)), path, &why);
+    lua_pushboolean(L, file.text && store_embedded(path, file.text, file.len));
+    return 2;
+}
+
+// host.has_others(table, fields) -> whether the table has a key that fields has not
+static int host_has_others(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 2)) {
+        lua_pushvalue(L, -2);
+        if (lua_rawget(L, 2) == LUA_TNIL) return lua_pushboolean(L, 1), 1;
+    }
+    return 0;
 }
 
 // host.expand(folder, name, environment) -> the text, to be handed to C
@@ -125,18 +139,7 @@ static int host_expand(lua_State *L) {
 // host.environment(values) -> a strict table of the values and of what the sandbox offers
 static int host_environment(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    lua_settop(L, 1);
-    lua_newtable(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX_FAMILY);
-    for (int from = 3; from >= 1; from -= 2) {
-        for (lua_pushnil(L); lua_next(L, from);) {
-            lua_pushvalue(L, -2);
-            lua_insert(L, -2);
-            lua_rawset(L, 2);
-        }
-    }
-    lua_settop(L, 2);
-    sandbox_strict(L, 2);
+    sandbox_environment(L, 1);
     return 1;
 }
 
@@ -149,11 +152,31 @@ static int host_arguments_of(lua_State *L) {
     return 1;
 }
 
-// host.has_function(text, name) -> whether the text calls or declares a function of that name
-static int host_has_function(lua_State *L) {
+// Pushes the key of the table at [index] that is the text [name], or nothing.
+static bool push_key(lua_State *L, int index, const char *name, size_t len) {
+    for (lua_pushnil(L); lua_next(L, index);) {
+        size_t key_len;
+        const char *key = lua_tolstring(L, -2, &key_len);
+        lua_pop(L, 1);
+        if (key_len == len && !memcmp(key, name, len)) return true;
+    }
+    return false;
+}
+
+// host.functions_among(text, names) -> those keys of names that the text calls or declares as
+// functions, as a set
+static int host_functions_among(lua_State *L) {
     const struct text *text = template_text(L, 1);
-    const char *name = luaL_checkstring(L, 2);
-    lua_pushboolean(L, text && ptx_has_function(text->data, text->len, name));
+    const char *at = text ? text->data : NULL, *end = text ? at + text->len : NULL, *name;
+    size_t len;
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    lua_newtable(L);
+    while (ptx_next_function(&at, end, &name, &len)) {
+        if (!push_key(L, 2, name, len)) continue;
+        lua_pushboolean(L, 1);
+        lua_rawset(L, 3);
+    }
     return 1;
 }
 
@@ -169,10 +192,11 @@ int host_open(lua_State *L) {
                                          {"nearest", host_nearest},
                                          {"families", host_families},
                                          {"family", host_family},
+                                         {"has_others", host_has_others},
                                          {"expand", host_expand},
                                          {"environment", host_environment},
                                          {"arguments_of", host_arguments_of},
-                                         {"has_function", host_has_function},
+                                         {"functions_among", host_functions_among},
                                          {"library", host_library},
                                          {"stop", host_stop},
                                          {NULL, NULL}};

@@ -1,37 +1,51 @@
 // Splits templates/ptx into items, finds the identifiers each defines, and closes over their uses.
 // Text is enough for that: items are separated by blank lines and start in the first column.
+// What a template can make for hundreds of types and widths it makes for those that are named: all
+// of them were a third of what generation took.
 #include "gen/prelude.h"
 
 #include <ctype.h>
 #include <lauxlib.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HASH_SIZE = 4096 };
+enum { HASH_SIZE = 1024 };
+static const size_t NONE = SIZE_MAX;
 
 struct item {
     const char *begin, *end;           // without the blank lines around it
     const tmagen_source_line *origin;  // of its lines
     bool wanted, tight;                // tight: one line, which stands close to others of its kind
-    size_t file;
 };
 
 struct name {
     const char *text;
     size_t len;
-    size_t item;
+    size_t file, item;        // item NONE: the file is a template that can make it, and was not to
+    tmagen_source_line from;  // then: the template's line
     struct name *next;
 };
 
-struct ptx {
-    struct text *files;
-    size_t file_count, file_capacity;
+// A file of one place of the search.
+struct ptx_file {
+    const char *path;
+    struct store_file source;
+    struct text text;
     struct item *items;
     size_t count, capacity;
+    bool lacks;  // something that a source names
+};
+
+struct ptx {
+    struct ptx_file *files;
+    size_t file_count, file_capacity;
     struct name *names[HASH_SIZE];
+    struct name *asked[HASH_SIZE];  // what templates are to make: what sources have named so far
     struct arena arena;
-    struct item **todo;  // wanted, but not yet searched; as long as items
-    size_t todo_count;
+    const struct item **todo;  // wanted, but not yet searched
+    size_t todo_count, todo_capacity;
     bool several;       // places that files come from
     struct diag *diag;  // while files are read
 };
@@ -41,10 +55,18 @@ struct identifier {
     size_t len;
 };
 
-// Of an identifier; every character of the prelude is asked for.
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+// What a character of code can be; every one of the prelude and of the kernel is asked for.
+enum { LETTER = 1, DIGIT = 2, OPENS = 4 };  // OPENS a comment or a quoted text
+
+static const unsigned char kinds[256] = {
+    ['a' ... 'z'] = LETTER, ['A' ... 'Z'] = LETTER, ['0' ... '9'] = LETTER | DIGIT,
+    ['_'] = LETTER,         ['/'] = OPENS,          ['"'] = OPENS,
+    ['\''] = OPENS,
+};
+
+static unsigned kind_of(char c) { return kinds[(unsigned char)c]; }
+
+static bool is_letter(char c) { return kind_of(c) & LETTER; }
 
 static bool word_is(struct identifier word, const char *text) {
     return word.len == strlen(text) && !memcmp(word.text, text, word.len);
@@ -57,7 +79,7 @@ static const char *skip_text(const char *at, const char *end) {
                                         : memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
         return !stop ? end : at[1] == '/' ? stop : stop + 2;
     }
-    if (*at != '"' && *at != '\'') return at;
+    if (*at == '/') return at;
     const char *stop = at + 1;
     for (; stop < end && *stop != *at && *stop != '\n'; stop++)
         if (*stop == '\\') stop++;
@@ -68,16 +90,16 @@ static const char *skip_text(const char *at, const char *end) {
 static struct identifier next_word(const char **at, const char *end) {
     const char *p = *at;
     while (p < end) {
-        if (!is_letter(*p)) {
-            const char *skipped = skip_text(p, end);
-            p = skipped > p ? skipped : p + 1;
-        } else {
+        const unsigned kind = kind_of(*p);
+        if (kind & LETTER) {
             const char *begin = p;
             while (p < end && is_letter(*p)) p++;
-            if (isdigit((unsigned char)*begin)) continue;
+            if (kind & DIGIT) continue;
             *at = p;
             return (struct identifier){.text = begin, .len = (size_t)(p - begin)};
         }
+        const char *skipped = kind & OPENS ? skip_text(p, end) : p;
+        p = skipped > p ? skipped : p + 1;
     }
     *at = end;
     return (struct identifier){.text = end};
@@ -89,13 +111,32 @@ static unsigned hash(struct identifier word) {
     return h % HASH_SIZE;
 }
 
-// The item that defines [word] already; NULL: none does. Functions of one name and several types
-// count too: a source would get all of them where it means one.
-static const struct item *defined(const struct ptx *ptx, struct identifier word) {
-    for (const struct name *name = ptx->names[hash(word)]; name; name = name->next)
-        if (name->len == word.len && !memcmp(name->text, word.text, word.len) &&
-            name->item < ptx->count)
-            return &ptx->items[name->item];
+static struct name *find_name(struct name *name, struct identifier word) {
+    while (name && (name->len != word.len || memcmp(name->text, word.text, word.len) != 0))
+        name = name->next;
+    return name;
+}
+
+static void add_name(struct ptx *ptx, struct name **table, struct name name) {
+    struct name *added = arena_alloc(&ptx->arena, sizeof *added);
+    const unsigned h = hash((struct identifier){.text = name.text, .len = name.len});
+    *added = name;
+    added->next = table[h];
+    table[h] = added;
+}
+
+// What defines [word] besides item [item] of [file]; NULL: nothing does. Functions of one name and
+// several types count too: a source would get all of them where it means one. What files of one
+// path could make counts when they make it: they may be copies.
+static const struct name *defined(const struct ptx *ptx, size_t file, size_t item,
+                                  struct identifier word) {
+    const struct name *name = find_name(ptx->names[hash(word)], word);
+    for (; name; name = find_name(name->next, word)) {
+        const bool possible = item == NONE || name->item == NONE;
+        if (possible ? strcmp(ptx->files[name->file].path, ptx->files[file].path) != 0
+                     : name->file != file || name->item != item)
+            return name;
+    }
     return NULL;
 }
 
@@ -110,24 +151,30 @@ static struct diag_place place_in(const struct item *item, const char *at) {
     return (struct diag_place){.file = item->origin[line].file, .line = item->origin[line].line};
 }
 
-static void refuse(struct ptx *ptx, const struct item *item, const struct item *first,
+static struct diag_place place_of(const struct ptx *ptx, const struct name *name) {
+    if (name->item == NONE)
+        return (struct diag_place){.file = name->from.file, .line = name->from.line};
+    const struct item *item = &ptx->files[name->file].items[name->item];
+    return place_in(item, item->begin);
+}
+
+static void refuse(struct ptx *ptx, size_t file, struct diag_place here, const struct name *first,
                    struct identifier word) {
-    const struct diag_place here = place_in(item, word.text), there = place_in(first, first->begin);
+    const struct diag_place there = place_of(ptx, first);
     const bool namesakes = !strcmp(here.file, there.file);
     diag_error(ptx->diag, here, "a name of its own", "%.*s is defined already, at %s:%d%s",
                (int)word.len, word.text, there.file, there.line,
-               namesakes && item->file != first->file ? " of the program's own" : "");
+               namesakes && file != first->file ? " of the program's own" : "");
 }
 
-static void define(struct ptx *ptx, const struct item *item, struct identifier word) {
+// The item is the next one of the last of [files], or of the one that is made again.
+static void define(struct ptx *ptx, size_t file, const struct item *item, struct identifier word) {
     if (!word.len) return;
-    const struct item *first = defined(ptx, word);
-    if (first) refuse(ptx, item, first, word);
-    struct name *name = arena_alloc(&ptx->arena, sizeof *name);
-    unsigned h = hash(word);
-    *name = (struct name){
-        .text = word.text, .len = word.len, .item = ptx->count, .next = ptx->names[h]};
-    ptx->names[h] = name;
+    const size_t number = ptx->files[file].count;
+    const struct name *first = defined(ptx, file, number, word);
+    if (first) refuse(ptx, file, place_in(item, word.text), first, word);
+    add_name(ptx, ptx->names,
+             (struct name){.text = word.text, .len = word.len, .file = file, .item = number});
 }
 
 // The last identifier before the first of [stops] in [at, end), parentheses of alignas left out.
@@ -159,7 +206,8 @@ static const char *after_template(const char *at, const char *end) {
 }
 
 // Defines what a declaration that begins at [at] in the first column names.
-static void define_declaration(struct ptx *ptx, const struct item *item, const char *at) {
+static void define_declaration(struct ptx *ptx, size_t file, const struct item *item,
+                               const char *at) {
     const char *end = item->end;
     static const struct {
         const char *first, *stops;  // the name is the last word before one of these
@@ -174,37 +222,42 @@ static void define_declaration(struct ptx *ptx, const struct item *item, const c
     }
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (word_is(first, forms[i].first))
-            return define(ptx, item, last_before(at, end, forms[i].stops));
+            return define(ptx, file, item, last_before(at, end, forms[i].stops));
 }
 
 // Defines what the declarations of an item name.
-static void define_all(struct ptx *ptx, const struct item *item) {
+static void define_all(struct ptx *ptx, size_t file, const struct item *item) {
     for (const char *at = item->begin; at < item->end;) {
         const char *newline = memchr(at, '\n', (size_t)(item->end - at));
-        if (is_letter(*at)) define_declaration(ptx, item, at);
+        if (is_letter(*at)) define_declaration(ptx, file, item, at);
         at = newline ? newline + 1 : item->end;
     }
 }
 
-// True where another file has the very same item, as in a copy of all templates.
-static bool is_copy(const struct ptx *ptx, const char *begin, const char *end) {
-    const size_t len = (size_t)(end - begin);
-    for (size_t i = 0; i < ptx->count; i++) {
-        const struct item *item = &ptx->items[i];
-        if (item->file != ptx->file_count && (size_t)(item->end - item->begin) == len &&
-            !memcmp(item->begin, begin, len))
+static bool has_item(const struct ptx_file *file, const char *begin, size_t len) {
+    for (size_t i = 0; i < file->count; i++) {
+        const struct item *item = &file->items[i];
+        if ((size_t)(item->end - item->begin) == len && !memcmp(item->begin, begin, len))
             return true;
     }
     return false;
 }
 
-static void add_item(struct ptx *ptx, const char *begin, const char *end,
+// True where another file has the very same item, as in a copy of all templates.
+static bool is_copy(const struct ptx *ptx, size_t file, const char *begin, const char *end) {
+    for (size_t i = 0; i < ptx->file_count; i++)
+        if (i != file && has_item(&ptx->files[i], begin, (size_t)(end - begin))) return true;
+    return false;
+}
+
+static void add_item(struct ptx *ptx, size_t number, const char *begin, const char *end,
                      const tmagen_source_line *origin) {
-    if (ptx->several && is_copy(ptx, begin, end)) return;
-    struct item item = {.begin = begin, .end = end, .origin = origin, .file = ptx->file_count};
-    define_all(ptx, &item);
+    if (ptx->several && is_copy(ptx, number, begin, end)) return;
+    struct ptx_file *file = &ptx->files[number];
+    struct item item = {.begin = begin, .end = end, .origin = origin};
     item.tight = memchr(begin, '\n', (size_t)(end - begin)) == end - 1;
-    MEM_PUSH(ptx->items, ptx->count, ptx->capacity, item);
+    define_all(ptx, number, &item);
+    MEM_PUSH(file->items, file->count, file->capacity, item);
 }
 
 // Where the item that begins at [at] ends: before a blank line after which a new one begins.
@@ -216,12 +269,13 @@ static const char *item_end(const char *at, const char *end) {
     return end;
 }
 
-static void split(struct ptx *ptx, const struct text *text) {
+static void split(struct ptx *ptx, size_t file) {
+    const struct text *text = &ptx->files[file].text;
     const char *at = text->data, *end = at + text->len;
     const tmagen_source_line *origin = text->lines;
     while (at < end) {
         const char *stop = item_end(at, end);
-        add_item(ptx, at, stop, origin);
+        add_item(ptx, file, at, stop, origin);
         origin += lines_in(at, stop);
         for (at = stop; at < end && *at == '\n'; at++) origin++;
     }
@@ -242,19 +296,68 @@ static struct text plain_text(struct store_file file) {
     return text;
 }
 
-// expand(file): a file of loops, with nothing of a spec in its environment
-static int expand(lua_State *L) {
-    const struct store_file *file = lua_touserdata(L, 1);
-    lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX_FAMILY);
-    template_run_file(L, *file, "templates/ptx", -1);
+// Makes [word] known as something that [file] can make, at line [from].
+static void offer(struct ptx *ptx, size_t file, struct identifier word, tmagen_source_line from) {
+    const struct diag_place here = {.file = from.file, .line = from.line};
+    const struct name *first = defined(ptx, file, NONE, word);
+    if (first) refuse(ptx, file, here, first, word);
+    const char *copy = arena_copy(&ptx->arena, word.text, word.len);
+    add_name(
+        ptx, ptx->names,
+        (struct name){.text = copy, .len = word.len, .file = file, .item = NONE, .from = from});
+}
+
+static tmagen_source_line running_line(lua_State *L, const struct ptx_file *file) {
+    lua_Debug caller;
+    lua_getstack(L, 1, &caller);
+    lua_getinfo(L, "l", &caller);
+    return (tmagen_source_line){.file = file->source.name, .line = caller.currentline};
+}
+
+// wanted(before, after, first, last, step): a list of those numbers for which a source names BEFORE
+// NUMBER AFTER, so that the template is to make that. What is not wanted it can make.
+static int wanted(lua_State *L) {
+    struct ptx *ptx = lua_touserdata(L, lua_upvalueindex(1));
+    const size_t file = (size_t)lua_tointeger(L, lua_upvalueindex(2));
+    const char *before = luaL_checkstring(L, 1), *after = luaL_checkstring(L, 2);
+    const lua_Integer last = luaL_checkinteger(L, 4), step = luaL_checkinteger(L, 5);
+    const tmagen_source_line from = running_line(L, &ptx->files[file]);
+    char name[128];
+    luaL_argcheck(L, step > 0, 5, "must be positive");
+    lua_newtable(L);
+    for (lua_Integer n = luaL_checkinteger(L, 3), count = 0; n <= last; n += step) {
+        const int len = snprintf(name, sizeof name, "%s%lld%s", before, (long long)n, after);
+        const struct identifier word = {.text = name, .len = (size_t)len};
+        if (word.len >= sizeof name) luaL_error(L, "the name %s... is too long", name);
+        if (find_name(ptx->asked[hash(word)], word)) {
+            lua_pushinteger(L, n);
+            lua_rawseti(L, -2, ++count);
+        } else {
+            offer(ptx, file, word, from);
+        }
+    }
     return 1;
 }
 
-static bool expanded_text(struct script *s, struct store_file file, struct text *text) {
+// expand(ptx, file): a file of loops, with nothing of a spec in its environment
+static int expand(lua_State *L) {
+    const struct ptx *ptx = lua_touserdata(L, 1);
+    lua_createtable(L, 0, 1);
+    lua_insert(L, 1);
+    const struct store_file file = ptx->files[lua_tointeger(L, 3)].source;
+    lua_pushcclosure(L, wanted, 2);
+    lua_setfield(L, 1, "wanted");
+    sandbox_environment(L, 1);
+    template_run_file(L, file, "templates/ptx", -1);
+    return 1;
+}
+
+static bool expanded_text(struct ptx *ptx, struct script *s, size_t file, struct text *text) {
     lua_State *L = script_lua(s);
     lua_pushcfunction(L, expand);
-    lua_pushlightuserdata(L, &file);
-    if (!script_call(s, 1, 1)) return false;
+    lua_pushlightuserdata(L, ptx);
+    lua_pushinteger(L, (lua_Integer)file);
+    if (!script_call(s, 2, 1)) return false;
     struct text *result = template_text(L, -1);
     *text = *result;
     *result = (struct text){0};
@@ -267,22 +370,34 @@ static bool ends_with(const char *text, const char *end) {
     return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
+// Finds the items of a file, whose names are not known yet. They point into the text's bytes.
+static bool fill(struct ptx *ptx, struct script *s, size_t number) {
+    struct text text = {0};
+    struct ptx_file *file = &ptx->files[number];
+    if (!ends_with(file->path, ".in"))
+        text = plain_text(file->source);
+    else if (!expanded_text(ptx, s, number, &text))
+        return false;
+    text_free(&file->text);
+    file->text = text;
+    file->count = 0;
+    file->lacks = false;
+    split(ptx, number);
+    return true;
+}
+
 // Reads the file [path] of one place of the search, where there is one.
 static bool load_file(struct ptx *ptx, struct script *s, const char *path, size_t place) {
     const char *why;
-    struct text text = {0};
-    struct store_file file = store_find_at(script_store(s), place, path, &why);
+    struct ptx_file file = {.path = path};
+    file.source = store_find_at(script_store(s), place, path, &why);
     if (why)
         diag_error(ptx->diag, (struct diag_place){.file = path}, NULL, "cannot read it: %s", why);
-    if (!file.text) return !why;
-    script_know_file(s, file);
-    if (!ends_with(path, ".in"))
-        text = plain_text(file);
-    else if (!expanded_text(s, file, &text))
-        return false;
-    split(ptx, &text);  // the items point into the text's bytes, which stay
-    MEM_PUSH(ptx->files, ptx->file_count, ptx->file_capacity, text);
-    return true;
+    if (!file.source.text) return !why;
+    script_know_file(s, file.source);
+    file.path = arena_copy(&ptx->arena, path, strlen(path));
+    MEM_PUSH(ptx->files, ptx->file_count, ptx->file_capacity, file);
+    return fill(ptx, s, ptx->file_count - 1);
 }
 
 // Those of all places: a file of the user's adds to ours of the same name.
@@ -293,14 +408,25 @@ static bool load_files(struct ptx *ptx, struct script *s, const char *path) {
     return good;
 }
 
+// Lets templates make all that [kernel] names, wherever it comes from.
+static void ask_for(struct ptx *ptx, const struct text *kernel) {
+    const char *at = kernel->data, *end = at + kernel->len;
+    for (struct identifier word; (word = next_word(&at, end)).len;) {
+        if (find_name(ptx->asked[hash(word)], word)) continue;
+        const char *copy = arena_copy(&ptx->arena, word.text, word.len);
+        add_name(ptx, ptx->asked, (struct name){.text = copy, .len = word.len});
+    }
+}
+
 // types.cuh first, the others by name.
-struct ptx *ptx_load(struct script *s) {
+struct ptx *ptx_load(struct script *s, const struct text *kernel) {
     static const char TYPES[] = "templates/ptx/types.cuh";
     struct ptx *ptx = mem_zero(sizeof *ptx);
     ptx->diag = script_diag(s);
     ptx->several = store_places(script_store(s)) > 1;
     size_t errors = diag_errors(ptx->diag);
     char **paths = store_list(script_store(s), "templates/ptx");
+    if (kernel->len) ask_for(ptx, kernel);
     bool good = true;
     for (size_t i = 0; paths[i]; i++)
         if (!strcmp(paths[i], TYPES)) good &= load_files(ptx, s, paths[i]);
@@ -309,7 +435,6 @@ struct ptx *ptx_load(struct script *s) {
         if (item_file && strcmp(paths[i], TYPES) != 0) good &= load_files(ptx, s, paths[i]);
     }
     store_list_free(paths);
-    ptx->todo = mem_alloc(ptx->count * sizeof *ptx->todo);
     if (good && diag_errors(ptx->diag) == errors) return ptx;
     ptx_free(ptx);
     return NULL;
@@ -317,27 +442,78 @@ struct ptx *ptx_load(struct script *s) {
 
 void ptx_free(struct ptx *ptx) {
     if (!ptx) return;
-    for (size_t i = 0; i < ptx->file_count; i++) text_free(&ptx->files[i]);
+    for (size_t i = 0; i < ptx->file_count; i++) {
+        text_free(&ptx->files[i].text);
+        free(ptx->files[i].items);
+    }
     free(ptx->files);
-    free(ptx->items);
     free(ptx->todo);
     arena_free(&ptx->arena);
     free(ptx);
 }
 
-// Marks the items that define what [at, end) names, and puts them on the list.
+// Marks the item that [name] is of, and puts it on the list; or asks its template for it.
+static void want_name(struct ptx *ptx, const struct name *name) {
+    struct ptx_file *file = &ptx->files[name->file];
+    if (name->item == NONE) {
+        file->lacks = true;
+        add_name(ptx, ptx->asked, (struct name){.text = name->text, .len = name->len});
+    } else if (!file->items[name->item].wanted) {
+        file->items[name->item].wanted = true;
+        MEM_PUSH(ptx->todo, ptx->todo_count, ptx->todo_capacity, &file->items[name->item]);
+    }
+}
+
+// Wants what [at, end) names.
 static void want(struct ptx *ptx, const char *at, const char *end) {
     for (;;) {
         struct identifier word = next_word(&at, end);
         if (!word.len) return;
-        for (struct name *name = ptx->names[hash(word)]; name; name = name->next) {
-            struct item *item = &ptx->items[name->item];
-            if (item->wanted || name->len != word.len || memcmp(name->text, word.text, word.len))
-                continue;
-            item->wanted = true;
-            ptx->todo[ptx->todo_count++] = item;
-        }
+        const struct name *name = find_name(ptx->names[hash(word)], word);
+        for (; name; name = find_name(name->next, word)) want_name(ptx, name);
     }
+}
+
+// Marks what [kernel] names, and what that names, and nothing else.
+static void close_over(struct ptx *ptx, const struct text *kernel) {
+    for (size_t f = 0; f < ptx->file_count; f++)
+        for (size_t i = 0; i < ptx->files[f].count; i++) ptx->files[f].items[i].wanted = false;
+    if (kernel->len) want(ptx, kernel->data, kernel->data + kernel->len);
+    while (ptx->todo_count) {
+        const struct item *item = ptx->todo[--ptx->todo_count];
+        want(ptx, item->begin, item->end);
+    }
+}
+
+// Forgets the names of files that lack something.
+static void forget(struct ptx *ptx) {
+    for (size_t i = 0; i < HASH_SIZE; i++)
+        for (struct name **link = &ptx->names[i]; *link;) {
+            if (ptx->files[(*link)->file].lacks)
+                *link = (*link)->next;
+            else
+                link = &(*link)->next;
+        }
+}
+
+// Expands those templates once more that lack what a source names; their number goes to [made].
+static bool make_missing(struct ptx *ptx, struct script *s, size_t *made) {
+    *made = 0;
+    forget(ptx);
+    for (size_t i = 0; i < ptx->file_count; i++) *made += ptx->files[i].lacks;
+    for (size_t i = 0; i < ptx->file_count; i++)
+        if (ptx->files[i].lacks && !fill(ptx, s, i)) return false;
+    return true;
+}
+
+// Marks what [kernel] needs, after its templates have made it.
+static void find_needed(struct ptx *ptx, struct script *s, const struct text *kernel) {
+    ptx->diag = script_diag(s);
+    const size_t errors = diag_errors(ptx->diag);
+    size_t made;
+    do {
+        close_over(ptx, kernel);
+    } while (make_missing(ptx, s, &made) && made && diag_errors(ptx->diag) == errors);
 }
 
 static void append_item(const struct item *item, struct text *out) {
@@ -351,21 +527,17 @@ static void append_item(const struct item *item, struct text *out) {
     }
 }
 
-void ptx_prelude(struct ptx *ptx, const struct text *kernel, struct text *out) {
+void ptx_prelude(struct ptx *ptx, struct script *s, const struct text *kernel, struct text *out) {
     const struct item *last = NULL;
-    for (size_t i = 0; i < ptx->count; i++) ptx->items[i].wanted = false;
-    if (kernel->len) want(ptx, kernel->data, kernel->data + kernel->len);
-    while (ptx->todo_count) {
-        const struct item *item = ptx->todo[--ptx->todo_count];
-        want(ptx, item->begin, item->end);
-    }
-    for (size_t i = 0; i < ptx->count; i++) {
-        const struct item *item = &ptx->items[i];
-        if (!item->wanted) continue;
-        bool close = last && last->tight && item->tight && last->file == item->file;
-        if (!close) text_end_line(out, (tmagen_source_line){0});
-        append_item(item, out);
-        last = item;
+    find_needed(ptx, s, kernel);
+    for (size_t f = 0; f < ptx->file_count; f++, last = NULL) {
+        for (size_t i = 0; i < ptx->files[f].count; i++) {
+            const struct item *item = &ptx->files[f].items[i];
+            if (!item->wanted) continue;
+            if (!last || !last->tight || !item->tight) text_end_line(out, (tmagen_source_line){0});
+            append_item(item, out);
+            last = item;
+        }
     }
 }
 
@@ -376,10 +548,13 @@ size_t ptx_count_name(const char *source, size_t len, const char *word) {
     return count;
 }
 
-bool ptx_has_function(const char *source, size_t len, const char *word) {
-    const char *at = source, *end = source + len;
-    for (struct identifier next; (next = next_word(&at, end)).len;)
-        if (word_is(next, word) && at < end && (*at == '(' || *at == '<')) return true;
+bool ptx_next_function(const char **at, const char *end, const char **name, size_t *len) {
+    for (struct identifier next; (next = next_word(at, end)).len;) {
+        if (*at == end || (**at != '(' && **at != '<')) continue;
+        *name = next.text;
+        *len = next.len;
+        return true;
+    }
     return false;
 }
 

@@ -6,19 +6,21 @@
 
 struct ptx;
 
-// Reads templates/ptx of the script's store; NULL after an error, which is reported. It borrows the
-// store, and nothing else.
-struct ptx *ptx_load(struct script *);
+// Reads templates/ptx of the script's store for [kernel] and others to come; NULL after an error,
+// which is reported. It borrows the store, and nothing else.
+struct ptx *ptx_load(struct script *, const struct text *kernel);
 void ptx_free(struct ptx *);
 
-// Appends to [out] the items that [kernel] names, in the library's order.
-void ptx_prelude(struct ptx *, const struct text *kernel, struct text *out);
+// Appends to [out] the items that [kernel] names, in the library's order; templates of the library
+// that can make more than they have are run for that. Errors are reported.
+void ptx_prelude(struct ptx *, struct script *, const struct text *kernel, struct text *out);
 
 // How often the code of [source] names [word]; comments and quoted texts do not count.
 size_t ptx_count_name(const char *source, size_t len, const char *word);
 
-// Whether [word] is called or declared as a function, or a template, in the code of [source].
-bool ptx_has_function(const char *source, size_t len, const char *word);
+// Steps over the next word of [*at, end) that is called or declared as a function, or a template,
+// to what follows it; false: there is none.
+bool ptx_next_function(const char **at, const char *end, const char **name, size_t *len);
 
 // Finds the first parenthesis that follows [word] in the code of [source]: what is in it goes to
 // [*begin, *end). False: there is none.

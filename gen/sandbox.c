@@ -9,6 +9,8 @@
 #include "gen/script.h"
 #include "gen/suggest.h"
 
+enum { ENVIRONMENT_NAMES = 64 };  // or more
+
 // What pairs sorts: numbers before texts before booleans.
 struct key {
     int type;
@@ -211,14 +213,29 @@ static void drop(lua_State *L, const char *const names[]) {
     }
 }
 
-// Keeps a strict copy of the table on top, with this function as require.
-static void keep_environment(lua_State *L, const char *realm, lua_CFunction require) {
-    lua_newtable(L);
-    for (lua_pushnil(L); lua_next(L, -3);) {
+// Copies the fields of the table at [from] into that at [to].
+static void copy_fields(lua_State *L, int from, int to) {
+    for (lua_pushnil(L); lua_next(L, from);) {
         lua_pushvalue(L, -2);
         lua_insert(L, -2);
-        lua_rawset(L, -4);
+        lua_rawset(L, to);
     }
+}
+
+void sandbox_environment(lua_State *L, int values) {
+    values = lua_absindex(L, values);
+    lua_createtable(L, 0, ENVIRONMENT_NAMES);
+    lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX_FAMILY);
+    copy_fields(L, lua_gettop(L), lua_gettop(L) - 1);
+    lua_pop(L, 1);
+    copy_fields(L, values, lua_gettop(L));
+    sandbox_strict(L, -1);
+}
+
+// Keeps a strict copy of the table on top, with this function as require.
+static void keep_environment(lua_State *L, const char *realm, lua_CFunction require) {
+    lua_createtable(L, 0, ENVIRONMENT_NAMES);
+    copy_fields(L, lua_gettop(L) - 1, lua_gettop(L));
     lua_pushcfunction(L, require);
     lua_setfield(L, -2, "require");
     sandbox_strict(L, -1);

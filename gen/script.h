@@ -28,6 +28,9 @@ struct diag *script_diag(struct script *);
 struct store *script_store(struct script *);
 struct script *script_of(lua_State *);
 
+// An empty text that ends with the script.
+struct text *script_text(struct script *);
+
 // Calls the function below its [arguments] on the stack, with the limits. Returns true and leaves
 // [results] values; or reports the error with its place and leaves nothing.
 bool script_call(struct script *, int arguments, int results);
@@ -67,6 +70,9 @@ void script_push_spec(lua_State *, const struct spec_node *);
 // answers an unknown name with an error and takes no new one (sandbox.c).
 void sandbox_open(lua_State *);
 void sandbox_strict(lua_State *, int index);
+
+// Pushes a strict table of what families have and of the table at [values].
+void sandbox_environment(lua_State *, int values);
 
 // The functions that gen/lua calls, as the module "host" (host.c).
 int host_open(lua_State *);

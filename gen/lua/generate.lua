@@ -184,8 +184,13 @@ end
 
 -- Reports a tensor that is called as a function of the kernel is.
 local function check_tensors(v, document)
-    for _, tensor in ipairs(list_of(document, "tensors")) do
-        if type(tensor.name) == "string" and host.has_function(v.kernel, tensor.name) then
+    local tensors, names = list_of(document, "tensors"), {}
+    for _, tensor in ipairs(tensors) do
+        if type(tensor.name) == "string" then names[tensor.name] = true end
+    end
+    local functions = host.functions_among(v.kernel, names)
+    for _, tensor in ipairs(tensors) do
+        if functions[tensor.name] then
             host.error(scalar_of(open.tree, tensor.name) or open.fam.path,
                 "a tensor cannot be called " .. tensor.name .. ": a function of the kernel is", "another name")
         end
