@@ -10,35 +10,30 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "gen/alloc.h"
 #include "gen/chunk.h"
+#include "gen/pool.h"
 #include "gen/utf8.h"
 
-enum { HOOK_STEPS = 10000, FRAMES_MAX = 4 };
+enum { HOOK_STEPS = 10000, FRAMES_MAX = 4, FREE_MS = 200, GARBAGE_KB = 16384 };
 
 struct script {
     lua_State *lua;
     struct store *store;
     struct diag *diag;
     const char *subject;  // of errors without a place; or NULL
-    size_t memory;
-    long steps;
+    struct pool pool;
+    long steps;                            // left, once they are counted
     struct diag_place frames[FRAMES_MAX];  // where the last error came from, innermost first
     int frame_count;
+    struct text **texts;
+    size_t text_count, text_capacity;
     bool placed;  // the last error's message begins with where it is: no script made that up
 };
 
-static void *limited_alloc(void *context, void *old, size_t old_size, size_t size) {
-    struct script *s = context;
+static void *allocate(void *script, void *old, size_t old_size, size_t size) {
     if (!old) old_size = 0;  // Lua passes a type there
-    if (size == 0) {
-        free(old);
-        s->memory -= old_size;
-        return NULL;
-    }
-    if (size > old_size && s->memory + (size - old_size) > SCRIPT_MEMORY_MAX) return NULL;
-    void *block = realloc(old, size);
-    if (block) s->memory += size - old_size;
-    return block;
+    return pool_resize(&((struct script *)script)->pool, old, old_size, size);
 }
 
 void script_set_subject(struct script *s, const char *file) { s->subject = file; }
@@ -57,6 +52,7 @@ struct store *script_store(struct script *s) {
     return s->store;
 }
 
+// Counting costs a tenth of all steps, so that it begins when a call has run for FREE_MS.
 static void count_steps(lua_State *L, lua_Debug *unused) {
     (void)unused;
     struct script *s = script_of(L);
@@ -94,19 +90,32 @@ struct script *script_new(struct store *store, struct diag *diag) {
     struct script *s = mem_zero(sizeof *s);
     s->store = store;
     s->diag = diag;
-    s->lua = lua_newstate(limited_alloc, s);
+    s->pool.left = SCRIPT_MEMORY_MAX;
+    s->lua = lua_newstate(allocate, s);
     if (!s->lua) mem_alloc(SIZE_MAX);
     lua_gc(s->lua, LUA_GCINC, 400, 400, 0);
-    lua_sethook(s->lua, count_steps, LUA_MASKCOUNT, HOOK_STEPS);
+    lua_gc(s->lua, LUA_GCSTEP, -GARBAGE_KB);  // as if so much less had been allocated
     lua_pushcfunction(s->lua, open_all);
     if (script_call(s, 0, 0)) share_json(s);
     return s;
 }
 
+// No finaliser is open to scripts, and nothing of ours needs one: the state goes with its memory.
 void script_free(struct script *s) {
     if (!s) return;
-    lua_close(s->lua);
+    for (size_t i = 0; i < s->text_count; i++) {
+        text_free(s->texts[i]);
+        free(s->texts[i]);
+    }
+    free(s->texts);
+    pool_free(&s->pool);
     free(s);
+}
+
+struct text *script_text(struct script *s) {
+    struct text *text = mem_zero(sizeof *text);
+    MEM_PUSH(s->texts, s->text_count, s->text_capacity, text);
+    return text;
 }
 
 void script_know_file(struct script *s, struct store_file file) {
@@ -201,19 +210,34 @@ static int remember_frames(lua_State *L) {
     return 1;
 }
 
-// The end of a script that counts no steps, such as a pattern that tries for ever. Nothing is
-// written while scripts run, so ending here leaves nothing half done.
-static void out_of_time(int unused) {
+static lua_State *volatile watched;
+
+// The first tick of a call: from here on its steps are counted. The second is the end of one that
+// counts none, such as a pattern that tries for ever. Nothing is written while scripts run, so
+// ending here leaves nothing half done.
+static void tick(int unused) {
     (void)unused;
     static const char message[] = "tmagen: error: a script of a family runs too long\n";
+    if (watched && !lua_gethook(watched)) {
+        lua_sethook(watched, count_steps, LUA_MASKCOUNT, HOOK_STEPS);
+        return;
+    }
     if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(3);
     _exit(1);
 }
 
-static void watch(int seconds) {
-    struct itimerval timer = {.it_value.tv_sec = seconds};
-    if (seconds) signal(SIGVTALRM, out_of_time);
+static void watch(lua_State *L) {
+    const struct itimerval timer = {.it_value.tv_usec = FREE_MS * 1000,
+                                    .it_interval.tv_sec = SCRIPT_SECONDS_MAX};
+    lua_sethook(L, NULL, 0, 0);
+    watched = L;
+    signal(SIGVTALRM, tick);
     setitimer(ITIMER_VIRTUAL, &timer, NULL);
+}
+
+static void stop_watching(void) {
+    const struct itimerval none = {0};
+    setitimer(ITIMER_VIRTUAL, &none, NULL);
 }
 
 bool script_call(struct script *s, int arguments, int results) {
@@ -224,9 +248,9 @@ bool script_call(struct script *s, int arguments, int results) {
     s->steps = SCRIPT_STEPS_MAX;
     s->frame_count = 0;
     s->placed = false;
-    watch(SCRIPT_SECONDS_MAX);
+    watch(L);
     int status = lua_pcall(L, arguments, results, base);
-    watch(0);
+    stop_watching();
     if (status == LUA_ERRMEM)
         diag_error(s->diag, (struct diag_place){.file = s->subject}, NULL,
                    "a script needs more than %d MiB of memory", SCRIPT_MEMORY_MAX >> 20);

@@ -61,7 +61,7 @@ static void push_node(lua_State *L, const struct spec_node *node, int seen) {
     luaL_checkstack(L, 8, "the spec is nested too deeply");
     if (lua_rawgetp(L, seen, node) == LUA_TTABLE) return;
     lua_pop(L, 1);
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 12);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, seen, node);
     lua_pushlightuserdata(L, (void *)node);

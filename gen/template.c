@@ -14,7 +14,7 @@ enum { INCLUDES_MAX = 16 };
 
 // A userdata, since a template may keep its functions longer than it runs.
 struct emitter {
-    struct text text;
+    struct text *text;  // the script's
     bool finished;
     const char *folder;  // of the template, "templates/gemm"; the user value keeps it
     int indent;          // of the partial being expanded
@@ -33,14 +33,9 @@ static struct emitter *emitter_of(lua_State *L) {
     return e;
 }
 
-static int free_emitter(lua_State *L) {
-    text_free(&((struct emitter *)lua_touserdata(L, 1))->text);
-    return 0;
-}
-
 struct text *template_text(lua_State *L, int index) {
     struct emitter *e = luaL_testudata(L, index, EMITTER);
-    return e ? &e->text : NULL;
+    return e ? e->text : NULL;
 }
 
 static void add_spaces(struct text *out, int count) {
@@ -146,7 +141,7 @@ static bool is_empty_value(lua_State *L) {
 
 // __text(line, text, value, text, ...)
 static int emit_line(lua_State *L) {
-    struct text *out = &emitter_of(L)->text;
+    struct text *out = emitter_of(L)->text;
     tmagen_source_line origin = {.file = lua_touserdata(L, lua_upvalueindex(UP_FILE)),
                                  .line = (int)lua_tointeger(L, 1)};
     if (is_empty_value(L)) return 0;
@@ -249,10 +244,8 @@ static int include(lua_State *L) {
 void template_run_file(lua_State *L, struct store_file file, const char *folder, int env) {
     env = lua_absindex(L, env);
     struct emitter *e = lua_newuserdatauv(L, sizeof *e, 1);
-    *e = (struct emitter){0};
+    *e = (struct emitter){.text = script_text(script_of(L))};
     if (luaL_newmetatable(L, EMITTER)) {
-        lua_pushcfunction(L, free_emitter);
-        lua_setfield(L, -2, "__gc");
         lua_pushboolean(L, 0);
         lua_setfield(L, -2, "__metatable");
     }
@@ -261,7 +254,7 @@ void template_run_file(lua_State *L, struct store_file file, const char *folder,
     lua_setiuservalue(L, -2, 1);
     run(L, file, lua_gettop(L), env);
     e->finished = true;
-    text_trim(&e->text);
+    text_trim(e->text);
 }
 
 void template_run(lua_State *L, const char *folder, const char *name, int env) {

@@ -104,7 +104,7 @@ end
 
 -- The text for the family [name].
 function explain.family(name)
-    local fam = families.load(name)
+    local fam = families.load(name, true)
     if not fam then families.refuse(nil, name) return "" end
     local out = { fam.name .. ": " .. fam.definition.doc, "", "knobs" }
     for _, knob in ipairs(fam.knobs) do describe_knob(out, knob) end

@@ -65,6 +65,7 @@ end
 
 -- Faults a word of [table] that is none of [fields]; [of] says whose.
 local function check_fields(fields, table, of, fault)
+    if not host.has_others(table, fields) then return end
     for name in pairs(table) do
         if fields[name] == nil then
             local names = names_of(fields)
@@ -131,6 +132,7 @@ end
 
 -- Holds the sweeps that a family is tuned over to its knobs: values, or lists of them, by path.
 local function check_tune(definition, by_path, fault)
+    if type(definition.tune) == "function" then definition.tune = definition.tune() end
     for number, sets in ipairs(definition.tune or {}) do
         if type(sets) ~= "table" then fault("tune " .. number .. ": must be a table", "tune") end
         for path, given in pairs(sets) do
@@ -145,7 +147,7 @@ local function check_tune(definition, by_path, fault)
     end
 end
 
-local function check(definition, path)
+local function check(definition, path, with_sweeps)
     local function fault(message, word, legal)
         host.error({ path = path, word = type(word) == "string" and word or "" }, message, legal)
         host.stop()
@@ -161,19 +163,20 @@ local function check(definition, path)
     local by_path, groups = index(knobs, fault)
     for _, knob in ipairs(knobs) do check_knob(knob, fault) end
     check_phases(definition, by_path, fault)
-    check_tune(definition, by_path, fault)
+    if with_sweeps then check_tune(definition, by_path, fault) end
     return { definition = definition, name = definition.name, knobs = knobs, by_path = by_path, groups = groups,
              checks = definition.checks, phases = definition.phases, path = path }
 end
 
 local loaded = {}
 
--- The family [name], or nil where there is none.
-function family.load(name)
+-- The family [name], or nil where there is none. The sweeps of the program's own are many, so that only those who ask
+-- for them [with_sweeps] hold them to the knobs.
+function family.load(name, with_sweeps)
     if loaded[name] then return loaded[name] end
-    local definition = host.family(name)
+    local definition, own = host.family(name)
     if definition == nil then return nil end
-    loaded[name] = check(definition, "templates/" .. name .. "/family.lua")
+    loaded[name] = check(definition, "templates/" .. name .. "/family.lua", with_sweeps or not own)
     return loaded[name]
 end
 

@@ -2,6 +2,7 @@
 -- It holds no date, host or absolute path, so the same input gives the same bytes everywhere.
 
 local host = require "host"
+local schema = require "schema"
 local values = require "values"
 
 local header = {}
@@ -45,9 +46,7 @@ end
 local function grouped(rows)
     local top = {}
     for _, row in ipairs(rows) do
-        local words = {}
-        for word in row.path:gmatch("[^.]+") do words[#words + 1] = word end
-        insert(top, words, values.show(row.value))
+        insert(top, schema.words(row.path), values.show(row.value))
     end
     return top
 end
@@ -80,8 +79,8 @@ function header.text(v)
     lines[#lines + 1] = "//   again with: " .. command
     if v.point ~= "" then lines[#lines + 1] = "//   point of the sweep: " .. v.point end
     lines[#lines + 1] = "//   kernel: " .. v.family
-    knob_lines(lines, v.resolved)
     for i, line in ipairs(lines) do lines[i] = line:gsub("%c", "?"):gsub("[%s\\]+$", "") end
+    knob_lines(lines, v.resolved)
     return table.concat(lines, "\n") .. "\n"
 end
 

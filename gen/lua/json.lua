@@ -19,11 +19,12 @@ function json.array(items) return setmetatable(items, array_tag) end
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
-local function quote(text)
-    return '"' .. text:gsub('[%c"\\]', function(c)
+local quoted = setmetatable({}, { __index = function(known, text)
+    known[text] = '"' .. text:gsub('[%c"\\]', function(c)
         return ESCAPES[c] or string.format("\\u%04x", c:byte())
     end) .. '"'
-end
+    return known[text]
+end })
 
 local function number(value, fault)
     if math.type(value) == "integer" then return tostring(value) end
@@ -33,46 +34,40 @@ local function number(value, fault)
     return text:find("[.e]") and text or text .. ".0"
 end
 
-local encode
-
--- The encoded members of a table and the brackets around them.
-local function members(value, indent, depth, fault)
-    local parts = {}
-    if getmetatable(value) == object_tag then
-        for _, pair in ipairs(value) do
-            if pair[2] ~= nil then
-                local text = quote(pair[1]) .. ": "
-                parts[#parts + 1] = text .. encode(pair[2], indent, depth, #text, fault)
-            end
-        end
-        return parts, "{", "}"
-    end
-    for _, item in ipairs(value) do parts[#parts + 1] = encode(item, indent, depth, 0, fault) end
-    return parts, "[", "]"
-end
-
--- [used] is how much of the line is taken before the value.
-function encode(value, indent, depth, used, fault)
+-- The text of [value], and whether that is one line; [used] is how much of the line is taken before it.
+local function encode(value, indent, depth, used, fault)
     local kind = type(value)
-    if value == json.null then return "null" end
-    if kind == "string" then return quote(value) end
-    if kind == "number" then return number(value, fault) end
-    if kind == "boolean" then return tostring(value) end
+    if kind == "string" then return quoted[value], true end
+    if kind == "number" then return number(value, fault), true end
+    if kind == "boolean" then return tostring(value), true end
+    if value == json.null then return "null", true end
     if kind ~= "table" then fault(kind .. " where JSON is due") end
     if depth > 32 then fault("JSON nested too deeply") end
-    local inner = indent .. "  "
-    local parts, open, close = members(value, inner, depth + 1, fault)
-    local line = open .. table.concat(parts, ", ") .. close
-    if depth > 0 and #indent + used + #line <= WIDTH and not line:find("\n") then return line end
-    return open .. "\n" .. inner .. table.concat(parts, ",\n" .. inner) .. "\n" .. indent .. close
+    local object, inner = getmetatable(value) == object_tag, indent .. "  "
+    local open, close = object and "{" or "[", object and "}" or "]"
+    local parts, length, short = {}, 0, depth > 0
+    for _, item in ipairs(value) do
+        local before = object and quoted[item[1]] .. ": " or ""
+        if object then item = item[2] end
+        if item ~= nil then
+            local text, one_line = encode(item, inner, depth + 1, #before, fault)
+            parts[#parts + 1] = object and before .. text or text
+            length, short = length + #before + #text + 2, short and one_line
+        end
+    end
+    if short and #indent + used + math.max(length, 2) <= WIDTH then
+        return open .. table.concat(parts, ", ") .. close, true
+    end
+    return open .. "\n" .. inner .. table.concat(parts, ",\n" .. inner) .. "\n" .. indent .. close, false
 end
 
 -- The text of a document, with a newline at its end. What cannot be JSON is an error of the file [path].
 function json.encode(value, path)
-    return encode(value, "", 0, 0, function(message)
+    local text = encode(value, "", 0, 0, function(message)
         host.error(path, "manifest: " .. message)
         host.stop()
-    end) .. "\n"
+    end)
+    return text .. "\n"
 end
 
 return json

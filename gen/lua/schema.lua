@@ -7,17 +7,32 @@ local family = require "family"
 
 local schema = {}
 
+-- The item and the key's node of [key] in a map; the first of that name.
 local function get(map, key)
-    for i, node in ipairs(map and map.kind == "map" and map.keys or {}) do
-        if node.text == key then return map.items[i], node end
+    if not map or map.kind ~= "map" then return end
+    if not map.numbers then
+        map.numbers = {}
+        for i, node in ipairs(map.keys) do map.numbers[node.text] = map.numbers[node.text] or i end
     end
+    local i = map.numbers[key]
+    if i then return map.items[i], map.keys[i] end
 end
 schema.get = get
+
+-- The words of a path, which are asked for again and again.
+local split = setmetatable({}, { __index = function(known, path)
+    local words = {}
+    for word in path:gmatch("[^.]+") do words[#words + 1] = word end
+    known[path] = words
+    return words
+end })
+
+function schema.words(path) return split[path] end
 
 -- The node at [path], or nil; then the deepest node that is on the way to it.
 local function find(tree, path)
     local node, nearest = tree, nil
-    for word in path:gmatch("[^.]+") do
+    for _, word in ipairs(split[path]) do
         local key
         node, key = get(node, word)
         nearest = key or nearest
@@ -92,17 +107,17 @@ function schema.read(knob, node, report)
 end
 
 local function put(settings, path, value)
-    local at = settings
-    for word in path:gmatch("([^.]+)%.") do
-        at[word] = at[word] or {}
-        at = at[word]
+    local at, words = settings, split[path]
+    for i = 1, #words - 1 do
+        at[words[i]] = at[words[i]] or {}
+        at = at[words[i]]
     end
-    at[path:match("[^.]+$")] = value
+    at[words[#words]] = value
 end
 
 -- The value of the knob [path] in settings.
 function schema.value(settings, path)
-    for word in path:gmatch("[^.]+") do settings = settings and settings[word] end
+    for _, word in ipairs(split[path]) do settings = settings and settings[word] end
     return settings
 end
 

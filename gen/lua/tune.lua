@@ -46,7 +46,7 @@ end
 
 -- The sweeps of the family [name], a spec of one line each.
 function tune.sweeps(name)
-    local fam = families.load(name)
+    local fam = families.load(name, true)
     if not fam then families.refuse(nil, name) return "" end
     local lines = {}
     for _, sets in ipairs(fam.definition.tune or from_knobs(fam)) do

@@ -7,7 +7,6 @@ local checks = require "checks"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local schedules = require "work/schedules"
-local sweeps = require "sweeps"
 local swizzle = require "swizzle"
 
 -- what wgmma multiplies, and what pairs of accumulators can be packed into
@@ -396,6 +395,6 @@ return {
     plan = plan.plan,
     manifest = manifest,
     reference = reference,
-    tune = sweeps,
+    tune = function() return require "sweeps" end,
     explain = plan.explain,
 }

@@ -14,10 +14,9 @@ local text = [[
     threadIdx blockIdx blockDim gridDim warpSize dim3 int2 int3 int4 uint2 uint3 uint4 float2 float3 float4 double2
 ]]
 
-local words = { reserved = {} }
-
-for word in text:gmatch("%S+") do
-    words.reserved[word] = true
+-- whether a kernel cannot be called [name]
+local function is_reserved(_, name)
+    return (text:find(" " .. name .. " ", 1, true) or text:find(" " .. name .. "\n", 1, true)) ~= nil
 end
 
-return words
+return { reserved = setmetatable({}, { __index = is_reserved }) }

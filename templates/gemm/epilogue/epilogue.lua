@@ -6,26 +6,29 @@ local dtypes = require "dtypes"
 
 local epilogue = { rows = {} }
 
-local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string" }
-local OPTIONAL = { gates = "boolean", writes = "string", most = "boolean", operand = "table", scalar = "string",
-    numbers = "table", parameters = "table", error = "string", linear = "boolean", peer = "string" }
+local MUST = { "name", "doc", "cuda", "reference" }    -- strings
+local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string", gates = "boolean",
+    writes = "string", most = "boolean", operand = "table", scalar = "string", numbers = "table", parameters = "table",
+    error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
 
 -- Adds the rows of [file]; each is held to the fields that ops.lua explains.
 local function add_rows(file)
     for i, row in ipairs(require(file)) do
-        local place = ("%s.lua: row %d (%s)"):format(file, i, tostring(row.name))
-        for field, kind in pairs(FIELDS) do
-            assert(type(row[field]) == kind, ("%s: %s is no %s"):format(place, field, kind))
+        local function fault(message, ...)
+            error(("%s.lua: row %d (%s): %s"):format(file, i, tostring(row.name), message:format(...)), 0)
+        end
+        for _, field in ipairs(MUST) do
+            if type(row[field]) ~= "string" then fault("%s is no string", field) end
         end
         for field, value in pairs(row) do
-            local kind = FIELDS[field] or OPTIONAL[field]
-            assert(type(value) == kind, ("%s: %s is no %s"):format(place, field, kind or "field of an op"))
+            local kind = FIELDS[field]
+            if type(value) ~= kind then fault("%s is no %s", field, kind or "field of an op") end
         end
-        assert(row.name:match("^[a-z][a-z0-9_]*$"), place .. ": a name is of a-z, 0-9 and _")
-        assert(#row.reference < 160, place .. ": reference has more than 159 characters")
-        assert(not by_name[row.name], place .. ": another op has this name")
+        if not row.name:match("^[a-z][a-z0-9_]*$") then fault("a name is of a-z, 0-9 and _") end
+        if #row.reference >= 160 then fault("reference has more than 159 characters") end
+        if by_name[row.name] then fault("another op has this name") end
         by_name[row.name] = row
         epilogue.rows[#epilogue.rows + 1] = row
     end
