@@ -1,0 +1,174 @@
+// Where the operands of tcgen05.mma lie: data path layouts, scale factors and metadata in tensor
+// memory (9.7.16.10.5, .7 and .8), 16-byte pieces in shared memory (9.7.16.10.6).
+#include "runtime/emu/model/tcgen05.h"
+
+enum { PIECE = 16, LINE = 128, WINDOW_MASK = 0x3ffff };
+
+char tmg_tcgen05_layout(const struct tmg_tcgen05 *op) {
+    if (op->pair) return op->m == 256 ? 'A' : op->sparse ? 'C' : 'B';
+    if (op->m == 64) return op->ws ? 'E' : 'F';
+    return op->m == 32 ? 'G' : 'D';
+}
+
+int tmg_tcgen05_rows(const struct tmg_tcgen05 *op) { return op->pair ? op->m / 2 : op->m; }
+
+int tmg_tcgen05_folds(const struct tmg_tcgen05 *op) {
+    char layout = tmg_tcgen05_layout(op);
+    return layout == 'G' ? 4 : layout == 'B' || layout == 'E' ? 2 : 1;
+}
+
+// Half of the lanes: 16 of each 32.
+static bool is_half(const struct tmg_tcgen05 *op) {
+    char layout = tmg_tcgen05_layout(op);
+    return layout == 'C' || layout == 'F';
+}
+
+int tmg_tcgen05_lane(const struct tmg_tcgen05 *op, int base, int fold, int row) {
+    if (is_half(op)) return base + row / 16 * 32 + row % 16;
+    return base + fold * tmg_tcgen05_rows(op) + row;
+}
+
+// Two elements of the 4-bit kinds share a byte; elsewhere each has a whole one, or more.
+static int stored_bytes(const struct tmg_tcgen05 *op, enum tmg_number type, int count) {
+    bool packed = op->kind == TMG_KIND_MXF4 || op->kind == TMG_KIND_MXF4NVF4;
+    return packed ? count / 2 : count * tmg_number_bytes(type);
+}
+
+int tmg_tcgen05_a_bytes(const struct tmg_tcgen05 *op) {
+    return stored_bytes(op, op->a, op->sparse ? op->k / 2 : op->k);
+}
+
+int tmg_tcgen05_b_bytes(const struct tmg_tcgen05 *op) { return stored_bytes(op, op->b, op->k); }
+
+// ---- shared memory ----
+
+// With atoms of 32 bytes the lines of an MN-major matrix repeat after four (Table 53).
+static uint32_t piece_of_atom_32(const struct tmg_matrix_descriptor *at, uint32_t line,
+                                 uint32_t piece) {
+    uint32_t offset = line % 4 * LINE + line / 4 * at->stride_offset + piece % 8 * PIECE +
+                      piece / 8 * at->leading_offset;
+    return tmg_swizzle_address_based(at->swizzle, (at->start + offset) & WINDOW_MASK,
+                                     at->base_offset) &
+           WINDOW_MASK;
+}
+
+// Rows of 48 bytes: what would cross the 128-byte line lies at the address that the leading offset
+// is then (9.7.16.3.1.2).
+static uint32_t piece_of_two(const struct tmg_tcgen05_matrix *matrix, uint32_t line,
+                             uint32_t piece) {
+    struct tmg_matrix_descriptor at = matrix->at;
+    uint32_t first = at.start % LINE / PIECE;
+    if (first + piece >= LINE / PIECE) {
+        piece -= LINE / PIECE - first;
+        at.start = at.leading_offset;
+    }
+    return tmg_matrix_address(&at, false, 8, line, piece * PIECE);
+}
+
+uint32_t tmg_tcgen05_piece(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t line,
+                           uint32_t piece) {
+    if (mn_major) {
+        return matrix->at.swizzle == TMG_SWIZZLE_128B_ATOM_32B
+                   ? piece_of_atom_32(&matrix->at, line, piece)
+                   : tmg_matrix_address(&matrix->at, true, 8, piece * PIECE, line);
+    }
+    return matrix->absolute ? piece_of_two(matrix, line, piece)
+                            : tmg_matrix_address(&matrix->at, false, 8, line, piece * PIECE);
+}
+
+static void mark(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,
+                 uint32_t pieces, struct tmg_footprint *footprint) {
+    for (uint32_t line = 0; line < lines; ++line) {
+        for (uint32_t piece = 0; piece < pieces; ++piece) {
+            uint32_t granule = tmg_tcgen05_piece(matrix, mn_major, line, piece) / PIECE;
+            footprint->granules[granule / 64] |= UINT64_C(1) << granule % 64;
+        }
+    }
+}
+
+void tmg_tcgen05_footprint(const struct tmg_tcgen05 *op, bool is_b,
+                           const struct tmg_tcgen05_matrix *matrix,
+                           struct tmg_footprint *footprint) {
+    int rows = is_b ? (op->pair ? op->n / 2 : op->n) : tmg_tcgen05_rows(op);
+    int bytes = is_b ? tmg_tcgen05_b_bytes(op) : tmg_tcgen05_a_bytes(op);
+    enum tmg_number type = is_b ? op->b : op->a;
+    bool mn_major = is_b ? op->transpose_b : op->transpose_a;
+    if (is_b && op->ws) rows += tmg_tcgen05_column_shift(op);
+    uint32_t across = (uint32_t)(rows * tmg_number_bytes(type) + PIECE - 1) / PIECE;
+    uint32_t depth = (uint32_t)(bytes / tmg_number_bytes(type));
+    if (mn_major)
+        mark(matrix, true, depth, across, footprint);
+    else
+        mark(matrix, false, (uint32_t)rows, (uint32_t)bytes / PIECE, footprint);
+}
+
+// ---- tensor memory ----
+
+struct tmg_scale_place tmg_tcgen05_scale_place(int count, int id, int at, int index) {
+    int word = (id + index) / 4, columns = (count + 127) / 128 * 4;
+    return (struct tmg_scale_place){word * columns + at / 32, (id + index) % 4};
+}
+
+struct part_visitor {
+    bool (*visit)(void *context, const struct tmg_tmem_part *part);
+    void *context;
+};
+
+static bool visit(const struct part_visitor *to, int cta, char matrix, int lane, int lanes,
+                  int column, int columns) {
+    struct tmg_tmem_part part = {cta, matrix, lane, lanes, column, columns};
+    return to->visit(to->context, &part);
+}
+
+// [columns] of all lanes that have rows.
+static bool visit_rows(const struct part_visitor *to, const struct tmg_tcgen05 *op, int cta,
+                       char matrix, uint32_t address, int columns) {
+    int lane = (int)(address >> 16), column = (int)(address & 0xffff), rows = tmg_tcgen05_rows(op);
+    if (!is_half(op))
+        return visit(to, cta, matrix, lane, rows * tmg_tcgen05_folds(op), column, columns);
+    for (int row = 0; row < rows; row += 16)
+        if (!visit(to, cta, matrix, tmg_tcgen05_lane(op, lane, 0, row), 16, column, columns))
+            return false;
+    return true;
+}
+
+// Columns of 32 rows each, the last perhaps of fewer, in every 32 lanes alike.
+static bool visit_scales(const struct part_visitor *to, const struct tmg_tcgen05 *op, int cta,
+                         char matrix, uint32_t address, int id, int count) {
+    for (int index = 0; index < op->scales; ++index) {
+        if (index > 0 && (id + index) % 4 != 0) continue;  // of the word before
+        for (int at = 0; at < count; at += 32) {
+            int column =
+                (int)(address & 0xffff) + tmg_tcgen05_scale_place(count, id, at, index).column;
+            int lanes = count - at < 32 ? count - at : 32;
+            for (int part = 0; part < TMG_TMEM_LANES; part += 32)
+                if (!visit(to, cta, matrix, part, lanes, column, 1)) return false;
+        }
+    }
+    return true;
+}
+
+static bool visit_cta(const struct part_visitor *to, const struct tmg_tcgen05 *op,
+                      const struct tmg_tcgen05_operands *operands, int cta) {
+    bool words = op->kind == TMG_KIND_F16 || op->kind == TMG_KIND_TF32;
+    int folds = tmg_tcgen05_folds(op);
+    if (op->a_in_tmem &&
+        !visit_rows(to, op, cta, 'A', operands->a, (tmg_tcgen05_a_bytes(op) + 3) / 4))
+        return false;
+    if (op->sparse &&
+        !visit_rows(to, op, cta, 'M', operands->metadata + (uint32_t)op->selector, words ? 1 : 2))
+        return false;
+    if (op->scales > 0 &&
+        (!visit_scales(to, op, cta, 'S', operands->scale_a, op->scale_a_id, tmg_tcgen05_rows(op)) ||
+         !visit_scales(to, op, cta, 'T', operands->scale_b, op->scale_b_id, op->n / folds)))
+        return false;
+    return visit_rows(to, op, cta, 'D', operands->d, op->n / folds);
+}
+
+bool tmg_tcgen05_each_part(const struct tmg_tcgen05 *op,
+                           const struct tmg_tcgen05_operands *operands,
+                           bool (*visitor)(void *context, const struct tmg_tmem_part *part),
+                           void *context) {
+    struct part_visitor to = {visitor, context};
+    return visit_cta(&to, op, operands, 0) && (!op->pair || visit_cta(&to, op, operands, 1));
+}

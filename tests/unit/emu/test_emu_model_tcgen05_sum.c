@@ -1,0 +1,156 @@
+// Sums of tcgen05.mma with scale factors, against their definition in integers, exponents at their
+// limits included; and where they cut.
+#include "runtime/emu/model/tcgen05_sum.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 8, COLUMNS = 16, DEPTH = 32 };
+
+static uint64_t random_state = 7;
+
+static uint32_t below(uint32_t limit) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33) % limit;
+}
+
+static float draw(enum tmg_number type) {
+    uint32_t bits = type == TMG_E2M1 ? below(16) : below(256);
+    double value = tmg_number_to_double(type, bits);
+    return isfinite(value) ? (float)value : 1;
+}
+
+static int exponent(double value, int least) {
+    if (value == 0) return least;
+    int power = ilogb(value);
+    return power < least ? least : power;
+}
+
+static float to_f32(double value) {  // cut
+    float near = (float)value;
+    if (fabs(value) >= 0x1p128) return near;
+    if (fabs((double)near) > fabs(value)) near = nextafterf(near, 0);
+    return near;
+}
+
+// Significands cut at 25 bits below the largest exponent, each product's unnormalised.
+static float definition(enum tmg_number type_a, enum tmg_number type_b, const float *a,
+                        const float *b, int scale, float c) {
+    int least_a = type_a == TMG_E4M3 ? -6 : type_a == TMG_E5M2 ? -14 : 0;
+    int least_b = type_b == TMG_E4M3 ? -6 : type_b == TMG_E5M2 ? -14 : 0;
+    int most = -133;
+    double sum = 0;
+    for (int k = 0; k < DEPTH; ++k) {
+        int power = exponent(a[k], least_a) + exponent(b[k * COLUMNS], least_b) + scale;
+        if (a[k] != 0 && b[k * COLUMNS] != 0 && power > most) most = power;
+    }
+    if (c != 0 && exponent(c, -126) > most) most = exponent(c, -126);
+    for (int k = 0; k < DEPTH; ++k)
+        sum += trunc(ldexp((double)a[k] * (double)b[k * COLUMNS], scale + 25 - most));
+    sum += trunc(ldexp((double)c, 25 - most));
+    return to_f32(ldexp(sum, most - 25));
+}
+
+static void scales_add_to_exponents(void **state) {
+    (void)state;
+    static const enum tmg_number types[] = {TMG_E4M3, TMG_E5M2, TMG_E2M1};
+    float a[ROWS * DEPTH], b[DEPTH * COLUMNS], c[ROWS * COLUMNS], d[ROWS * COLUMNS];
+    struct tmg_scale rows[ROWS], columns[COLUMNS];
+    for (int round = 0; round < 600; ++round) {
+        enum tmg_number type_a = types[below(3)], type_b = types[below(3)];
+        struct tmg_fused how = tmg_tcgen05_fused(type_a, type_b, TMG_F32);
+        bool wild = round % 2;
+        for (int i = 0; i < ROWS * DEPTH; ++i) a[i] = draw(type_a);
+        for (int i = 0; i < DEPTH * COLUMNS; ++i) b[i] = draw(type_b);
+        for (int i = 0; i < ROWS; ++i)
+            rows[i] = tmg_scale_of(TMG_UE8M0, (uint8_t)(wild ? below(255) : 117 + below(20)));
+        for (int i = 0; i < COLUMNS; ++i)
+            columns[i] = tmg_scale_of(TMG_UE8M0, (uint8_t)(wild ? below(255) : 117 + below(20)));
+        for (int i = 0; i < ROWS * COLUMNS; ++i)
+            c[i] = d[i] = ldexpf((float)below(1u << 24) - (1 << 23),
+                                 wild ? (int)below(200) - 120 : (int)below(40) - 40);
+        tmg_multiply_scaled(&how, ROWS, COLUMNS, DEPTH, a, rows, b, columns, d);
+        for (int i = 0; i < ROWS * COLUMNS; ++i) {
+            int row = i / COLUMNS, column = i % COLUMNS;
+            float want = definition(type_a, type_b, a + row * DEPTH, b + column,
+                                    rows[row].exponent + columns[column].exponent, c[i]);
+            if (tmg_f32_bits(d[i]) != tmg_f32_bits(want) && d[i] != want)
+                fail_msg("round %d, element %d: %a and not %a", round, i, (double)d[i],
+                         (double)want);
+        }
+    }
+}
+
+static struct tmg_scale nvf4(double value) {
+    return tmg_scale_of(TMG_E4M3,
+                        (uint8_t)tmg_number_from_double(TMG_E4M3, value, TMG_ROUND_RN, true));
+}
+
+// One row and eight columns of 64 elements, all [element], with the old D [c].
+static float four_blocks(float element, struct tmg_scale scale, float c) {
+    float a[64], b[64 * 8], d[8];
+    struct tmg_scale rows[4], columns[4 * 8];
+    for (int i = 0; i < 64; ++i) a[i] = element;
+    for (int i = 0; i < 64 * 8; ++i) b[i] = 1;
+    for (int i = 0; i < 4; ++i) rows[i] = scale;
+    for (int i = 0; i < 32; ++i) columns[i] = nvf4(1);
+    for (int i = 0; i < 8; ++i) d[i] = c;
+    tmg_multiply_blocks(1, 8, 64, 4, a, rows, b, columns, d);
+    for (int i = 1; i < 8; ++i) assert_true(d[i] == d[0] || isnan(d[i]));
+    return d[0];
+}
+
+static void blocks_keep_35_bits(void **state) {
+    (void)state;
+    assert_true(four_blocks(0.5, nvf4(1), 0) == 32);
+    assert_true(four_blocks(0.5, nvf4(0.001953125), 1) == 1.0625f);  // 2^-9, subnormal
+    assert_true(four_blocks(6, nvf4(448), 0) == 6 * 64 * 448);
+    // 8 * 2^-9 a block, below 2^31: 35 bits below there end at 2^-4, so each is lost
+    assert_true(four_blocks(0.5, nvf4(0.001953125), -0x1p31f) == -0x1p31f);
+    // cut and not rounded, towards zero: 2^24 less 32 blocks' eighth
+    assert_true(four_blocks(-0.5, nvf4(0.001953125), 0x1p25f) == 0x1.fffffep24f);
+    assert_true(four_blocks(0.5, nvf4(0.001953125), 0x1p25f) == 0x1p25f);
+    assert_true(four_blocks(0.5, nvf4(0), 3) == 3);
+    assert_true(isnan(four_blocks(0.5, tmg_scale_of(TMG_E4M3, 0x7f), 3)));
+    assert_true(isnan(four_blocks(0.5, tmg_scale_of(TMG_UE8M0, 0xff), 3)));
+    assert_true(four_blocks(0.5, tmg_scale_of(TMG_UE8M0, 0), 0) == 0x1p-122f);
+    assert_true(four_blocks(0.5, nvf4(1), INFINITY) == INFINITY);
+}
+
+// What was measured on a B200 (the papers named in tcgen05_sum.h), restated.
+static void how_each_pair_sums(void **state) {
+    (void)state;
+    static const struct {
+        enum tmg_number type, d;
+        int least, least_factor;
+    } rows[] = {
+        {TMG_F16, TMG_F32, -133, -14},   {TMG_F16, TMG_F16, -21, -14},
+        {TMG_BF16, TMG_F32, -133, -126}, {TMG_TF32, TMG_F32, -133, -126},
+        {TMG_E4M3, TMG_F32, -133, -6},   {TMG_E5M2, TMG_F16, -133, -14},
+        {TMG_E2M1, TMG_F32, -133, 0},    {TMG_E2M3, TMG_F32, -133, 0},
+        {TMG_E3M2, TMG_F32, -133, -2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        struct tmg_fused how = tmg_tcgen05_fused(rows[i].type, rows[i].type, rows[i].d);
+        assert_int_equal(how.fraction_bits, 25);
+        assert_int_equal(how.result_bits, 23);
+        assert_int_equal(how.f16, rows[i].d == TMG_F16);
+        assert_int_equal(how.least, rows[i].least);
+        assert_int_equal(how.least_a, rows[i].least_factor);
+        assert_int_equal(how.least_b, rows[i].least_factor);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scales_add_to_exponents),
+        cmocka_unit_test(blocks_keep_35_bits),
+        cmocka_unit_test(how_each_pair_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
