@@ -45,7 +45,7 @@ behind=$(cat "$TMPDIR/includes" "$TMPDIR/uses" | awk -v rooms="$rooms" '
 
 awk '
     FNR == 1 { file = FILENAME; sub(/h$/, "c", file) }
-    match($0, /^\/\/ ---- [a-z_]+\.c/) {
+    match($0, /^\/\/ ---- [a-z0-9_]+\.c/) {
         room = FILENAME
         sub(/[^\/]*$/, "", room)
         file = room substr($0, RSTART + 8, RLENGTH - 8)
