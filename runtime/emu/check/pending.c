@@ -1,5 +1,6 @@
-// Registers that a wgmma still uses: marks that stand from its issue to the wait for its group, and
-// the check that no other instruction comes between. The product itself is there at once.
+// Registers that a wgmma still uses, or that a tcgen05.ld has yet to fill: marks that stand from
+// its issue to the wait for it, and the check that no other instruction comes between. The values
+// themselves are there at once.
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
@@ -79,9 +80,16 @@ static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
     uint32_t value = warp->pending->marks[slot & ~EMU_WIDE];
 
     if (value == 0 || (!written && (value & READ_MARK))) return;
-    emu_report(warp, insn, EMU_REGISTER_HAZARD,
-               "this %s a register that a wgmma still %s: no wgmma.wait_group has waited for it",
-               written ? "writes" : "reads", value & READ_MARK ? "reads" : "accumulates into");
+    if (warp->cta->cluster->has_tmem)
+        emu_report(warp, insn, EMU_REGISTER_HAZARD,
+                   "this %s a register that a tcgen05.ld still loads: no tcgen05.wait::ld has "
+                   "waited for it",
+                   written ? "writes" : "reads");
+    else
+        emu_report(
+            warp, insn, EMU_REGISTER_HAZARD,
+            "this %s a register that a wgmma still %s: no wgmma.wait_group has waited for it",
+            written ? "writes" : "reads", value & READ_MARK ? "reads" : "accumulates into");
     warp->pending->marks[slot & ~EMU_WIDE] = 1;  // once is enough; the next wait clears it
 }
 

@@ -47,7 +47,9 @@ enum {
     F_SCALAR_MASK = 1u << 20,
     F_VOLATILE = 1u << 21,
     F_IGNORE_SRC = 1u << 22,
-    F_CP_MASK = 1u << 23
+    F_CP_MASK = 1u << 23,
+    F_PAIR = 1u << 24,  // .cta_group::2
+    F_PACK = 1u << 25   // .pack::16b, .unpack::16b
 };
 
 enum emu_sem { SEM_WEAK, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_VOLATILE };

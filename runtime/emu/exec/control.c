@@ -148,6 +148,7 @@ static void lanes_exited(struct emu_warp *warp, uint32_t mask) {
     cta->cluster->live_ctas--;
     emu_mbarriers_check_end(warp);
     emu_async_check_end(warp);
+    emu_tmem_check_end(warp);
 }
 
 static enum emu_step leave(struct emu_warp *warp, uint32_t mask) {

@@ -22,6 +22,7 @@ static const char *const names[EMU_CLASSES] = {
     [EMU_OUT_OF_BOUNDS] = "out of bounds",
     [EMU_MISALIGNED] = "misaligned",
     [EMU_BARRIER_MISUSE] = "barrier misuse",
+    [EMU_TENSOR_MISUSE] = "tensor memory misuse",
     [EMU_DIVERGENT] = "divergent",
     [EMU_REGISTER_HAZARD] = "register hazard",
     [EMU_PEER_EXITED] = "exited too early",

@@ -101,6 +101,17 @@ void emu_tmem_free(struct emu_cta *cta, uint32_t column, uint32_t columns,
     emu_changed(cta->cluster);
 }
 
+void emu_tmem_check_end(struct emu_warp *warp) {
+    const struct emu_tmem *tmem = warp->cta->tmem;
+
+    for (unsigned unit = 0; tmem != NULL && unit < EMU_TMEM_UNITS; unit++)
+        if (tmem->begins[unit] != 0)
+            emu_report(warp, tmem->allocated_at[unit], EMU_TENSOR_MISUSE,
+                       "the CTA has exited, and %u columns of tensor memory from %u on are still "
+                       "allocated",
+                       tmem->begins[unit], unit * UNIT);
+}
+
 // ---- the pipeline ----
 
 struct emu_async *emu_pipeline_new(struct emu_warp *warp, const struct emu_insn *insn,

@@ -25,7 +25,7 @@
 // [run] computes and writes at once. What it reads of shared memory it says by emu_async_touch(op,
 // cta, offset, bytes, EMU_READ), what it touches of tensor memory by emu_tensor_touch (check.h),
 // after emu_tmem_has was true of it; of a pair the same of both CTAs, op->cta and emu_peer of it.
-// tcgen05.commit (exec/tcgen05.c) is an operation of the same pipeline.
+// tcgen05.commit (exec/tmem.c) is an operation of the same pipeline.
 #ifndef TMG_EMU_MACHINE_TMEM_H
 #define TMG_EMU_MACHINE_TMEM_H
 
@@ -40,8 +40,12 @@ struct emu_tmem {
     uint16_t begins[EMU_TMEM_UNITS];
     bool taken[EMU_TMEM_UNITS];
     const struct emu_insn *allocated_at[EMU_TMEM_UNITS], *freed_at[EMU_TMEM_UNITS];
-    bool relinquished;  // the right to allocate
-    const struct emu_insn *relinquished_at;
+    const struct emu_insn *relinquished_at;  // the right to allocate; NULL: it still has it
+    // Of the latest instruction for a pair: a warp waits for the other CTA's, for [asked] columns;
+    // how many are over; and the column that has been allocated.
+    bool waits;
+    uint32_t asked, given;
+    uint64_t done;
 };
 
 // Lanes [lane, lane + lanes) of columns [column, column + columns).
@@ -88,6 +92,9 @@ void emu_tmem_take(struct emu_cta *cta, uint32_t column, uint32_t columns,
                    const struct emu_insn *insn);
 void emu_tmem_free(struct emu_cta *cta, uint32_t column, uint32_t columns,
                    const struct emu_insn *insn);
+
+// All threads of the CTA have exited: what is still allocated is reported.
+void emu_tmem_check_end(struct emu_warp *warp);
 
 // ---- the pipeline ----
 

@@ -30,7 +30,7 @@
 #include "runtime/emu/emu.h"
 #include "runtime/whole_file.h"
 
-enum { FILES = 64, BYTES = 1 << 16, TEXT = 1 << 16, LINE = 320, WORDS = 16 };
+enum { FILES = 96, BYTES = 1 << 16, TEXT = 1 << 16, LINE = 320, WORDS = 16 };
 
 // A program, or a variant of it, and what is known of its runs.
 struct program {
