@@ -4,6 +4,7 @@
 VERSION := 0.1.0
 BUILD   ?= build
 NVRTC   ?= $(BUILD)/nvrtc
+KERNELS ?= $(BUILD)/kernels
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 FUZZ_SECONDS ?= 20
@@ -12,7 +13,7 @@ MAKEFLAGS += --no-builtin-rules
 WARN     := -Wall -Wextra -Wshadow $(WERROR)
 CPPFLAGS += -I. -D_GNU_SOURCE -DTMAGEN_VERSION='"$(VERSION)"'
 COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
-SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 lib_src  := $(wildcard runtime/*.c runtime/emu/*.c runtime/emu/*/*.c)
 tool_src := $(wildcard gen/*.c gen/cli/*.c measure/*.c)
@@ -45,7 +46,7 @@ system_libs := -lm -ldl -lpthread
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
 .PHONY: all run test test-emu pairwise test-gpu record profile mutate attack nvrtc programs helpers
-.PHONY: check lint format fuzz sanitize install clean FORCE
+.PHONY: objects check lint format fuzz sanitize install clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
@@ -54,13 +55,14 @@ run: all nvrtc
 	$(BUILD)/tmagen specs/gemm_256x128.yaml
 
 test: all programs
-	BUILD=$(BUILD) NVRTC="$$(scripts/nvrtc.sh $(find_nvrtc))" tests/run_tests.sh $(unit_bin)
+	BUILD=$(BUILD) KERNELS=$(KERNELS) NVRTC="$$(scripts/nvrtc.sh $(find_nvrtc))" \
+	    tests/run_tests.sh $(unit_bin)
 
 nvrtc: $(BUILD)/scripts/find_nvrtc  # finds or fetches the compiler; goes on without where it cannot
 	scripts/nvrtc.sh $(find_nvrtc) >/dev/null
 
 test-emu: all programs              # every shipped spec in 20 orders, without a GPU
-	SCHEDULES=20 ONLY=emu $(MAKE) --no-print-directory test
+	SCHEDULES=20 TMAGEN_SEEDS=20 ONLY=emu $(MAKE) --no-print-directory test
 
 pairwise: all nvrtc                 # kernels that no spec ships, with every pair of knobs' values
 	nvrtc="$$(scripts/nvrtc.sh $(find_nvrtc))"; [ -z "$$nvrtc" ] || export TMAGEN_NVRTC="$$nvrtc"; \
@@ -87,17 +89,22 @@ attack: all programs                # damaged inputs, damaged cache entries, kil
 	    BUILD=$(BUILD) TMAGEN=$(BUILD)/tmagen TMPDIR=$(BUILD) tests/attack.py --rounds 2000
 	DAMAGES=28000 KILLS=300 ONLY='cache_damage\|cache_kill\|out_pair' $(MAKE) --no-print-directory test
 
+objects: $(c_files:%.c=$(BUILD)/%.o)
+
 programs: $(unit_bin) helpers       # what the tests run, besides all
 helpers: $(user_bin) $(fake_lib) $(BUILD)/vectors
 
 check: $(BUILD)/tmagen              # out/ is what the specs and templates of this tree give
 	$(BUILD)/tmagen check --out specs/*.yaml
 
-lint:                               # no finding of ours, no warning of either compiler
+# No finding of ours, no warning of either compiler. What gcc warns of only when it optimises, a
+# build with WERROR=-Werror refuses: .ci/run makes all of them so.
+lint:
 	scripts/setup.sh lint
 	scripts/lint.sh
 	for cc in gcc clang; do \
-	    $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc WERROR=-Werror all programs || exit 1; done
+	    $(MAKE) -s BUILD=$(BUILD)/lint-$$cc CC=$$cc CFLAGS=-fsyntax-only WERROR=-Werror \
+	        objects || exit 1; done
 
 format:
 	scripts/setup.sh lint
@@ -109,10 +116,11 @@ fuzz:
 	    CFLAGS="$(SANITIZE) -fsanitize=fuzzer-no-link" $(fuzz_bin:$(BUILD)/%=$(BUILD)/fuzz/%)
 	scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
-sanitize:                           # the whole suite under AddressSanitizer and UBSan
+# The suite under AddressSanitizer and UBSan, with the kernels that NVRTC has already compiled.
+sanitize:
 	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
-	    CFLAGS="$(SANITIZE)" SANITIZED=1 test
+	    KERNELS=$(BUILD)/kernels CFLAGS="$(SANITIZE)" SANITIZED=1 test
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
@@ -212,7 +220,13 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/internal.a
 $(BUILD)/vectors: $(vector_src:%.c=$(BUILD)/%.o) $(BUILD)/internal.a
 	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
 
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/internal.a
+# What reads foreign input; what measures and the commands themselves read none.
+fuzzed := $(filter-out $(BUILD)/measure/% $(BUILD)/gen/cli/cmd_% %/reference.o %/references.o, \
+              $(internal)) $(BUILD)/measure/ledger.o $(BUILD)/measure/numbers.o
+$(BUILD)/fuzzed.a: $(fuzzed)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/fuzzed.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(static_libs) $(system_libs)
 
 $(user_bin:%=%.o): CPPFLAGS += -iquoteruntime
