@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Runs every test there is, two at a time: unit binaries (cmocka), case folders, tests/cli/*.sh.
 # A test's cache and temporary files are its own, so that no order matters and nothing of the user's
-# is touched.
+# is touched. Those that run many real kernels share a cache, $KERNELS, which outlives the run.
 #
 # usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
 #   NVRTC is the libnvrtc.so to use where the library would not find one by itself; or empty.
 #   ONLY=PATTERN runs the tests whose path matches. TEST_SECONDS: how long one may take; 600.
+#   KERNELS: where that cache lies; $BUILD/kernels. It is emptied where the sources that fill it
+#   have changed, since what a mistake in them left would be found again.
 #   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
 #   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
-#   and SANITIZED in a sanitizer build.
+#   KERNELS, and SANITIZED in a sanitizer build.
 #   The last lines name the slowest tests, with the seconds of a core that they took, and say
 #   'N passed, N failed'; exit 1 if any failed. $BUILD/logs has the logs, and every test's times.
 set -u
@@ -95,6 +97,14 @@ run_one() {
 }
 export -f cpu verdict summary unit script run_one
 
+# The folder of the shared cache has the digest of what fills it for its name; others go.
+kernels=${KERNELS:-$BUILD/kernels}
+fillers=$(cat runtime/{compile,request,directive,resources,nvrtc,key,entry,cache*}.[ch] |
+    sha256sum | cut -c 1-16)
+export KERNELS=$kernels/$fillers
+mkdir -p "$KERNELS"
+find "$kernels" -mindepth 1 -maxdepth 1 ! -name "$fillers" -exec rm -rf {} +
+
 rm -rf "$LOGS" "$BUILD/tmp"
 mkdir -p "$LOGS"
 # The long ones first, so that both cores are busy up to the end.
@@ -106,8 +116,8 @@ mkdir -p "$LOGS"
 } | grep . | grep -e "${ONLY:-.}" |
     xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
 
-[ -n "${ONLY:-}" ] || sort -rnk4 "$LOGS"/*.count | head -8 |
-    awk '{ printf "%6.1f s %s\n", $4 / 1e3, $6 }'
+[ -n "${ONLY:-}" ] || sort -rnk5 "$LOGS"/*.count | head -8 |
+    awk '{ printf "%6.1f s %s\n", $5 / 1e3, $6 }'
 awk '{ passed += $1; failed += $2; skipped += $3 }
     END { printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
           exit failed > 0 || passed == 0 }' "$LOGS"/*.count /dev/null

@@ -3,7 +3,7 @@
 # it should, and $TMAGEN_PICK forces another.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$BUILD/tmp/specs
+export TMAGEN_CACHE=$KERNELS
 failed=0
 fail() { echo "FAILED: $*"; cat "$TMPDIR/out" "$TMPDIR/err"; failed=1; }
 table=gemm_bf16_h200

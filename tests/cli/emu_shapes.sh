@@ -6,7 +6,7 @@
 # of which emu_verify.sh has two cases each: make test-emu.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$BUILD/tmp/specs
+export TMAGEN_CACHE=$KERNELS
 shipped='*'
 [ -z "${SANITIZED:-}" ] || { SCHEDULES=1; shipped='*phase*'; }    # ten times as slow: the rungs
 specs=()

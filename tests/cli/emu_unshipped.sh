@@ -2,6 +2,7 @@
 # Settings that no shipped spec has, on the emulator.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
 
 # verify ARGUMENT... - shows the closing line, or what is wrong.
 calls=0

@@ -3,7 +3,7 @@
 # Fresh data: emu_shapes.sh; what no shipped spec has: emu_unshipped.sh.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$BUILD/tmp/specs
+export TMAGEN_CACHE=$KERNELS
 record=tests/emu/results.jsonl
 
 # verify ARGUMENT... - shows the closing line, or what is wrong.

@@ -3,6 +3,7 @@
 # through every way that D is stored; sums promoted to fp32; and a step that is left out is noticed.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
 
 # verify SPEC ARGUMENT... - all right, on one schedule.
 calls=0

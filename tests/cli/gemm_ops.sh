@@ -3,6 +3,7 @@
 # every way that D is stored. A new op of templates/gemm/epilogue/ops.lua has its place in `single`.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
 
 # verify SPEC CHAINS SETTING... - each of CHAINS, a list of lists, as epilogue.ops of SPEC.
 calls=0

@@ -4,6 +4,7 @@
 # shared by two warpgroups, under ping-pong, in clusters and with either store.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
 work=$TMPDIR/templates/gemm/work
 mkdir -p "$TMPDIR/templates"
 cp -r tests/fixtures/grouped/gemm "$TMPDIR/templates"

@@ -4,6 +4,7 @@
 # verified on the emulator here, and all of them, of a fresh draw, by `make pairwise`.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
 few=(--seed 1 --verify 4 --least 28)
 [ -z "${SANITIZED:-}" ] || few=(--seed 1 --rounds 1 --verify 2)
 exec tests/pairwise.py "${few[@]}"

@@ -5,7 +5,7 @@
 # With another compiler than the record's only what it has no part in is compared: grids and orders.
 set -u
 "$BUILD/scripts/find_nvrtc" || exit 77
-export TMAGEN_CACHE="$BUILD/tmp/specs"
+export TMAGEN_CACHE="$KERNELS"
 record=tests/emu/profiles.txt
 if [ -n "${SANITIZED:-}" ]; then    # ten times as slow: a few, for what the sanitizers say
     exec "$TMAGEN" profile specs/gemm_phase[137].yaml specs/resample_phase*.yaml

@@ -4,6 +4,7 @@
 # under ping-pong and in clusters too.
 set -eu
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
 uneven=tests/fixtures/uneven
 
 verify() {
