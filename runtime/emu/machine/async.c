@@ -219,7 +219,8 @@ void emu_async_check_end(struct emu_warp *warp) {
         bool reads = source && here && op->stage == READING;
         bool writes = op->ctas ? op->ctas >> warp->cta->rank & 1 : here && !source;
         bool cp_async = !op->through_proxy && op->barrier == 0;  // the CTA's own, nobody else's
-        if (op->stage == DONE || cp_async || !(reads || writes)) continue;
+        bool over = op->kind == ASYNC_TENSOR && op->stage != READING;  // it has one stage
+        if (op->stage == DONE || over || cp_async || !(reads || writes)) continue;
         emu_report(op->warp, op->insn, EMU_PEER_EXITED,
                    "the CTA exits while this %s still %s its shared memory", op->what,
                    reads ? "reads" : "writes");
