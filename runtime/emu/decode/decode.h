@@ -101,6 +101,19 @@ enum emu_round {
     ROUND_RPI
 };
 
+// .kind and .scale_vectorsize of tcgen05.mma
+enum emu_matrix_kind {
+    MATRIX_F16,
+    MATRIX_TF32,
+    MATRIX_F8F6F4,
+    MATRIX_I8,
+    MATRIX_MXF8F6F4,
+    MATRIX_MXF4,
+    MATRIX_MXF4NVF4,
+    MATRIX_KINDS
+};
+enum emu_scale_blocks { BLOCKS_NONE, BLOCKS_1X, BLOCKS_2X, BLOCKS_4X, BLOCKS_16, BLOCKS_32 };
+
 enum { EMU_WIDE = 1u << 31 };     // in an operand entry of any width: the register has 64 bits
 enum { EMU_NEGATED = 1u << 31 };  // in a predicate entry
 enum { EMU_NO_PC = UINT32_MAX };
@@ -116,7 +129,7 @@ struct emu_insn {
     uint32_t guard;  // predicate; 0 is always true
     bool guard_negated;
     uint8_t type[4];  // enum ptx_type, in order of appearance
-    uint8_t vector, space, sem, scope, cmp, word, round, dimensions;
+    uint8_t vector, space, sem, scope, cmp, word, round, dimensions, matrix, blocks;
     uint16_t shape[3];                             // m, n, k of mma and wgmma
     uint32_t multiply_adds;                        // of a warp, of those
     uint32_t target;                               // of a branch

@@ -14,6 +14,8 @@ enum form_field {
     FIELD_ROUND,
     FIELD_VECTOR,
     FIELD_DIMENSIONS,
+    FIELD_MATRIX,
+    FIELD_BLOCKS,
     FIELD_NOTHING
 };
 
@@ -46,6 +48,24 @@ static const struct form_word {
     {"FLAG", "unpack::16b", FIELD_FLAG, F_PACK},
     {"GROUP", "cta_group::1", FIELD_NOTHING, 0},
     {"GROUP", "cta_group::2", FIELD_FLAG, F_PAIR},
+    {"KIND", "kind::f16", FIELD_MATRIX, MATRIX_F16},
+    {"KIND", "kind::tf32", FIELD_MATRIX, MATRIX_TF32},
+    {"KIND", "kind::f8f6f4", FIELD_MATRIX, MATRIX_F8F6F4},
+    {"INTEGERS", "kind::i8", FIELD_MATRIX, MATRIX_I8},
+    {"SCALED", "kind::mxf8f6f4", FIELD_MATRIX, MATRIX_MXF8F6F4},
+    {"SCALED", "kind::mxf4", FIELD_MATRIX, MATRIX_MXF4},
+    {"SCALED", "kind::mxf4nvf4", FIELD_MATRIX, MATRIX_MXF4NVF4},
+    {"BLOCKS", "scale_vec::1X", FIELD_BLOCKS, BLOCKS_1X},
+    {"BLOCKS", "scale_vec::2X", FIELD_BLOCKS, BLOCKS_2X},
+    {"BLOCKS", "scale_vec::4X", FIELD_BLOCKS, BLOCKS_4X},
+    {"BLOCKS", "block16", FIELD_BLOCKS, BLOCKS_16},
+    {"BLOCKS", "block32", FIELD_BLOCKS, BLOCKS_32},
+    {"COLLECT", "collector::a::fill", FIELD_NOTHING, 0},
+    {"COLLECT", "collector::a::use", FIELD_NOTHING, 0},
+    {"COLLECT", "collector::a::lastuse", FIELD_NOTHING, 0},
+    {"COLLECT", "collector::a::discard", FIELD_NOTHING, 0},
+    {"DISCARD", "collector::a::lastuse", FIELD_NOTHING, 0},
+    {"DISCARD", "collector::a::discard", FIELD_NOTHING, 0},
     {"RND", "rn", FIELD_ROUND, ROUND_RN},
     {"RND", "rz", FIELD_ROUND, ROUND_RZ},
     {"RND", "rm", FIELD_ROUND, ROUND_RM},
@@ -199,6 +219,8 @@ static void set_field(struct emu_insn *insn, const struct form_word *word) {
     case FIELD_ROUND: insn->round = (uint8_t)word->value; break;
     case FIELD_VECTOR: insn->vector = (uint8_t)word->value; break;
     case FIELD_DIMENSIONS: insn->dimensions = (uint8_t)word->value; break;
+    case FIELD_MATRIX: insn->matrix = (uint8_t)word->value; break;
+    case FIELD_BLOCKS: insn->blocks = (uint8_t)word->value; break;
     case FIELD_NOTHING: break;
     }
 }
@@ -211,6 +233,18 @@ static void add_type(struct emu_insn *insn, const char *text) {
             insn->type[i] = (uint8_t)type;
             return;
         }
+}
+
+// .collector::b0::fill ... .collector::b3::discard: hints of .ws
+static bool match_hint(const char *text) {
+    static const char *const what[] = {"fill", "use", "lastuse", "discard"};
+
+    if (strncmp(text, "collector::b", 12) != 0 || text[12] < '0' || text[12] > '3' ||
+        strncmp(text + 13, "::", 2) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+        if (strcmp(text + 15, what[i]) == 0) return true;
+    return false;
 }
 
 // .m64n128k16: three numbers
@@ -242,6 +276,7 @@ static bool match_word(const char *element, size_t length, const char *text,
         return true;
     }
     if (length == 5 && memcmp(element, "SHAPE", 5) == 0) return match_shape(text, insn);
+    if (length == 4 && memcmp(element, "HINT", 4) == 0) return match_hint(text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].class_) == length && memcmp(words[i].class_, element, length) == 0 &&
             strcmp(words[i].text, text) == 0) {

@@ -23,6 +23,7 @@ const struct emu_table emu_ops[] = {
     {"tensor map", emu_ops_tensormap, false, TMG_HAS_CLUSTERS},
     {"wgmma", emu_ops_wgmma, false, TMG_HAS_WGMMA},
     {"tensor memory", emu_ops_tmem, false, TMG_HAS_TENSOR_MEMORY},
+    {"tcgen05.mma", emu_ops_tcgen05_mma, false, TMG_HAS_TENSOR_MEMORY},
     {"tensor memory load", emu_ops_tmem_shape, false, TMG_HAS_TENSOR_MEMORY},
     {"mma", emu_ops_mma, false},
     {"peer", emu_ops_cluster, false, TMG_HAS_CLUSTERS},
