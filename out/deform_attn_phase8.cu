@@ -401,7 +401,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-deform_attn_phase8(const fp16 *value, const fp16 *locations, const fp16 *weights, fp16 *out, int b,
+deform_attn_phase8(const fp16 *value, const fp16 *locations, const fp16 *weights, fp16 *out,
                    int q) {
     const int warp = threadIdx.x / 32, groups_of_batch = ceil_div(q * HEADS, ITEMS);
     const int tiles_of_batch = ceil_div(q, TILE), batch = blockIdx.x / tiles_of_batch;

@@ -319,7 +319,7 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 deform_attn_wide(const float *value, const float *locations, const float *weights, float *out,
-                 int b, int q) {
+                 int q) {
     const int warp = threadIdx.x / 32, groups_of_batch = ceil_div(q * HEADS, ITEMS);
     const int tiles_of_batch = ceil_div(q, TILE), batch = blockIdx.x / tiles_of_batch;
     const int first = blockIdx.x % tiles_of_batch * (TILE * HEADS / ITEMS);

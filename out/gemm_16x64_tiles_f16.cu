@@ -350,7 +350,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M /
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 gemm_16x64_tiles_f16(const __grid_constant__ TensorMap a_map,
                      const __grid_constant__ TensorMap b_map,
-                     const __grid_constant__ TensorMap d_map, int m, int n, int k) {
+                     const __grid_constant__ TensorMap d_map, int k) {
     extern __shared__ __align__(1024) uint8_t dynamic_smem[];
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so

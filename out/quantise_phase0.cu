@@ -58,7 +58,7 @@ __device__ __forceinline__ float inverse_of(float largest) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-quantise_phase0(const bf16 *x, e4m3 *y, float *scales, int m, int k) {
+quantise_phase0(const bf16 *x, e4m3 *y, float *scales, int k) {
     const int blocks = ceil_div(k, BLOCK), ctas_of_row = ceil_div(blocks, THREADS);
     const int64_t row = blockIdx.x / ctas_of_row;
     const int block = blockIdx.x % ctas_of_row * THREADS + threadIdx.x;

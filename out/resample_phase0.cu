@@ -80,7 +80,7 @@ __device__ __forceinline__ bf16 interpolate(bf16 from, bf16 to, float weight) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 resample_phase0(const bf16 *__restrict__ source, const float *__restrict__ source_times,
-                const float *__restrict__ target_times, bf16 *__restrict__ out, int b, int s, int t,
+                const float *__restrict__ target_times, bf16 *__restrict__ out, int s, int t,
                 int d) {
     const int blocks_d = ceil_div(d, 32), blocks_t = ceil_div(t, TARGETS);
     const int feature = blockIdx.x % blocks_d * 32 + threadIdx.x % 32;

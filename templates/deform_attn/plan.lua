@@ -248,7 +248,7 @@ local function parameter_plan(s, p)
     end
     local rows = { value, { kind = "pointer", tensor = "locations" }, { kind = "pointer", tensor = "weights" },
         { kind = "pointer", tensor = "out" } }
-    local dims = parameters.dims(s.problem, { "b", "q" })
+    local dims = parameters.dims(s.problem, p.dims)
     table.move(dims, 1, #dims, #rows + 1, rows)
     if s.schedule == "dynamic" then
         rows[#rows + 1] = { kind = "workspace", part = "counter", cuda = "uint32_t" }
@@ -311,6 +311,7 @@ function plan.plan(s)
     p.smem, p.smem_bytes = smem_plan(s, p)
     role_list(s, p)
     p.tensors = tensor_list(s)
+    p.dims = s.mapping == "gather" and s.schedule == "static" and { "q" } or { "b", "q" }    -- that the kernel reads
     p.parameters = parameter_plan(s, p)
     local grid_text
     p.grid, grid_text = grid_plan(s, p)

@@ -68,6 +68,22 @@ local function tensor_plan(s, p)
     return list
 end
 
+-- The sizes that the kernel reads: TMA stops at edges by itself. As constants also those that the kernel before it
+-- reads, of operands that are copied.
+local function dims(s, p)
+    local list = {}
+    local function add(name, reads, copied)
+        list[#list + 1] = (reads or copied and s.problem[name] ~= "dynamic") and name or nil
+    end
+    local all = p.ldg or not (p.work.by_grid and p.mma and p.store)
+    local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
+    add("m", all or p.op_wants.row, a)
+    add("n", all or p.op_wants.column or p.gated, b)
+    add("k", true)
+    if p.batched then add("batch", not p.work.by_grid, a or b) end
+    return list
+end
+
 -- every parameter of the kernel, in its order
 local function parameter_plan(s, p)
     local list = {}
@@ -105,7 +121,7 @@ local function parameter_plan(s, p)
             pointer(operand.name, operand.strided)
         end
     end
-    table.move(parameters.dims(s.problem, { "m", "n", "k", "batch" }), 1, 4, #list + 1, list)
+    table.move(parameters.dims(s.problem, p.dims), 1, 4, #list + 1, list)
     if p.work.parts then
         list[#list + 1] = { kind = "workspace", part = "arrived", cuda = "uint32_t" }
         list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
@@ -190,6 +206,7 @@ function plan.plan(s)
     p.batched = s.problem.batch ~= nil
     plan_ops(s, p)
     p.tensors = tensor_plan(s, p)
+    p.dims = dims(s, p)
     p.parameters = parameter_plan(s, p)
     p.repack = p.mma and #(s.repack or {}) > 0 and repack_plan(s, p)
     p.workspace = workspace_plan(s, p)

@@ -40,7 +40,8 @@ return function(s)
     }
     local list = { { kind = "pointer", tensor = "x" }, { kind = "pointer", tensor = "y" },
         { kind = "pointer", tensor = "scales" } }
-    for _, row in ipairs(parameters.dims(s.problem, { "m", "k" })) do
+    p.dims = s.mapping == "lanes" and { "m", "k" } or { "k" }         -- that it reads; else the grid has whole rows
+    for _, row in ipairs(parameters.dims(s.problem, p.dims)) do
         list[#list + 1] = row
     end
     p.parameters = parameters.list(p.tensors, list)

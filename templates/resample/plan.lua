@@ -47,21 +47,6 @@ local function times_held(s)
     return s.cached_times
 end
 
--- the dimensions that the kernel looks at
-local function dims(s, p)
-    local batches = p.persistent or s.mapping == "element"
-    return batches and { "b", "s", "t", "d" } or { "s", "t", "d" }
-end
-
--- those of them that the spec fixes
-local function fixed_dims(s, p)
-    local list = {}
-    for _, name in ipairs(dims(s, p)) do
-        list[#list + 1] = s.problem[name] ~= "dynamic" and { name = name, value = s.problem[name] } or nil
-    end
-    return list
-end
-
 local function tile_members(s, p)
     local members = {}
     local function add(name, bytes, align, doc)
@@ -110,7 +95,7 @@ local function parameter_plan(s, p)
     for i, tensor in ipairs(p.tensors) do
         rows[i] = { kind = "pointer", tensor = tensor.name, restrict = true }
     end
-    local sizes = parameters.dims(s.problem, dims(s, p))
+    local sizes = parameters.dims(s.problem, p.dims)
     return parameters.list(p.tensors, table.move(sizes, 1, #sizes, #rows + 1, rows))
 end
 
@@ -172,7 +157,8 @@ function plan.plan(s)
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps,
         registers = archs.launch_registers(s.arch, s.threads, s.blocks_per_sm) } }
-    p.tensors, p.fixed_dims = tensor_list(s), fixed_dims(s, p)
+    p.tensors = tensor_list(s)
+    p.dims = p.persistent and { "b", "s", "t", "d" } or { "s", "t", "d" }   -- that the kernel reads
     p.parameters = parameter_plan(s, p)
     local grid_text
     p.grid, grid_text = grid_plan(s, p)

@@ -180,6 +180,17 @@ verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 
 verify "$streaming" --set load=shifted --set tile.m=24 --set tile.n=32 --set problem.a=fp16 \
     --set cache_hint.b=evict_first --shape 30x77x519 --set "epilogue.ops=$ops"
 
+# Sizes that the spec fixes: constants in place of parameters, in every template.
+for fixed in gemm_phase0:m:24,n:40,k:24 gemm_phase1:m:24,n:40,k:72 \
+    gemm_128x64_tiles:m:40,n:72,k:136 gemm_128x128_repack:m:70,n:77,k:131 \
+    gemm_8x16_any:m:3,n:33,k:77 quantise_phase0:m:3,k:300 quantise_phase2:m:3,k:304 \
+    resample_phase0:b:2,s:9,t:11,d:40 resample_persistent:b:2,s:9,t:11,d:40 \
+    deform_attn_phase0:b:2,q:37 deform_attn_phase5:b:2,q:37 deform_attn_phase8:b:2,q:37 \
+    deform_attn_phase10:b:1,q:37; do
+    sets=${fixed#*:}
+    verify "${fixed%%:*}" --set "problem={${sets//:/: }}"
+done
+
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \

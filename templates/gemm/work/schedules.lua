@@ -54,9 +54,10 @@ end
 -- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
 -- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
--- problems. launch: the grid in a few words. grid(s): the manifest's rule.
+-- problems. by_grid: blockIdx says which tile it is, so that no size along M or N is asked for. launch: the grid in a
+-- few words. grid(s): the manifest's rule.
 return {
-    { name = "tiles", doc = "a CTA a tile", batches = true,
+    { name = "tiles", doc = "a CTA a tile", batches = true, by_grid = true,
       launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
     { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true, batches = true,
       launch = "persistent: min(tiles, SMs), in whole clusters", grid = cta_an_sm },
