@@ -46,7 +46,7 @@ system_libs := -lm -ldl -lpthread
 .DELETE_ON_ERROR:
 $(if $(V),,.SILENT:)                # V=1 shows the commands
 .PHONY: all run test test-emu pairwise test-gpu record profile mutate attack nvrtc programs helpers
-.PHONY: objects check lint format fuzz sanitize install clean FORCE
+.PHONY: objects check lint format fuzz sanitize install wheel clean FORCE
 
 all: $(BUILD)/tmagen $(BUILD)/libtmagen.a $(BUILD)/libtmagen.so
 
@@ -133,6 +133,10 @@ install: all
 	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -ltmagen' \
 	    'Libs.private: $(system_libs)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
+
+wheel: all                          # the Python module and its source archive, into $(BUILD)/wheel
+	scripts/setup.sh wheel
+	BUILD=$(BUILD) python3 -m hatchling build -d $(BUILD)/wheel -t sdist -t wheel
 
 clean:
 	rm -rf $(BUILD)
