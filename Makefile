@@ -134,9 +134,8 @@ install: all
 	    'Libs.private: $(system_libs)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
 
-wheel: all                          # the Python module and its source archive, into $(BUILD)/wheel
-	scripts/setup.sh wheel
-	BUILD=$(BUILD) python3 -m hatchling build -d $(BUILD)/wheel -t sdist -t wheel
+wheel: all                          # the Python module and a source archive, into $(BUILD)/wheel
+	BUILD=$(BUILD) scripts/wheel.sh $(BUILD)/wheel
 
 clean:
 	rm -rf $(BUILD)

@@ -25,6 +25,9 @@ libclang-rt-dev        fuzz    fuzzer:clang
 clang                  lint    program:clang
 clang-format           lint    program:clang-format
 python3-pip            nvrtc   python:pip
+python3-pip            wheel   python:pip
+ca-certificates        wheel   file:/etc/ssl/certs/ca-certificates.crt
+python3-numpy          numpy   import:numpy
 ca-certificates        nvrtc   file:/etc/ssl/certs/ca-certificates.crt
 '
 
@@ -36,6 +39,7 @@ has() {
     library:*) command -v cc && test -f "$(cc -print-file-name="$name")" ;;
     fuzzer:*) find "$(clang -print-resource-dir)/lib/" | grep libclang_rt.fuzzer ;;
     python:*) command -v python3 && python3 -m "$name" --version ;;
+    import:*) command -v python3 && python3 -c "import $name" ;;
     file:*) test -f "$name" ;;
     esac >/dev/null 2>&1
 }

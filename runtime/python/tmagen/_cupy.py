@@ -6,6 +6,8 @@ from ._error import Error
 from ._numpy import element
 from ._view import View, interface
 
+ARRAY = cupy.ndarray
+
 
 def accepts(kind: type) -> bool:
     return kind is cupy.ndarray

@@ -1,5 +1,6 @@
 """Whose array is it? A framework is a module here with the same few functions.
 
+ARRAY, accepts(type)         its arrays' type, and whether such a subclass is nothing more
 read(array)                  (signature, address): what may change from call to call, and cheaply
 view(signature)              what the signature means
 maker(shape, dtype, device)  a function that allocates an output; its elements are anything
@@ -9,11 +10,9 @@ stream(device)               a function that gives the current stream's handle
 capturing(device)            whether the current stream is being captured into a graph
 """
 
-import importlib
 from types import ModuleType
 from typing import Any, Callable
 
-from . import _dlpack
 from ._bits import Bits
 from ._error import Error
 from ._view import View, as_bits, interface
@@ -32,11 +31,16 @@ def owner(kind: type) -> ModuleType | None:
         module = _ROOTS.get(base.__module__.partition(".")[0])
         if module is None:
             continue
+        import importlib
+
         framework = importlib.import_module("." + module, __package__)
         if framework.accepts(kind):
             _owners[kind] = framework
             readers[kind] = framework.read
             return framework
+        if issubclass(kind, framework.ARRAY):
+            raise Error(f"is a {kind.__name__}, which may mean more than its memory; legal: "
+                        f"{framework.ARRAY.__module__}.{framework.ARRAY.__name__} itself")
     return None
 
 
@@ -67,6 +71,8 @@ def _protocol(array: Any, stream: int | None, streams: list) -> tuple[View, int]
     if hasattr(array, "__cuda_array_interface__"):
         return _cuda_interface(array, streams)
     if hasattr(array, "__dlpack__"):
+        from . import _dlpack
+
         device = _dlpack.device_name(array)
         # 1 is the protocol's word for the legacy default stream, which is 0 to the driver
         return _dlpack.export(array, (stream or 1) if device != "cpu" else None)

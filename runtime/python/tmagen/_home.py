@@ -3,7 +3,6 @@
 Installed, they are in the package's own folder; in a checkout, where make puts them.
 """
 
-import glob
 import os
 import sys
 
@@ -53,6 +52,8 @@ def nvrtc() -> str | None:
     """
     if os.environ.get("TMAGEN_NVRTC"):
         return None
+    import glob
+
     for folder in sys.path:
         found = glob.glob(os.path.join(glob.escape(folder), "nvidia", "*", "lib", "libnvrtc.so*"))
         if found:

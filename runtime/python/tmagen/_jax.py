@@ -7,6 +7,7 @@ from . import _numpy
 from ._error import Error
 from ._view import View, interface
 
+ARRAY = jax.Array
 SYNCHRONOUS = True  # a call returns when the kernel is done
 
 

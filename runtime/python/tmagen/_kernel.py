@@ -109,13 +109,15 @@ class Kernel:
 
     def __call__(self, /, **arguments: Any) -> Any:
         key: list = [*arguments]
-        addresses: list = []
+        addresses: list | None = []
         try:
             for value in arguments.values():
                 signature, address = _readers[type(value)](value)
                 key.append(signature)
                 addresses.append(address)
         except (KeyError, Error):
+            addresses = None
+        if addresses is None:
             return self._call_any(arguments)
         plan = self._plans.get(tuple(key))
         if plan is None:
@@ -231,7 +233,7 @@ class Kernel:
         """The device of the launch: that of all arrays, and the one that was asked for."""
         wanted = self._wanted
         places = {"cuda": wanted or "cuda:0"}  # of an interface that does not say which
-        known = sorted({view.device for view in views.values()} - {"cuda"})
+        known = sorted({view.device for view in views.values()} - {"cuda", "cpu"})
         if known:
             places["cuda"] = known[0]
         for name, view in views.items():

@@ -1,7 +1,6 @@
 """Finding a kernel by its name, and handing it to the library."""
 
 import ctypes
-import json
 import os
 from typing import Any
 
@@ -70,6 +69,8 @@ class _Table:
 
 def _from_file(path: str, mode: str, cache: str | None) -> tuple[Manifest, Any]:
     """The kernel or the dispatch table of the file [path], beside which its sources lie."""
+    import json
+
     text = _home.read(path)
     folder = os.path.dirname(path)
     try:

@@ -3,7 +3,6 @@
 What is legal is the library's to say; here a size may be a torch.SymInt as well as an int.
 """
 
-import json
 from typing import Any, NamedTuple
 
 from ._error import Error
@@ -46,6 +45,8 @@ class Manifest:
     """A kernel's manifest, or for a dispatch table that of its first kernel."""
 
     def __init__(self, text: bytes, where: str) -> None:
+        import json  # of what importing tmagen costs, a tenth
+
         try:
             self.json: dict = json.loads(text)
             self.name: str = self.json["name"]

@@ -5,6 +5,8 @@ import numpy
 from ._error import Error
 from ._view import NAMES, View, interface
 
+ARRAY = numpy.ndarray
+
 
 def accepts(kind: type) -> bool:
     """Masked arrays and matrices mean more than their memory says."""

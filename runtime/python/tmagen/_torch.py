@@ -13,6 +13,7 @@ _DTYPES = {
 }
 _BY_NAME = {ours: dtype for dtype, ours in _DTYPES.items()}
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+ARRAY = Tensor
 _grads = torch.is_grad_enabled
 
 
