@@ -23,6 +23,8 @@ class Tensor(ctypes.Structure):
         ("rank", c_int),
         ("dims", c_int64 * MAX_RANK),
         ("strides", c_int64 * MAX_RANK),
+        ("dtype", c_char_p),
+        ("layout", c_char_p),
     ]
 
 
@@ -67,6 +69,9 @@ class LoadOptions(ctypes.Structure):
         ("source_text", c_char_p),
         ("lines", c_void_p),
         ("line_count", c_size_t),
+        ("manifest_bytes", c_size_t),
+        ("source_bytes", c_size_t),
+        ("code", c_void_p),
     ]
 
 
@@ -124,7 +129,7 @@ LAUNCH_SIZES = (
     | ctypes.sizeof(Dim) << 32
     | ctypes.sizeof(Scalar) << 48
 )
-LOAD_SIZES = ctypes.sizeof(LoadOptions)  # no list of lines
+LOAD_SIZES = ctypes.sizeof(LoadOptions)  # no list of lines, no code
 SET_SIZES = ctypes.sizeof(SetOptions)  # no list of kernels
 OVERLAP = 1  # TMAGEN_LAUNCH_OVERLAP
 SET_COMPILE = 1  # TMAGEN_SET_COMPILE

@@ -33,6 +33,8 @@ class _Texts:
             cache_dir=cache.encode() if cache else None,
             manifest_text=manifest,
             source_text=source,
+            manifest_bytes=len(manifest),
+            source_bytes=len(source),
         )
 
     def load(self, device: int) -> int:
