@@ -42,6 +42,18 @@ class Results(unittest.TestCase):
         self.assertEqual(d.dtype.name, "bfloat16")
         self.close(d, product(self.a, self.b))
 
+    def test_jax(self):
+        try:
+            import jax
+        except ImportError:
+            self.skipTest("no JAX")
+        a, b = (jax.numpy.asarray(wide(x), jax.numpy.bfloat16) for x in (self.a, self.b))
+        d = self.kernel(a=a, b=b)
+        self.assertIsInstance(d, jax.Array)
+        self.close(numpy.asarray(d), product(self.a, self.b))
+        with self.assertRaisesRegex(tmagen.Error, "'a' is being traced; legal: a call outside"):
+            jax.jit(lambda a: self.kernel(a=a, b=b))(a)
+
     def test_rows_with_gaps_and_an_own_output(self):
         a = bf16(rng.normal(size=(50, 160)))[:, 8:80]
         room = numpy.zeros((50, 88), numpy.uint16)
