@@ -8,5 +8,5 @@ scripts/setup.sh numpy || true
 with_python numpy || { echo "no Python with NumPy"; exit 77; }
 run_python test_fake_gpu -W error
 [ -n "${TMAGEN_NVRTC:-}" ] || "$BUILD/scripts/find_nvrtc" >/dev/null || exit "$failed"
-run_python test_emulator -W error
+TMAGEN_CACHE=$KERNELS run_python test_emulator -W error
 exit "$failed"

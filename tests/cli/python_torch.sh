@@ -9,5 +9,5 @@ with_python torch || { echo "no Python with PyTorch; TORCH_PYTHON names one"; ex
     echo "no NVRTC, so that nothing is compiled for the emulator"
     exit 77
 }
-run_python test_torch
+TMAGEN_CACHE=$KERNELS run_python test_torch
 exit "$failed"

@@ -147,6 +147,25 @@ class Results(unittest.TestCase):
         self.assertEqual(len(found), 4)
         self.assertEqual(len(set(found)), 1)
 
+    def test_loading_in_many_threads(self):
+        kernels = [tmagen.load("gemm_64x64") for _ in range(2)]
+        failures = []
+
+        def work(kernel):
+            try:
+                kernel._wanted = "emu"
+                d = kernel(a=bits(self.a, "bf16"), b=bits(self.b, "bf16"))
+                self.close(d, product(self.a, self.b))
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(kernels[i % 2],)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
     def test_a_fork_after_use(self):
         self.kernel(a=bits(self.a, "bf16"), b=bits(self.b, "bf16"))
         child = os.fork()
@@ -207,6 +226,9 @@ class Refusals(unittest.TestCase):
                      a=self.a.astype(">u2"))
         self.refused("tensor 'a' has elements of complex128; legal: bf16",
                      a=numpy.zeros((100, 72), complex))
+        for odd in ("datetime64[s]", "object", "V3", "S2", "bool", [("x", "u2")]):
+            with self.assertRaisesRegex(tmagen.Error, "^gemm_64x64: tensor 'a' has elements of "):
+                self.kernel(a=numpy.zeros((100, 72), odd), b=bits(self.b, "bf16"))
         with self.assertRaisesRegex(tmagen.Error, "^bits: dtype is 'half'; legal: bf16, fp16"):
             bits(self.a, "half")
         self.refused("tensor 'a' has elements of fp32, which are not as wide as bf16",

@@ -134,7 +134,7 @@ class Gradient:
 
     def _chain(self, given: dict, numbers: dict) -> list:
         """(row, x before it, its operand or None) for each op in turn."""
-        steps = []
+        steps: list = []
         if not self._rows:
             return steps
         x = self._rows_of("a", given["a"]).float() @ self._rows_of("b", given["b"]).float().mT

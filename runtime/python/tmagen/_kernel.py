@@ -2,6 +2,7 @@
 
 import ctypes
 import operator
+import threading
 from typing import Any
 
 from . import _device, _frameworks
@@ -44,6 +45,7 @@ class Kernel:
         """As if nothing had been loaded: at first, and in a forked child."""
         self._plans: dict[tuple, Plan] = {}
         self._natives: dict[str, int] = {}
+        self._lock = threading.Lock()
         self._rooms = Rooms(self._manifest.semaphores or self._is_set, self._is_set)
 
     # ---- What it is
@@ -85,7 +87,7 @@ class Kernel:
     def _native(self, device: str) -> int:
         native = self._natives.get(device)
         if native is None:
-            with _device.lock:
+            with self._lock:
                 native = self._natives.get(device)
                 if native is None:
                     native = self._natives[device] = self._loader.load(_device.device(device))

@@ -60,6 +60,8 @@ def contiguous(shape: tuple) -> tuple:
 
 def interface(typestr: str, shape: tuple, strides, device: str, readonly: bool, name="") -> View:
     """The view that an __array_interface__ or __cuda_array_interface__ tells of."""
+    if not typestr[2:].isdigit():
+        raise Error(f"has elements of {name or typestr}, which no kernel takes")
     if typestr[0] == ">" and typestr[2:] != "1":
         raise Error(f"has elements of the other byte order ({typestr}); legal: native")
     width = int(typestr[2:])
