@@ -19,6 +19,8 @@ struct emu_box {
     struct emu_async *op;
     struct emu_cta *cta;
     enum emu_use use;
+    bool pair;  // .cta_group::2: its mbarrier is in the CTA of that parity of the pair
+    unsigned parity;
 };
 
 // Names the buffer that the map is over: the map says more than that buffer has.
@@ -105,6 +107,7 @@ static void load_into(struct emu_async *op, struct emu_cta *cta) {
     if (tmg_tma_each_shared(&box->map, op->shared, touch_range, box) != 0 ||
         tmg_tma_each(&box->map, &box->request, load_run, box) != 0)
         return;
+    if (box->pair) cta = &cta->cluster->ctas[(cta->rank & ~1u) | box->parity];
     emu_mbarrier_complete_bytes(op, cta, op->barrier, tmg_tma_box_bytes(&box->map));
 }
 
@@ -300,6 +303,8 @@ EMU_HANDLER(load) {
                                               &barrier_cta, &barrier))
             return EMU_NEXT;
         op->barrier = barrier;
+        op->box->pair = insn->flags & F_PAIR;
+        op->box->parity = barrier_cta->rank & 1;
         op->run = run_load;
         if (offsets) {
             struct emu_box *box = op->box;
@@ -368,19 +373,19 @@ EMU_HANDLER(nothing) {
 }
 
 const struct emu_op emu_ops_tensor[] = {
-#define LOAD(space, mode, more, aux)                                                               \
-    {"cp.async.bulk.tensor.DIM." space ".global" mode ".mbarrier::complete_tx::bytes", "mTm" more, \
-     load, aux},                                                                                   \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                          \
-         ".mbarrier::complete_tx::bytes.L2::cache_hint",                                           \
-         "mTm" more "j", load, aux},                                                               \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                          \
-         ".mbarrier::complete_tx::bytes.multicast::cluster",                                       \
-         "mTm" more "i", load, aux},                                                               \
-    {                                                                                              \
-        "cp.async.bulk.tensor.DIM." space ".global" mode                                           \
-        ".mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",                         \
-            "mTm" more "ij", load, aux                                                             \
+#define LOAD(space, mode, more, aux)                                                           \
+    {"cp.async.bulk.tensor.DIM." space ".global" mode ".mbarrier::complete_tx::bytes{.GROUP}", \
+     "mTm" more, load, aux},                                                                   \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode                                      \
+         ".mbarrier::complete_tx::bytes{.GROUP}.L2::cache_hint",                               \
+         "mTm" more "j", load, aux},                                                           \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode                                      \
+         ".mbarrier::complete_tx::bytes.multicast::cluster{.GROUP}",                           \
+         "mTm" more "i", load, aux},                                                           \
+    {                                                                                          \
+        "cp.async.bulk.tensor.DIM." space ".global" mode                                       \
+        ".mbarrier::complete_tx::bytes.multicast::cluster{.GROUP}.L2::cache_hint",             \
+            "mTm" more "ij", load, aux                                                         \
     }
     LOAD("shared::cluster", "{.tile}", "", 0),
     LOAD("shared::cta", "{.tile}", "", 0),
