@@ -71,11 +71,14 @@ static uint32_t read_operands(struct emu_warp *warp, const struct emu_insn *insn
 }
 
 // The first lane of a matrix: 0 or, where the layout has half of the lanes, 16, all alike.
-static const char *check_lanes(const struct tensor_product *product) {
+static const char *check_lanes(struct tensor_product *product) {
     char layout = tmg_tcgen05_layout(&product->op);
-    const struct tmg_tcgen05_operands *operands = &product->operands;
-    uint32_t lane = operands->d >> 16;
+    struct tmg_tcgen05_operands *operands = &product->operands;
+    uint32_t *const addresses[] = {&operands->d, &operands->a, &operands->metadata};
 
+    for (int i = 0; i < 3; i++)
+        *addresses[i] = emu_tmem_lane(*addresses[i]) << 16 | emu_tmem_column(*addresses[i]);
+    uint32_t lane = emu_tmem_lane(operands->d);
     if (lane != 0 && (lane != 16 || (layout != 'C' && layout != 'F')))
         return "D begins in a lane that its layout does not begin in";
     if (product->op.a_in_tmem && operands->a >> 16 != lane)

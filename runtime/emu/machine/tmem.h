@@ -53,8 +53,11 @@ struct emu_rectangle {
     uint32_t lane, lanes, column, columns;
 };
 
-// An address has the lane in its upper half, the column in the lower.
-static inline uint32_t emu_tmem_lane(uint32_t address) { return address >> 16; }
+// An address has the lane in its upper half, the column in the lower. Kernels of pairs count the
+// second CTA's lanes from 128 on, as figures of the ISA do, and a B200 takes that for its own.
+static inline uint32_t emu_tmem_lane(uint32_t address) {
+    return address >> 16 & (TMG_TENSOR_LANES - 1);
+}
 static inline uint32_t emu_tmem_column(uint32_t address) { return address & 0xffff; }
 
 // The words of [lane] from [column] on.
