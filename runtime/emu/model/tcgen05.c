@@ -331,37 +331,41 @@ static uint32_t *d_words(const struct fold *fold, int row) {
 }
 
 // What the product is added to; zero where the old D is not read, or joins later.
-static void load_d(struct fold *fold) {
-    const struct tmg_tcgen05 *op = fold->op;
+static void load_row(const struct tmg_tcgen05 *op, int n, const uint32_t *words, float *d) {
     float factor = 1.0f / (float)(1 << op->input_shift);
-    for (int row = 0; row < fold->rows; ++row) {
-        const uint32_t *words = d_words(fold, row);
-        float *d = fold->d + row * fold->n;
-        if (!op->add_d || op->kind == TMG_KIND_I8)
-            memset(d, 0, (size_t)fold->n * sizeof *d);
-        else if (op->d == TMG_F16)
-            for (int i = 0; i < fold->n; ++i) d[i] = factor * tmg_f16_to_f32((uint16_t)words[i]);
-        else
-            for (int i = 0; i < fold->n; ++i) d[i] = factor * tmg_f32_from_bits(words[i]);
+    if (!op->add_d || op->kind == TMG_KIND_I8) {
+        memset(d, 0, (size_t)n * sizeof *d);
+    } else if (op->d == TMG_F16) {
+        for (int i = 0; i < n; ++i) d[i] = factor * tmg_f16_to_f32((uint16_t)words[i]);
+    } else {
+        memcpy(d, words, (size_t)n * sizeof *d);
+        for (int i = 0; i < n && op->input_shift > 0; ++i) d[i] *= factor;
     }
 }
 
-static uint32_t result(const struct tmg_tcgen05 *op, uint32_t old, float value) {
-    if (op->kind == TMG_KIND_I8)
-        return (uint32_t)tmg_accumulate_s32(op->add_d ? (int32_t)old : 0, (int32_t)value,
-                                            op->saturate);
-    if (op->d == TMG_F16) return tmg_f32_to_f16_rn(value);
-    return value != value ? TMG_F32_NAN : tmg_f32_bits(value);
+static void store_row(const struct tmg_tcgen05 *op, int n, const float *d, uint32_t *words) {
+    if (op->kind == TMG_KIND_I8) {
+        for (int i = 0; i < n; ++i)
+            words[i] = (uint32_t)tmg_accumulate_s32(op->add_d ? (int32_t)words[i] : 0,
+                                                    (int32_t)d[i], op->saturate);
+    } else if (op->d == TMG_F16) {
+        for (int i = 0; i < n; ++i) words[i] = tmg_f32_to_f16_rn(d[i]);
+    } else {
+        for (int i = 0; i < n; ++i) words[i] = d[i] != d[i] ? TMG_F32_NAN : tmg_f32_bits(d[i]);
+    }
+}
+
+static void load_d(struct fold *fold) {
+    for (int row = 0; row < fold->rows; ++row)
+        load_row(fold->op, fold->n, d_words(fold, row), fold->d + row * fold->n);
 }
 
 static void store_d(const struct fold *fold) {
-    const struct tmg_tcgen05 *op = fold->op;
+    const uint32_t *disabled = fold->op->disabled + 4 * fold->cta;
     for (int row = 0; row < fold->rows; ++row) {
         int lane = lane_of(fold, row);
-        uint32_t *words = d_words(fold, row);
-        const float *d = fold->d + row * fold->n;
-        if (op->disabled[4 * fold->cta + lane / 32] >> lane % 32 & 1) continue;
-        for (int i = 0; i < fold->n; ++i) words[i] = result(op, words[i], d[i]);
+        if (disabled[lane / 32] >> lane % 32 & 1) continue;
+        store_row(fold->op, fold->n, fold->d + row * fold->n, d_words(fold, row));
     }
 }
 
