@@ -421,7 +421,7 @@ static const struct test_case cases[] = {
     {"mxf4", TMG_KIND_MXF4, TYPES(E2M1, E2M1, F32), SHAPE(128, 64, 64), SCALES(UE8M0, 2, DEFAULT),
      .a_id = 2, .swizzle = TMG_SWIZZLE_128B},
     {"mxf4, K 96", TMG_KIND_MXF4, TYPES(E2M1, E2M1, F32), SHAPE(256, 256, 96), .pair = true,
-     SCALES(UE8M0, 3, 32), .a_id = 2, .b_id = 1, .swizzle = TMG_SWIZZLE_64B},
+     SCALES(UE8M0, 3, 32), .a_id = 2, .b_id = 2, .swizzle = TMG_SWIZZLE_64B},
     {"mxf4.sp", TMG_KIND_MXF4, TYPES(E2M1, E2M1, F32), SHAPE(128, 64, 128), .sparse = true,
      SCALES(UE8M0, 2, 2X), .b_id = 2, .swizzle = TMG_SWIZZLE_128B},
     {"nvf4", TMG_KIND_MXF4NVF4, TYPES(E2M1, E2M1, F32), SHAPE(128, 256, 64), SCALES(E4M3, 4, 4X),

@@ -112,6 +112,9 @@ static void blocks_keep_35_bits(void **state) {
     assert_true(four_blocks(6, nvf4(448), 0) == 6 * 64 * 448);
     // 8 * 2^-9 a block, below 2^31: 35 bits below there end at 2^-4, so each is lost
     assert_true(four_blocks(0.5, nvf4(0.001953125), -0x1p31f) == -0x1p31f);
+    // 2^-6 of each is kept behind 2^29, and not behind 2^30
+    assert_true(four_blocks(0.5, nvf4(0.001953125), -0x1p29f) == -0x1.fffffep28f);
+    assert_true(four_blocks(0.5, nvf4(0.001953125), -0x1p30f) == -0x1p30f);
     // cut and not rounded, towards zero: 2^24 less 32 blocks' eighth
     assert_true(four_blocks(-0.5, nvf4(0.001953125), 0x1p25f) == 0x1.fffffep24f);
     assert_true(four_blocks(0.5, nvf4(0.001953125), 0x1p25f) == 0x1p25f);
