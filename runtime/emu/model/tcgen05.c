@@ -166,9 +166,10 @@ static const uint32_t *lane_words(const struct tmg_tcgen05_operands *operands, i
     return operands->tmem[cta] + lane * TMG_TMEM_COLUMNS + (address & 0xffff);
 }
 
-// .ashift: all rows but the last go down by one; the first stays besides.
+// .ashift: every row is the next one in the CTA's tensor memory, as tcgen05.shift would have moved
+// it and as .ws shifts columns; the last one stays.
 static int shifted(const struct tmg_tcgen05 *op, int row) {
-    return op->ashift && row > 0 ? row - 1 : row;
+    return op->ashift && row + 1 < tmg_tcgen05_rows(op) ? row + 1 : row;
 }
 
 static void gather_a_of_tmem(const struct tmg_tcgen05 *op,
