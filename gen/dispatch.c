@@ -271,15 +271,10 @@ static int read_choice(const struct dispatch *table, const struct spec_node *nod
 // given.
 static void check_entry(const struct dispatch *table, struct dispatch_entry *entry) {
     const struct tmg_manifest *manifest = table->rows[entry->row].manifest;
-    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
-    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
+    struct tmg_asked asked;
     struct tmg_binding binding;
-    tmagen_launch launch = {
-        .tensors = tensors, .dims = dims, .dim_count = (size_t)table->dim_count};
-    launch.tensor_count = tmg_stand_ins(manifest, tensors);
-    for (int i = 0; i < table->dim_count; i++)
-        dims[i] = (tmagen_dim){table->dims[i], entry->shape[i]};
-    if (tmg_bind(manifest, &launch, &binding))
+    tmg_ask_at(&asked, manifest, table->dims, entry->shape, (unsigned)table->dim_count);
+    if (tmg_bind(manifest, &asked.launch, &binding))
         diag_error(table->diag, entry->node->place, NULL, "tuned: %s", tmagen_error_last());
     else if (!entry->alignment)
         entry->alignment = tmg_alignment_class(&binding);

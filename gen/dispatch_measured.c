@@ -63,30 +63,27 @@ static void read_times(struct measured *measured, const struct spec_node *us) {
 static int ask(struct measured *measured, const struct spec_node *node, const int64_t *shape) {
     static struct tmg_choice choices[TMG_CHOICES];
     const struct tmg_table *table = measured->table;
-    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
-    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
+    struct tmg_asked asked;
     struct tmg_binding binding;
     unsigned count = 0;
-    tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
     const struct tmg_question question = {.table = table,
-                                          .launch = &launch,
+                                          .launch = &asked.launch,
                                           .capacity = {.sms = table->sms},
                                           .kernel = -1,
                                           .workspace = -1};
-    launch.tensor_count = tmg_stand_ins(table->interface, tensors);
-    for (unsigned i = 0; i < table->dim_count; i++)
-        dims[i] = (tmagen_dim){table->dims[i], shape[i]};
-    if (tmg_choose(&question, choices, &count) || tmg_bind(table->interface, &launch, &binding)) {
+    tmg_ask_at(&asked, table->interface, table->dims, shape, table->dim_count);
+    if (tmg_choose(&question, choices, &count) ||
+        tmg_bind(table->interface, &asked.launch, &binding)) {
         diag_error(measured->diag, node->place, NULL, "measured: %s", tmagen_error_last());
         return 0;
     }
     memset(measured->misses, 0, table->launch_count * sizeof *measured->misses);
     for (unsigned i = 0; i < count; i++) {
-        const int asked = tmg_table_launch(table, choices[i].kernel, choices[i].splits);
-        if (asked < 0 || !(choices[i].us < 1e12)) continue;
-        const double us = measured->us[asked], least = measured->slowest / choices[i].us;
+        const int launch = tmg_table_launch(table, choices[i].kernel, choices[i].splits);
+        if (launch < 0 || !(choices[i].us < 1e12)) continue;
+        const double us = measured->us[launch], least = measured->slowest / choices[i].us;
         if (!us && !measured->all[choices[i].kernel]) continue;
-        measured->misses[asked] = us > 0 ? us / choices[i].us : least > 1 ? least : 1;
+        measured->misses[launch] = us > 0 ? us / choices[i].us : least > 1 ? least : 1;
     }
     return tmg_alignment_class(&binding);
 }

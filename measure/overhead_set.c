@@ -53,18 +53,17 @@ static int time_seen(struct gpu *gpu, const struct target *set, const tmagen_lau
 static int time_new(const struct target *set, uint64_t seed, struct set_figures *figures) {
     const struct tmg_table *table = set->set->table;
     static double us[SHAPES];
-    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
-    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
-    tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
-    launch.tensor_count = tmg_stand_ins(table->interface, tensors);
+    struct tmg_asked asked;
     for (uint64_t i = 0; i < SHAPES; ++i) {
         struct tmg_choice choices[TMG_CHOICES];
         unsigned count;
+        int64_t sizes[TMG_MAX_TABLE_DIMS];
         for (unsigned j = 0; j < table->dim_count; ++j)
-            dims[j] = (tmagen_dim){
-                table->dims[j], STEP * (1 + random_below(seed, i * table->dim_count + j, LARGEST))};
+            sizes[j] =
+                (int64_t)(STEP * (1 + random_below(seed, i * table->dim_count + j, LARGEST)));
+        tmg_ask_at(&asked, table->interface, table->dims, sizes, table->dim_count);
         const double begin = tmg_seconds();
-        const int status = tmg_set_choose(set->set, &launch, -1, choices, &count);
+        const int status = tmg_set_choose(set->set, &asked.launch, -1, choices, &count);
         us[i] = (tmg_seconds() - begin) * 1e6;
         if (status != TMAGEN_OK) return status;
     }

@@ -27,29 +27,20 @@ static int open_table(const struct kernel_text *text, struct tmg_table **out) {
 }
 
 // The dims of [shape] by the table's own names. 0, or -1 with the error set.
-static int name_dims(const struct tmg_table *table, const struct shape *shape, tmagen_dim *dims) {
-    if (shape->count != (int)table->dim_count)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a shape is %u numbers, and %d are given",
-                        table->name, table->dim_count, shape->count);
-    for (unsigned i = 0; i < table->dim_count; ++i)
-        dims[i] = (tmagen_dim){table->dims[i], shape->numbers[i]};
-    return TMAGEN_OK;
-}
-
 static int ask(const struct tmg_table *table, const struct shape *shape, struct tmg_choice *choices,
                unsigned *count) {
-    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
-    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
-    tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
-    launch.tensor_count = tmg_stand_ins(table->interface, tensors);
+    struct tmg_asked asked;
     const struct tmg_question question = {
         .table = table,
-        .launch = &launch,
+        .launch = &asked.launch,
         .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SET_SEMAPHORES},
         .kernel = -1,
         .workspace = -1};
-    const int status = name_dims(table, shape, dims);
-    return status ? status : tmg_choose(&question, choices, count);
+    if (shape->count != (int)table->dim_count)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a shape is %u numbers, and %d are given",
+                        table->name, table->dim_count, shape->count);
+    tmg_ask_at(&asked, table->interface, table->dims, shape->numbers, table->dim_count);
+    return tmg_choose(&question, choices, count);
 }
 
 static void print_head(const struct tmg_table *table, const struct shape *shape,

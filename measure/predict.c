@@ -37,14 +37,10 @@ struct prediction {
 
 static int bind(const struct tmg_manifest *manifest, const int64_t *dims, int splits,
                 struct tmg_binding *binding) {
-    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
-    tmagen_dim given[TMG_MAX_DIMS];
-    tmagen_launch launch = {.tensors = tensors, .dims = given, .splits = splits};
-    launch.tensor_count = tmg_stand_ins(manifest, tensors);
-    for (unsigned i = 0; i < manifest->dim_count; ++i)
-        if (!manifest->dims[i].derived)
-            given[launch.dim_count++] = (tmagen_dim){manifest->dims[i].name, dims[i]};
-    return tmg_bind(manifest, &launch, binding);
+    struct tmg_asked asked;
+    tmg_ask_at(&asked, manifest, NULL, dims, manifest->dim_count);
+    asked.launch.splits = splits;
+    return tmg_bind(manifest, &asked.launch, binding);
 }
 
 int predict_launch(const struct tmg_manifest *manifest, const int64_t *dims, int splits,

@@ -313,6 +313,18 @@ size_t tmg_stand_ins(const struct tmg_manifest *manifest, tmagen_tensor *tensors
     return manifest->tensor_count;
 }
 
+void tmg_ask_at(struct tmg_asked *asked, const struct tmg_manifest *manifest,
+                const char (*names)[TMG_MAX_NAME], const int64_t *sizes, unsigned count) {
+    tmagen_launch *launch = &asked->launch;
+    *launch = (tmagen_launch){.tensors = asked->tensors,
+                              .tensor_count = tmg_stand_ins(manifest, asked->tensors),
+                              .dims = asked->dims};
+    for (unsigned i = 0; i < count; ++i)
+        if (names || !manifest->dims[i].derived)
+            asked->dims[launch->dim_count++] =
+                (tmagen_dim){names ? names[i] : manifest->dims[i].name, sizes[i]};
+}
+
 int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
              struct tmg_binding *binding) {
     const tmagen_tensor *given[TMG_MAX_TENSORS];

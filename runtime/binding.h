@@ -22,6 +22,19 @@ struct tmg_binding {
 // about and not made. Returns how many.
 size_t tmg_stand_ins(const struct tmg_manifest *manifest, tmagen_tensor *tensors);
 
+// A launch that is asked about, with what it points to.
+struct tmg_asked {
+    tmagen_tensor tensors[TMG_MAX_TENSORS];
+    tmagen_dim dims[TMG_MAX_DIMS];
+    tmagen_launch launch;
+};
+
+// Makes [asked] a launch of the kernel, or of all those of that interface, with stand-ins for its
+// tensors and [count] dims of these names and sizes. [names] NULL: its own that are not derived, of
+// which [sizes] has all.
+void tmg_ask_at(struct tmg_asked *asked, const struct tmg_manifest *manifest,
+                const char (*names)[TMG_MAX_NAME], const int64_t *sizes, unsigned count);
+
 // Resolves [launch] into [binding]; workspace and scalars are not looked at. TMAGEN_ERROR_ARGUMENT
 // with the tensor or dim and the rule that it breaks.
 int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,

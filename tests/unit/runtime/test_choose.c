@@ -56,14 +56,10 @@ struct choosing {
 
 static void choose(void *argument) {
     struct choosing *it = argument;
-    tmagen_tensor tensors[TMG_MAX_TENSORS] = {0};
-    tmagen_dim dims[TMG_MAX_TABLE_DIMS];
-    tmagen_launch launch = {.tensors = tensors, .dims = dims, .dim_count = table->dim_count};
-    launch.tensor_count = tmg_stand_ins(table->interface, tensors);
-    for (unsigned i = 0; i < table->dim_count; ++i)
-        dims[i] = (tmagen_dim){table->dims[i], it->shape[i]};
+    struct tmg_asked asked;
+    tmg_ask_at(&asked, table->interface, table->dims, it->shape, table->dim_count);
     const struct tmg_question question = {.table = table,
-                                          .launch = &launch,
+                                          .launch = &asked.launch,
                                           .capacity = {.sms = table->sms, .semaphore_bytes = 65536},
                                           .kernel = -1,
                                           .workspace = -1};
