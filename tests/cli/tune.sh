@@ -115,6 +115,13 @@ FAKE_US_u_weight0_steplong=9 good unknown.db u.yaml --shape 64x64x8192 --keep 4
 has err 'bf16 64x64x8192: u_weight0_steplong 0\.009 ms, of 4'
 hasnt <(sql unknown.db 'SELECT name FROM kernel') weight4000
 
+# ---- a kernel that divides K is tried with each number of parts, and with its own once
+printf 'kernel: paces\nparts: 3\n' >parts.yaml
+good parts.db parts.yaml --shape 64x64x64
+has err '^\[1/1\] bf16 64x64x64: parts(/[234])? 0\.0[0-9]+ ms, of 3;'
+equal "its launches" "2 3 4 " \
+    "$(sql parts.db 'SELECT splits FROM result ORDER BY splits' | tr '\n' ' ')"
+
 # ---- every GPU is used, a shape each
 export FAKE_DEVICES=2
 four=(--keep 6 --shape 64x64x64 --shape 32x32x32 --shape 16x16x16 --shape 48x48x48)
