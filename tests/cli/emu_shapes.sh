@@ -8,7 +8,8 @@ set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 export TMAGEN_CACHE=$KERNELS
 shipped='*'
-[ -z "${SANITIZED:-}" ] || { SCHEDULES=1; shipped='*phase*'; }    # ten times as slow: the rungs
+# ten times as slow: half of the rungs, emu_verify.sh has the others
+[ -z "${SANITIZED:-}" ] || { SCHEDULES=1; shipped='*phase[1357]*'; }
 specs=()
 # shellcheck disable=SC2231
 for spec in specs/$shipped.yaml; do

@@ -15,9 +15,10 @@ verify() {
     tail -n 1 "$TMPDIR/table"
 }
 
-specs=()
+specs=() m=640 k=520
 shipped='*'
-[ -z "${SANITIZED:-}" ] || shipped='*phase*'    # ten times as slow: the rungs
+# ten times as slow: the rungs that emu_shapes.sh leaves out then, and less of a fixed size
+[ -z "${SANITIZED:-}" ] || { shipped='*phase[024689]' m=264 k=136; }
 # shellcheck disable=SC2231
 for spec in specs/$shipped.yaml; do
     case $spec in
@@ -34,4 +35,4 @@ verify --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
 if [ -n "${SCHEDULES:-}" ]; then
     verify --device emu --schedules 1 --against "$record" --shape 4096x4096x4096 gemm_4096
 fi
-verify --device emu --schedules 1 --set problem='{m: 640, n: 768, k: 520}' gemm_4096
+verify --device emu --schedules 1 --set problem="{m: $m, n: 768, k: $k}" gemm_4096
