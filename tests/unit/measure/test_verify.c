@@ -170,8 +170,8 @@ static const struct tmg_backend backend = {
     .module_unload = unload,
     .launch = launch,
 };
-static tmagen_device device = {.backend = &backend,
-                               .info = {.backend = "host", .arch = "sm_90", .sms = 4}};
+static tmagen_device device = {
+    .backend = &backend, .holders = 1, .info = {.backend = "host", .arch = "sm_90", .sms = 4}};
 
 static bool check_only;  // of verify()
 
