@@ -40,7 +40,7 @@ c_files   = $(lib_src) $(tool_src) $(reference_src) $(unit_src) $(user_src) \
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
-static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -lsqlite3 -Wl,-Bdynamic
+static_libs := -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lcrypto -lsqlite3 -Wl,-Bdynamic
 system_libs := -lm -ldl -lpthread
 
 .DELETE_ON_ERROR:
@@ -146,7 +146,7 @@ endif
 $(BUILD)/setup.mk: scripts/setup.sh
 	mkdir -p $(@D)
 	scripts/setup.sh build test
-	echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libmd sqlite3)" >$@
+	echo "LIB_CFLAGS := $$(pkg-config --cflags lua5.4 yaml-0.1 jansson libcrypto sqlite3)" >$@
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 	mkdir -p $(@D)
@@ -172,13 +172,14 @@ $(BUILD)/tmagen: $(lib_obj) $(tool_obj)
 	echo "link   $@"
 	$(CC) $(CFLAGS) -o $@ $^ $(static_libs) $(system_libs)
 
-# The library's own objects and those of jansson and libmd become one, in which only tmagen_* stays
-# visible: an application's own jansson cannot clash with ours, and -ltmagen is all it needs.
+# The library's own objects, those of jansson and libcrypto's digest become one, in which only
+# tmagen_* stays visible: an application's own jansson cannot clash with ours, and -ltmagen is all
+# it needs. -d gives libcrypto's common symbol a place, without which it could not be hidden.
 $(BUILD)/libtmagen.o: $(lib_obj) $(BUILD)/jansson.a
-	$(CC) -r -nostdlib -o $@ $^ -Wl,-Bstatic -lmd
+	$(CC) -r -nostdlib -Wl,-d -o $@ $^ -Wl,-Bstatic -lcrypto
 	objcopy --wildcard --keep-global-symbol='tmagen_*' $@
 
-$(BUILD)/jansson.a:                 # runtime/bundle.c says why
+$(BUILD)/jansson.a:                 # runtime/no_stream.c says why
 	mkdir -p $(@D)
 	objcopy --redefine-sym stdin=tmg_no_stream "$$($(CC) -print-file-name=libjansson.a)" $@
 

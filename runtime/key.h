@@ -3,9 +3,12 @@
 // same on every machine.
 #pragma once
 
-#include <sha2.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// Of libcrypto the bare digest, which the rest of it would pull in whole through EVP.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 
 #include "runtime/tmagen.h"
 
@@ -14,7 +17,7 @@ enum { TMG_DIGEST_BYTES = SHA256_DIGEST_LENGTH };
 // A digest over several parts, each with its length before it, so that no two lists of parts run
 // together to the same bytes.
 struct tmg_key {
-    SHA2_CTX context;
+    SHA256_CTX context;
 };
 
 void tmg_key_begin(struct tmg_key *key);

@@ -15,7 +15,7 @@ libc6-dev              build   library:libm.so
 liblua5.4-dev          build   library:liblua5.4.a
 libyaml-dev            build   library:libyaml.a
 libjansson-dev         build   library:libjansson.a
-libmd-dev              build   library:libmd.a
+libssl-dev             build   library:libcrypto.a
 libsqlite3-dev         build   library:libsqlite3.a
 libcmocka-dev          test    library:libcmocka.so
 python3                test    program:python3
