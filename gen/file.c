@@ -130,6 +130,30 @@ void file_abandon(struct file_pending *pending) {
     file_forget(pending);
 }
 
+static const char *sync_path(const char *path, int flags) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+    const char *why = fd < 0 || fsync(fd) < 0 ? strerror(errno) : NULL;
+    if (fd >= 0) close(fd);
+    return why;
+}
+
+static const char *sync_folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? mem_copy_n(path, (size_t)(slash - path) + 1) : mem_copy(".");
+    const char *why = sync_path(folder, O_DIRECTORY);
+    free(folder);
+    return why;
+}
+
+const char *file_replace(const char *path, const char *data, size_t len) {
+    struct file_pending file;
+    const char *why = file_prepare(path, data, len, &file);
+    if (!why && file.temporary) why = sync_path(file.temporary, 0);
+    if (why) return file_abandon(&file), why;
+    why = file_commit(&file);
+    return why ? why : sync_folder_of(path);
+}
+
 const char *file_make_folder(const char *path) {
     char *copy = mem_copy(path);
     for (char *at = copy + 1; *copy && *at; at++) {

@@ -29,5 +29,9 @@ const char *file_prepare(const char *path, const char *data, size_t len, struct 
 const char *file_commit(struct file_pending *);
 void file_abandon(struct file_pending *);
 
+// Writes [path] in one step and syncs it, file and folder: after a power cut it is what it was or
+// what it is now. Returns NULL, or why it failed.
+const char *file_replace(const char *path, const char *data, size_t len);
+
 // Makes the folder [path] and those above it. Returns NULL, or why it failed.
 const char *file_make_folder(const char *path);

@@ -98,7 +98,8 @@ struct store *gen_store(const struct gen_options *options);
 bool gen_family_exists(const char *name, const struct gen_options *options);
 
 // The argp parser of -o, --set, --templates and --strict, to be a child of a command's own; its
-// input is a struct gen_options. gen_options_init sets the defaults, gen_options_free the end.
-extern const struct argp gen_options_argp;
+// input is a struct gen_options; and the same without -o. gen_options_init sets the defaults,
+// gen_options_free the end.
+extern const struct argp gen_options_argp, gen_options_bare_argp;
 void gen_options_init(struct gen_options *);
 void gen_options_free(struct gen_options *);

@@ -4,6 +4,7 @@
 #include "runtime/arch.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { KB = 1024, AMPERE = 0, ADA = TMG_HAS_FP8, HOPPER = ADA | TMG_HAS_CLUSTERS };
@@ -48,3 +49,33 @@ const struct tmg_arch *tmg_arch_with(uint32_t features) {
         if ((archs[i].features & features) == features) return &archs[i];
     return NULL;
 }
+
+// ---- What runs where
+
+enum { NUMBER_MOST = 1 << 20 };
+
+// 90 of "sm_90a"; 0 where there is none.
+static int number_of(const char *name) {
+    const long number = strncmp(name, "sm_", 3) ? 0 : strtol(name + 3, NULL, 10);
+    return number > 0 && number < NUMBER_MOST ? (int)number : 0;
+}
+
+static char suffix_of(const char *name) {
+    const char last = *name ? name[strlen(name) - 1] : 0;
+    return last == 'a' || last == 'f' ? last : 0;
+}
+
+int tmg_arch_runs(const char *code, const char *gpu) {
+    const int needed = number_of(code), has = number_of(gpu);
+    if (!needed || !has) return 0;
+    if (suffix_of(code) == 'a') return needed == has;
+    return needed / 10 == has / 10 && needed <= has;
+}
+
+int tmg_arch_compiles(const char *ptx, const char *gpu) {
+    const int needed = number_of(ptx), has = number_of(gpu);
+    if (suffix_of(ptx)) return tmg_arch_runs(ptx, gpu);
+    return needed && needed <= has;
+}
+
+int tmg_arch_rank(const char *name) { return 4 * number_of(name) + (suffix_of(name) ? 2 : 1); }

@@ -47,5 +47,15 @@ enum { TMG_EMULATED_SMS = 4 };
 const struct tmg_arch *tmg_arch_find(const char *name);
 // The first row that has all of [features]; NULL when none has.
 const struct tmg_arch *tmg_arch_with(uint32_t features);
+
+// Whether machine code for [code], as "sm_90a", runs on a GPU of [gpu], as "sm_90": sm_90a on sm_90
+// and nowhere else; sm_90 on every sm_9x that is not older.
+int tmg_arch_runs(const char *code, const char *gpu);
+// Whether the driver of a GPU of [gpu] can compile PTX for [ptx]: of sm_90a for sm_90 alone, of
+// sm_100f for every sm_10x that is not older, of sm_90 for whatever is not older.
+int tmg_arch_compiles(const char *ptx, const char *gpu);
+// Which of two is for the later GPUs, or uses more of the same: from 1 on.
+int tmg_arch_rank(const char *name);
+
 // Row [index], or NULL past the last.
 const struct tmg_arch *tmg_arch_at(unsigned index);

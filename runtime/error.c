@@ -23,6 +23,7 @@ static const char *const names[] = {
     [-TMAGEN_ERROR_MANIFEST] = "manifest",
     [-TMAGEN_ERROR_FILE] = "file",
     [-TMAGEN_ERROR_DEVICE] = "device",
+    [-TMAGEN_ERROR_BUNDLE] = "bundle",
 };
 
 const char *tmagen_version(void) { return TMAGEN_VERSION; }

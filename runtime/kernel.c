@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/arch.h"
 #include "runtime/compile.h"
 #include "runtime/error.h"
 #include "runtime/whole_file.h"
@@ -101,22 +102,13 @@ static int is_elf(const tmagen_code *code) {
     return code->data && code->bytes > SELFMAG && !memcmp(code->data, ELFMAG, SELFMAG);
 }
 
-// sm_90a runs on sm_90 and nowhere else; sm_90 runs on every sm_9x that is not older, its PTX on
-// every GPU that is not older.
-static int arch_serves(const char *needed, const char *has, int ptx) {
-    const size_t digits = strcspn(needed, "af");
-    if (needed[digits] == 'a') return strlen(has) == digits && !strncmp(needed, has, digits);
-    if (ptx) return digits > 3 && strtol(needed + 3, NULL, 10) <= strtol(has + 3, NULL, 10);
-    return digits == strlen(has) && digits > 1 && !strncmp(needed, has, digits - 1) &&
-           needed[digits - 1] <= has[digits - 1];
-}
-
 static int check_arch(const struct loading *load) {
     const char *needed = load->kernel->manifest->arch, *has = load->device->info.arch;
     const tmagen_code *code = load->options->code;
     if (load->device->backend->kind == TMAGEN_PTX)
         return TMAGEN_OK;  // the emulator checks instructions
-    if (arch_serves(needed, has, code && !is_elf(code))) return TMAGEN_OK;
+    const int ptx = code && !is_elf(code);
+    if (ptx ? tmg_arch_compiles(needed, has) : tmg_arch_runs(needed, has)) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_NO_DEVICE, "%s is a kernel for %s; this device, %s, is %s",
                     load->kernel->manifest->name, needed, load->device->info.name, has);
 }

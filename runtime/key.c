@@ -23,13 +23,19 @@ static void write_hex(char *text, const uint8_t *bytes, size_t digits) {
     text[digits] = 0;
 }
 
-void tmg_digest_text(const void *data, size_t bytes, char text[TMAGEN_KEY_CHARS]) {
-    uint8_t digest[TMG_DIGEST_BYTES];
+void tmg_hex(const uint8_t *bytes, size_t count, char *text) { write_hex(text, bytes, 2 * count); }
+
+void tmg_digest(const void *data, size_t bytes, uint8_t digest[TMG_DIGEST_BYTES]) {
     SHA256_CTX context;
     SHA256_Init(&context);
     SHA256_Update(&context, data, bytes);
     SHA256_Final(digest, &context);
-    write_hex(text, digest, 2 * TMG_DIGEST_BYTES);
+}
+
+void tmg_digest_text(const void *data, size_t bytes, char text[TMAGEN_KEY_CHARS]) {
+    uint8_t digest[TMG_DIGEST_BYTES];
+    tmg_digest(data, bytes, digest);
+    tmg_hex(digest, sizeof digest, text);
 }
 
 static void add_text(struct tmg_key *key, const char *text) {

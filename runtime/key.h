@@ -24,6 +24,12 @@ void tmg_key_begin(struct tmg_key *key);
 void tmg_key_add(struct tmg_key *key, const void *part, size_t bytes);
 void tmg_key_end(struct tmg_key *key, uint8_t digest[TMG_DIGEST_BYTES]);
 
+// The SHA-256 of [bytes] bytes at [data].
+void tmg_digest(const void *data, size_t bytes, uint8_t digest[TMG_DIGEST_BYTES]);
+
+// Writes [count] bytes as twice as many hexadecimal digits and a zero.
+void tmg_hex(const uint8_t *bytes, size_t count, char *text);
+
 // Writes the SHA-256 of [bytes] bytes at [data] to [text], as 64 hexadecimal digits and a zero.
 void tmg_digest_text(const void *data, size_t bytes, char text[TMAGEN_KEY_CHARS]);
 

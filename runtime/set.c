@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/bundle.h"
 #include "runtime/error.h"
 #include "runtime/whole_file.h"
 #include "runtime/sized.h"
@@ -31,9 +32,17 @@ static int find_table(tmagen_set *set, const char *directory, const char *name, 
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the table's path is too long");
 }
 
+static int read_packed(tmagen_set *set, const char *name) {
+    const char *text;
+    size_t bytes;
+    const int status = tmg_bundle_table(set->bundle, name, &text, &bytes);
+    return status ? status : tmg_table_parse(text, bytes, name, &set->table);
+}
+
 static int read_table(tmagen_set *set, const char *name, const tmagen_set_options *options) {
     char path[MAX_PATH], *text;
     size_t bytes;
+    if (set->bundle) return read_packed(set, name);
     if (options->table_text)
         return tmg_table_parse(options->table_text, strlen(options->table_text), name, &set->table);
     int status = find_table(set, options->directory, name, path);
@@ -53,6 +62,14 @@ static int take_file(tmagen_set *set, unsigned index) {
     status = tmg_table_take(set->table, index, text, bytes);
     free(text);
     return status;
+}
+
+static int take_packed(tmagen_set *set, unsigned index) {
+    const char *text;
+    size_t bytes;
+    const int status = tmg_bundle_manifest(set->bundle, set->device,
+                                           set->table->kernels[index].name, &text, &bytes);
+    return status ? status : tmg_table_take(set->table, index, text, bytes);
 }
 
 static int take_text(tmagen_set *set, unsigned index, const tmagen_set_options *options) {
@@ -77,7 +94,9 @@ static int take_manifests(tmagen_set *set, const tmagen_set_options *options) {
         if (!set->texts) return tmg_fail_memory();
     }
     for (unsigned i = 0; i < set->table->kernel_count && !status; ++i)
-        status = set->texts ? take_text(set, i, options) : take_file(set, i);
+        status = set->bundle  ? take_packed(set, i)
+                 : set->texts ? take_text(set, i, options)
+                              : take_file(set, i);
     return status ? status : tmg_table_finish(set->table);
 }
 
@@ -146,6 +165,18 @@ static int open_set(tmagen_set *set, const char *name, const tmagen_set_options 
     return TMAGEN_OK;
 }
 
+// Opens [made], which has its device, and gives it to *set, or closes it.
+static int give_set(tmagen_set *made, const char *name, const tmagen_set_options *options,
+                    tmagen_set **set) {
+    pthread_mutex_init(&made->lock, NULL);
+    const int status = open_set(made, name, options);
+    if (status)
+        tmagen_set_close(made);
+    else
+        *set = made;
+    return status;
+}
+
 int tmagen_set_open_sized(tmagen_device *device, const char *name,
                           const tmagen_set_options *options, uint64_t sizes, tmagen_set **set) {
     tmagen_set_options own;
@@ -156,20 +187,23 @@ int tmagen_set_open_sized(tmagen_device *device, const char *name,
     if (!status) status = tmg_take_set(options, sizes, &own, &kernels);
     tmagen_set *made = status ? NULL : calloc(1, sizeof *made);
     if (!status && !made) status = tmg_fail_memory();
-    if (made) {
-        made->device = device;
-        tmg_device_hold(device);
-        made->own_kernels = kernels;
-        pthread_mutex_init(&made->lock, NULL);
-        status = open_set(made, name, &own);
-    } else {
-        free(kernels);
-    }
-    if (status)
-        tmagen_set_close(made);
-    else
-        *set = made;
-    return status;
+    if (!made) return free(kernels), status;
+    made->device = device;
+    made->own_kernels = kernels;
+    tmg_device_hold(device);
+    return give_set(made, name, &own, set);
+}
+
+int tmg_set_open_packed(tmagen_device *device, tmagen_bundle *bundle, const char *name,
+                        tmagen_set **set) {
+    const tmagen_set_options none = {0};
+    tmagen_set *made = calloc(1, sizeof *made);
+    if (!made) return tmg_fail_memory();
+    tmg_bundle_hold(bundle);
+    made->device = device;
+    made->bundle = bundle;
+    tmg_device_hold(device);
+    return give_set(made, name, &none, set);
 }
 
 void tmagen_set_close(tmagen_set *set) {
@@ -179,6 +213,7 @@ void tmagen_set_close(tmagen_set *set) {
     tmg_prepared_free(&set->picks);
     pthread_mutex_destroy(&set->lock);
     tmg_table_free(set->table);
+    tmagen_bundle_close(set->bundle);
     free(set->own_kernels);
     free((void *)set->kernels);
     free((void *)set->missing);
@@ -196,8 +231,9 @@ const struct tmg_manifest *tmg_set_interface(const tmagen_set *set) {
 
 // ---- Kernels
 
-static int load_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **kernel) {
+static int get_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **kernel) {
     const char *name = set->table->kernels[index].name;
+    if (set->bundle) return tmagen_bundle_load(set->bundle, set->device, name, kernel);
     const tmagen_set_kernel *text = set->texts ? set->texts[index] : NULL;
     tmagen_load_options options = {.mode = compile ? TMAGEN_COMPILE_ON_MISS : TMAGEN_FAIL_ON_MISS,
                                    .directory = set->folder,
@@ -211,7 +247,11 @@ static int load_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **
         options.lines = text->lines;
         options.line_count = text->line_count;
     }
-    const int status = tmagen_kernel_load(set->device, name, &options, kernel);
+    return tmagen_kernel_load(set->device, name, &options, kernel);
+}
+
+static int load_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **kernel) {
+    const int status = get_kernel(set, index, compile, kernel);
     if (!status) (*kernel)->main.capacity.semaphore_bytes = TMG_SET_SEMAPHORES;
     return status;
 }

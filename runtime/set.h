@@ -28,6 +28,7 @@ struct tmagen_set {
     struct tmg_table *table;
     unsigned flags;
     char *folder, *cache_dir;           // NULL: as by default
+    tmagen_bundle *bundle;              // that all is in; NULL: none
     tmagen_set_kernel *own_kernels;     // the caller's list in our layout; NULL: none
     const tmagen_set_kernel **texts;    // by the table's kernels; NULL: they are files
     struct tmg_capacity capacity;       // by which choices are made
@@ -41,6 +42,10 @@ struct tmagen_set {
     _Atomic uint64_t generation;  // of the pins and of what could not be loaded
     struct tmg_pin environment;   // $TMAGEN_PICK; kernel -1: none
 };
+
+// As tmagen_set_open(), of the table [name] of [bundle].
+int tmg_set_open_packed(tmagen_device *device, tmagen_bundle *bundle, const char *name,
+                        tmagen_set **set);
 
 // Loads kernel [index] if it is not; [compile]: also where the cache does not have it.
 int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kernel);

@@ -37,7 +37,8 @@ enum {
 /* ---- Threads, and forks ----
  * Every function may be called from any thread, at the same time as any other and as itself, on the
  * same handles too, but for these:
- * - tmagen_device_close(), tmagen_kernel_unload(), tmagen_set_close(), tmagen_code_free(): no other
+ * - tmagen_device_close(), tmagen_kernel_unload(), tmagen_set_close(), tmagen_bundle_close(),
+ *   tmagen_code_free(): no other
  *   call has their handle then or later. What else is on the device does not matter: kernels are
  *   unloaded while others are loaded and launched. A kernel's launches must be over.
  * - tmagen_device_reports(): no launch on its device, as long as the text is read.
@@ -62,7 +63,8 @@ enum {
     TMAGEN_ERROR_MISS = -7,        /* not in the cache, and compiling was forbidden */
     TMAGEN_ERROR_MANIFEST = -8,    /* the manifest is not one that this library can trust */
     TMAGEN_ERROR_FILE = -9,        /* a file could not be read or written */
-    TMAGEN_ERROR_DEVICE = -10      /* the driver or the emulator reported a failure */
+    TMAGEN_ERROR_DEVICE = -10,     /* the driver or the emulator reported a failure */
+    TMAGEN_ERROR_BUNDLE = -11      /* the bundle is damaged, or of another version */
 };
 
 /* The message of this thread's latest failed call; "" when none failed. Valid until the next call
@@ -465,6 +467,7 @@ static inline int tmagen_set_pin(tmagen_set *set, const tmagen_launch *launch, c
 }
 #endif
 
+#include "tmagen_bundle.h"
 #include "tmagen_cache.h"
 #include "tmagen_signature.h"
 

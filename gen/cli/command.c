@@ -21,6 +21,8 @@ static error_t take_spec(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_child spec_children[] = {{.argp = &gen_options_argp}, {0}};
 static const struct argp spec_argp = {.parser = take_spec, .children = spec_children};
+static const struct argp_child bare_children[] = {{.argp = &gen_options_bare_argp}, {0}};
+static const struct argp bare_argp = {.parser = take_spec, .children = bare_children};
 
 // A command line that is being read.
 struct reading {
@@ -57,7 +59,7 @@ void spec_arguments_parse(struct spec_arguments *specs, const struct command_lin
                           void *arguments, int argc, char **argv) {
     *specs = (struct spec_arguments){0};
     gen_options_init(&specs->options);
-    parse(&spec_argp, specs, line, arguments, argc, argv);
+    parse(line->own_output ? &bare_argp : &spec_argp, specs, line, arguments, argc, argv);
 }
 
 void gen_options_parse(struct gen_options *options, const struct command_line *line,

@@ -26,6 +26,7 @@ int cmd_ladder(int argc, char **argv);
 int cmd_emulate(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
+int cmd_bundle(int argc, char **argv);
 int cmd_new(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 
@@ -36,6 +37,7 @@ struct command_line {
     const char *usage, *doc;
     const struct argp_option *options;  // NULL: none but the common ones
     error_t (*parse)(int key, char *argument, struct argp_state *state);
+    bool own_output;  // -o is one of its own
 };
 
 // Specs and the common options.

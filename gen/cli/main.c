@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"tune", cmd_tune, "SPEC | FAMILY...", "find the best kernel for each of many shapes"},
     {"profile", cmd_profile, "SPEC...", "what kernels cost, by counts, without a GPU"},
     {"emulate", cmd_emulate, "LAUNCH.yaml | SPEC", "run a kernel on the CPU, and check it"},
+    {"bundle", cmd_bundle, "SPEC... -o FILE", "compiled kernels in one file, for deployment"},
     {"new", cmd_new, "FAMILY", "make a family of kernels, to be changed from there on"},
     {"cache", cmd_cache, "ls|stat|why|gc|clear|verify", "look after compiled kernels"},
 };

@@ -58,3 +58,4 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 }
 
 const struct argp gen_options_argp = {.options = options, .parser = parse};
+const struct argp gen_options_bare_argp = {.options = options + 1, .parser = parse};
