@@ -46,12 +46,12 @@ static const struct pack_entry *order(struct pack *pack) {
 // ---- The index
 
 // Texts, each once, with their zeros between.
-struct texts {
+struct pack_texts {
     char *data;
     size_t len;
 };
 
-static uint32_t add_text(struct texts *texts, const char *text) {
+static uint32_t add_text(struct pack_texts *texts, const char *text) {
     const size_t size = strlen(text) + 1;
     for (size_t at = 0; at < texts->len; at += strlen(texts->data + at) + 1)
         if (!strcmp(texts->data + at, text)) return (uint32_t)at;
@@ -64,11 +64,11 @@ static uint32_t add_text(struct texts *texts, const char *text) {
 static void read_hex(const char *text, uint8_t *bytes, size_t count) {
     static const char hex[] = "0123456789abcdef";
     for (size_t i = 0; i < count; i++)
-        bytes[i] = (uint8_t)((strchr(hex, text[2 * i]) - hex) << 4 |
-                             (strchr(hex, text[2 * i + 1]) - hex));
+        bytes[i] =
+            (uint8_t)((strchr(hex, text[2 * i]) - hex) << 4 | (strchr(hex, text[2 * i + 1]) - hex));
 }
 
-static struct tmg_bundle_row make_row(const struct pack_entry *entry, struct texts *texts) {
+static struct tmg_bundle_row make_row(const struct pack_entry *entry, struct pack_texts *texts) {
     struct tmg_bundle_row row = {.bytes = entry->len, .kind = entry->kind};
     row.name = add_text(texts, entry->name);
     row.arch = add_text(texts, entry->arch);
@@ -94,7 +94,7 @@ static uint64_t place(struct tmg_bundle_row *rows, size_t count, uint64_t index_
 }
 
 static char *assemble(const struct pack *pack, struct tmg_bundle_row *rows,
-                      const struct texts *texts, struct tmg_bundle_header *header) {
+                      const struct pack_texts *texts, struct tmg_bundle_header *header) {
     const size_t row_bytes = pack->count * sizeof *rows;
     header->index_bytes = row_bytes + texts->len;
     header->file_bytes = place(rows, pack->count, header->index_bytes);
@@ -110,7 +110,7 @@ static char *assemble(const struct pack *pack, struct tmg_bundle_row *rows,
 
 char *pack_write(struct pack *pack, size_t *len, const struct pack_entry **other) {
     if ((*other = order(pack))) return NULL;
-    struct texts texts = {0};
+    struct pack_texts texts = {0};
     struct tmg_bundle_header header = {.version = TMG_BUNDLE_VERSION,
                                        .row_count = (uint32_t)pack->count};
     memcpy(header.magic, TMG_BUNDLE_MAGIC, sizeof header.magic);

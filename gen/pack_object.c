@@ -55,9 +55,7 @@ static void make_sections(Elf64_Shdr sections[SECTIONS], size_t data_bytes, size
                     .sh_addralign = 8,
                     .sh_entsize = sizeof(Elf64_Sym)},
         [STRTAB] = {AT_STRTAB, .sh_type = SHT_STRTAB, .sh_size = name_bytes, .sh_addralign = 1},
-        [SHSTRTAB] = {AT_SHSTRTAB,
-                      .sh_type = SHT_STRTAB,
-                      .sh_size = sizeof section_names,
+        [SHSTRTAB] = {AT_SHSTRTAB, .sh_type = SHT_STRTAB, .sh_size = sizeof section_names,
                       .sh_addralign = 1},
         [STACK] = {AT_STACK, .sh_type = SHT_PROGBITS, .sh_addralign = 1}};
     size_t at = sizeof(Elf64_Ehdr) + sizeof made;
@@ -85,8 +83,8 @@ char *pack_object(const char *name, const char *data, size_t len, size_t *object
     const size_t name_bytes = strlen(names) + 1, second = strlen(name) + 2;
     names[0] = names[second - 1] = 0;
     const Elf64_Ehdr header = make_header();
-    const Elf64_Sym symbols[SYMBOLS] = {{0}, make_symbol(1, 0, len),
-                                        make_symbol(second, number_at, sizeof bytes)};
+    const Elf64_Sym symbols[SYMBOLS] = {
+        {0}, make_symbol(1, 0, len), make_symbol(second, number_at, sizeof bytes)};
     Elf64_Shdr sections[SECTIONS];
     make_sections(sections, number_at + sizeof bytes, name_bytes);
     *object_len = sections[STACK].sh_offset;

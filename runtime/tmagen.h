@@ -38,9 +38,9 @@ enum {
  * Every function may be called from any thread, at the same time as any other and as itself, on the
  * same handles too, but for these:
  * - tmagen_device_close(), tmagen_kernel_unload(), tmagen_set_close(), tmagen_bundle_close(),
- *   tmagen_code_free(): no other
- *   call has their handle then or later. What else is on the device does not matter: kernels are
- *   unloaded while others are loaded and launched. A kernel's launches must be over.
+ *   tmagen_code_free(): no other call has their handle then or later. What else is on the device
+ *   does not matter: kernels are unloaded while others are loaded and launched. A kernel's launches
+ *   must be over.
  * - tmagen_device_reports(): no launch on its device, as long as the text is read.
  * - tmagen_error_last(), tmagen_warning_last(): of the calling thread, as long as it calls nothing.
  * - all read the environment: nobody may change it meanwhile.

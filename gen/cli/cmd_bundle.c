@@ -27,7 +27,9 @@ struct bundle_arguments {
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "the bundle; of extract the folder", 0},
     {"for", KEY_FOR, "ARCH", 0,
-     "make the kernels for this architecture, not the specs' own; may be given several times", 0},
+     "make the kernels for this architecture and not for the specs' own; may be given several "
+     "times; a table's kernels are for its own GPU",
+     0},
     {"ptx", KEY_PTX, NULL, 0,
      "put the PTX beside the cubins: for the emulator, and for later GPUs where it is not of an "
      "architecture that ends in 'a'",
@@ -64,11 +66,11 @@ static const char DOC[] =
 // ---- Compiling
 
 // All that goes into a bundle: results and codes live until it is written.
-struct work {
+struct bundling {
     const struct bundle_arguments *a;
     struct pack pack;
-    struct gen_result **runs;  // one for each architecture, of as many results as there are specs
-    size_t run_count;
+    struct gen_result **results;
+    size_t result_count, result_capacity;
     tmagen_code **codes;
     size_t code_count, code_capacity;
 };
@@ -80,7 +82,7 @@ static int fail_compile(const struct gen_output *out, int error) {
 }
 
 // Compiles [out] to [kind] and adds what came of it as [as].
-static int add_code(struct work *work, const struct gen_output *out, tmagen_kind kind,
+static int add_code(struct bundling *work, const struct gen_output *out, tmagen_kind kind,
                     enum tmg_bundle_kind as) {
     tmagen_code *code = mem_zero(sizeof *code);
     char *file = mem_format("%s.cu", out->name);
@@ -94,7 +96,7 @@ static int add_code(struct work *work, const struct gen_output *out, tmagen_kind
     return EXIT_FINE;
 }
 
-static int add_kernel(struct work *work, const struct gen_output *out) {
+static int add_kernel(struct bundling *work, const struct gen_output *out) {
     const bool ptx = work->a->ptx;
     pack_add(&work->pack, (struct pack_entry){TMG_BUNDLE_MANIFEST, out->name, out->arch,
                                               out->manifest, strlen(out->manifest), NULL});
@@ -103,51 +105,60 @@ static int add_kernel(struct work *work, const struct gen_output *out) {
     return code;
 }
 
-static int add_results(struct work *work, const struct gen_result *results, size_t count) {
-    int code = output_check_names(results, count) ? EXIT_USER : EXIT_FINE;
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct gen_table *table = &results[i].table;
-        for (size_t j = 0; j < results[i].output_count && !code; j++)
-            if (!output_repeats(results, count, i, j))
-                code = add_kernel(work, &results[i].outputs[j]);
-        if (table->name && !code)
-            pack_add(&work->pack, (struct pack_entry){TMG_BUNDLE_TABLE, table->name, "",
-                                                      table->text, strlen(table->text), NULL});
+static int add_result(struct bundling *work, const struct gen_result *result) {
+    const struct gen_table *table = &result->table;
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < result->output_count && !code; i++)
+        code = add_kernel(work, &result->outputs[i]);
+    if (table->name && !code)
+        pack_add(&work->pack, (struct pack_entry){TMG_BUNDLE_TABLE, table->name, "", table->text,
+                                                  strlen(table->text), NULL});
+    return code;
+}
+
+// Generates [spec] for [arch], as "arch=sm_90a", or, with NULL, for its own. NULL after errors.
+static struct gen_result *generate(struct bundling *work, char *spec, char *arch) {
+    const struct gen_options *common = &work->a->specs.options;
+    struct gen_options with = *common;
+    with.sets = mem_alloc((with.set_count + 1) * sizeof *with.sets);
+    if (with.set_count) memcpy(with.sets, common->sets, with.set_count * sizeof *with.sets);
+    if (arch) with.sets[with.set_count++] = arch;
+    struct gen_result *result = output_generate(&spec, 1, &with);
+    free(with.sets);
+    if (result) MEM_PUSH(work->results, work->result_count, work->result_capacity, result);
+    return result;
+}
+
+// Whether the spec itself says [arch], as "arch=sm_90a": then it is not set, which the source would
+// tell.
+static bool is_for(const struct gen_result *result, const char *arch) {
+    for (size_t i = 0; i < result->output_count; i++)
+        if (strcmp(result->outputs[i].arch, strchr(arch, '=') + 1) != 0) return false;
+    return true;
+}
+
+// A table's kernels are for its own GPU.
+static int add_spec(struct bundling *work, char *spec) {
+    const struct bundle_arguments *a = work->a;
+    const struct gen_result *own = generate(work, spec, NULL);
+    int code = own ? EXIT_FINE : EXIT_USER;
+    if (own && (!a->arch_count || own->table.name)) return add_result(work, own);
+    for (size_t i = 0; i < a->arch_count && !code; i++) {
+        const bool same = is_for(own, a->archs[i]);
+        const struct gen_result *result = same ? own : generate(work, spec, a->archs[i]);
+        code = result ? add_result(work, result) : EXIT_USER;
     }
     return code;
 }
 
-// Generates the specs for [arch], as "arch=sm_90a", or, with NULL, for their own, and compiles.
-static int add_run(struct work *work, char *arch) {
-    struct gen_options with = work->a->specs.options;
-    const size_t count = work->a->specs.spec_count;
-    with.sets = mem_alloc((with.set_count + 1) * sizeof *with.sets);
-    for (size_t i = 0; i < with.set_count; i++) with.sets[i] = work->a->specs.options.sets[i];
-    if (arch) with.sets[with.set_count++] = arch;
-    struct gen_result *results = output_generate(work->a->specs.specs, count, &with);
-    free(with.sets);
-    work->runs[work->run_count++] = results;
-    return results ? add_results(work, results, count) : EXIT_USER;
-}
-
-static int add_all(struct work *work) {
-    const size_t count = work->a->arch_count;
-    work->runs = mem_zero((count + 1) * sizeof *work->runs);
-    if (!count) return add_run(work, NULL);
-    int code = EXIT_FINE;
-    for (size_t i = 0; i < count && !code; i++) code = add_run(work, work->a->archs[i]);
-    return code;
-}
-
-static void free_work(struct work *work) {
-    for (size_t i = 0; i < work->run_count; i++)
-        output_free(work->runs[i], work->a->specs.spec_count);
+static void free_work(struct bundling *work) {
+    for (size_t i = 0; i < work->result_count; i++) output_free(work->results[i], 1);
     for (size_t i = 0; i < work->code_count; i++) {
         tmagen_code_free(work->codes[i]);
         free(work->codes[i]);
     }
     free(work->codes);
-    free(work->runs);
+    free(work->results);
     pack_free(&work->pack);
 }
 
@@ -185,7 +196,7 @@ static int write_object(const char *path, const char *data, size_t len) {
     return code;
 }
 
-static int write_bundle(struct work *work) {
+static int write_bundle(struct bundling *work) {
     const struct pack_entry *other;
     const char *path = work->a->output;
     size_t len;
@@ -202,8 +213,10 @@ static int write_bundle(struct work *work) {
 }
 
 static int make(const struct bundle_arguments *a) {
-    struct work work = {.a = a};
-    int code = add_all(&work);
+    struct bundling work = {.a = a};
+    int code = EXIT_FINE;
+    for (size_t i = 0; i < a->specs.spec_count && !code; i++)
+        code = add_spec(&work, a->specs.specs[i]);
     if (!code) code = write_bundle(&work);
     free_work(&work);
     return code;
@@ -265,7 +278,9 @@ static int extract(const struct bundle_arguments *a, tmagen_bundle *bundle) {
         diag_say("cannot make the folder %s: %s", a->output, why);
         return EXIT_USER;
     }
-    return tmagen_bundle_list(bundle, write_entry, (void *)a->output);
+    const int code = tmagen_bundle_list(bundle, write_entry, (void *)a->output);
+    if (!code) printf("%s: extracted\n", a->output);
+    return code;
 }
 
 // ---- The command
