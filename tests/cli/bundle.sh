@@ -4,7 +4,7 @@
 # emulator.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$BUILD/tmp/specs
+export TMAGEN_CACHE=$KERNELS
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 

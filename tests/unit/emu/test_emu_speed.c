@@ -14,23 +14,15 @@
 
 #include "runtime/emu/emu.h"
 #include "runtime/emu/model/fused.h"
-#include "runtime/key.h"
 #include "runtime/whole_file.h"
+#include "tests/unit/yardstick.h"
 
-enum { ROUNDS = 15, DIGESTED = 1 << 20 };
+enum { ROUNDS = 15 };
 
 static double now_ms(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
-}
-
-static double digest_ms(void) {
-    static char text[DIGESTED];
-    char digest[TMAGEN_KEY_CHARS];
-    const double start = now_ms();
-    tmg_digest_text(text, sizeof text, digest);
-    return now_ms() - start;
 }
 
 struct kernel {

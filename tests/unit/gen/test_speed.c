@@ -18,12 +18,12 @@
 #include <time.h>
 
 #include "gen/embed.h"
-#include "runtime/key.h"
 #include "runtime/tmagen.h"
+#include "tests/unit/yardstick.h"
 
 extern char **environ;
 
-enum { TIMES = 12, ROUNDS = 25, COLD_ROUNDS = 8, DIGESTED = 1 << 20 };
+enum { TIMES = 12, ROUNDS = 25, COLD_ROUNDS = 8 };
 static const double most = 1.5;      // digests; 1.1 where it was set, 1.7 with all wrappers
 static const double most_cold = 13;  // empty kernels; 9 to 10 where it was set
 
@@ -40,21 +40,6 @@ static void test_compiled(void **state) {
         const bool lua = ends_with(file->path, ".lua") || ends_with(file->path, ".in");
         if (lua != (file->code < file->code_end)) fail_msg("%s", file->path);
     }
-}
-
-// CPU time of this process.
-static double used_ms(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
-}
-
-static double digest_ms(void) {
-    static char text[DIGESTED];
-    char digest[TMAGEN_KEY_CHARS];
-    const double before = used_ms();
-    tmg_digest_text(text, sizeof text, digest);
-    return used_ms() - before;
 }
 
 static double empty_ms(void) {
