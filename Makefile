@@ -128,6 +128,7 @@ install: all
 	install -m 644 $(BUILD)/libtmagen.a $(DESTDIR)$(PREFIX)/lib
 	install $(BUILD)/libtmagen.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 runtime/tmagen*.h $(DESTDIR)$(PREFIX)/include
+	scripts/manual.sh $(BUILD)/tmagen runtime $(DESTDIR)$(PREFIX)/share
 	printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: tmagen' 'Version: $(VERSION)' \
 	    'Description: Loads and launches kernels that tmagen generated' \
 	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -ltmagen' \

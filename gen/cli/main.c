@@ -36,7 +36,7 @@ static void print_help(FILE *out) {
           out);
     for (size_t i = 0; i < COMMANDS; i++) {
         int width = fprintf(out, "  tmagen %s %s", commands[i].name, commands[i].arguments);
-        fprintf(out, "%*s%s\n", width < 42 ? 42 - width : 1, "", commands[i].doc);
+        fprintf(out, "%*s%s\n", width < 42 ? 42 - width : 2, "", commands[i].doc);
     }
     fputs("\nA SPEC is a file, or X for specs/X.yaml. 'tmagen COMMAND --help' tells more.\n", out);
 }
