@@ -53,6 +53,6 @@ ${CC:-cc} -std=c11 -O1 -I"$work" -I. -D_GNU_SOURCE -c -o "$work/bits.o" \
     "$work/runtime/emu/exec/bits.c"
 # shellcheck disable=SC2086
 ${CC:-cc} -o "$work/tmagen" "$BUILD/gen/cli/main.o" "$work/bits.o" "$BUILD/internal.a" \
-    -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lmd -lsqlite3 -Wl,-Bdynamic -lm -ldl -lpthread
+    -Wl,-Bstatic -llua5.4 -lyaml -ljansson -lcrypto -lsqlite3 -Wl,-Bdynamic -lm -ldl -lpthread
 value=$(emulated "$work/tmagen") || { cat "$work/said"; exit 1; }
 [ "$((value))" = 12 ] || { echo "nor.b32 gives $value, not 12"; exit 1; }
