@@ -16,6 +16,6 @@ extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_o
     emu_ops_control[], emu_ops_barrier[], emu_ops_mbarrier[], emu_ops_copy[], emu_ops_bulk[],
     emu_ops_tensor[], emu_ops_wgmma[], emu_ops_mma[], emu_ops_cluster[], emu_ops_fence[],
     emu_ops_tensormap[], emu_ops_wmma[], emu_ops_video[], emu_ops_tmem[], emu_ops_tmem_shape[],
-    emu_ops_tcgen05_mma[];
+    emu_ops_tmem_copy[], emu_ops_tcgen05_mma[];
 
 #endif

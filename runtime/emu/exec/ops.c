@@ -25,6 +25,7 @@ const struct emu_table emu_ops[] = {
     {"tensor memory", emu_ops_tmem, false, TMG_HAS_TENSOR_MEMORY},
     {"tcgen05.mma", emu_ops_tcgen05_mma, false, TMG_HAS_TENSOR_MEMORY},
     {"tensor memory load", emu_ops_tmem_shape, false, TMG_HAS_TENSOR_MEMORY},
+    {"tensor memory copy", emu_ops_tmem_copy, false, TMG_HAS_TENSOR_MEMORY},
     {"mma", emu_ops_mma, false},
     {"peer", emu_ops_cluster, false, TMG_HAS_CLUSTERS},
     {"fence", emu_ops_fence, false},

@@ -142,6 +142,7 @@ static void take_turn(struct emu_async *op, int stage) {
     if (stage != 0) return;
     op->tensor.run(op);
     op->tensor.behind = NULL;
+    op->ctas = 0;  // nothing of it is left to be done
     if (next != NULL)
         emu_async_follow(op, next);
     else
