@@ -128,6 +128,8 @@ static bool could(const struct stop *stop, const struct emu_warp *warp) {
         return warp->cluster_generation != stop->named->generation ||
                warp->cluster_arrived != warp->live;
     case WAIT_WARPGROUP: return warp->cta == cta && warp->index / 4 == stop->warp->index / 4;
+    case WAIT_TMEM: return warp->cta == cta;
+    case WAIT_TMEM_PAIR: return warp->cta == emu_peer(cta);
     default: return false;
     }
 }
@@ -186,6 +188,7 @@ static int weight(const struct stop *stop) {
     const struct emu_mbarrier *barrier = stop->mbarrier;
 
     if (stop->hopeless) return 4;
+    if (stop->split->wait.kind == WAIT_TMEM) return 3;
     if (barrier == NULL) return 0;
     return barrier->pending == 0 ? 3 : barrier->pending < barrier->expected ? 2 : 1;
 }
@@ -215,6 +218,10 @@ static void put_name(struct emu_text *text, const struct stop *stop) {
         emu_put(text, "barrier %u", wait->object);
     else if (wait->kind == WAIT_CLUSTER)
         emu_put(text, "barrier.cluster");
+    else if (wait->kind == WAIT_TMEM)
+        emu_put(text, "%u columns of tensor memory", wait->object);
+    else if (wait->kind == WAIT_TMEM_PAIR)
+        emu_put(text, "a warp of the other CTA of the pair");
     else
         emu_put(text, "%s of %s", stop->alone ? "other lanes" : "the warpgroup",
                 emu_warp_text(stop->warp, name, sizeof name));
@@ -245,14 +252,30 @@ static void put_phase(struct emu_text *text, const struct stop *stop) {
     put_place(text, stop, barrier->armed_insn);
 }
 
+// Who has the columns that an allocation lacks.
+static void put_columns(struct emu_text *text, const struct stop *stop) {
+    const struct emu_tmem *tmem = stop->warp->cta->tmem;
+    unsigned taken = 0;
+
+    for (unsigned unit = 0; unit < EMU_TMEM_UNITS; unit++) taken += tmem->begins[unit];
+    emu_put(text, " are not free together: %u of %u are allocated", taken, TMG_TENSOR_COLUMNS);
+    for (unsigned unit = 0; unit < EMU_TMEM_UNITS; unit++) {
+        if (tmem->begins[unit] == 0) continue;
+        emu_put(text, "\n    %u of them", tmem->begins[unit]);
+        put_place(text, stop, tmem->allocated_at[unit]);
+    }
+}
+
 static void put_reason(struct emu_text *text, const struct stop *stop) {
     if (stop->mbarrier != NULL)
         put_phase(text, stop);
     else if (stop->named != NULL && !stop->alone)
         emu_put(text, " has %u of %u threads%s", stop->named->arrived, stop->named->expected,
                 stop->hopeless ? ", and too few are left to come" : "");
+    else if (stop->split->wait.kind == WAIT_TMEM)
+        put_columns(text, stop);
     else
-        emu_put(text, " do not come");
+        emu_put(text, " do%s not come", stop->split->wait.kind == WAIT_TMEM_PAIR ? "es" : "");
 }
 
 static void put_waiter(struct emu_text *text, const struct stop *stop) {

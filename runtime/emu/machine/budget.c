@@ -23,5 +23,7 @@ uint64_t emu_cluster_bytes(const struct emu_machine *machine, uint64_t smem) {
     uint64_t warps = (threads + EMU_LANES - 1) / EMU_LANES;
     uint64_t lane = program->slot_count * sizeof(uint32_t) + program->local_bytes;
 
+    if (machine->module->tree.arch->features & TMG_HAS_TENSOR_MEMORY)
+        smem += sizeof(uint32_t) * TMG_TENSOR_LANES * TMG_TENSOR_COLUMNS;
     return ctas * (smem + warps * (sizeof(struct emu_warp) + EMU_LANES * lane));
 }
