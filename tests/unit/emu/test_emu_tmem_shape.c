@@ -1,5 +1,5 @@
-// Which words tcgen05.ld, .st and .cp move: every thread, register and repetition of every shape, held
-// to strided layouts, (size: lanes, bits) a mode, which say the figures of the ISA another way.
+// Which words tcgen05.ld, .st and .cp move: every thread, register and repetition of every shape,
+// held to strided layouts, (size: lanes, bits) a mode, which say the ISA's figures another way.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
