@@ -34,8 +34,10 @@ static void refuses(const char *ptx, struct emu_launch like, const char *why) {
 
 static const struct emu_launch one = {.grid = {1}, .block = {32}};
 
-#define FENCE "wgmma.fence.sync.aligned;"
-#define MOVE  "setmaxnreg.dec.sync.aligned.u32 24;"
+#define FENCE  "wgmma.fence.sync.aligned;"
+#define TENSOR "tcgen05.fence::after_thread_sync;"
+#define LEAST  "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%r1, %r2}, %r3, [%r0];"
+#define MOVE   "setmaxnreg.dec.sync.aligned.u32 24;"
 
 static void instructions(void **state) {
     (void)state;
@@ -49,6 +51,11 @@ static void instructions(void **state) {
     refuses(MODULE("sm_80", "fence.acq_rel.cluster;"), one, "needs sm_90, and");
     refuses(MODULE("sm_86", "cvt.rn.satfinite.e4m3x2.f32 %r1, 0f00000000, 0f00000000;"), one,
             "is sm_86");
+    refuses(MODULE("sm_90a", TENSOR), one, "needs sm_100a, and the module's target is sm_90a");
+    refuses(MODULE("sm_100", TENSOR), one, "needs sm_100a, and the module's target is sm_100");
+    assert_true(accepts(MODULE("sm_100a", TENSOR), one));
+    assert_true(accepts(MODULE("sm_103f", TENSOR), one));
+    refuses(MODULE("sm_100a", LEAST), one, "needs sm_103a, and the module's target is sm_100a");
     assert_true(accepts(MODULE("sm_80", "cp.async.wait_all;\nfence.acq_rel.gpu;"), one));
 }
 
