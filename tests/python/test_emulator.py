@@ -1,6 +1,7 @@
 """NumPy's arrays on the emulator: results, and what is refused."""
 
 import os
+import subprocess
 import threading
 import unittest
 
@@ -131,6 +132,30 @@ class Results(unittest.TestCase):
     def test_a_dispatch_table(self):
         table = tmagen.load("gemm_bf16_h200", device="emu")
         self.close(table(a=bits(self.a, "bf16"), b=bits(self.b, "bf16")), product(self.a, self.b))
+
+    def test_a_bundle(self):
+        program, path = os.environ["TMAGEN"], os.path.join(os.environ["TMPDIR"], "kernels.tmb")
+        made = subprocess.run([program, "bundle", "--ptx", "-o", path, "specs/gemm_64x64.yaml"],
+                              capture_output=True, text=True)
+        if made.returncode == 2:
+            self.skipTest("a program without bundles")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        how = {"bundle": path, "device": "emu", "mode": "fail"}
+        kernel = tmagen.load("gemm_64x64", **how)
+        d = kernel(a=bits(self.a, "bf16"), b=bits(self.b, "bf16"))
+        self.close(d, product(self.a, self.b))
+        for name, knobs, wanted in (("none", {}, "miss"), ("gemm_64x64", {"stages": 3}, "argument")):
+            with self.assertRaises(tmagen.Error) as caught:
+                tmagen.load(name, **how, **knobs)
+            self.assertEqual(caught.exception.name, wanted)
+        with open(path, "r+b") as file:
+            file.seek(40)
+            file.write(b"damaged")
+        os.utime(path, ns=(1, 1))  # as another file, which a bundle that is written to is
+        for bad, wanted in ((path, "bundle"), (path + ".none", "file"), (program, "bundle")):
+            with self.assertRaises(tmagen.Error) as caught:
+                tmagen.load("gemm_64x64", **{**how, "bundle": bad})
+            self.assertEqual(caught.exception.name, wanted)
 
     def test_two_threads(self):
         found = []

@@ -11,6 +11,7 @@ _NAMES = {
     -8: "manifest",
     -9: "file",
     -10: "device",
+    -11: "bundle",
 }
 ARGUMENT, NO_DEVICE, FILE = -1, -4, -9
 
@@ -19,7 +20,8 @@ class Error(Exception):
     """What went wrong, in the library's own words.
 
     code is TMAGEN_ERROR_* of tmagen.h as a number, name what it is about: "argument", "memory",
-    "no driver", "no device", "no compiler", "compile", "miss", "manifest", "file" or "device".
+    "no driver", "no device", "no compiler", "compile", "miss", "manifest", "file", "device" or
+    "bundle".
     """
 
     code: int

@@ -123,6 +123,7 @@ def load(
     templates: str | None = None,
     cache_dir: str | None = None,
     mode: str = "compile",
+    bundle: str | None = None,
     **knobs: Any,
 ) -> Kernel:
     """Loads a kernel.
@@ -138,11 +139,18 @@ def load(
     templates: a folder of families of your own.
     cache_dir: of compiled kernels; else TMAGEN_CACHE, XDG_CACHE_HOME/tmagen or ~/.cache/tmagen.
     mode: "compile" on a miss; "fail" on one, for production; "no_cache" compiles always.
+    bundle: a file of `tmagen bundle`, to take the kernel or dispatch table [name] from as it is.
     """
     if mode not in MODES:
         raise Error(f"load: mode is {mode!r}; legal: {', '.join(MODES)}", ARGUMENT)
     if device == "cuda":
         device = "cuda:0"
+    if bundle is not None:
+        if knobs:
+            raise Error(f"{name}: what is in a bundle has no knobs any more")
+        from . import _bundle
+
+        return Kernel(*_bundle.find(os.fspath(bundle), name), device)
     how = (mode, cache_dir)
     manifest, loader = _find(os.fspath(name), directory, knobs, templates, *how)
     return Kernel(manifest, loader, device)
