@@ -42,38 +42,35 @@ int tmg_tcgen05_b_bytes(const struct tmg_tcgen05 *op) { return stored_bytes(op, 
 
 // ---- shared memory ----
 
-// With atoms of 32 bytes the lines of an MN-major matrix repeat after four (Table 53).
-static uint32_t piece_of_atom_32(const struct tmg_matrix_descriptor *at, uint32_t line,
-                                 uint32_t piece) {
-    uint32_t offset = line % 4 * LINE + line / 4 * at->stride_offset + piece % 8 * PIECE +
-                      piece / 8 * at->leading_offset;
-    return tmg_swizzle_address_based(at->swizzle, (at->start + offset) & WINDOW_MASK,
-                                     at->base_offset) &
-           WINDOW_MASK;
+// The canonical layouts of 9.7.16.10.6, as wgmma's; but with atoms of 32 bytes the lines of an
+// MN-major matrix repeat after four (Table 53).
+static uint32_t piece_at(const struct tmg_matrix_descriptor *at, bool mn_major, uint32_t line,
+                         uint32_t piece) {
+    uint32_t span = tmg_swizzle_rules[at->swizzle].span / PIECE;
+    uint32_t lines = mn_major && at->swizzle == TMG_SWIZZLE_128B_ATOM_32B ? 4 : 8;
+    uint32_t offset = line % lines * span * PIECE;
+    if (at->swizzle == TMG_SWIZZLE_NONE)
+        offset += mn_major ? line / 8 * at->leading_offset + piece * at->stride_offset
+                           : line / 8 * at->stride_offset + piece * at->leading_offset;
+    else
+        offset +=
+            line / lines * at->stride_offset +
+            (mn_major ? piece % span * PIECE + piece / span * at->leading_offset : piece * PIECE);
+    uint32_t address = (at->start + offset) & WINDOW_MASK;
+    return tmg_swizzle_address_based(at->swizzle, address, at->base_offset) & WINDOW_MASK;
 }
 
 // Rows of 48 bytes: what would cross the 128-byte line lies at the address that the leading offset
 // is then (9.7.16.3.1.2).
-static uint32_t piece_of_two(const struct tmg_tcgen05_matrix *matrix, uint32_t line,
-                             uint32_t piece) {
-    struct tmg_matrix_descriptor at = matrix->at;
-    uint32_t first = at.start % LINE / PIECE;
-    if (first + piece >= LINE / PIECE) {
-        piece -= LINE / PIECE - first;
-        at.start = at.leading_offset;
-    }
-    return tmg_matrix_address(&at, false, 8, line, piece * PIECE);
-}
-
 uint32_t tmg_tcgen05_piece(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t line,
                            uint32_t piece) {
-    if (mn_major) {
-        return matrix->at.swizzle == TMG_SWIZZLE_128B_ATOM_32B
-                   ? piece_of_atom_32(&matrix->at, line, piece)
-                   : tmg_matrix_address(&matrix->at, true, 8, piece * PIECE, line);
+    struct tmg_matrix_descriptor at = matrix->at;
+    uint32_t rest = LINE / PIECE - at.start % LINE / PIECE;  // of the line
+    if (matrix->absolute && piece >= rest) {
+        piece -= rest;
+        at.start = at.leading_offset;
     }
-    return matrix->absolute ? piece_of_two(matrix, line, piece)
-                            : tmg_matrix_address(&matrix->at, false, 8, line, piece * PIECE);
+    return piece_at(&at, mn_major, line, piece);
 }
 
 static void mark(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,
