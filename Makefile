@@ -2,6 +2,7 @@
 # No configure step: scripts/setup.sh looks for the packages once, and installs what it may.
 
 VERSION := 0.1.0
+SONAME  := libtmagen.so.0
 BUILD   ?= build
 NVRTC   ?= $(BUILD)/nvrtc
 KERNELS ?= $(BUILD)/kernels
@@ -122,18 +123,24 @@ sanitize:
 	    $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
 	    KERNELS=$(BUILD)/kernels CFLAGS="$(SANITIZE)" SANITIZED=1 test
 
+# The library and one test of it under ThreadSanitizer: what tmagen.h says of threads.
+.PHONY: threads abi uninstall
+threads_test := $(BUILD)/threads/tests/unit/runtime/test_threads
+threads:
+	$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS="-O1 -g -fsanitize=thread" \
+	    internal='$(lib_src:%.c=$(BUILD)/threads/%.o)' \
+	    $(threads_test) $(fake_src:%.c=$(BUILD)/threads/%.so)
+	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" $(threads_test)
+
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install $(BUILD)/tmagen $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/libtmagen.a $(DESTDIR)$(PREFIX)/lib
-	install $(BUILD)/libtmagen.so $(DESTDIR)$(PREFIX)/lib
-	install -m 644 runtime/tmagen*.h $(DESTDIR)$(PREFIX)/include
-	scripts/manual.sh $(BUILD)/tmagen runtime $(DESTDIR)$(PREFIX)/share
-	printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: tmagen' 'Version: $(VERSION)' \
-	    'Description: Loads and launches kernels that tmagen generated' \
-	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -ltmagen' \
-	    'Libs.private: $(system_libs)' \
-	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tmagen.pc
+	DESTDIR="$(DESTDIR)" scripts/install.sh install $(BUILD) "$(PREFIX)" $(VERSION) $(SONAME)
+
+uninstall:                          # what `make install` with this PREFIX put there, and only that
+	DESTDIR="$(DESTDIR)" scripts/install.sh uninstall - "$(PREFIX)" - -
+
+abi: all                            # accepts the library's binary interface as it is now
+	scripts/abi.py $(BUILD)/libtmagen.so >$(BUILD)/tmagen.abi
+	mv $(BUILD)/tmagen.abi runtime/tmagen.abi
 
 wheel: all                          # the Python module and a source archive, into $(BUILD)/wheel
 	BUILD=$(BUILD) scripts/wheel.sh $(BUILD)/wheel
@@ -141,7 +148,7 @@ wheel: all                          # the Python module and a source archive, in
 clean:
 	rm -rf $(BUILD)
 
-ifneq ($(filter-out clean lint format fuzz sanitize,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean lint format fuzz sanitize threads uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/setup.mk
 endif
 $(BUILD)/setup.mk: scripts/setup.sh
@@ -188,9 +195,11 @@ $(BUILD)/libtmagen.a: $(BUILD)/libtmagen.o
 	echo "ar     $@"
 	rm -f $@ && ar rcs $@ $<
 
-$(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o
+$(BUILD)/libtmagen.so: $(BUILD)/libtmagen.o runtime/tmagen.map
 	echo "link   $@"
-	$(CC) $(CFLAGS) -shared -Wl,-z,text -Wl,-soname,libtmagen.so -o $@ $< $(system_libs)
+	$(CC) $(CFLAGS) -shared -Wl,-z,text -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=runtime/tmagen.map -o $@ $< $(system_libs)
+	ln -sf libtmagen.so $(BUILD)/$(SONAME)
 
 # The list changes only when a file comes or goes, so that a removed template is noticed too.
 $(BUILD)/embed.list: FORCE

@@ -59,6 +59,17 @@ struct file_bytes file_read(const char *path, size_t limit, const char **why) {
 
 bool file_exists(const char *path) { return access(path, F_OK) == 0; }
 
+char *file_installed(const char *path) {
+    char *program = realpath("/proc/self/exe", NULL), *installed = NULL;
+    for (int level = 0; program && level < 2; level++) {
+        char *slash = strrchr(program, '/');
+        if (slash) *slash = 0;
+    }
+    if (program) installed = mem_format("%s/share/tmagen/%s", program, path);
+    free(program);
+    return installed;
+}
+
 static bool holds(const char *path, const char *data, size_t len) {
     const char *why;
     struct file_bytes old = file_read(path, len, &why);

@@ -15,6 +15,10 @@ struct file_bytes file_read(const char *path, size_t limit, const char **why);
 
 bool file_exists(const char *path);
 
+// Where `make install` puts [path] of the tree, beside the folder of this program; the caller frees
+// it. NULL where the program cannot tell where it is.
+char *file_installed(const char *path);
+
 // A file that is written, but does not have its name yet. Empty: there is nothing to do.
 struct file_pending {
     char *path, *temporary;

@@ -70,21 +70,29 @@ static bool is_regular(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+// specs/SPEC.yaml here, or as it was installed; NULL where there is neither.
+static char *named_spec(const char *spec) {
+    char *here = mem_format("specs/%s.yaml", spec), *there = file_installed(here);
+    char *found = is_regular(here) ? here : there && is_regular(there) ? there : NULL;
+    if (found != here) free(here);
+    if (found != there) free(there);
+    return found;
+}
+
 // [spec] where it is a path, else specs/SPEC.yaml; NULL, and an error is printed, where there is
 // neither. Reading a path finds out whether it is there.
 static char *find_spec(const char *spec) {
     if (is_regular(spec) || strpbrk(spec, "/.")) return mem_copy(spec);
-    char *path = mem_format("specs/%s.yaml", spec);
-    if (is_regular(path)) return path;
-    bool exists = file_exists(spec);
-    if (!exists) diag_say("%s: there is no such file, and no %s", spec, path);
-    free(path);
-    return exists ? mem_copy(spec) : NULL;
+    char *path = named_spec(spec);
+    if (path) return path;
+    if (file_exists(spec)) return mem_copy(spec);
+    diag_say("%s: there is no such file, and no specs/%s.yaml", spec, spec);
+    return NULL;
 }
 
 bool gen_spec_exists(const char *spec) {
-    char *path = mem_format("specs/%s.yaml", spec);
-    const bool exists = file_exists(spec) || is_regular(path);
+    char *path = named_spec(spec);
+    const bool exists = path || file_exists(spec);
     free(path);
     return exists;
 }

@@ -102,4 +102,5 @@ bool gen_family_exists(const char *name, const struct gen_options *options);
 // gen_options_free the end.
 extern const struct argp gen_options_argp, gen_options_bare_argp;
 void gen_options_init(struct gen_options *);
+void gen_options_set(struct gen_options *, char *set);  // as --set; the text must live as long
 void gen_options_free(struct gen_options *);

@@ -17,19 +17,26 @@ enum { KEY_FOR = 0x2000 };
 struct build_arguments {
     struct spec_arguments specs;
     tmagen_kind kind;
+    char *set;  // of --for; NULL: none
 };
 
 static const struct argp_option options[] = {
-    {"for", KEY_FOR, "emu", 0,
-     "fill the cache for the emulator too: with the PTX, which the same compile gives", 0},
+    {"for", KEY_FOR, "emu|ARCH", 0,
+     "what will run it: emu, the emulator too: the PTX, which the same compile gives, goes into "
+     "the "
+     "cache as well; ARCH, as sm_90a, a GPU that need not be here: --set arch=ARCH",
+     0},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct build_arguments *a = state->input;
     if (key != KEY_FOR) return ARGP_ERR_UNKNOWN;
-    if (strcmp(argument, "emu")) argp_error(state, "--for is 'emu', not '%s'", argument);
-    a->kind = TMAGEN_CUBIN_AND_PTX;
+    if (!strcmp(argument, "emu")) return a->kind = TMAGEN_CUBIN_AND_PTX, 0;
+    if (strncmp(argument, "sm_", 3) || a->set)
+        argp_error(state, "--for is 'emu' or one GPU as 'sm_90a', not '%s'", argument);
+    a->set = mem_format("arch=%s", argument);
+    gen_options_set(&a->specs.options, a->set);
     return 0;
 }
 
@@ -138,5 +145,6 @@ int cmd_build(int argc, char **argv) {
         code = compile_all(results, count, folder, a.kind);
     output_free(results, count);
     spec_arguments_free(&a.specs);
+    free(a.set);
     return code;
 }

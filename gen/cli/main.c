@@ -38,7 +38,9 @@ static void print_help(FILE *out) {
         int width = fprintf(out, "  tmagen %s %s", commands[i].name, commands[i].arguments);
         fprintf(out, "%*s%s\n", width < 42 ? 42 - width : 2, "", commands[i].doc);
     }
-    fputs("\nA SPEC is a file, or X for specs/X.yaml. 'tmagen COMMAND --help' tells more.\n", out);
+    fputs("\nA SPEC is a file, or X for specs/X.yaml, here or as it was installed. 'tmagen COMMAND "
+          "--help' tells more.\n",
+          out);
 }
 
 static const struct command *find(const char *name) {

@@ -31,7 +31,7 @@ void gen_options_free(struct gen_options *o) {
     *o = (struct gen_options){0};
 }
 
-static void add_set(struct gen_options *o, char *set) {
+void gen_options_set(struct gen_options *o, char *set) {
     o->sets = mem_resize(o->sets, (o->set_count + 1) * sizeof *o->sets);
     o->sets[o->set_count++] = set;
 }
@@ -50,7 +50,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct gen_options *o = state->input;
     switch (key) {
     case 'o': o->out_dir = argument; return 0;
-    case KEY_SET: add_set(o, argument); return 0;
+    case KEY_SET: gen_options_set(o, argument); return 0;
     case KEY_TEMPLATES: add_templates(o, argument); return 0;
     case KEY_STRICT: o->strict = true; return 0;
     default: return ARGP_ERR_UNKNOWN;

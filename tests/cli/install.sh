@@ -1,33 +1,124 @@
-#!/bin/sh
-# An application against the installed library, static and shared, which exports only tmagen_*.
-# The application is tests/example.c, which README shows; here it must only compile, link and start.
-set -eu
-root=$TMPDIR/root
-make -s BUILD="$BUILD" DESTDIR="$root" PREFIX=/opt/tmagen install >"$TMPDIR/install.log" 2>&1 || {
-    cat "$TMPDIR/install.log"
-    exit 1
-}
-lib=$root/opt/tmagen/lib
-export PKG_CONFIG_PATH="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
+#!/bin/bash
+# What `make install` gives: applications against it, in C and C++, shared and static, by
+# pkg-config, CMake and Meson; the program from anywhere; and what kills, further installs and
+# `make uninstall` leave. The application is tests/example.c; here it must only start.
+set -u
+export DESTDIR=$TMPDIR/root
+prefix=/opt/tmagen
+at=$DESTDIR$prefix
+lib=$at/lib
 flags=${SANITIZED:+-fsanitize=address,undefined}
+fail() { echo "$*"; exit 1; }
+make_() { make -s BUILD="$BUILD" PREFIX=$prefix "$@" >"$TMPDIR/make.log" 2>&1; }
 
-# shellcheck disable=SC2046,SC2086
-cc $flags -o "$TMPDIR/shared" tests/example.c $(pkg-config --cflags --libs tmagen) \
-    -Wl,-rpath,"$lib"
-# shellcheck disable=SC2046,SC2086
-cc $flags -o "$TMPDIR/static" tests/example.c $(pkg-config --cflags tmagen) "$lib/libtmagen.a" \
-    -ldl -lpthread -lm
-readelf -d "$TMPDIR/static" | grep NEEDED | grep -vE 'libc\.|libm\.|libasan|libubsan|ld-linux' && {
-    echo "the static application needs more than libc"
-    exit 1
+# ---- Installing; what is not ours stays
+mkdir -p "$at/lib/cmake" "$at/share"
+echo theirs >"$at/share/theirs"
+make_ install || fail "$(cat "$TMPDIR/make.log")"
+(cd "$at" && find . ! -type d ! -name theirs | sed 's|^./||' | sort) >"$TMPDIR/there"
+diff "$at/share/tmagen/installed" <({ grep -v theirs "$TMPDIR/there"; } | sort) ||
+    fail "the list is not what is there"
+for file in share/tmagen/specs/gemm_64x64.yaml share/tmagen/templates/ptx/mbarrier.cuh \
+    share/tmagen/templates/gemm/family.lua share/tmagen/examples/example.c \
+    share/tmagen/examples/family/templates/scale/family.lua include/tmagen_signature.h; do
+    [ -f "$at/$file" ] || fail "no $file"
+done
+readelf -d "$lib/libtmagen.so" | grep -q 'SONAME.*\[libtmagen.so.0\]' || fail "another soname"
+[ "$(readlink "$lib/libtmagen.so")" = libtmagen.so.0 ] || fail "no link of development"
+[ -f "$lib/$(readlink "$lib/libtmagen.so.0")" ] || fail "no library behind its soname"
+
+# ---- Applications
+export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$DESTDIR LD_LIBRARY_PATH=$lib
+starts() { # PROGRAM - it does, and says what it lacks
+    TMAGEN_LIBCUDA=/nonexistent "$1" cuda 2>&1 | grep -q 'no CUDA driver' ||
+        fail "$1 does not start"
 }
+cp tests/example.c "$TMPDIR/example.c"
+printf '%s\n' '#include <tmagen.h>' '#include <cstdio>' 'int main() {' \
+    'tmagen_device *device = nullptr;' 'int status = tmagen_device_open("cuda", &device);' \
+    'tmagen_launch launch = {}; size_t bytes;' \
+    'if (!tmagen_kernel_workspace(nullptr, &launch, &bytes)) return 2;' \
+    'if (status) tmagen_device_open("cuda", &device), std::puts(tmagen_error_last());' \
+    'tmagen_device_close(device); }' >"$TMPDIR/example.cpp"
+# shellcheck disable=SC2046,SC2086
+for language in c cpp; do
+    cc=cc
+    [ $language = c ] || cc=c++
+    command -v $cc >/dev/null || continue
+    source=$TMPDIR/example.$language
+    $cc $flags -Wall -Wextra -Werror -o "$TMPDIR/shared_$language" "$source" \
+        $(pkg-config --cflags --libs tmagen) || fail "$language, shared"
+    starts "$TMPDIR/shared_$language"
+    $cc $flags -o "$TMPDIR/static_$language" "$source" $(pkg-config --cflags tmagen) \
+        -Wl,-Bstatic $(pkg-config --libs tmagen) -Wl,-Bdynamic -lm -ldl -lpthread ||
+        fail "$language, static"
+    starts "$TMPDIR/static_$language"
+done
+readelf -d "$TMPDIR/static_c" | grep NEEDED | grep -vE 'libc\.|libm\.|libasan|libubsan|ld-linux' &&
+    fail "the static application needs more than libc"
 strangers=$({
     nm -D --defined-only "$lib/libtmagen.so"
     nm -g --defined-only "$lib/libtmagen.a"
-} | awk 'NF == 3 && $3 !~ /^(tmagen_|__(odr_)?asan)/ { print $3 }')
-[ -z "$strangers" ] || { echo "the libraries export $strangers"; exit 1; }
-version=$("$root/opt/tmagen/bin/tmagen" --version)
-[ "$version" = "tmagen $(pkg-config --modversion tmagen)" ] || {
-    echo "tmagen --version says $version"
-    exit 1
-}
+} | awk 'NF == 3 && $2 != "A" && $3 !~ /^(tmagen_|__(odr_)?asan)/ { print $3 }')
+[ -z "$strangers" ] || fail "the libraries export $strangers"
+
+if [ -z "$flags" ] && command -v cmake >/dev/null; then
+    cp -r "$at/share/tmagen/examples" "$TMPDIR/cmake"
+    {
+        cmake -S "$TMPDIR/cmake" -B "$TMPDIR/cmake/build" -DCMAKE_PREFIX_PATH="$at"
+        cmake --build "$TMPDIR/cmake/build"
+    } >"$TMPDIR/log" || fail "CMake: $(cat "$TMPDIR/log")"
+    starts "$TMPDIR/cmake/build/example"
+fi
+if [ -z "$flags" ] && command -v meson >/dev/null; then
+    cp -r "$at/share/tmagen/examples" "$TMPDIR/meson"
+    {
+        meson setup "$TMPDIR/meson/build" "$TMPDIR/meson"
+        meson compile -C "$TMPDIR/meson/build"
+    } >"$TMPDIR/log" || fail "Meson: $(cat "$TMPDIR/log")"
+    starts "$TMPDIR/meson/build/example"
+fi
+
+# ---- The program, from anywhere: its templates are inside, the specs beside it
+mkdir "$TMPDIR/anywhere"
+(
+    cd "$TMPDIR/anywhere" || exit 1
+    "$at/bin/tmagen" gen gemm_64x64 >/dev/null || fail "the installed program finds no spec"
+    "$at/bin/tmagen" gen no_such 2>/dev/null && fail "a spec that is nowhere"
+    cmp out/gemm_64x64.cu "$OLDPWD/out/gemm_64x64.cu" || exit 1
+    cd "$at/share/tmagen/examples/family" || exit 1
+    "$at/bin/tmagen" gen --templates templates -o "$TMPDIR/family" specs/scale.yaml >/dev/null ||
+        fail "the example family"
+) || exit 1
+version=$("$at/bin/tmagen" --version)
+[ "$version" = "tmagen $(pkg-config --modversion tmagen)" ] || fail "--version says $version"
+
+# ---- Kills in the midst of a file: what is there is whole, and the next run completes it
+whole=$TMPDIR/whole
+cp -a "$at" "$whole"
+mkdir "$TMPDIR/shim"
+# shellcheck disable=SC2016
+printf '%s\n' '#!/bin/sh' 'case $4 in */.$VICTIM.new | */$VICTIM)' \
+    'head -c 100 "$3" >"$4"; echo killed >"$TMPDIR/killed"; kill -KILL $PPID;; esac' \
+    'exec /usr/bin/install "$@"' >"$TMPDIR/shim/install"
+chmod +x "$TMPDIR/shim/install"
+for victim in tmagen libtmagen.a example.c installed; do
+    rm -f "$at/share/tmagen/specs/gemm_64x64.yaml" "$TMPDIR/killed"
+    VICTIM=$victim PATH=$TMPDIR/shim:$PATH make_ install && fail "$victim: was not killed"
+    [ -f "$TMPDIR/killed" ] || fail "$victim: $(cat "$TMPDIR/make.log")"
+    while read -r file; do
+        [ ! -e "$at/$file" ] || cmp -s "$at/$file" "$whole/$file" ||
+            fail "$file is half written after a kill"
+    done <"$TMPDIR/there"
+done
+
+# ---- Another version's file goes with the next install, and all of ours with the last
+echo old >"$at/share/tmagen/old"
+echo share/tmagen/old >>"$at/share/tmagen/installed"
+make_ install || fail "$(cat "$TMPDIR/make.log")"
+diff -r "$at" "$whole" || fail "an install after kills differs"
+make_ uninstall || fail "$(cat "$TMPDIR/make.log")"
+left=$(cd "$at" && find . ! -type d; find . -path '*/tmagen*')
+[ "$left" = ./share/theirs ] || fail "uninstall leaves $left"
+make_ uninstall && fail "uninstalled twice"
+exit 0

@@ -199,6 +199,33 @@ static int run_child(const char *nvrtc, tmagen_mode mode, const char *source) {
     return WEXITSTATUS(status);
 }
 
+// A warm cache that is moved to another machine serves there: another path, other times, another
+// user, no NVRTC. Runs first, as what follows.
+static void test_moved(void **state) {
+    (void)state;
+    char fake[4096], moved[4300], command[3 * 4300];
+    strcpy(fake, getenv("TMAGEN_NVRTC"));
+    assert_int_equal(run_child(fake, 0, "source"), 100);
+    snprintf(moved, sizeof moved, "%s.moved", cache_dir);
+    snprintf(command, sizeof command,
+             "umask 077 && chmod 711 '%s/..' && cp -r '%s' '%s' && rm -r '%s' && "
+             "find '%s' -type f -exec touch -d 2001-02-03 {} +",
+             cache_dir, cache_dir, moved, cache_dir, moved);
+    assert_int_equal(system(command), 0);
+    setenv("TMAGEN_CACHE", moved, 1);
+    assert_int_equal(run_child("/nonexistent", TMAGEN_FAIL_ON_MISS, "source"), 101);
+    const pid_t child = geteuid() ? 0 : fork();
+    if (child == 0 && !geteuid()) {
+        snprintf(command, sizeof command, "chown -R 65534:65534 '%s'", moved);
+        if (system(command) || setgid(65534) || setuid(65534)) _exit(1);
+        if (access(moved, R_OK | X_OK)) _exit(101);  // the folders above are not for everybody
+        _exit(run_child("/nonexistent", TMAGEN_FAIL_ON_MISS, "source"));
+    }
+    int status = 101 << 8;
+    if (child) waitpid(child, &status, 0);
+    assert_int_equal(WEXITSTATUS(status), 101);
+}
+
 // Runs first, before this process has looked for NVRTC.
 static void test_without_nvrtc(void **state) {
     (void)state;
@@ -392,6 +419,7 @@ static void test_why(void **state) {
 int main(void) {
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
     const struct CMUnitTest tests[] = {
+        TEST(test_moved),
         TEST(test_without_nvrtc),
         TEST(test_second_time_is_a_hit),
         TEST(test_kinds_are_apart),
