@@ -15,7 +15,7 @@
 #include "runtime/error.h"
 #include "runtime/sized.h"
 
-enum { DEFAULT_LIMIT_MIB = 1024, CLOCK_SKEW_SECONDS = 60 };
+enum { DEFAULT_LIMIT_MIB = 1024, CLOCK_SKEW_SECONDS = 60, MAX_ENTRY = 1 << 16 };
 
 struct file {
     char name[80];
@@ -257,6 +257,9 @@ int tmagen_cache_list_sized(const char *directory, int verify,
                             void *context, size_t entry_size) {
     if (!visit) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "there is nobody to visit the entries");
     int status = tmg_check_size("tmagen_cache_entry", entry_size, sizeof(tmagen_cache_entry));
+    if (!status && entry_size > MAX_ENTRY)
+        status = tmg_fail(TMAGEN_ERROR_ARGUMENT, "tmagen_cache_entry: its size is %zu bytes",
+                          entry_size);
     if (status) return status;
     struct visitor visitor = {visit, context, malloc(entry_size), entry_size};
     if (!visitor.room) return tmg_fail_memory();

@@ -11,13 +11,14 @@ the list, by hand and in review.
 """
 
 import difflib
+import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-HEADERS = ("runtime/tmagen.h", "runtime/tmagen_signature.h", "runtime/tmagen_cache.h")
+HEADERS = sorted(glob.glob("runtime/tmagen*.h"))
 
 
 def read_headers():

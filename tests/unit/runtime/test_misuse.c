@@ -102,8 +102,7 @@ static void misuse_cache(void) {
     char text[64];
     REFUSED(tmagen_cache_list(cache_dir, 0, NULL, NULL), "nobody to visit");
     REFUSED(tmagen_cache_list_sized(cache_dir, 0, never, NULL, 1), "its size is 1 bytes");
-    assert_int_equal(tmagen_cache_list_sized(cache_dir, 0, never, NULL, SIZE_MAX),
-                     TMAGEN_ERROR_MEMORY);
+    REFUSED(tmagen_cache_list_sized(cache_dir, 0, never, NULL, SIZE_MAX), "its size is 1844");
     REFUSED(tmagen_cache_stat(cache_dir, NULL), "no room");
     REFUSED(tmagen_cache_stat_sized(cache_dir, &stats, 1), "its size is 1 bytes");
     REFUSED(tmagen_cache_gc_sized(cache_dir, -1, &stats, 1), "its size is 1 bytes");
