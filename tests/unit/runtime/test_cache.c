@@ -203,7 +203,7 @@ static int run_child(const char *nvrtc, tmagen_mode mode, const char *source) {
 // user, no NVRTC. Runs first, as what follows.
 static void test_moved(void **state) {
     (void)state;
-    char fake[4096], moved[4300], command[3 * 4300];
+    char fake[4096], moved[4300], command[6 * 4300];
     strcpy(fake, getenv("TMAGEN_NVRTC"));
     assert_int_equal(run_child(fake, 0, "source"), 100);
     snprintf(moved, sizeof moved, "%s.moved", cache_dir);
