@@ -117,7 +117,8 @@ hasnt <(sql unknown.db 'SELECT name FROM kernel') weight4000
 
 # ---- a kernel that divides K is tried with each number of parts, and with its own once
 printf 'kernel: paces\nparts: 3\n' >parts.yaml
-good parts.db parts.yaml --shape 64x64x64
+FAKE_TRACE=$TMPDIR/parts.trace good parts.db parts.yaml --shape 64x64x64
+equal "replays of three launches" 866 "$(wc -l <parts.trace)"
 has err '^\[1/1\] bf16 64x64x64: parts(/[234])? 0\.0[0-9]+ ms, of 3;'
 equal "its launches" "2 3 4 " \
     "$(sql parts.db 'SELECT splits FROM result ORDER BY splits' | tr '\n' ' ')"
