@@ -153,10 +153,10 @@ local function check(definition, path, with_sweeps)
         host.stop()
     end
     if type(definition) ~= "table" then fault("must return a table") end
+    check_fields(FIELDS, definition, "a family", fault)
     for field, must in pairs(FIELDS) do
         if must and definition[field] == nil then fault(field .. " is missing") end
     end
-    check_fields(FIELDS, definition, "a family", fault)
     definition.checks = definition.checks or {}
     check_checks(definition, fault)
     local knobs = all_knobs(definition)
