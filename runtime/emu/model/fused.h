@@ -40,7 +40,7 @@ struct tmg_fused_way {
 // The widest vectors first; plain, which is everywhere, last; then NULL.
 extern const struct tmg_fused_way *const tmg_fused_ways[];
 
-// ---- fused_8.c, fused_16.c ----
+// ---- fused_4.c, fused_8.c, fused_16.c ----
 
 extern const struct tmg_fused_way tmg_fused_plain, tmg_fused_avx2, tmg_fused_avx512;
 

@@ -1,6 +1,6 @@
-// The fused sum in vectors of LANES columns, 8 or 16, as the file that includes this says: values
-// as floats, exponents as integers beside them. A term scaled by a power of two and converted to an
-// integer is cut exactly as the hardware cuts.
+// The fused sum in vectors of LANES columns, 4, 8 or 16, as the file that includes this says:
+// values as floats, exponents as integers beside them. A term scaled by a power of two and converted
+// to an integer is cut exactly as the hardware cuts.
 #include "runtime/emu/model/fused.h"
 
 #include <math.h>
@@ -18,6 +18,9 @@ enum { K_MAX = 32, M_MAX = 64, N_MAX = 256, NO_EXPONENT = -4000, LEAST_OF_ALL = 
 enum { PLAIN_LEAST = -60, PLAIN_MOST = 120 };
 // Where no factor is of a larger exponent than this, nothing is kept of a tiny one's products.
 enum { FACTOR_MOST = 10, TINY = (127 + PLAIN_LEAST - 25 - FACTOR_MOST - 1) << 23 };  // as bits
+// A factor's exponent below its operand's largest, in 8 bits: a sum of two is exact above FAR, and
+// tells a zero's product, of at most ZERO, from all others.
+enum { FAR = -31, ZERO = -64 };
 
 #define VECTOR(BYTES, ALIGN) __attribute__((vector_size((BYTES)*LANES), aligned(ALIGN), may_alias))
 typedef float floats VECTOR(4, 4);
@@ -25,16 +28,18 @@ typedef int32_t ints VECTOR(4, 4);
 typedef uint32_t uints VECTOR(4, 4);
 typedef double doubles VECTOR(8, 8);
 typedef int64_t longs VECTOR(8, 8);
-typedef int16_t shorts VECTOR(2, 2);
 typedef int64_t quads VECTOR(4, 4);
+typedef int8_t bytes VECTOR(4, 4);
 
-// Masks are made of signs, for numbers whose difference fits into 32 bits: compilers take
-// comparisons of vectors apart where those are not the machine's own, one lane after the other.
+// Blocks of LANES columns whose exponents share words, the first block's lowest.
+enum { BLOCKS = 4, GROUP = BLOCKS * LANES };
+
+// Masks of signs, for numbers whose difference fits into 32 bits.
 INLINE ints less(ints x, ints y) { return (x - y) >> 31; }
 
 INLINE ints larger(ints x, ints y) {
-    ints more = y - x;
-    return x + (more & ~(more >> 31));
+    ints more = x > y;
+    return (x & more) | (y & ~more);
 }
 
 // Of magnitudes.
@@ -45,22 +50,25 @@ INLINE bool none(ints mask) {
 #if LANES == 16
     bits[0] |= bits[4] | bits[5] | bits[6] | bits[7];
 #endif
-    return !(bits[0] | bits[1] | bits[2] | bits[3]);
+#if LANES > 4
+    bits[0] |= bits[2] | bits[3];
+#endif
+    return !(bits[0] | bits[1]);
 }
 
 // LANES values, or 8, where [width], a multiple of 8, is less; zeros behind them.
 INLINE floats load(const float *from, int width) {
     floats some = {0};
-    if (width >= LANES) return *(const floats *)from;
-    memcpy(&some, from, 8 * sizeof *from);
+    if (LANES <= 8 || width >= LANES) return *(const floats *)from;
+    memcpy(&some, from, sizeof some / 2);
     return some;
 }
 
 INLINE void store(float *to, int width, floats values) {
-    if (width >= LANES)
+    if (LANES <= 8 || width >= LANES)
         *(floats *)to = values;
     else
-        memcpy(to, &values, 8 * sizeof *to);
+        memcpy(to, &values, sizeof values / 2);
 }
 
 // Takes values apart: significand * 2^exponent with 1 <= |significand| < 2, or below 1 at exponent
@@ -81,46 +89,81 @@ INLINE floats keep_from(floats values, int least) {
     return (floats)((ints)values & kept);
 }
 
-// An operand as rows of values that the plain case multiplies, and exponents beside them. B's rows
-// are k of LANES columns, block after block.
+// ---- operands ----
+
+// An operand as the plain case multiplies it: values, and how far exponents lie below the largest,
+// four to a word. A's are rows of k, one exponent a word. B's are k rows of LANES columns, block
+// after block, and k rows of words, group after group.
 struct factors {
-    float value[N_MAX * K_MAX];
-    int16_t exponent[N_MAX * K_MAX];
-    ints most;  // of the exponents
+    _Alignas(64) float value[N_MAX * K_MAX];
+    _Alignas(64) int32_t below[M_MAX * K_MAX];
+    int largest;  // exponent
 };
+_Static_assert(M_MAX * 4 >= N_MAX, "an exponent of A is a word, one of B a byte");
 
-INLINE shorts larger_of_16(shorts x, shorts y) {
-    shorts more = y - x;
-    return x + (more & ~(more >> 15));
+INLINE int most_of_lanes(ints values) {
+    int most = values[0];
+    for (int lane = 1; lane < LANES; ++lane)
+        if (values[lane] > most) most = values[lane];
+    return most;
 }
 
-INLINE void split_piece(floats from, int least, struct factors *to, int place) {
-    ints exponent;
-    floats finite = keep_from(from, 0);
-    split_vector(finite, least, &exponent);
-    *(floats *)(to->value + place) = finite;
-    *(shorts *)(to->exponent + place) = __builtin_convertvector(exponent, shorts);
-    to->most = larger(to->most, exponent);
+// The largest exponent of [count] values; [count] is a multiple of 8, or of LANES.
+INLINE int largest_exponent(int count, const float *from, int least) {
+    ints most = {0};
+    for (int i = 0; i < count; i += LANES)
+        most = larger(most, (ints)keep_from(load(from + i, count - i), 0) & INT32_MAX);
+    int exponent = (most_of_lanes(most) >> 23) - 127;
+    return exponent < least ? least : exponent;
 }
 
-INLINE void split_a(const struct tmg_fused *how, int count, const float *a, struct factors *to) {
-    to->most = (ints){0} + NO_EXPONENT;
-    for (int i = 0; i < count; i += LANES) split_piece(load(a + i, count - i), how->least_a, to, i);
+INLINE ints below_largest(floats value, int least, int largest) {
+    ints magnitude = (ints)value & INT32_MAX, zero = is_zero(magnitude);
+    ints power = larger((magnitude >> 23) - 127, (ints){0} + least) - largest;
+    return (larger(power, (ints){0} + FAR) & ~zero) | (zero & ZERO);
 }
 
-INLINE void split_b(const struct tmg_fused *how, int n, int k, const float *b, struct factors *to) {
-    to->most = (ints){0} + NO_EXPONENT;
-    for (int column = 0; column < n; column += LANES)
-        for (int i = 0; i < k; ++i)
-            split_piece(load(b + i * n + column, n - column), how->least_b, to,
-                        column * k + i * LANES);
-}
-
-INLINE void drop_tiny(struct factors *parts, int count) {
+INLINE void split_a(const struct tmg_fused *how, int count, int tiny, const float *a,
+                    struct factors *to) {
     for (int i = 0; i < count; i += LANES) {
-        floats *values = (floats *)(parts->value + i);
-        *values = keep_from(*values, TINY);
+        floats finite = keep_from(load(a + i, count - i), tiny);
+        ints byte = below_largest(finite, how->least_a, to->largest) & 0xff;
+        ints two = byte | byte << 8;
+        *(floats *)(to->value + i) = finite;
+        *(ints *)(to->below + i) = two | two << 16;
     }
+}
+
+// A row of a group: its exponents; values go to their blocks.
+INLINE ints split_group(const struct tmg_fused *how, int k, int width, int tiny, int largest,
+                        const float *b, float *value) {
+    ints words = {0};
+    for (int i = 0; i < BLOCKS; ++i) {
+        int left = width - i * LANES;
+        floats finite = {0};
+        if (left > 0) finite = keep_from(load(b + i * LANES, left), tiny);
+        if (left > 0) *(floats *)(value + i * LANES * k) = finite;
+        words |= (below_largest(finite, how->least_b, largest) & 0xff) << 8 * i;
+    }
+    return words;
+}
+
+INLINE void split_b(const struct tmg_fused *how, int n, int k, int tiny, const float *b,
+                    struct factors *to) {
+    for (int group = 0; group < n; group += GROUP)
+        for (int i = 0; i < k; ++i)
+            *(ints *)(to->below + group / BLOCKS * k + i * LANES) =
+                split_group(how, k, n - group, tiny, to->largest, b + i * n + group,
+                            to->value + group * k + i * LANES);
+}
+
+INLINE void split(const struct tmg_fused *how, int m, int n, int k, const float *a, const float *b,
+                  struct factors *a_parts, struct factors *b_parts) {
+    a_parts->largest = largest_exponent(m * k, a, how->least_a);
+    b_parts->largest = largest_exponent(n * k, b, how->least_b);
+    bool modest = a_parts->largest <= FACTOR_MOST && b_parts->largest <= FACTOR_MOST;
+    split_a(how, m * k, modest ? TINY : 0, a, a_parts);
+    split_b(how, n, k, modest ? TINY : 0, b, b_parts);
 }
 
 // 2^power for power in -127 .. 127; 0 below that, which cuts a term to nothing.
@@ -175,6 +218,27 @@ struct term_row {
     const float *a, *b;
 };
 
+INLINE floats b_of(const struct term_row *block, int i) {
+    return keep_from(load(block->b + i * block->n, block->width), 0);
+}
+
+INLINE float a_of(const struct term_row *block, int i) {
+    return keep_from((floats){block->a[i]}, 0)[0];
+}
+
+INLINE ints largest_any(const struct tmg_fused *how, const struct term_row *block, floats c,
+                        int least_c) {
+    ints largest, a_exponent, b_exponent;
+    split_vector(c, least_c, &largest);
+    for (int i = 0; i < block->k; ++i) {
+        split_vector((floats){0} + a_of(block, i), how->least_a, &a_exponent);
+        split_vector(b_of(block, i), how->least_b, &b_exponent);
+        largest = larger(largest, a_exponent + b_exponent);
+    }
+    ints nothing = less(largest, (ints){0} + 2 * LEAST_OF_ALL);
+    return larger(largest, (ints){0} + how->least) & ~nothing;
+}
+
 // [k] is even.
 static void sum_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
                     int least_c, const ints *largest, struct halves *sum) {
@@ -182,9 +246,7 @@ static void sum_any(const struct tmg_fused *how, const struct term_row *block, c
     sum->even = term(*c, least_c, 1, 0, shift);
     sum->odd = (uints){0};
     for (int i = 0; i < block->k; ++i) {
-        floats b = keep_from(load(block->b + i * block->n, block->width), 0);
-        uints one =
-            term(b, how->least_b, keep_from((floats){block->a[i]}, 0)[0], how->least_a, shift);
+        uints one = term(b_of(block, i), how->least_b, a_of(block, i), how->least_a, shift);
         *(i % 2 ? &sum->odd : &sum->even) += one;
     }
 }
@@ -218,11 +280,12 @@ static void finish_any(const struct tmg_fused *how, const struct halves *sum, co
 }
 
 static void multiply_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
-                         int least_c, const ints *largest, floats *d) {
+                         int least_c, floats *d) {
     struct halves sum;
     float sums[LANES];
-    sum_any(how, block, c, least_c, largest, &sum);
-    finish_any(how, &sum, largest, sums);
+    ints largest = largest_any(how, block, *c, least_c);
+    sum_any(how, block, c, least_c, &largest, &sum);
+    finish_any(how, &sum, &largest, sums);
     *d = *(const floats *)sums;
 }
 
@@ -239,18 +302,16 @@ INLINE struct halves sum_plain(int k, const float *a, const floats *b, floats c,
     return sum;
 }
 
-// The sum as a float, cut to 24 bits; where something was lost, *inexact is -1. Its magnitude is
-// below 2^32, its sign may be lost in 32 bits.
+// The sum as a float, cut to 24 bits; in *inexact the last bit, where something was lost that an
+// f16 lacks. Its magnitude is below 2^32, its sign may be lost in 32 bits.
 INLINE floats cut_sum(struct halves sum, ints *inexact) {
     uints wrapped = sum.even + sum.odd;
     uints overflow = ~(sum.even ^ sum.odd) & (sum.even ^ wrapped);
     ints sign = (ints)(wrapped ^ overflow) >> 31;
-    uints magnitude = (wrapped ^ (uints)sign) - (uints)sign;
-    floats high = __builtin_convertvector((ints)(magnitude >> 8), floats) * 256;
-    floats low = __builtin_convertvector((ints)(magnitude & 255), floats);
-    floats rounded = high + low, lost = low - (rounded - high);  // exact; below 0: rounded up
-    *inexact = ~is_zero((ints)lost & INT32_MAX);
-    return (floats)(((ints)rounded + ((ints)lost >> 31)) | (sign & INT32_MIN));
+    uints magnitude = (wrapped ^ (uints)sign) - (uints)sign, high = magnitude >> 24;
+    floats cut = __builtin_convertvector(magnitude & ~high, floats);  // without half a last place
+    *inexact = ~is_zero((ints)high) & ~is_zero((ints)magnitude & 255) & 1;
+    return (floats)((ints)cut | (sign & INT32_MIN));
 }
 
 // To the nearest f16, given cut to 24 bits with the last bit set where something was lost.
@@ -266,92 +327,119 @@ INLINE floats round_f16(floats value) {
 
 // ---- the whole product ----
 
-// What all blocks share.
+// What all blocks share. [sure]: of a larger exponent than this, and at least PLAIN_LEAST, the
+// largest one of a sum is known; it is not where only terms far below the operands' take part.
 struct constants {
-    ints fraction_bits, least, kept;
-    int least_c;
-    bool f16;
+    const struct tmg_fused *how;
+    int n, k, least_c;
+    ints product, sure, kept;
 };
 
-INLINE struct constants constants_of(const struct tmg_fused *how) {
+INLINE struct constants constants_of(const struct tmg_fused *how, int n, int k, int product) {
+    int sure = product + FAR + 1;
     return (struct constants){
-        .fraction_bits = (ints){0} + how->fraction_bits,
-        .least = (ints){0} + how->least,
-        .kept = (ints){0} - (1 << (23 - how->result_bits)),
+        .how = how,
+        .n = n,
+        .k = k,
         .least_c = how->f16 ? -14 : -126,
-        .f16 = how->f16,
+        .product = (ints){0} + product,
+        .sure = (ints){0} + (sure < PLAIN_LEAST ? PLAIN_LEAST : sure),
+        .kept = (ints){0} - (1 << (23 - how->result_bits)),
     };
 }
 
-// [a], [b]: the block's as the plain case has them; [products]: their products' largest exponents.
-INLINE floats multiply_block(const struct tmg_fused *how, struct constants all,
-                             const struct term_row *block, const float *a, const float *b,
-                             shorts products, floats c) {
-    ints largest, product = __builtin_convertvector(products, ints);
-    split_vector(c, all.least_c, &largest);
-    largest = larger(largest, product);
-    ints nothing = less(largest, (ints){0} + 2 * LEAST_OF_ALL);
-    largest = larger(largest, all.least) & ~nothing;
-    if (!none(less(largest, (ints){0} + PLAIN_LEAST) | less((ints){0} + PLAIN_MOST, largest))) {
-        floats d;
-        multiply_any(how, block, &c, all.least_c, &largest, &d);
-        return d;
+// The largest exponent, given [products]' below the operands'; a zero's is less than PLAIN_LEAST.
+INLINE ints largest_of(const struct constants *all, ints products, floats c) {
+    ints magnitude = (ints)c & INT32_MAX, power = (magnitude >> 23) - 127;
+    if (all->how->f16) {
+        ints zero = is_zero(magnitude);
+        power = (larger(power, (ints){0} + all->least_c) & ~zero) | (zero & -127);
     }
-    ints shift = all.fraction_bits - largest, inexact;
-    floats unit = (floats)((127 - shift) << 23);
-    ints cut = (ints)cut_sum(sum_plain(block->k, a, (const floats *)b, c, shift), &inexact);
-    if (all.f16) return round_f16((floats)(cut | (inexact & 1)) * unit);
-    return (floats)(cut & all.kept) * unit;
+    return larger(larger(products + all->product, power), (ints){0} + all->how->least);
+}
+
+INLINE ints out_of_range(const struct constants *all, ints largest) {
+    return less(largest, all->sure) | less((ints){0} + PLAIN_MOST, largest);
+}
+
+INLINE floats multiply_plain_block(const struct constants *all, const float *a, const float *b,
+                                   floats c, ints largest) {
+    ints shift = all->how->fraction_bits - largest, inexact;
+    floats unit = (floats)((127 - shift) << 23), kept = keep_from(c, 1 << 23);
+    ints cut = (ints)cut_sum(sum_plain(all->k, a, (const floats *)b, kept, shift), &inexact);
+    if (all->how->f16) return round_f16((floats)(cut | inexact) * unit);
+    return (floats)(cut & all->kept) * unit;
+}
+
+// Of a block some of whose largest exponents are out of range: often zeros, behind a tensor's end.
+INLINE floats multiply_rare_block(const struct constants *all, const struct term_row *block,
+                                  const float *a, const float *b, ints products, floats c,
+                                  ints largest) {
+    ints zero = less(products, (ints){0} + ZERO + 1) & is_zero((ints)c & INT32_MAX);
+    floats d = {0};
+    if (none(~zero)) return d;
+    if (none(out_of_range(all, largest) & ~zero))
+        return multiply_plain_block(all, a, b, c, larger(largest, (ints){0} + PLAIN_LEAST));
+    multiply_any(all->how, block, &c, all->least_c, &d);
+    return d;
 }
 
 // The largest exponents of products: of even terms and of odd ones, that need not wait for each
 // other.
-INLINE shorts most_of(int k, const int16_t *a, const shorts *b) {
-    shorts even = (shorts){0} + 2 * NO_EXPONENT, odd = even;
+INLINE bytes most_of(int k, const int32_t *a, const bytes *b) {
+    bytes even = (bytes){0} + 2 * ZERO, odd = even;
     for (int i = 0; i < k; i += 2) {
-        even = larger_of_16(even, b[i] + a[i]);
-        odd = larger_of_16(odd, b[i + 1] + a[i + 1]);
+        bytes one = b[i] + (bytes)((ints){0} + a[i]), two = b[i + 1] + (bytes)((ints){0} + a[i + 1]);
+        bytes more = one > even, more_odd = two > odd;
+        even = (one & more) | (even & ~more);
+        odd = (two & more_odd) | (odd & ~more_odd);
     }
-    return larger_of_16(even, odd);
+    bytes more = even > odd;
+    return (even & more) | (odd & ~more);
 }
 
-static bool any_above(const ints *values, int limit) {
-    for (int lane = 0; lane < LANES; ++lane)
-        if ((*values)[lane] > limit) return true;
-    return false;
+// A row's GROUP columns, or [width] of them.
+INLINE void multiply_group(const struct constants *all, int width, struct term_row block,
+                           const float *a, const float *b, bytes most, float *d) {
+    ints products[BLOCKS], largest[BLOCKS], odd = {0};
+    for (int i = 0; i < BLOCKS && i * LANES < width; ++i) {
+        products[i] = (ints)most << 8 * (BLOCKS - 1 - i) >> 24;
+        largest[i] = largest_of(all, products[i], load(d + i * LANES, width - i * LANES));
+        odd |= out_of_range(all, largest[i]);
+    }
+    bool plain = none(odd);
+    for (int i = 0; i < BLOCKS && i * LANES < width; ++i, b += LANES * all->k, block.b += LANES) {
+        block.width = width - i * LANES;
+        floats c = load(d + i * LANES, block.width);
+        store(d + i * LANES, block.width,
+              plain ? multiply_plain_block(all, a, b, c, largest[i])
+                    : multiply_rare_block(all, &block, a, b, products[i], c, largest[i]));
+    }
 }
 
-// Infinities and NaNs count as zeros.
+// [d] is finite; other infinities and NaNs count as zeros.
 INLINE void multiply_finite(const struct tmg_fused *how, int m, int n, int k, const float *a,
                             const float *b, float *d) {
     struct factors a_parts, b_parts;
-    struct constants all = constants_of(how);
-    split_a(how, m * k, a, &a_parts);
-    split_b(how, n, k, b, &b_parts);
-    if (!any_above(&a_parts.most, FACTOR_MOST) && !any_above(&b_parts.most, FACTOR_MOST)) {
-        drop_tiny(&a_parts, m * k);
-        drop_tiny(&b_parts, (n + LANES - 1) / LANES * LANES * k);
-    }
-    for (int column = 0; column < n; column += LANES) {
-        const shorts *b_exponent = (const shorts *)(b_parts.exponent + column * k);
-        struct term_row block = {n, k, n - column, a, b + column};
-        for (int row = 0; row < m; ++row, block.a += k) {
-            float *place = d + row * n + column;
-            shorts most = most_of(k, a_parts.exponent + row * k, b_exponent);
-            floats c = keep_from(load(place, block.width), 0);
-            store(place, block.width,
-                  multiply_block(how, all, &block, a_parts.value + row * k,
-                                 b_parts.value + column * k, most, c));
+    split(how, m, n, k, a, b, &a_parts, &b_parts);
+    struct constants all = constants_of(how, n, k, a_parts.largest + b_parts.largest);
+    for (int column = 0; column < n; column += GROUP)
+        for (int row = 0; row < m; ++row) {
+            const float *b_values = b_parts.value + column * k;
+            struct term_row block = {n, k, 0, a + row * k, b + column};
+            bytes most = most_of(k, a_parts.below + row * k,
+                                 (const bytes *)(b_parts.below + column / BLOCKS * k));
+            multiply_group(&all, n - column, block, a_parts.value + row * k, b_values, most,
+                           d + row * n + column);
         }
-    }
 }
 
 // [count] is a multiple of 8.
 INLINE bool all_finite(int count, const float *values) {
     ints special = {0};
     for (int i = 0; i < count; i += LANES)
-        special |= ~less((ints)load(values + i, count - i) & INT32_MAX, (ints){0} + 0x7f800000);
-    return none(special);
+        special |= ((ints)load(values + i, count - i) & INT32_MAX) + 0x00800000;
+    return none(special >> 31);
 }
 
 // Of one element, whose terms are [n] apart in [b].
@@ -383,6 +471,8 @@ INLINE void multiply(const struct tmg_fused *how, int m, int n, int k, const flo
     int count = m * n;
     bool finite = all_finite(m * k, a) && all_finite(n * k, b) && all_finite(count, d);
     if (!finite) memcpy(c, d, (size_t)count * sizeof *c);
+    for (int i = 0; !finite && i < count; i += LANES)
+        store(d + i, count - i, keep_from(load(d + i, count - i), 0));
     multiply_finite(how, m, n, k, a, b, d);
     if (!finite) multiply_special(m, n, k, a, b, c, d);
 }

@@ -1,0 +1,7 @@
+// The fused sum in vectors of 4 columns, which every machine has.
+#include "runtime/emu/model/fused.h"
+
+#define LANES 4
+#include "runtime/emu/model/fused_vector.h"
+
+WAY(plain, , true)
