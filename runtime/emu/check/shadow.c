@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 256, INLINE_READERS = 3, SHIFTS = 5, BARRIER = 0x7f, PLACE = 80 };
+enum { PAGE = 256, FIRST_READERS = 3, SHIFTS = 5, BARRIER = 0x7f, PLACE = 80 };
 
 struct shadow_touch {
     uint32_t time;
@@ -27,7 +27,8 @@ struct readers {
 struct cell {
     struct shadow_touch write;  // time 0: never written
     struct shadow_touch read;   // the latest reader since; time 0: none
-    struct readers *others;     // further readers since the write
+    struct shadow_touch other;  // a further one
+    struct readers *others;     // and more of them
 };
 
 // The cells of a page, each of 1 << shift bytes.
@@ -37,8 +38,17 @@ struct block {
     struct cell cells[];
 };
 
+// All that a touch asks of a cell and changes in it, where there are no more readers.
+struct state {
+    struct shadow_touch write, read, other;
+};
+
 struct emu_shadow {
     const struct emu_shadowed *of;
+    // what the latest touch made of a cell, in silence
+    struct state before, after;
+    bool repeats;
+    uint32_t complaints;
     const struct emu_cta *cta;
     uint32_t bytes, touched_count;
     uint32_t *touched;            // pages with a block
@@ -93,7 +103,7 @@ void emu_shadow_delete(struct emu_shadow *shadow) {
 static void put_back(struct emu_shadow *shadow, struct block *block) {
     for (uint32_t i = 0; i < cell_count(block->shift); i++) {
         struct cell *cell = &block->cells[i];
-        cell->write = cell->read = (struct shadow_touch){0};
+        cell->write = cell->read = cell->other = (struct shadow_touch){0};
         if (cell->others != NULL) cell->others->count = 0;
     }
     block->next = shadow->spare[block->shift];
@@ -264,6 +274,7 @@ static void complain(struct emu_shadow *shadow, uint32_t offset, enum emu_use us
                             : toucher->tensor ? EMU_MISSING_TENSOR_FENCE
                                               : EMU_MISSING_PROXY_FENCE;
 
+    shadow->complaints++;
     if (emu_report_again(toucher->warp, toucher->insn, insn_of(shadow, before), class_)) return;
     if (class_ == EMU_MISSING_TENSOR_FENCE &&
         needs_no_fence(shadow->cta->cluster->machine, toucher->insn, insn_of(shadow, before)))
@@ -362,49 +373,62 @@ static uint32_t lanes_left(const struct emu_toucher *toucher, const struct shado
                : last->lanes;
 }
 
+static bool takes_place(struct shadow_touch *earlier, const struct emu_toucher *toucher,
+                        struct shadow_touch *touch) {
+    if (!replaces(toucher, touch, earlier)) return false;
+    touch->lanes |= lanes_left(toucher, earlier);
+    return true;
+}
+
+// NULL: no memory is left.
+static struct shadow_touch *another(struct cell *cell) {
+    struct readers *others = cell->others;
+
+    if (cell->other.time == 0) return &cell->other;
+    if (others == NULL || others->count == others->capacity) {
+        uint32_t capacity = others ? 2 * others->capacity : FIRST_READERS;
+        struct readers *grown = realloc(others, sizeof *grown + capacity * sizeof *grown->list);
+        if (grown == NULL) return NULL;
+        if (others == NULL) grown->count = 0;
+        grown->capacity = capacity;
+        cell->others = others = grown;
+    }
+    return &others->list[others->count++];
+}
+
 static void note_read(struct cell *cell, const struct emu_toucher *toucher,
                       struct shadow_touch touch) {
-    struct shadow_touch *last = &cell->read;
+    struct shadow_touch *last = &cell->read, *place = NULL;
 
     touch.lanes |= lanes_left(toucher, last);
     if (last->time == 0 || replaces(toucher, &touch, last)) {
         *last = touch;
         return;
     }
-    struct readers *others = cell->others;
-    for (uint32_t i = 0; others != NULL && i < others->count; i++)
-        if (replaces(toucher, &touch, &others->list[i])) {
-            touch.lanes |= lanes_left(toucher, &others->list[i]);
-            others->list[i] = *last;
-            *last = touch;
-            return;
-        }
-    if (others == NULL || others->count == others->capacity) {
-        uint32_t capacity = others ? 2 * others->capacity : INLINE_READERS;
-        struct readers *grown = realloc(others, sizeof *grown + capacity * sizeof *grown->list);
-        if (grown == NULL) return;
-        if (others == NULL) grown->count = 0;
-        grown->capacity = capacity;
-        cell->others = others = grown;
-    }
-    others->list[others->count++] = *last;
+    if (cell->other.time != 0 && takes_place(&cell->other, toucher, &touch)) place = &cell->other;
+    for (uint32_t i = 0; place == NULL && cell->others != NULL && i < cell->others->count; i++)
+        if (takes_place(&cell->others->list[i], toucher, &touch)) place = &cell->others->list[i];
+    if (place == NULL) place = another(cell);
+    if (place == NULL) return;
+    *place = *last;
     *last = touch;
 }
 
 static void note_write(struct cell *cell, struct shadow_touch touch) {
     cell->write = touch;
-    cell->read.time = 0;
+    cell->read.time = cell->other.time = 0;
     if (cell->others != NULL) cell->others->count = 0;
 }
 
 // The swizzle of what was written is that of who reads it, where both have one.
-static void check_layout(const struct emu_shadow *shadow, uint32_t offset,
+static void check_layout(struct emu_shadow *shadow, uint32_t offset,
                          const struct shadow_touch *write, const struct emu_toucher *toucher) {
     char where[EMU_PLACE_TEXT], place[PLACE];
 
     if (write->layout == 0 || toucher->layout == 0 || write->layout == toucher->layout ||
         write->layout == BARRIER)
         return;
+    shadow->complaints++;
     emu_report(toucher->warp, toucher->insn, EMU_BAD_OPERAND,
                "%s reads %s with swizzle %s, where it lies with swizzle %s\n"
                "  written at %s",
@@ -443,6 +467,7 @@ static void report_unwritten(struct emu_shadow *shadow, uint32_t offset,
     uint32_t at = offset, end = offset + period;
     char where[EMU_PLACE_TEXT], place[PLACE];
 
+    shadow->complaints++;
     shadow->of->place(offset, place, sizeof place);
     if (end > shadow->bytes) end = shadow->bytes;
     while (at < end && (cell_at(shadow, at) == NULL || cell_at(shadow, at)->write.time == 0))
@@ -476,9 +501,39 @@ static void touch_cell(struct emu_shadow *shadow, struct cell *cell, uint32_t of
     }
     if (cell->write.layout == BARRIER) check_barrier(shadow, offset, toucher);
     check_read(shadow, offset, use, &cell->read, toucher);
+    check_read(shadow, offset, use, &cell->other, toucher);
     for (uint32_t i = 0; cell->others != NULL && i < cell->others->count; i++)
         check_read(shadow, offset, use, &cell->others->list[i], toucher);
     note_write(cell, touch);
+}
+
+// ---- cells alike ----
+
+static inline bool state_of(const struct cell *cell, struct state *state) {
+    if (cell->write.layout == BARRIER || (cell->others != NULL && cell->others->count))
+        return false;
+    *state = (struct state){cell->write, cell->read, cell->other};
+    return true;
+}
+
+// What the same touch has made of a cell in the same state it makes of this one.
+static void touch_alike(struct emu_shadow *shadow, struct cell *cell, uint32_t offset,
+                        enum emu_use use, const struct emu_toucher *toucher,
+                        struct shadow_touch touch) {
+    uint32_t complaints = shadow->complaints;
+    struct state before;
+    bool simple = state_of(cell, &before);
+
+    if (simple && shadow->repeats && memcmp(&before, &shadow->before, sizeof before) == 0) {
+        cell->write = shadow->after.write;
+        cell->read = shadow->after.read;
+        cell->other = shadow->after.other;
+        return;
+    }
+    touch_cell(shadow, cell, offset, use, toucher, touch);
+    shadow->before = before;
+    shadow->repeats =
+        simple && complaints == shadow->complaints && state_of(cell, &shadow->after);
 }
 
 // Of a touch that an instruction repeats, as for another lane: is there nothing else to see?
@@ -494,17 +549,9 @@ void emu_shadow_barrier(struct emu_shadow *shadow, uint32_t offset) {
         if (cell_at(shadow, at) != NULL) cell_at(shadow, at)->write.layout = BARRIER;
 }
 
-void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes, enum emu_use use,
-                      const struct emu_toucher *toucher) {
-    struct shadow_touch touch = {
-        .time = toucher->time,
-        .lanes = toucher->lanes,
-        .agent = (uint16_t)toucher->agent,
-        .strength = toucher->strength & 0x3f,
-        .async = toucher->async,
-        .four = toucher->four,
-        .layout = toucher->layout,
-        .insn = (uint32_t)(toucher->insn - shadow->cta->cluster->machine->program->code)};
+static void touch_range(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes,
+                        enum emu_use use, const struct emu_toucher *toucher,
+                        struct shadow_touch touch) {
     uint32_t end = offset + bytes, odd = offset | end;
     uint32_t shift = !(odd & 15) ? 4 : !(odd & 3) ? 2 : !(odd & 1);
 
@@ -521,7 +568,41 @@ void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes
                 same->lanes |= touch.lanes;
                 continue;
             }
-            touch_cell(shadow, cell, offset, use, toucher, touch);
+            touch_alike(shadow, cell, offset, use, toucher, touch);
         }
     }
+}
+
+// Has the processor fetch the cells of two units at [offset].
+static inline void fetch(const struct emu_shadow *shadow, uint32_t offset) {
+    const struct cell *cell = cell_at(shadow, offset);
+
+    if (cell == NULL) return;
+    __builtin_prefetch(cell);
+    __builtin_prefetch((const char *)(cell + 2) - 1);
+}
+
+void emu_shadow_touch_all(struct emu_shadow *shadow, const struct emu_range *ranges, uint32_t count,
+                          enum emu_use use, const struct emu_toucher *toucher) {
+    enum { AHEAD = 8 };
+    struct shadow_touch touch = {
+        .time = toucher->time,
+        .lanes = toucher->lanes,
+        .agent = (uint16_t)toucher->agent,
+        .strength = toucher->strength & 0x3f,
+        .async = toucher->async,
+        .four = toucher->four,
+        .layout = toucher->layout,
+        .insn = (uint32_t)(toucher->insn - shadow->cta->cluster->machine->program->code)};
+
+    shadow->repeats = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) fetch(shadow, ranges[i + AHEAD].offset);
+        touch_range(shadow, ranges[i].offset, ranges[i].bytes, use, toucher, touch);
+    }
+}
+
+void emu_shadow_touch(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes, enum emu_use use,
+                      const struct emu_toucher *toucher) {
+    emu_shadow_touch_all(shadow, &(struct emu_range){offset, bytes}, 1, use, toucher);
 }

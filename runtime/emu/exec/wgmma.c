@@ -121,14 +121,28 @@ static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct 
 struct operand_reader {
     struct emu_cta *cta;
     struct emu_toucher toucher;
+    struct emu_range ranges[256];
+    uint32_t count;
 };
 
-static int touch(void *context, uint32_t address, uint32_t bytes) {
+static void touch_ranges(struct operand_reader *reader) {
+    emu_shadow_touch_all(reader->cta->shadow, reader->ranges, reader->count, EMU_READ,
+                         &reader->toucher);
+    reader->count = 0;
+}
+
+static int note_range(void *context, uint32_t address, uint32_t bytes) {
     struct operand_reader *reader = context;
 
     if (address < EMU_SMEM_RESERVED || address + bytes > reader->cta->smem_bytes) return 1;
-    emu_shadow_touch(reader->cta->shadow, address, bytes, EMU_READ, &reader->toucher);
+    if (reader->count == sizeof reader->ranges / sizeof *reader->ranges) touch_ranges(reader);
+    reader->ranges[reader->count++] = (struct emu_range){address, bytes};
     return 0;
+}
+
+static void touch(struct operand_reader *reader, const struct tmg_footprint *footprint) {
+    tmg_footprint_each(footprint, note_range, reader);
+    touch_ranges(reader);
 }
 
 // What all four warps know: the least that any of them has seen.
@@ -152,10 +166,13 @@ static int common_clock(struct emu_warp *first, struct emu_clock *common) {
 static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
     struct emu_warp *first = warp - (warp->index & 3);
-    struct operand_reader reader = {warp->cta, {.async = true, .insn = insn, .what = "wgmma"}};
+    struct operand_reader reader;
     struct tmg_footprint footprint;
     struct emu_clock common;
 
+    reader.cta = warp->cta;
+    reader.toucher = (struct emu_toucher){.async = true, .insn = insn, .what = "wgmma"};
+    reader.count = 0;
     for (int w = 0; w < 4 && !op->a_in_registers; w++) {
         memset(&footprint, 0, sizeof footprint);
         tmg_wgmma_footprint_a(op, w, a, &footprint);
@@ -164,7 +181,7 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
         reader.toucher.time = first[w].wgmma_open + 1;
         reader.toucher.clock = &first[w].clock;
         reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(a).swizzle);
-        tmg_footprint_each(&footprint, touch, &reader);
+        touch(&reader, &footprint);
     }
     if (common_clock(first, &common)) return;
     memset(&footprint, 0, sizeof footprint);
@@ -176,7 +193,7 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
     reader.toucher.group = first;
     reader.toucher.clock = &common;
     reader.toucher.layout = (uint8_t)(1 + tmg_matrix_descriptor_decode(b).swizzle);
-    tmg_footprint_each(&footprint, touch, &reader);
+    touch(&reader, &footprint);
     emu_clock_free(&common);
 }
 

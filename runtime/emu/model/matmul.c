@@ -48,24 +48,28 @@ void tmg_multiply(int m, int n, int k, const float *a, const float *b, float *d)
     multiply_plain(m, n, k, a, b, d);
 }
 
-static float e4m3_to_f32(uint8_t bits) {
+static inline float e4m3_to_f32(uint8_t bits) {
     uint32_t magnitude = bits & 0x7fu;
     float value = tmg_f32_from_bits(magnitude << 20) * 0x1p120f;  // rebias 7 to 127, exact
-    if (magnitude == 0x7f) return tmg_f32_from_bits(TMG_F32_NAN);
-    return bits & 0x80u ? -value : value;
+    uint32_t wide = tmg_f32_bits(value) | (uint32_t)(bits & 0x80u) << 24;
+    uint32_t nan = 0u - (magnitude == 0x7f);
+    return tmg_f32_from_bits((wide & ~nan) | (TMG_F32_NAN & nan));
 }
 
-static float e5m2_to_f32(uint8_t bits) { return tmg_f16_to_f32((uint16_t)(bits << 8)); }
+static inline float e5m2_to_f32(uint8_t bits) { return tmg_f16_to_f32((uint16_t)(bits << 8)); }
 
-#define WIDEN_LOOP(TYPE, EXPRESSION)                        \
-    for (size_t i = 0; i < count; ++i) {                    \
-        TYPE bits;                                          \
-        memcpy(&bits, (const TYPE *)from + i, sizeof bits); \
-        to[i] = factor * (EXPRESSION);                      \
-    }                                                       \
+// By eights, which compilers make vectors of.
+#define WIDEN_LOOP(TYPE, EXPRESSION)                          \
+    for (size_t i = 0; i < count; i += 8)                     \
+        for (int j = 0; j < 8; ++j) {                         \
+            TYPE bits;                                        \
+            memcpy(&bits, (const TYPE *)from + i + j, sizeof bits); \
+            to[i + j] = factor * (EXPRESSION);                \
+        }                                                     \
     break
 
-void tmg_widen(enum tmg_number type, const void *from, size_t count, int sign, float *to) {
+void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, int sign,
+               float *restrict to) {
     float factor = sign < 0 ? -1.0f : 1.0f;
     switch (type) {
     case TMG_BF16: WIDEN_LOOP(uint16_t, tmg_bf16_to_f32(bits));
@@ -79,11 +83,26 @@ void tmg_widen(enum tmg_number type, const void *from, size_t count, int sign, f
     }
 }
 
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline void transpose_block(int rows, int columns, const float *from, float *to) {
+    const four a = *(const four *)from, b = *(const four *)(from + columns);
+    const four c = *(const four *)(from + 2 * columns), d = *(const four *)(from + 3 * columns);
+    const four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const four cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    *(four *)to = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    *(four *)(to + rows) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    *(four *)(to + 2 * rows) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    *(four *)(to + 3 * rows) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
 void tmg_transpose(int rows, int columns, const float *from, float *to) {
-    for (int r = 0; r < rows; ++r) {
-        for (int c = 0; c < columns; ++c)
-            to[(ptrdiff_t)c * rows + r] = from[(ptrdiff_t)r * columns + c];
-    }
+    for (int c = 0; c < columns; c += 4)
+        for (int r = 0; r < rows; r += 4)
+            transpose_block(rows, columns, from + (ptrdiff_t)r * columns + c,
+                            to + (ptrdiff_t)c * rows + r);
 }
 
 int32_t tmg_accumulate_s32(int32_t c, int32_t sum, bool satfinite) {

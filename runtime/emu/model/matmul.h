@@ -7,16 +7,17 @@
 
 #include "runtime/emu/model/convert.h"
 
-// [count] elements of [type] (f16, bf16, tf32, e4m3, e5m2, s8, u8) packed at [from] become
+// [count], a multiple of 8, elements of [type] (f16, bf16, tf32, e4m3, e5m2, s8, u8) packed at [from] become
 // floats at [to], times [sign] (1 or -1). tf32 drops its low 13 bits (PTX ISA 9.7.15.5.2).
-void tmg_widen(enum tmg_number type, const void *from, size_t count, int sign, float *to);
+void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, int sign,
+               float *restrict to);
 
 // d[m][n] += a[m][k] * b[k][n], dense row-major, k innermost in order; [m] is a multiple of 4,
 // [n] of 8.
 // Every product is exact for the types above, so that fused and separate adds agree.
 void tmg_multiply(int m, int n, int k, const float *a, const float *b, float *d);
 
-// to[c][r] = from[r][c].
+// to[c][r] = from[r][c]; [rows] and [columns] are multiples of 4.
 void tmg_transpose(int rows, int columns, const float *from, float *to);
 
 // The integer accumulator's update: c + [sum] wrapped to 32 bits or, with [satfinite], clamped.

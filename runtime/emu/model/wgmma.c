@@ -38,29 +38,42 @@ uint64_t tmg_matrix_descriptor_encode(const struct tmg_matrix_descriptor *descri
            (uint64_t)(descriptor->base_offset & 7) << 49 | codes[descriptor->swizzle] << 62;
 }
 
-// Address of a 16-byte piece. K-major: [line] is the row of MN, [piece] counts along k.
-// MN-major: [line] is k, [piece] counts along MN. The canonical layouts of 9.7.15.5.1.2.1.3.
-static uint32_t piece_address(const struct tmg_matrix_descriptor *d, bool mn_major, uint32_t line,
-                              uint32_t piece) {
-    uint32_t span = tmg_swizzle_rules[d->swizzle].span / PIECE;
-    uint32_t offset = line % 8 * span * PIECE;
-    if (d->swizzle == TMG_SWIZZLE_NONE) {
-        offset += mn_major ? line / 8 * d->leading_offset + piece * d->stride_offset
-                           : line / 8 * d->stride_offset + piece * d->leading_offset;
-    } else {
-        offset += line / 8 * d->stride_offset;
-        offset +=
-            mn_major ? piece % span * PIECE + piece / span * d->leading_offset : piece * PIECE;
+// How the 16-byte pieces of a matrix lie. K-major: a line is a row of MN, pieces count along k.
+// MN-major: a line is k, pieces count along MN. The canonical layouts of 9.7.15.5.1.2.1.3: 8 lines
+// make a block, pieces go near within a span, which is 1 << span_bits of them, and far beyond it.
+struct layout {
+    uint32_t start, line, block, near, far, span_bits;
+    enum tmg_swizzle swizzle;
+    uint32_t base;
+};
+
+static struct layout layout_of(uint64_t descriptor, bool mn_major) {
+    const struct tmg_matrix_descriptor d = tmg_matrix_descriptor_decode(descriptor);
+    const uint32_t span = tmg_swizzle_rules[d.swizzle].span;
+    struct layout layout = {d.start, span,      d.stride_offset, PIECE, d.leading_offset,
+                            0,       d.swizzle, d.base_offset};
+    if (d.swizzle == TMG_SWIZZLE_NONE && mn_major) {
+        layout.block = d.leading_offset;
+        layout.far = d.stride_offset;
+    } else if (d.swizzle != TMG_SWIZZLE_NONE) {
+        layout.span_bits = mn_major ? (uint32_t)__builtin_ctz(span / PIECE) : 31;
     }
-    uint32_t address = (d->start + offset) & WINDOW_MASK;
-    return tmg_swizzle_address_based(d->swizzle, address, d->base_offset) & WINDOW_MASK;
+    return layout;
+}
+
+static inline uint32_t piece_address(const struct layout *l, uint32_t line, uint32_t piece) {
+    uint32_t near = piece & ((1u << l->span_bits) - 1), far = piece >> l->span_bits;
+    uint32_t offset = line % 8 * l->line + line / 8 * l->block + near * l->near + far * l->far;
+    uint32_t address = (l->start + offset) & WINDOW_MASK;
+    return tmg_swizzle_address_based(l->swizzle, address, l->base) & WINDOW_MASK;
 }
 
 uint32_t tmg_matrix_address(const struct tmg_matrix_descriptor *descriptor, bool mn_major,
                             int element_bits, uint32_t mn, uint32_t k) {
+    struct layout layout = layout_of(tmg_matrix_descriptor_encode(descriptor), mn_major);
     uint32_t line = mn_major ? k : mn;
     uint32_t byte = (mn_major ? mn : k) * (uint32_t)element_bits / 8;
-    return piece_address(descriptor, mn_major, line, byte / PIECE) + byte % PIECE;
+    return piece_address(&layout, line, byte / PIECE) + byte % PIECE;
 }
 
 static int element_bits(enum tmg_number type) {
@@ -138,10 +151,10 @@ static struct extent operand_extent(uint32_t rows, bool mn_major, uint32_t k_byt
 // that is not in the window.
 static bool gather(const struct tmg_wgmma_operands *operands, uint64_t descriptor, bool mn_major,
                    struct extent extent, uint8_t *dense, uint32_t *bad_address) {
-    struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
+    struct layout layout = layout_of(descriptor, mn_major);
     for (uint32_t line = 0; line < extent.lines; ++line) {
         for (uint32_t piece = 0; piece < extent.pieces; ++piece, dense += PIECE) {
-            uint32_t address = piece_address(&decoded, mn_major, line, piece);
+            uint32_t address = piece_address(&layout, line, piece);
             if (address + PIECE > operands->smem_bytes) {
                 if (bad_address) *bad_address = address;
                 return false;
@@ -349,12 +362,12 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
 // Marks rows [first, end) of an operand.
 static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t k_bytes, uint32_t first,
                       uint32_t end, struct tmg_footprint *footprint) {
-    struct tmg_matrix_descriptor decoded = tmg_matrix_descriptor_decode(descriptor);
+    struct layout layout = layout_of(descriptor, mn_major);
     struct extent from = operand_extent(first, mn_major, k_bytes);
     struct extent to = operand_extent(end, mn_major, k_bytes);
     for (uint32_t line = mn_major ? 0 : from.lines; line < to.lines; ++line) {
         for (uint32_t piece = mn_major ? from.pieces : 0; piece < to.pieces; ++piece) {
-            uint32_t granule = piece_address(&decoded, mn_major, line, piece) / PIECE;
+            uint32_t granule = piece_address(&layout, line, piece) / PIECE;
             footprint->granules[granule / 64] |= UINT64_C(1) << granule % 64;
         }
     }
@@ -374,19 +387,20 @@ void tmg_wgmma_footprint_b(const struct tmg_wgmma *op, uint64_t descriptor,
 int tmg_footprint_each(const struct tmg_footprint *footprint,
                        int (*visit)(void *context, uint32_t address, uint32_t bytes),
                        void *context) {
-    uint32_t granule = 0, end = 64 * 256;
-    while (granule < end) {
-        uint64_t rest = footprint->granules[granule / 64] >> granule % 64;
-        if (!rest) {
-            granule = (granule / 64 + 1) * 64;
-            continue;
+    const uint32_t words = sizeof footprint->granules / sizeof *footprint->granules;
+    uint32_t first = 0, end = 0;  // of a run that may go on
+    for (uint32_t word = 0; word < words; ++word)
+        for (uint64_t rest = footprint->granules[word]; rest;) {
+            uint32_t at = (uint32_t)__builtin_ctzll(rest);
+            uint64_t others = ~(rest >> at);  // 0: all 64 are in the run
+            uint32_t count = others ? (uint32_t)__builtin_ctzll(others) : 64;
+            if (64 * word + at != end) {
+                int stop = end ? visit(context, first * PIECE, (end - first) * PIECE) : 0;
+                if (stop) return stop;
+                first = 64 * word + at;
+            }
+            end = 64 * word + at + count;
+            rest = at + count < 64 ? rest & ~UINT64_C(0) << (at + count) : 0;
         }
-        uint32_t first = granule + (uint32_t)__builtin_ctzll(rest);
-        for (granule = first; granule < end; ++granule) {
-            if (!(footprint->granules[granule / 64] >> granule % 64 & 1)) break;
-        }
-        int stop = visit(context, first * PIECE, (granule - first) * PIECE);
-        if (stop) return stop;
-    }
-    return 0;
+    return end ? visit(context, first * PIECE, (end - first) * PIECE) : 0;
 }
