@@ -532,8 +532,7 @@ static void touch_alike(struct emu_shadow *shadow, struct cell *cell, uint32_t o
     }
     touch_cell(shadow, cell, offset, use, toucher, touch);
     shadow->before = before;
-    shadow->repeats =
-        simple && complaints == shadow->complaints && state_of(cell, &shadow->after);
+    shadow->repeats = simple && complaints == shadow->complaints && state_of(cell, &shadow->after);
 }
 
 // Of a touch that an instruction repeats, as for another lane: is there nothing else to see?

@@ -1,6 +1,6 @@
 // The fused sum in vectors of LANES columns, 4, 8 or 16, as the file that includes this says:
-// values as floats, exponents as integers beside them. A term scaled by a power of two and converted
-// to an integer is cut exactly as the hardware cuts.
+// values as floats, exponents as integers beside them. A term scaled by a power of two and
+// converted to an integer is cut exactly as the hardware cuts.
 #include "runtime/emu/model/fused.h"
 
 #include <math.h>
@@ -126,10 +126,10 @@ INLINE ints below_largest(floats value, int least, int largest) {
 INLINE void split_a(const struct tmg_fused *how, int count, int tiny, const float *a,
                     struct factors *to) {
     for (int i = 0; i < count; i += LANES) {
-        floats finite = keep_from(load(a + i, count - i), tiny);
+        floats finite = keep_from(load(a + i, count - i), 0);
         ints byte = below_largest(finite, how->least_a, to->largest) & 0xff;
         ints two = byte | byte << 8;
-        *(floats *)(to->value + i) = finite;
+        *(floats *)(to->value + i) = keep_from(finite, tiny);
         *(ints *)(to->below + i) = two | two << 16;
     }
 }
@@ -141,8 +141,10 @@ INLINE ints split_group(const struct tmg_fused *how, int k, int width, int tiny,
     for (int i = 0; i < BLOCKS; ++i) {
         int left = width - i * LANES;
         floats finite = {0};
-        if (left > 0) finite = keep_from(load(b + i * LANES, left), tiny);
-        if (left > 0) *(floats *)(value + i * LANES * k) = finite;
+        if (left > 0) {
+            finite = keep_from(load(b + i * LANES, left), 0);
+            *(floats *)(value + i * LANES * k) = keep_from(finite, tiny);
+        }
         words |= (below_largest(finite, how->least_b, largest) & 0xff) << 8 * i;
     }
     return words;
@@ -389,7 +391,8 @@ INLINE floats multiply_rare_block(const struct constants *all, const struct term
 INLINE bytes most_of(int k, const int32_t *a, const bytes *b) {
     bytes even = (bytes){0} + 2 * ZERO, odd = even;
     for (int i = 0; i < k; i += 2) {
-        bytes one = b[i] + (bytes)((ints){0} + a[i]), two = b[i + 1] + (bytes)((ints){0} + a[i + 1]);
+        bytes one = b[i] + (bytes)((ints){0} + a[i]),
+              two = b[i + 1] + (bytes)((ints){0} + a[i + 1]);
         bytes more = one > even, more_odd = two > odd;
         even = (one & more) | (even & ~more);
         odd = (two & more_odd) | (odd & ~more_odd);

@@ -59,13 +59,13 @@ static inline float e4m3_to_f32(uint8_t bits) {
 static inline float e5m2_to_f32(uint8_t bits) { return tmg_f16_to_f32((uint16_t)(bits << 8)); }
 
 // By eights, which compilers make vectors of.
-#define WIDEN_LOOP(TYPE, EXPRESSION)                          \
-    for (size_t i = 0; i < count; i += 8)                     \
-        for (int j = 0; j < 8; ++j) {                         \
-            TYPE bits;                                        \
+#define WIDEN_LOOP(TYPE, EXPRESSION)                                \
+    for (size_t i = 0; i < count; i += 8)                           \
+        for (int j = 0; j < 8; ++j) {                               \
+            TYPE bits;                                              \
             memcpy(&bits, (const TYPE *)from + i + j, sizeof bits); \
-            to[i + j] = factor * (EXPRESSION);                \
-        }                                                     \
+            to[i + j] = factor * (EXPRESSION);                      \
+        }                                                           \
     break
 
 void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, int sign,

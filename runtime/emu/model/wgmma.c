@@ -50,8 +50,8 @@ struct layout {
 static struct layout layout_of(uint64_t descriptor, bool mn_major) {
     const struct tmg_matrix_descriptor d = tmg_matrix_descriptor_decode(descriptor);
     const uint32_t span = tmg_swizzle_rules[d.swizzle].span;
-    struct layout layout = {d.start, span,      d.stride_offset, PIECE, d.leading_offset,
-                            0,       d.swizzle, d.base_offset};
+    struct layout layout = {d.start,          span, d.stride_offset, PIECE,
+                            d.leading_offset, 0,    d.swizzle,       d.base_offset};
     if (d.swizzle == TMG_SWIZZLE_NONE && mn_major) {
         layout.block = d.leading_offset;
         layout.far = d.stride_offset;
