@@ -58,19 +58,23 @@ static inline float e4m3_to_f32(uint8_t bits) {
 
 static inline float e5m2_to_f32(uint8_t bits) { return tmg_f16_to_f32((uint16_t)(bits << 8)); }
 
-// By eights, which compilers make vectors of.
-#define WIDEN_LOOP(TYPE, EXPRESSION)                                \
-    for (size_t i = 0; i < count; i += 8)                           \
-        for (int j = 0; j < 8; ++j) {                               \
-            TYPE bits;                                              \
-            memcpy(&bits, (const TYPE *)from + i + j, sizeof bits); \
-            to[i + j] = factor * (EXPRESSION);                      \
-        }                                                           \
+// By eights, which compilers make vectors of, and what is left.
+#define WIDEN_ONE(TYPE, EXPRESSION, AT)                        \
+    do {                                                       \
+        TYPE bits;                                             \
+        memcpy(&bits, (const TYPE *)from + (AT), sizeof bits); \
+        to[AT] = factor * (EXPRESSION);                        \
+    } while (0)
+#define WIDEN_LOOP(TYPE, EXPRESSION)                                               \
+    for (; done + 8 <= count; done += 8)                                           \
+        for (int j = 0; j < 8; ++j) WIDEN_ONE(TYPE, EXPRESSION, done + (size_t)j); \
+    for (; done < count; ++done) WIDEN_ONE(TYPE, EXPRESSION, done);                \
     break
 
 void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, int sign,
                float *restrict to) {
     float factor = sign < 0 ? -1.0f : 1.0f;
+    size_t done = 0;
     switch (type) {
     case TMG_BF16: WIDEN_LOOP(uint16_t, tmg_bf16_to_f32(bits));
     case TMG_F16: WIDEN_LOOP(uint16_t, tmg_f16_to_f32(bits));

@@ -7,9 +7,8 @@
 
 #include "runtime/emu/model/convert.h"
 
-// [count] elements, a multiple of 8, of [type] (f16, bf16, tf32, e4m3, e5m2, s8, u8) packed at
-// [from] become floats at [to], times [sign] (1 or -1). tf32 drops its low 13 bits (PTX ISA
-// 9.7.15.5.2).
+// [count] elements of [type] (f16, bf16, tf32, e4m3, e5m2, s8, u8) packed at [from] become
+// floats at [to], times [sign] (1 or -1). tf32 drops its low 13 bits (PTX ISA 9.7.15.5.2).
 void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, int sign,
                float *restrict to);
 

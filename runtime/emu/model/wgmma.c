@@ -47,8 +47,7 @@ struct layout {
     uint32_t base;
 };
 
-static struct layout layout_of(uint64_t descriptor, bool mn_major) {
-    const struct tmg_matrix_descriptor d = tmg_matrix_descriptor_decode(descriptor);
+static struct layout layout_of(struct tmg_matrix_descriptor d, bool mn_major) {
     const uint32_t span = tmg_swizzle_rules[d.swizzle].span;
     struct layout layout = {d.start,          span, d.stride_offset, PIECE,
                             d.leading_offset, 0,    d.swizzle,       d.base_offset};
@@ -70,7 +69,7 @@ static inline uint32_t piece_address(const struct layout *l, uint32_t line, uint
 
 uint32_t tmg_matrix_address(const struct tmg_matrix_descriptor *descriptor, bool mn_major,
                             int element_bits, uint32_t mn, uint32_t k) {
-    struct layout layout = layout_of(tmg_matrix_descriptor_encode(descriptor), mn_major);
+    struct layout layout = layout_of(*descriptor, mn_major);
     uint32_t line = mn_major ? k : mn;
     uint32_t byte = (mn_major ? mn : k) * (uint32_t)element_bits / 8;
     return piece_address(&layout, line, byte / PIECE) + byte % PIECE;
@@ -151,7 +150,7 @@ static struct extent operand_extent(uint32_t rows, bool mn_major, uint32_t k_byt
 // that is not in the window.
 static bool gather(const struct tmg_wgmma_operands *operands, uint64_t descriptor, bool mn_major,
                    struct extent extent, uint8_t *dense, uint32_t *bad_address) {
-    struct layout layout = layout_of(descriptor, mn_major);
+    struct layout layout = layout_of(tmg_matrix_descriptor_decode(descriptor), mn_major);
     for (uint32_t line = 0; line < extent.lines; ++line) {
         for (uint32_t piece = 0; piece < extent.pieces; ++piece, dense += PIECE) {
             uint32_t address = piece_address(&layout, line, piece);
@@ -362,7 +361,7 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
 // Marks rows [first, end) of an operand.
 static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t k_bytes, uint32_t first,
                       uint32_t end, struct tmg_footprint *footprint) {
-    struct layout layout = layout_of(descriptor, mn_major);
+    struct layout layout = layout_of(tmg_matrix_descriptor_decode(descriptor), mn_major);
     struct extent from = operand_extent(first, mn_major, k_bytes);
     struct extent to = operand_extent(end, mn_major, k_bytes);
     for (uint32_t line = mn_major ? 0 : from.lines; line < to.lines; ++line) {
