@@ -9,7 +9,8 @@
 
 enum { KB = 1024, AMPERE = 0, ADA = TMG_HAS_FP8, HOPPER = ADA | TMG_HAS_CLUSTERS };
 enum { SPECIAL = TMG_HAS_REGISTER_MOVES | TMG_HAS_MAP_CHANGES };
-enum { BLACKWELL = HOPPER | SPECIAL | TMG_HAS_TENSOR_MEMORY };
+enum { LATER = HOPPER | TMG_HAS_LAUNCH_CONTROL };
+enum { BLACKWELL = LATER | SPECIAL | TMG_HAS_TENSOR_MEMORY };
 
 static const struct tmg_arch archs[] = {
     // name, features, SMs, shared memory of a CTA and of an SM, warps and CTAs of an SM
@@ -19,14 +20,14 @@ static const struct tmg_arch archs[] = {
     {"sm_89", ADA, 142, 99 * KB, 100 * KB, 48, 24},
     {"sm_90", HOPPER, 132, 227 * KB, 228 * KB, 64, 32},
     {"sm_90a", HOPPER | SPECIAL | TMG_HAS_WGMMA, 132, 227 * KB, 228 * KB, 64, 32},
-    {"sm_100", HOPPER, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_100", LATER, 148, 227 * KB, 228 * KB, 64, 32},
     {"sm_100a", BLACKWELL | TMG_HAS_TENSOR_I8, 148, 227 * KB, 228 * KB, 64, 32},
     {"sm_100f", BLACKWELL, 148, 227 * KB, 228 * KB, 64, 32},
-    {"sm_103", HOPPER, 148, 227 * KB, 228 * KB, 64, 32},
+    {"sm_103", LATER, 148, 227 * KB, 228 * KB, 64, 32},
     {"sm_103a", BLACKWELL | TMG_HAS_TENSOR_MINIMUM, 148, 227 * KB, 228 * KB, 64, 32},
     {"sm_103f", BLACKWELL | TMG_HAS_TENSOR_MINIMUM, 148, 227 * KB, 228 * KB, 64, 32},
-    {"sm_120", HOPPER, 188, 99 * KB, 100 * KB, 48, 24},
-    {"sm_120a", HOPPER | SPECIAL, 188, 99 * KB, 100 * KB, 48, 24},
+    {"sm_120", LATER, 188, 99 * KB, 100 * KB, 48, 24},
+    {"sm_120a", LATER | SPECIAL, 188, 99 * KB, 100 * KB, 48, 24},
 };
 enum { ARCHS = sizeof archs / sizeof *archs };
 

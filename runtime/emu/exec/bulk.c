@@ -35,14 +35,10 @@ static void complete_in(struct emu_async *op, struct emu_cta *cta) {
     emu_mbarrier_complete_bytes(op, cta, op->barrier, (uint32_t)op->byte_count);
 }
 
-static void run_load(struct emu_async *op, int stage) {
+// What has been read goes to one CTA, or to several at the same place of each.
+static void deliver(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 
-    if (stage == 0) {
-        const uint8_t *from = global_bytes(op, op->bulk.source, op->byte_count, EMU_READ);
-        if (from != NULL) memcpy(op->bytes, from, op->byte_count);
-        return;
-    }
     if (op->ctas == 0) complete_in(op, op->cta);
     for (unsigned rank = 0; rank < cluster->cta_count; rank++)
         if (op->ctas >> rank & 1) {
@@ -52,6 +48,15 @@ static void run_load(struct emu_async *op, int stage) {
             else
                 complete_in(op, &cluster->ctas[rank]);
         }
+}
+
+static void run_load(struct emu_async *op, int stage) {
+    if (stage == 0) {
+        const uint8_t *from = global_bytes(op, op->bulk.source, op->byte_count, EMU_READ);
+        if (from != NULL) memcpy(op->bytes, from, op->byte_count);
+        return;
+    }
+    deliver(op);
 }
 
 static void reduce_bytes(struct emu_async *op, uint8_t *to) {
@@ -205,6 +210,122 @@ EMU_HANDLER(wait) {
     return EMU_NEXT;
 }
 
+// ---- clusterlaunchcontrol ----
+
+// The 16 bytes that a request is answered with: PTX leaves open what they are.
+struct answer {
+    uint32_t ctaid[3], verdict;
+};
+enum { GRANTED = 0x634c6331, REFUSED = 0x634c6330, ANSWER_BYTES = sizeof(struct answer) };
+
+// Takes the next cluster that has not begun. Hardware may refuse for reasons of its own, as it does
+// here now and then, but for the order of seed 0.
+static struct answer cancel_next(struct emu_cluster *cluster) {
+    enum { ONE_IN = 8 };
+    struct emu_machine *machine = cluster->machine;
+    const unsigned *size = machine->cluster_size;
+    bool unlucky = machine->launch->seed && emu_random(&cluster->random) % ONE_IN == 0;
+
+    if (unlucky || machine->next_cluster == machine->cluster_total)
+        return (struct answer){.verdict = REFUSED};
+    uint64_t number = machine->next_cluster++;
+    uint64_t x = machine->grid[0] / size[0], y = machine->grid[1] / size[1];
+    machine->ended++;
+    emu_changed(cluster);
+    return (struct answer){{(uint32_t)(number % x) * size[0], (uint32_t)(number / x % y) * size[1],
+                            (uint32_t)(number / x / y) * size[2]},
+                           GRANTED};
+}
+
+static void run_cancel(struct emu_async *op, int stage) {
+    if (stage == 0) {
+        const struct answer answer = cancel_next(op->warp->cta->cluster);
+        memcpy(op->bytes, &answer, sizeof answer);
+        return;
+    }
+    deliver(op);
+}
+
+// A request for [lane]: the answer and its mbarrier are in the CTA's own memory.
+static bool ask(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane) {
+    static const char name[] = "answer of clusterlaunchcontrol.try_cancel";
+    struct emu_cta *cta, *barrier_cta;
+    uint32_t offset, barrier;
+
+    if (!shared_range(warp, insn, emu_address(warp, insn, 0, lane), ANSWER_BYTES, &cta, &offset) ||
+        !emu_shared_address(warp, insn, emu_address(warp, insn, 2, lane), &barrier_cta, &barrier))
+        return false;
+    if (cta != warp->cta || barrier_cta != warp->cta) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s: %s lies in CTA rank %u, not in its own", name,
+                  cta != warp->cta ? "it" : "its mbarrier",
+                  cta != warp->cta ? cta->rank : barrier_cta->rank);
+        return false;
+    }
+    struct emu_async *op = emu_async_new(warp, insn, 1u << lane, ASYNC_BULK, name);
+    if (op == NULL) return false;
+    op->byte_count = ANSWER_BYTES;
+    op->bytes = malloc(ANSWER_BYTES);
+    op->shared = offset;
+    op->barrier = barrier;
+    op->run = run_cancel;
+    emu_async_start(op);
+    if (op->bytes == NULL) emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
+    if (op->bytes == NULL) return false;
+    return !insn->row->aux || emu_async_multicast(op, (1u << cta->cluster->cta_count) - 1);
+}
+
+EMU_HANDLER(try_cancel) {
+    if (warp->cta->refused)
+        emu_report(warp, insn, EMU_BAD_OPERAND,
+                   "clusterlaunchcontrol.try_cancel in a CTA that knows of a refusal: what it does "
+                   "then is undefined");
+    EMU_EACH_LANE(lane, mask)
+    if (!ask(warp, insn, lane)) return EMU_NEXT;
+    emu_tick(warp);
+    return EMU_NEXT;
+}
+
+// The answer in [lane]'s register of 128 bits: low halves of all lanes, then high ones.
+static struct answer answer_of(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane) {
+    const uint64_t *halves = emu_r64(warp, insn->op[1]);
+    const uint64_t both[2] = {halves[lane], halves[lane + EMU_LANES]};
+    struct answer answer;
+
+    memcpy(&answer, both, sizeof answer);
+    if (answer.verdict != GRANTED && answer.verdict != REFUSED)
+        emu_report(warp, insn, EMU_BAD_OPERAND,
+                   "these 16 bytes are no answer of clusterlaunchcontrol.try_cancel");
+    return answer;
+}
+
+EMU_HANDLER(is_canceled) {
+    uint32_t granted = 0;
+
+    EMU_EACH_LANE(lane, mask)
+    granted |= (uint32_t)(answer_of(warp, insn, lane).verdict == GRANTED) << lane;
+    if (granted != mask) warp->cta->refused = true;
+    emu_set_pred(warp, insn->op[0], mask, granted);
+    return EMU_NEXT;
+}
+
+// aux: the axis, or 3 for all of them
+EMU_HANDLER(first_ctaid) {
+    int axis = insn->row->aux;
+    const uint32_t *list = insn->op + insn->op[0];
+
+    EMU_EACH_LANE(lane, mask) {
+        const struct answer answer = answer_of(warp, insn, lane);
+        if (answer.verdict == REFUSED)
+            emu_report(warp, insn, EMU_BAD_OPERAND,
+                       "the first CTA of a cluster whose launch has not been cancelled");
+        for (uint32_t i = 0; axis == 3 && i < list[0]; i++)
+            if (list[1 + i] & ~EMU_WIDE)
+                emu_set(warp, list[1 + i], lane, i < 3 ? answer.ctaid[i] : 0);
+        if (axis < 3 && insn->op[0] != 0) emu_r32(warp, insn->op[0])[lane] = answer.ctaid[axis];
+    }
+    return EMU_NEXT;
+}
+
 EMU_HANDLER(nothing) {
     (void)warp;
     (void)insn;
@@ -235,6 +356,18 @@ const struct emu_op emu_ops_bulk[] = {
     {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.ATOM.TYPE",
      "mmim", bulk, BULK_PEER | REDUCE},
     {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}", "mi?j", nothing, 0},
+#define CONTROL   "clusterlaunchcontrol."
+#define TRY       CONTROL "try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes"
+#define FIRST     CONTROL "query_cancel.get_first_ctaid"
+#define IN_SM_100 0, TMG_HAS_LAUNCH_CONTROL
+    {TRY ".b128", "mm", try_cancel, 0, FACT_TELLS, TMG_HAS_LAUNCH_CONTROL},
+    {TRY ".multicast::cluster::all.b128", "mm", try_cancel, 1, FACT_TELLS,
+     TMG_HAS_LAUNCH_CONTROL | TMG_HAS_MAP_CHANGES},
+    {CONTROL "query_cancel.is_canceled.pred.b128", "Pf", is_canceled, 0, IN_SM_100},
+    {FIRST "::x.b32.b128", "If", first_ctaid, 0, IN_SM_100},
+    {FIRST "::y.b32.b128", "If", first_ctaid, 1, IN_SM_100},
+    {FIRST "::z.b32.b128", "If", first_ctaid, 2, IN_SM_100},
+    {FIRST ".v4.b32.b128", "Uf", first_ctaid, 3, IN_SM_100},
     {"cp.async.bulk.commit_group", "", commit, 0},
     {"cp.async.bulk.wait_group{.read}", "n", wait, 0},
     {NULL, NULL, NULL, 0},

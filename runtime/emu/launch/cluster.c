@@ -233,6 +233,7 @@ static void start_cta(struct emu_cta *cta) {
 
     for (int i = 0; i < 3; i++) cta->id[i] = cta->cluster->id[i] * size[i] + within[i];
     if (cta->cluster->machine->program->uses_reserved) memset(cta->smem, 0, EMU_SMEM_RESERVED);
+    cta->refused = false;
     cta->live_threads = cta->threads;
     cta->live_warps = cta->warp_count;
     for (unsigned i = 0; i < cta->warp_count; i++) start_warp(&cta->warps[i]);

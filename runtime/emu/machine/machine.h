@@ -216,6 +216,7 @@ struct emu_cta {
     struct emu_tmem *tmem;           // NULL: nobody has allocated any of it, see tmem.h
     struct emu_shadow *tmem_shadow;  // check/tmem_touch.c's
     struct emu_async *pipeline;  // of its tensor core: who was put there last; NULL: it is empty
+    bool refused;                // it knows that no cluster's launch can be cancelled any more
 };
 
 struct emu_cluster {
