@@ -11,8 +11,8 @@ enum {
     TMG_HAS_REGISTER_MOVES = 1u << 2,  // setmaxnreg
     TMG_HAS_MAP_CHANGES = 1u << 3,     // tensormap.replace
     TMG_HAS_WGMMA = 1u << 4,
-    TMG_HAS_TENSOR_MEMORY = 1u << 5,  // and what works on it, tcgen05
-    TMG_HAS_TENSOR_I8 = 1u << 6,      // tcgen05.mma of integers
+    TMG_HAS_TENSOR_MEMORY = 1u << 5,   // and what works on it, tcgen05
+    TMG_HAS_TENSOR_I8 = 1u << 6,       // tcgen05.mma of integers
     TMG_HAS_TENSOR_MINIMUM = 1u << 7,  // tcgen05.ld.red
     TMG_HAS_LAUNCH_CONTROL = 1u << 8   // a cluster takes over another's work before that starts
 };

@@ -15,12 +15,12 @@ struct emu_box {
     struct tmg_tma_request request;
     bool reduces;
     enum tmg_reduce reduction;
+    bool pair;        // .cta_group::2: of the two CTAs of a pair that of
+    unsigned parity;  // this rank modulo 2 has the mbarrier
     // while a visit runs
     struct emu_async *op;
     struct emu_cta *cta;
     enum emu_use use;
-    bool pair;  // .cta_group::2: its mbarrier is in the CTA of that parity of the pair
-    unsigned parity;
 };
 
 // Names the buffer that the map is over: the map says more than that buffer has.
@@ -231,14 +231,19 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
     return status;
 }
 
+// aux
+enum { OFFSETS = 1, REDUCES = 2, FOUR_ROWS = 4 };
+
 // The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
 // multiple of 16 bytes from the tensor, and a box that is written may not start before it.
 static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const struct emu_box *box,
                       bool writes) {
-    for (int i = 0; writes && i < insn->dimensions; i++)
+    int count = insn->row->aux & FOUR_ROWS ? 5 : insn->dimensions;
+
+    for (int i = 0; writes && i < count; i++)
         if (box->coordinates[i] < 0) {
             emu_fatal(warp, insn, EMU_OUT_OF_BOUNDS, "%s to coordinate %d of dimension %d",
-                      box->op->what, (int)box->coordinates[i], i);
+                      box->op->what, (int)box->coordinates[i], i && count == 5 ? 1 : i);
             return false;
         }
     int64_t bytes = tmg_number_bytes(tmg_tensor_types[box->map.type].number);
@@ -250,12 +255,25 @@ static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const 
     return false;
 }
 
+// Four rows of a matrix, each with its number: coordinates are the column and these.
+static bool four_rows(struct emu_warp *warp, const struct emu_insn *insn, struct emu_box *box) {
+    const char *wrong = tmg_tma_four_rows(&box->map);
+
+    box->request.rows = box->coordinates + 1;
+    if (wrong == NULL) return true;
+    emu_fatal(warp, insn, EMU_BAD_OPERAND,
+              "the tensor map of a %s of four rows must be of a matrix, with boxes of one row: %s",
+              box->op->what, wrong);
+    return false;
+}
+
 // A box for [lanes], as the first of them names it. Entries of the tensor operand: map slot, list
 // of coordinates.
 static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                                  unsigned tensor_at, uint64_t shared_address, const char *what) {
     const uint32_t *list = insn->op + insn->op[tensor_at + 1];
     unsigned lane = (unsigned)__builtin_ctz(lanes);
+    bool four = insn->row->aux & FOUR_ROWS;
     struct emu_box *box = calloc(1, sizeof *box);
     struct emu_async *op = emu_async_new(warp, insn, lanes, ASYNC_BOX, what);
     struct emu_cta *cta;
@@ -269,9 +287,9 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     box->op = op;
     op->run = run_store;  // so that a failed one can be freed by the scheduler
     emu_async_start(op);
-    if (list[0] != insn->dimensions) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%u coordinates in an instruction for %ud", list[0],
-                  insn->dimensions);
+    if (list[0] != (four ? 5 : insn->dimensions) || (four && insn->dimensions != 2)) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%u coordinates in an instruction for %ud%s",
+                  list[0], insn->dimensions, four ? ", with a column and four rows" : "");
         return NULL;
     }
     for (uint32_t i = 0; i < list[0]; i++)
@@ -279,20 +297,43 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
     if (emu_machine(warp)->launch->profile)
         emu_profile_place(warp, insn, box->coordinates, list[0]);
     if (!read_map(warp, insn, emu_r64(warp, insn->op[tensor_at])[lane], &box->map) ||
-        !box_place(warp, insn, box, tensor_at == 0) ||
+        !box_place(warp, insn, box, tensor_at == 0) || (four && !four_rows(warp, insn, box)) ||
         !emu_shared_address(warp, insn, shared_address, &cta, &offset) ||
         !shared_place(warp, insn, box, cta, offset))
         return NULL;
     op->cta = cta;
     op->shared = offset;
     op->layout = (uint8_t)(1 + box->map.swizzle);
-    box->request = (struct tmg_tma_request){box->coordinates, NULL, offset};
+    box->request.coordinates = box->coordinates;
+    box->request.shared = offset;
     return op;
+}
+
+// With .cta_group::2 the mbarrier is in either CTA of the pair that the box goes to (PTX ISA
+// 9.7.9.27.1.2); in several pairs, in those of its CTA's parity.
+static bool pair_barrier(struct emu_async *op, const struct emu_cta *barrier_cta) {
+    const struct emu_cta *cta = op->cta;
+
+    if (cta->cluster->cta_count % 2) {
+        emu_fatal(op->warp, op->insn, EMU_BAD_OPERAND,
+                  "%s with .cta_group::2 where CTAs are no pairs: the cluster has %u", op->what,
+                  cta->cluster->cta_count);
+        return false;
+    }
+    if (!(op->insn->flags & F_MULTICAST) && barrier_cta->rank / 2 != cta->rank / 2) {
+        emu_fatal(op->warp, op->insn, EMU_BAD_OPERAND,
+                  "%s to CTA rank %u with an mbarrier of rank %u, which is not of its pair",
+                  op->what, cta->rank, barrier_cta->rank);
+        return false;
+    }
+    op->box->pair = true;
+    op->box->parity = barrier_cta->rank & 1;
+    return true;
 }
 
 // Operands: [dst], [map, {c}], [mbar] {, {im2col offsets}} {, mask} {, policy}
 EMU_HANDLER(load) {
-    bool offsets = insn->row->aux;
+    bool offsets = insn->row->aux & OFFSETS;
 
     EMU_EACH_LANE(lane, mask) {
         struct emu_cta *barrier_cta;
@@ -303,9 +344,8 @@ EMU_HANDLER(load) {
                                               &barrier_cta, &barrier))
             return EMU_NEXT;
         op->barrier = barrier;
-        op->box->pair = insn->flags & F_PAIR;
-        op->box->parity = barrier_cta->rank & 1;
         op->run = run_load;
+        if ((insn->flags & F_PAIR) && !pair_barrier(op, barrier_cta)) return EMU_NEXT;
         if (offsets) {
             struct emu_box *box = op->box;
             const uint32_t *list = insn->op + insn->op[6];
@@ -346,7 +386,7 @@ EMU_HANDLER(store) {
         [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
         [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
     };
-    bool reduces = insn->row->aux;
+    bool reduces = insn->row->aux & REDUCES;
 
     for (uint32_t left = mask, lanes; left; left &= ~lanes) {
         lanes = reduces ? left & -left : same_store(warp, insn, left);
@@ -373,39 +413,62 @@ EMU_HANDLER(nothing) {
 }
 
 const struct emu_op emu_ops_tensor[] = {
-#define LOAD(space, mode, more, aux)                                                           \
-    {"cp.async.bulk.tensor.DIM." space ".global" mode ".mbarrier::complete_tx::bytes{.GROUP}", \
-     "mTm" more, load, aux},                                                                   \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                      \
-         ".mbarrier::complete_tx::bytes{.GROUP}.L2::cache_hint",                               \
-         "mTm" more "j", load, aux},                                                           \
-        {"cp.async.bulk.tensor.DIM." space ".global" mode                                      \
-         ".mbarrier::complete_tx::bytes.multicast::cluster{.GROUP}",                           \
-         "mTm" more "i", load, aux},                                                           \
-    {                                                                                          \
-        "cp.async.bulk.tensor.DIM." space ".global" mode                                       \
-        ".mbarrier::complete_tx::bytes.multicast::cluster{.GROUP}.L2::cache_hint",             \
-            "mTm" more "ij", load, aux                                                         \
+#define BYTES ".mbarrier::complete_tx::bytes"
+#define LOAD_AS(space, mode, group, more, aux, needs)                                        \
+    {                                                                                        \
+        "cp.async.bulk.tensor.DIM." space ".global" mode BYTES group,                        \
+        "mTm" more,                                                                          \
+        load,                                                                                \
+        aux,                                                                                 \
+        0,                                                                                   \
+        needs},                                                                              \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode BYTES group ".L2::cache_hint",     \
+         "mTm" more "j",                                                                     \
+         load,                                                                               \
+         aux,                                                                                \
+         0,                                                                                  \
+         needs},                                                                             \
+        {"cp.async.bulk.tensor.DIM." space ".global" mode BYTES ".multicast::cluster" group, \
+         "mTm" more "i",                                                                     \
+         load,                                                                               \
+         aux,                                                                                \
+         0,                                                                                  \
+         needs},                                                                             \
+    {                                                                                        \
+        "cp.async.bulk.tensor.DIM." space ".global" mode BYTES ".multicast::cluster" group   \
+        ".L2::cache_hint",                                                                   \
+            "mTm" more "ij", load, aux, 0, needs                                             \
     }
+#define LOAD(space, mode, more, aux)        \
+    LOAD_AS(space, mode, "", more, aux, 0), \
+        LOAD_AS(space, mode, ".GROUP", more, aux, TMG_HAS_TENSOR_MEMORY)
     LOAD("shared::cluster", "{.tile}", "", 0),
     LOAD("shared::cta", "{.tile}", "", 0),
-    LOAD("shared::cluster", ".im2col", "u", 1),
-    LOAD("shared::cta", ".im2col", "u", 1),
+    LOAD("shared::cluster", ".im2col", "u", OFFSETS),
+    LOAD("shared::cta", ".im2col", "u", OFFSETS),
+    LOAD_AS("shared::cluster", ".tile::gather4", "{.GROUP}", "", FOUR_ROWS, TMG_HAS_TENSOR_MEMORY),
+    LOAD_AS("shared::cta", ".tile::gather4", "{.GROUP}", "", FOUR_ROWS, TMG_HAS_TENSOR_MEMORY),
+    {"cp.async.bulk.tensor.DIM.global.shared::cta.tile::scatter4.bulk_group", "Tm", store,
+     FOUR_ROWS, 0, TMG_HAS_TENSOR_MEMORY},
+    {"cp.async.bulk.tensor.DIM.global.shared::cta.tile::scatter4.bulk_group.L2::cache_hint", "Tmj",
+     store, FOUR_ROWS, 0, TMG_HAS_TENSOR_MEMORY},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.tile::gather4{.L2::cache_hint}", "T?j", nothing,
+     0, 0, TMG_HAS_TENSOR_MEMORY},
     {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group", "Tm", store, 0},
     {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group.L2::cache_hint", "Tmj", store,
      0},
     {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group", "Tm", store, 0},
     {"cp.async.bulk.tensor.DIM.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint", "Tmj",
      store, 0},
-    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group", "Tm", store, 1,
-     FACT_TELLS},
+    {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group", "Tm", store,
+     REDUCES, FACT_TELLS},
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM{.tile}.bulk_group.L2::cache_hint",
-     "Tmj", store, 1, FACT_TELLS},
+     "Tmj", store, REDUCES, FACT_TELLS},
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group", "Tm",
-     store, 1, FACT_TELLS},
+     store, REDUCES, FACT_TELLS},
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group"
      ".L2::cache_hint",
-     "Tmj", store, 1, FACT_TELLS},
+     "Tmj", store, REDUCES, FACT_TELLS},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", nothing, 0},

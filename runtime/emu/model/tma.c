@@ -12,6 +12,14 @@ const char *tmg_tma_unsupported(const struct tmg_map *map) {
     return map->interleave == TMG_INTERLEAVE_NONE ? NULL : "interleaved tensor maps";
 }
 
+const char *tmg_tma_four_rows(struct tmg_map *map) {
+    if (map->im2col || map->rank != 2) return "not one of a tiled matrix";
+    if (map->box[1] != 1) return "its box has more than one row";
+    map->box[1] = 4;
+    map->element_strides[1] = 1;
+    return NULL;
+}
+
 // Elements that the box takes along dimension [i]: strided ones count once (driver API,
 // elementStrides).
 static uint32_t taken(const struct tmg_map *map, int i) {
@@ -78,8 +86,9 @@ static int visit_tiled(const struct tmg_map *map, const struct tmg_tma_request *
     uint64_t base = row->global;
     bool outside = row->outside;
     for (uint32_t step = 0; step < taken(map, level); ++step) {
-        int64_t at =
-            (int64_t)request->coordinates[level] + (int64_t)step * map->element_strides[level];
+        int64_t at = request->rows ? request->rows[step]
+                                   : (int64_t)request->coordinates[level] +
+                                         (int64_t)step * map->element_strides[level];
         row->outside = outside || is_outside(map, level, at);
         row->global = base + (uint64_t)at * map->strides[level - 1];
         int stop = visit_tiled(map, request, level - 1, row, visit, context);
@@ -177,7 +186,9 @@ static int visit_stored(void *context, const struct tmg_tma_run *run) {
 
 // Is every element of the box one of the tensor's?
 static bool is_whole(const struct tmg_map *map, const struct tmg_tma_request *request) {
-    for (int i = 0; i < map->rank && !map->im2col; ++i) {
+    for (int i = 0; i < 4 && request->rows; ++i)
+        if (is_outside(map, 1, request->rows[i])) return false;
+    for (int i = 0; i < (request->rows ? 1 : map->rank) && !map->im2col; ++i) {
         int64_t first = request->coordinates[i], step = i ? map->element_strides[i] : 1;
         if (is_outside(map, i, first) || is_outside(map, i, first + step * (taken(map, i) - 1)))
             return false;

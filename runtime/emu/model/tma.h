@@ -7,11 +7,13 @@
 #include "runtime/emu/model/tensormap.h"
 
 // Operands of one cp{.reduce}.async.bulk.tensor. [coordinates] innermost first, as many as the
-// rank; [offsets] are im2col's, W first, rank - 2 of them, NULL for none. [shared] is the address
-// of the box in the CTA's shared window.
+// rank; [offsets] are im2col's, W first, rank - 2 of them, NULL for none; [rows] are those that
+// gather4 and scatter4 name, 4 in place of the second coordinate, NULL for none. [shared] is the
+// address of the box in the CTA's shared window.
 struct tmg_tma_request {
     const int32_t *coordinates;
     const uint16_t *offsets;
+    const int32_t *rows;
     uint32_t shared;
 };
 
@@ -29,6 +31,9 @@ typedef int tmg_tma_visit_shared(void *context, uint32_t address, uint32_t bytes
 // NULL when this model can copy with [map] (which must have passed tmg_tensor_map_check), else
 // what it lacks.
 const char *tmg_tma_unsupported(const struct tmg_map *map);
+
+// Makes of a map of single rows one of four, as gather4 and scatter4 take them; else what is wrong.
+const char *tmg_tma_four_rows(struct tmg_map *map);
 
 // All below want a map that passed tmg_tensor_map_check and tmg_tma_unsupported: the bytes in
 // memory may be anyone's, and tensormap.replace can leave them illegal.
