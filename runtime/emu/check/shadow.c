@@ -572,15 +572,6 @@ static void touch_range(struct emu_shadow *shadow, uint32_t offset, uint32_t byt
     }
 }
 
-// Has the processor fetch the cells of two units at [offset].
-static inline void fetch(const struct emu_shadow *shadow, uint32_t offset) {
-    const struct cell *cell = cell_at(shadow, offset);
-
-    if (cell == NULL) return;
-    __builtin_prefetch(cell);
-    __builtin_prefetch((const char *)(cell + 2) - 1);
-}
-
 void emu_shadow_touch_all(struct emu_shadow *shadow, const struct emu_range *ranges, uint32_t count,
                           enum emu_use use, const struct emu_toucher *toucher) {
     enum { AHEAD = 8 };
@@ -596,7 +587,7 @@ void emu_shadow_touch_all(struct emu_shadow *shadow, const struct emu_range *ran
 
     shadow->repeats = false;
     for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) fetch(shadow, ranges[i + AHEAD].offset);
+        if (i + AHEAD < count) __builtin_prefetch(cell_at(shadow, ranges[i + AHEAD].offset));
         touch_range(shadow, ranges[i].offset, ranges[i].bytes, use, toucher, touch);
     }
 }
