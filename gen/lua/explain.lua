@@ -68,7 +68,7 @@ end
 function explain.spec(fam, v, settings, p)
     local out = { v.name .. ": " .. fam.definition.doc, "template " .. v.folder .. "/" .. v.template }
     if v.point ~= "" then out[#out + 1] = "at " .. v.point .. " of the sweep" end
-    local rung = fam.phases and fam.phases[settings.phase]
+    local rung = settings.phase and fam.ladder(settings.arch)[settings.phase]
     if rung then wrap(out, string.format("phase %d, %s: %s", settings.phase, rung.title, rung.doc or ""), "") end
     section(out, "knobs", knob_rows(v.resolved))
     local resources = host.library "resources"
@@ -102,6 +102,11 @@ local function describe_rung(out, knobs, number, rung)
     if rung.predict then wrap(out, "predicted: " .. rung.predict, "      ") end
 end
 
+local function describe_ladder(out, knobs, phases, whose)
+    out[#out + 1] = ("ladder%s: each rung keeps what those below it set"):format(whose)
+    for _, number in ipairs(families.rungs(phases)) do describe_rung(out, knobs, number, phases[number]) end
+end
+
 -- The text for the family [name].
 function explain.family(name)
     local fam = families.load(name, true)
@@ -109,8 +114,11 @@ function explain.family(name)
     local out = { fam.name .. ": " .. fam.definition.doc, "", "knobs" }
     for _, knob in ipairs(fam.knobs) do describe_knob(out, knob) end
     out[#out + 1] = ""
-    if fam.phases then out[#out + 1] = "ladder: each rung keeps what those below it set" end
-    for number, rung in pairs(fam.phases or {}) do describe_rung(out, fam.knobs, number, rung) end
+    if fam.phases then describe_ladder(out, fam.knobs, fam.phases, "") end
+    for arch, phases in pairs(fam.definition.ladders or {}) do
+        out[#out + 1] = ""
+        describe_ladder(out, fam.knobs, phases, " for " .. arch)
+    end
     local rows = {}
     for _, check in ipairs(fam.checks) do rows[#rows + 1] = { check[1], check.doc or "" } end
     section(out, "checks", rows)

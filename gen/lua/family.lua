@@ -12,10 +12,34 @@ family.RESERVED = { kernel = true, base = true, name = true }
 -- Names of a template that are no settings.
 local TAKEN = { plan = true, name = true }
 
-local function phase_knob(definition)
+-- The ladder of [definition] for [arch]: its own, where it has one.
+local function ladder(definition, arch)
+    return definition.ladders and definition.ladders[arch] or definition.phases
+end
+
+-- The numbers of a ladder's rungs, rising.
+function family.rungs(phases)
     local numbers = {}
-    for number in pairs(definition.phases) do numbers[#numbers + 1] = number end
-    return { "phase", type = "int", values = numbers, default = definition.default_phase or numbers[#numbers],
+    for number in pairs(phases or {}) do numbers[#numbers + 1] = number end
+    table.sort(numbers)
+    return numbers
+end
+
+-- The rung that a spec for [arch] has where it says none.
+local function default_phase(definition, arch)
+    local phases = ladder(definition, arch)
+    local numbers = family.rungs(phases)
+    return phases == definition.phases and definition.default_phase or numbers[#numbers]
+end
+
+local function phase_knob(definition)
+    local all = {}
+    for _, arch in ipairs(definition.arch) do
+        for number in pairs(ladder(definition, arch)) do all[number] = true end
+    end
+    local default = default_phase(definition)
+    if definition.ladders then default = function(s) return default_phase(definition, s.arch) end end
+    return { "phase", type = "int", values = family.rungs(all), default = default,
              doc = "rung of the ladder; sets the default of every knob below" }
 end
 
@@ -50,8 +74,8 @@ end
 
 -- What a family's table, a knob and a check may say; true: must. A word that is not here is a mistake.
 local FIELDS = { name = true, doc = true, arch = true, template = true, knobs = true, plan = true, manifest = true,
-                 checks = false, phases = false, default_phase = false, explain = false, reference = false,
-                 tune = false }
+                 checks = false, phases = false, ladders = false, default_phase = false, explain = false,
+                 reference = false, tune = false }
 local KNOB_FIELDS = { [1] = true, type = true, doc = true, values = false, min = false, max = false, step = false,
                       default = false, unit = false, when = false, when_doc = false, optional = false, of = false,
                       repeats = false, length = false, held_in = false }
@@ -118,8 +142,8 @@ local function check_phase_fields(number, phase, fault)
     end
 end
 
-local function check_phases(definition, by_path, fault)
-    for number, phase in pairs(definition.phases or {}) do
+local function check_phases(phases, by_path, fault)
+    for number, phase in pairs(phases or {}) do
         if math.type(number) ~= "integer" then fault("phases are numbered") end
         check_phase_fields(number, phase, fault)
         for path, value in pairs(phase.sets or {}) do
@@ -162,10 +186,12 @@ local function check(definition, path, with_sweeps)
     local knobs = all_knobs(definition)
     local by_path, groups = index(knobs, fault)
     for _, knob in ipairs(knobs) do check_knob(knob, fault) end
-    check_phases(definition, by_path, fault)
+    check_phases(definition.phases, by_path, fault)
+    for _, phases in pairs(definition.ladders or {}) do check_phases(phases, by_path, fault) end
     if with_sweeps then check_tune(definition, by_path, fault) end
     return { definition = definition, name = definition.name, knobs = knobs, by_path = by_path, groups = groups,
-             checks = definition.checks, phases = definition.phases, path = path }
+             checks = definition.checks, phases = definition.phases, path = path,
+             ladder = function(arch) return ladder(definition, arch) end }
 end
 
 local loaded = {}

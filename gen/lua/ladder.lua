@@ -9,10 +9,8 @@ local ladder = {}
 function ladder.rungs(name)
     local fam = families.load(name)
     if not fam then families.refuse(nil, name) return nil end
-    local numbers, rungs = {}, {}
-    for number in pairs(fam.phases or {}) do numbers[#numbers + 1] = number end
-    table.sort(numbers)
-    for i, number in ipairs(numbers) do
+    local rungs = {}
+    for i, number in ipairs(families.rungs(fam.phases)) do
         local phase = fam.phases[number]
         rungs[i] = { number = number, title = phase.title, doc = phase.doc or "", predict = phase.predict or "" }
     end

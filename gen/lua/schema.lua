@@ -121,10 +121,11 @@ function schema.value(settings, path)
     return settings
 end
 
--- The value that the ladder gives the knob up to [phase], and the rung that did.
-local function from_phase(fam, knob, phase)
-    for number = phase or -1, 0, -1 do
-        local rung = fam.phases[number]
+-- The value that the ladder gives the knob up to the phase of [settings], and the rung that did.
+local function from_phase(fam, knob, settings)
+    local phases = settings.phase and fam.ladder(settings.arch)
+    for number = phases and settings.phase or -1, 0, -1 do
+        local rung = phases[number]
         local value = rung and rung.sets and rung.sets[knob[1]]
         if value ~= nil then return value, { kind = "phase", phase = number } end
     end
@@ -145,6 +146,14 @@ end
 local function from_node(knob, node, report)
     local value = schema.read(knob, node, report)
     return value, { kind = node.origin, file = node.file, line = node.line }
+end
+
+-- Reports a rung that the ladder for the spec's GPU does not have.
+local function check_rung(fam, settings, node, report)
+    local phases = node and fam.ladder(settings.arch)
+    if not phases or phases[settings.phase] then return end
+    report(node, ("phase: the ladder for %s has no rung %d"):format(settings.arch, settings.phase),
+        values.list(family.rungs(phases)))
 end
 
 -- Reports knobs that the spec sets although they mean nothing with the others as they are.
@@ -171,7 +180,7 @@ function schema.resolve(fam, tree, picked, report)
         local node = picked[path] or find(tree, path)
         nodes[path] = node
         if node and node.kind ~= "map" then value, origin = from_node(knob, node, reporting) end
-        if value == nil and path ~= "phase" then value, origin = from_phase(fam, knob, settings.phase) end
+        if value == nil and path ~= "phase" then value, origin = from_phase(fam, knob, settings) end
         if value == nil then
             value, origin = from_default(knob, settings, function(_, message, legal)
                 reporting(schema.place(tree, path), message, legal)
@@ -181,7 +190,10 @@ function schema.resolve(fam, tree, picked, report)
         origins[path] = origin
     end
     settings.budget = settings.budget or {}
-    if not failed then check_meaning(fam, settings, nodes, report) end
+    if not failed then
+        check_rung(fam, settings, nodes.phase, report)
+        check_meaning(fam, settings, nodes, report)
+    end
     return settings, origins
 end
 

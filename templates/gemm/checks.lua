@@ -1,6 +1,7 @@
 -- checks.lua: gemm's legality beyond the range of a single knob; every broken rule is reported in one run.
 -- What one kind of multiplication wants stands beside it, in mma/NAME/checks.lua.
 
+local archs = require "archs"
 local ops = require "epilogue/checks"
 
 local list = {
@@ -26,7 +27,14 @@ local list = {
     { "epilogue ops", check = ops },
 }
 
-for _, math in ipairs { "fma", "mma", "wgmma" } do
+list[#list + 1] = { "GPU", check = function(s, _, fail)
+    local mma = archs[s.arch].mma
+    if (s.math == "wgmma" or s.math == "tcgen05") and s.math ~= mma then
+        fail("math", ("math: %s is not for %s"):format(s.math, s.arch), ("%s, mma or fma"):format(mma))
+    end
+end }
+
+for _, math in ipairs { "fma", "mma", "wgmma", "tcgen05" } do
     for _, rule in ipairs(require("mma/" .. math .. "/checks")) do
         list[#list + 1] = { rule[1], check = function(s, p, fail)
             if s.math == math then

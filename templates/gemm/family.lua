@@ -1,9 +1,11 @@
--- gemm: D[M,N] = A[M,K] B[N,K]^T on Hopper, A and B row- or column-major, fp32 sums. Knobs, ladder and legality.
+-- gemm: D[M,N] = A[M,K] B[N,K]^T on Hopper and Blackwell, A and B row- or column-major, fp32 sums. Knobs, ladders and
+-- legality.
 -- The knob table is the one source of validation, defaults, `tmagen explain gemm` and the error messages.
 
 local plan = require "plan"
 local manifest = require "manifest"
 local checks = require "checks"
+local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local schedules = require "work/schedules"
@@ -26,8 +28,16 @@ end
 local grids, grid_doc = names_of(schedules)
 
 -- Where a knob means anything, and how that reads: whoever sets it elsewhere has something else in mind.
-local function tensor_cores(s)
+local function warpgroups(s)
     return s.math == "wgmma"
+end
+
+local function tensor_memory(s)
+    return s.math == "tcgen05"
+end
+
+local function tensor_cores(s)
+    return warpgroups(s) or tensor_memory(s)
 end
 
 -- Operands come to shared memory in a ring of stages.
@@ -35,22 +45,31 @@ local function staged(s)
     return s.math ~= "fma"
 end
 
+-- Warps that load, or stream, and multiply too.
+local function loads(s)
+    return staged(s) and not tensor_memory(s)
+end
+
 local function producers(s)
-    return tensor_cores(s) and s.warps.producer.count > 0
+    return warpgroups(s) and s.warps.producer.count > 0
 end
 
 local function maps(s)
     return producers(s) and s.load ~= "ldg"
 end
 
+local function by_maps(s)
+    return maps(s) or tensor_memory(s)
+end
+
 -- Loads run ahead of the multiplication, by producer warps or by each warp itself.
 local function ahead(s)
-    return s.math == "mma" or producers(s)
+    return s.math == "mma" or producers(s) or tensor_memory(s)
 end
 
 -- wgmma's sums have fewer bits than fp32 holds.
 local function keeps_few_bits(s)
-    return tensor_cores(s) and dtypes[s.problem.a].sum_bits ~= nil
+    return warpgroups(s) and dtypes[s.problem.a].sum_bits ~= nil
 end
 
 local function persistent(s)
@@ -68,7 +87,7 @@ end
 
 -- D^T = B A^T: the rows of the multiplication are columns of D.
 local function exchanged(s)
-    return tensor_cores(s) and s.exchange
+    return warpgroups(s) and s.exchange
 end
 
 -- Rows of a staging buffer of an exchanged kernel: what divides the tile, up to 64.
@@ -104,6 +123,11 @@ local function staging_buffers(s)
     return stores % 2 == 0 and 2 or 1
 end
 
+-- CTAs below each other: a pair, where they multiply together.
+local function pair(s)
+    return tensor_memory(s) and s.cta_group or 1
+end
+
 -- The swizzle of an operand: 128 bytes, or of a column-major one what divides its row of a tile.
 local function widest_swizzle(operand, extent)
     return function(s)
@@ -112,9 +136,10 @@ local function widest_swizzle(operand, extent)
     end
 end
 
-local TENSOR_CORES, STAGED, PRODUCERS = "math is wgmma", "math is mma or wgmma", "there are producer warps"
-local MAPS = "there are producer warps, and load is not ldg"
-local AHEAD = "there are producer warps, or math is mma"
+local WARPGROUPS, TENSOR_MEMORY, TENSOR_CORES = "math is wgmma", "math is tcgen05", "math is wgmma or tcgen05"
+local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
+local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
+local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING = "epilogue.store is tma"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
@@ -137,20 +162,21 @@ local knobs = {
     { "problem.batch", type = "dim", optional = true,
       doc = "problems of that size side by side: a, b, d, and c and residual, have it as their first dimension, with a "
           .. "stride of its own; other operands of ops are for all. Without: one problem" },
-    { "math", type = "enum", values = { "fma", "mma", "wgmma" }, default = "wgmma",
-      doc = "fma: one thread an element; mma: warps that stream B through rings of their own, for few rows; "
-          .. "wgmma: warpgroups on the tensor cores, operands by TMA" },
+    { "math", type = "enum", values = { "fma", "mma", "wgmma", "tcgen05" },
+      default = function(s) return archs[s.arch].mma end,
+      doc = "fma: one thread an element; mma: warps that stream B through rings of their own, for few rows; wgmma: "
+          .. "warpgroups on the tensor cores, operands by TMA; tcgen05: a thread does that, sums in tensor memory" },
     { "layout.a", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
-    { "load", type = "enum", values = { "tma", "ldg", "shifted" }, optional = true, when = staged, when_doc = STAGED,
+    { "load", type = "enum", values = { "tma", "ldg", "shifted" }, optional = true, when = loads, when_doc = LOADS,
       doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k, strides and addresses ldg: the producers' "
           .. "threads load pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs" },
-    { "exchange", type = "bool", optional = true, when = tensor_cores, when_doc = TENSOR_CORES,
+    { "exchange", type = "bool", optional = true, when = warpgroups, when_doc = WARPGROUPS,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
       doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N" },
@@ -163,13 +189,13 @@ local knobs = {
       when = staged, when_doc = STAGED,
       doc = "depth of the ring between the producer and the consumers; with mma of each warp's ring" },
     { "mma_in_flight", type = "int", values = { 0, 1 }, default = function(s) return s.stages > 1 and 1 or 0 end,
-      when = tensor_cores, when_doc = TENSOR_CORES,
+      when = warpgroups, when_doc = WARPGROUPS,
       doc = "k steps whose wgmma may still run while the next are issued; 1 releases a stage one step late" },
     { "promote_every", type = "int", min = 1, max = 64, unit = "k steps", optional = true, when = keeps_few_bits,
       when_doc = FEW_BITS,
       doc = "after so many, wgmma's sums, of few bits, are added to others in fp32; without, never, the fastest" },
     { "schedule", type = "enum", values = { "cooperative", "pingpong" }, default = "cooperative",
-      when = tensor_cores, when_doc = TENSOR_CORES,
+      when = warpgroups, when_doc = WARPGROUPS,
       doc = "cooperative: the consumer warpgroups share a tile; pingpong: two alternate whole tiles, "
           .. "one multiplying while the other stores" },
     { "grid", type = "enum", values = grids, default = "tiles",
@@ -185,20 +211,26 @@ local knobs = {
     { "raster.group", type = "int", min = 1, max = 64, default = 8, unit = "tiles",
       when = persistent, when_doc = PERSISTENT,
       doc = "tiles (clusters, where there are any) that a group spans" },
-    { "cluster.m", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
+    { "cta_group", type = "int", values = { 1, 2 }, default = 1, unit = "CTAs",
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "CTAs below each other that multiply together; of a pair each loads its rows of A and half of B's tile" },
+    { "accumulators", type = "int", min = 1, max = 4, default = 1, unit = "tiles",
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "tiles of sums that tensor memory has room for; with two, one is stored while the next is multiplied" },
+    { "cluster.m", type = "int", values = { 1, 2, 4, 8 }, default = pair, unit = "CTAs",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs below each other that share, by multicast, the tile of B" },
     { "cluster.n", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs beside each other that share, by multicast, the tile of A" },
     { "warps.producer.count", type = "int", values = { 0, 4, 8 }, default = 0, unit = "warps",
-      when = tensor_cores, when_doc = TENSOR_CORES,
+      when = warpgroups, when_doc = WARPGROUPS,
       doc = "warps that load; 0: the consumers issue their own TMA loads" },
     { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
     { "warps.consumer.count", type = "int", values = { 4, 8, 12 }, default = 4, unit = "warps",
-      when = staged, when_doc = STAGED,
+      when = loads, when_doc = LOADS,
       doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
@@ -226,7 +258,7 @@ local knobs = {
       when = ahead, when_doc = AHEAD,
       doc = "the kernel may start before the stream's last launch is over: prologue, and touch no tensor until it is; "
           .. "weights, but B, which that launch must not write" },
-    { "prefetch_maps", type = "bool", optional = true, when = maps, when_doc = MAPS,
+    { "prefetch_maps", type = "bool", optional = true, when = by_maps, when_doc = BY_MAPS,
       doc = "true: the tensor maps are asked for before all else, rather than with the first load" },
     { "epilogue.ops", type = "calls", of = epilogue.rows, held_in = dtypes.fp32, default = {},
       doc = "applied in fp32 before rounding, in this order; " .. epilogue.doc() },
@@ -234,8 +266,11 @@ local knobs = {
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; elements: one by one where pairs do not fit, any n, strides and addresses; "
           .. "tma: stmatrix into swizzled staging, bulk store drained late" },
+    { "epilogue.load", type = "int", values = { 8, 16, 32, 64, 128 }, default = 32, unit = "columns",
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "columns of sums that a warp loads from tensor memory at a time" },
     { "epilogue.tile.m", type = "int", min = 8, max = 256, step = 8, unit = "rows",
-      default = function(s) return exchanged(s) and staging_rows(s) or 64 end,
+      default = function(s) return exchanged(s) and staging_rows(s) or tensor_memory(s) and s.tile.m or 64 end,
       when = staging, when_doc = STAGING,
       doc = "rows of a staging buffer" },
     { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = staging_columns, unit = "columns",
@@ -277,6 +312,26 @@ local phases = {
     [7] = { title = "ping-pong", doc = "two warpgroups alternate tiles: one multiplies while the other stores",
             predict = "the epilogue hides behind the other tile's products: +3% at K = 4096",
             sets = { ["schedule"] = "pingpong", ["tile.n"] = 128, ["stages"] = 6 } },
+}
+
+-- The ladder for GPUs with tensor memory.
+local blackwell = {
+    [0] = phases[0],
+    [1] = { title = "TMA and tcgen05", doc = "a warp loads a ring of stages, a thread multiplies, four warps store",
+            sets = { ["math"] = "tcgen05", ["tile.m"] = 128, ["tile.n"] = 128, ["stages"] = 4 } },
+    [2] = { title = "two accumulators", doc = "a CTA an SM walks the tiles: one's sums are stored while the next is "
+                .. "multiplied",
+            predict = "the epilogue hides behind the next tile's products",
+            sets = { ["grid"] = "persistent", ["accumulators"] = 2, ["tile.n"] = 256 } },
+    [3] = { title = "CTA pairs", doc = "two CTAs multiply a tile of twice the rows; each loads half of B's",
+            predict = "half the bytes of B in each SM's shared memory, and so a ring of more stages",
+            sets = { ["cta_group"] = 2, ["stages"] = 6 } },
+    [4] = { title = "snake", doc = "every other group of the tile order goes backwards",
+            predict = "a group begins with what the one before left in the L2",
+            sets = { ["raster.snake"] = true, ["raster.group"] = 4 } },
+    [5] = { title = "TMA store", doc = "sums into swizzled staging, TMA store drained under the next",
+            predict = "whole sectors written, by bulk copies that nobody waits for",
+            sets = { ["epilogue.store"] = "tma" } },
 }
 
 -- The product that Freivalds' check knows: with a bias, and no other op.
@@ -385,12 +440,13 @@ end
 
 return {
     name = "gemm",
-    doc = "D[M,N] = A[M,K] B[N,K]^T, then the ops of the epilogue; A and B row- or column-major, fp32 sums, on sm_90a",
+    doc = "D[M,N] = A[M,K] B[N,K]^T, then the ops of the epilogue; A and B row- or column-major, fp32 sums",
     template = plan.template,
-    arch = { "sm_90a" },
+    arch = { "sm_90a", "sm_100a" },
     knobs = knobs,
     phases = phases,
     default_phase = 6,
+    ladders = { sm_100a = blackwell },
     checks = checks,
     plan = plan.plan,
     manifest = manifest,

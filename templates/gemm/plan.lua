@@ -198,7 +198,7 @@ function plan.plan(s)
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
     p.sum = dtypes[p.a_type.sum]                                    -- what an accumulator holds
     if p.mma then
-        p.sum_bits = p.a_type.sum_bits                              -- that it keeps, where fp32 holds more
+        p.sum_bits = s.math == "wgmma" and p.a_type.sum_bits or nil -- that it keeps, where fp32 holds more
         p.promoted = s.promote_every and s.promote_every * s.tile.k -- products that it keeps so few bits of
     end
     p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
@@ -220,6 +220,9 @@ end
 
 -- The section of explain on the instruction.
 local function explain_mma(s, p)
+    if p.tcgen05 then
+        return mma_plan(s).explain(s, p)
+    end
     local m, n = p.consumer_rows, p.right.rows
     if p.exchanged then
         m, n = n, m
@@ -255,6 +258,9 @@ function plan.explain(s, p)
     elseif p.store then
         rows = { { "by TMA", ("boxes of %d x %d, in whole sectors"):format(s.epilogue.tile.m, s.epilogue.tile.n) },
             { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }
+    elseif p.tcgen05 then
+        rows = { { "from registers", "a warp writes a pair, or an element, in each of 32 rows" },
+            { "N", p.elements and "any" or "any even" } }
     elseif p.exchanged or p.elements then
         local piece = p.exchanged and "a warp writes pieces of 8 columns in 4 rows, an element a thread"
             or "a warp writes pieces of 8 columns in 8 rows, pairs or elements"

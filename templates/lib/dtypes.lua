@@ -7,6 +7,7 @@ local rows = {
         cuda = "bf16",                                              -- its type in CUDA
         ptx = "bf16",                                               -- in the names of instructions and wrappers
         wgmma = "bf16",                                             -- as an operand of wgmma
+        tcgen05 = "f16", tcgen05_type = 1,                          -- the kind of tcgen05.mma, its number there
         sum = "fp32",                                               -- what wgmma adds its products up in
         to_float = "bf16_to_float", from_float = "to_bf16",         -- of one value, where CUDA needs a call
         pair = "uint32_t", pack_pair = "cvt_rn_bf16x2",             -- two of them, the lower-addressed in the low half
@@ -15,7 +16,8 @@ local rows = {
         one_bits = 0x3f80,                                          -- 1.0
     },
     fp16 = {
-        bits = 16, cuda = "fp16", ptx = "f16", wgmma = "f16", sum = "fp32",
+        bits = 16, cuda = "fp16", ptx = "f16", wgmma = "f16", tcgen05 = "f16", tcgen05_type = 0,
+        sum = "fp32",
         to_float = "fp16_to_float", from_float = "to_fp16",
         pair = "uint32_t", pack_pair = "cvt_rn_f16x2",
         low_half = "fp16_low_to_float", high_half = "fp16_high_to_float",
@@ -29,18 +31,23 @@ local rows = {
         store_shared = "st_shared", store_shared_pair = "st_shared_v2",
     },
     e4m3 = {
-        bits = 8, cuda = "e4m3", ptx = "e4m3", wgmma = "e4m3", sum = "fp32",
+        bits = 8, cuda = "e4m3", ptx = "e4m3", wgmma = "e4m3", tcgen05 = "f8f6f4", tcgen05_type = 0,
+        sum = "fp32",
         sum_bits = 13,                                              -- that wgmma keeps of its sums behind the point
         product = "bf16",                                           -- what a product of two is where nobody says
         to_float = "e4m3_to_float", from_float = "to_e4m3",
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e4m3x2", store_shared = "st_shared_u8", one_bits = 0x38,
     },
     e5m2 = {
-        bits = 8, cuda = "e5m2", ptx = "e5m2", wgmma = "e5m2", sum = "fp32", sum_bits = 13, product = "bf16",
+        bits = 8, cuda = "e5m2", ptx = "e5m2", wgmma = "e5m2", tcgen05 = "f8f6f4", tcgen05_type = 1,
+        sum = "fp32", sum_bits = 13, product = "bf16",
         to_float = "e5m2_to_float", from_float = "to_e5m2",
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e5m2x2", store_shared = "st_shared_u8", one_bits = 0x3c,
     },
-    i8 = { bits = 8, cuda = "int8_t", ptx = "s8", wgmma = "s8", sum = "i32", product = "i32", to_float = "float" },
+    i8 = {
+        bits = 8, cuda = "int8_t", ptx = "s8", wgmma = "s8", tcgen05 = "i8", tcgen05_type = 1, sum = "i32",
+        product = "i32", to_float = "float",
+    },
     i32 = {
         bits = 32, cuda = "int", ptx = "s32", from_float = "int", pair = "int2", pack_pair = "make_int2",
         store_shared = "st_shared_s32", store_shared_pair = "st_shared_v2_s32",

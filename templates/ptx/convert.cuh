@@ -28,6 +28,10 @@ __device__ __forceinline__ uint16_t cvt_rn_satfinite_e5m2x2(float low, float hig
     return packed;
 }
 
+__device__ __forceinline__ uint32_t join(uint16_t low, uint16_t high) {
+    return low | static_cast<uint32_t>(high) << 16;
+}
+
 __device__ __forceinline__ float bf16_to_float(bf16 value) {
     return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
 }

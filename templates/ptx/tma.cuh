@@ -46,6 +46,26 @@ __device__ __forceinline__ void tma_load_2d_multicast_hint(void *destination, co
         : "memory");
 }
 
+// Box at ([x], [y]) -> [destination]; its bytes complete on [barrier], as mapa gives it, of either CTA of a pair.
+__device__ __forceinline__ void tma_load_2d_pair(void *destination, const TensorMap *map, int x, int y,
+                                                 uint32_t barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"
+        " [%0], [%1, {%2, %3}], [%4];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(barrier)
+        : "memory");
+}
+
+// the same, its lines under a [policy] of the L2
+__device__ __forceinline__ void tma_load_2d_pair_hint(void *destination, const TensorMap *map, int x, int y,
+                                                      uint32_t barrier, uint64_t policy) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2.L2::cache_hint"
+        " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(barrier), "l"(policy)
+        : "memory");
+}
+
 // a policy of the L2: what comes in under it leaves first
 __device__ __forceinline__ uint64_t createpolicy_evict_first() {
     uint64_t policy;

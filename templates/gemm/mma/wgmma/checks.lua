@@ -1,15 +1,11 @@
 -- checks.lua: what is legal for kernels on wgmma, beyond the range of a single knob.
 -- The compiler and the GPU report these badly, late, or by hanging.
 
-local archs = require "archs"
 local dtypes = require "dtypes"
+local operands = require "operand/checks"
+local staging = require "epilogue/staging"
 
-local function largest_that_fits(s, p)
-    local rest = p.smem_bytes - s.stages * (p.a.stage_bytes + p.b.stage_bytes)
-    return (archs.shared_memory(s.arch) - rest) // (p.a.stage_bytes + p.b.stage_bytes)
-end
-
-local wgmma = {}
+local wgmma = { ["operand boxes"] = operands.boxes, ["shared memory"] = operands.shared_memory }
 
 wgmma["input types"] = function(s, p, fail)
     local a, b = p.a_type, p.b_type
@@ -102,25 +98,6 @@ wgmma["registers of the roles"] = function(s, p, fail)
     end
 end
 
-wgmma["operand boxes"] = function(s, p, fail)
-    for _, name in ipairs { "a", "b" } do
-        local operand, knob = p[name], "swizzle_bits." .. name
-        local along = "tile." .. operand.along:lower()
-        if operand.along_bytes < operand.row_bytes then
-            fail(knob, ("%s: a row of %d bytes (%s %d) is narrower than the swizzle's %d"):format(knob,
-                operand.along_bytes, along, s.tile[operand.along:lower()], operand.row_bytes),
-                "a smaller swizzle or a larger " .. along)
-        elseif operand.along_bytes % operand.row_bytes ~= 0 then
-            fail(knob, ("%s: a row of %d bytes (%s %d) is no multiple of the swizzle's %d"):format(knob,
-                operand.along_bytes, along, s.tile[operand.along:lower()], operand.row_bytes),
-                "a smaller swizzle or another " .. along)
-        end
-        if operand.box_rows > 256 then
-            fail("tile." .. (name == "a" and "m" or "n"), "a TMA box has at most 256 rows", "up to 256")
-        end
-    end
-end
-
 wgmma["cluster"] = function(s, p, fail)
     if p.cluster_size > 8 and not p.in_cluster then
         fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of 8"):format(p.cluster_size),
@@ -154,14 +131,7 @@ end
 
 -- Staging holds whole blocks of the accumulator, and pairs of its 8 columns for stmatrix.
 local function staging_straight(s, p, fail)
-    local columns, doc = s.tile.n, "tile.n"
-    if p.gated then
-        columns, doc = columns // 2, "half of tile.n"
-    end
-    if columns % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
-        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides %s = %d"):format(
-            s.epilogue.tile.n, doc, columns), ("a divisor of %s that is a multiple of 16"):format(doc))
-    end
+    staging.check_straight(s, p, fail)
     if p.consumer_rows % s.epilogue.tile.m ~= 0 or s.epilogue.tile.m % 64 ~= 0 then
         fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide a warpgroup's %d rows"):format(
             s.epilogue.tile.m, p.consumer_rows), "64")
@@ -184,20 +154,12 @@ wgmma["staging"] = function(s, p, fail)
     if not p.store then
         return
     end
-    local row = dtypes.bytes(s.problem.d, s.epilogue.tile.n)
     if p.exchanged then
         staging_exchanged(s, p, fail)
     else
         staging_straight(s, p, fail)
     end
-    if s.swizzle_bits.d > 0 and row % (1 << s.swizzle_bits.d) ~= 0 then
-        fail("swizzle_bits.d", ("swizzle_bits.d: a staging row of %d bytes is no multiple of the swizzle's %d"):format(
-            row, 1 << s.swizzle_bits.d), "a smaller swizzle or a wider epilogue.tile.n")
-    end
-    if p.store.count % s.epilogue.buffers ~= 0 then
-        fail("epilogue.buffers", ("epilogue.buffers: %d do not divide the %d stores of a warpgroup's tile"):format(
-            s.epilogue.buffers, p.store.count), "a divisor of " .. p.store.count)
-    end
+    staging.check(s, p, fail)
 end
 
 wgmma["loads by threads"] = function(s, p, fail)
@@ -240,14 +202,6 @@ wgmma["repack"] = function(s, p, fail)
             fail("repack", ("repack: shifts elements of 16 bits, but %s is %s"):format(operand.name:upper(),
                 operand.dtype), "neither; TMA wants rows of whole 16 bytes")
         end
-    end
-end
-
-wgmma["shared memory"] = function(s, p, fail)
-    if p.smem_bytes > archs.shared_memory(s.arch) then
-        fail("stages", ("shared memory: %d stages and the rest need %d bytes of the %d that a CTA may have"):format(
-            s.stages, p.smem_bytes, archs.shared_memory(s.arch)), ("stages up to %d with these tiles"):format(
-            math.max(largest_that_fits(s, p), 0)))
     end
 end
 

@@ -4,8 +4,9 @@
 local archs = require "archs"
 local dtypes = require "dtypes"
 local smem = require "smem"
-local swizzle = require "swizzle"
+local alignment = require "operand/alignment"
 local operand = require "operand/operand"
+local staging = require "epilogue/staging"
 
 local wgmma = {}
 
@@ -44,22 +45,6 @@ local function plan_operands(s, pair_rows)
             peers = peers, ctas = ctas, hint = s.cache_hint[name], repacked = contains(s.repack or {}, name) }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
-end
-
--- staging of D, where it is stored by TMA: a buffer, and the boxes in it
-local function plan_store(s, p)
-    local bytes, tile = dtypes.bytes(s.problem.d), s.epilogue.tile
-    local m, n = p.consumer_rows, p.right.rows
-    if p.exchanged then
-        m, n = n, m
-    end
-    n = p.gated and n // 2 or n
-    local row_bytes = s.swizzle_bits.d == 0 and tile.n * bytes or swizzle.span(s.swizzle_bits.d)
-    return {
-        m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes // bytes,
-        boxes = tile.n * bytes // row_bytes, buffer_bytes = tile.m * tile.n * bytes,
-        count = m // tile.m * (n // tile.n),                        -- by a warpgroup for its part of a tile
-    }
 end
 
 local function barrier_plan(s, p)
@@ -149,31 +134,6 @@ local function plan_ldg(p)
     return { parts = parts }
 end
 
--- What each dimension must be a multiple of, and why: TMA wants rows of whole 16 bytes, of A and B, and of D where it
--- stores them; the direct store writes pairs of columns, or of rows, if operands are exchanged. The rows of a
--- column-major operand lie along M or N.
-local function plan_alignment(s, p)
-    local d_bytes = dtypes.bytes(s.problem.d)
-    -- elements of a row of D that a thread holds together
-    p.neighbours = (p.exchanged or p.elements) and 1 or 2
-    p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
-    p.multiples = { m = 1, n = p.alignment.d // d_bytes * (p.gated and 2 or 1), k = 1 }
-    p.why_multiples = {
-        n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
-    }
-    for _, operand in ipairs(p.operands) do
-        local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
-        if p.ldg or operand.repacked then
-            p.alignment[operand.name] = dtypes.bytes(operand.dtype)
-        elseif p.multiples[dim] < elements then
-            local which = dim ~= "k" and "column-major " .. operand.name:upper()
-                or p.a.along == p.b.along and "A and B" or operand.name:upper()
-            p.multiples[dim] = elements
-            p.why_multiples[dim] = ("rows of %s in whole 16 bytes, for TMA"):format(which)
-        end
-    end
-end
-
 function wgmma.plan(s, work, gated)
     local p = {
         gated = gated,
@@ -203,14 +163,18 @@ function wgmma.plan(s, work, gated)
     p.part_bytes = p.consumer_rows * p.right.rows * 4           -- of a warpgroup's sums
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
-    p.store = s.epilogue.store == "tma" and plan_store(s, p) or false
+    local m, n = p.consumer_rows, p.right.rows                  -- of D that a warpgroup stores
+    if p.exchanged then
+        m, n = n, m
+    end
+    p.store = s.epilogue.store == "tma" and staging.plan(s, m, gated and n // 2 or n)
     p.direct = p.exchanged and "epilogue/store_direct_exchanged.cu.in" or p.elements and "epilogue/store_elements.cu.in"
         or "epilogue/store_direct.cu.in"                        -- the template of a store without shared memory
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
-    plan_alignment(s, p)
+    alignment(s, p)
     return p
 end
 

@@ -1,0 +1,45 @@
+-- staging.lua: staging of D, where it is stored by TMA: a buffer, the boxes in it, and what is legal for them.
+
+local dtypes = require "dtypes"
+local swizzle = require "swizzle"
+
+local staging = {}
+
+-- [m], [n]: the rows and columns of D that those who share the buffers store of a tile
+function staging.plan(s, m, n)
+    local bytes, tile = dtypes.bytes(s.problem.d), s.epilogue.tile
+    local row_bytes = s.swizzle_bits.d == 0 and tile.n * bytes or swizzle.span(s.swizzle_bits.d)
+    return {
+        m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes // bytes,
+        boxes = tile.n * bytes // row_bytes, buffer_bytes = tile.m * tile.n * bytes,
+        count = m // tile.m * (n // tile.n),
+    }
+end
+
+-- What holds for any staging: whole spans of the swizzle, and buffers that take turns.
+function staging.check(s, p, fail)
+    local row = dtypes.bytes(s.problem.d, s.epilogue.tile.n)
+    if s.swizzle_bits.d > 0 and row % (1 << s.swizzle_bits.d) ~= 0 then
+        fail("swizzle_bits.d", ("swizzle_bits.d: a staging row of %d bytes is no multiple of the swizzle's %d"):format(
+            row, 1 << s.swizzle_bits.d), "a smaller swizzle or a wider epilogue.tile.n")
+    end
+    if p.store.count % s.epilogue.buffers ~= 0 then
+        fail("epilogue.buffers", ("epilogue.buffers: %d do not divide the %d stores of a %s"):format(
+            s.epilogue.buffers, p.store.count, s.math == "wgmma" and "warpgroup's tile" or "tile"),
+            "a divisor of " .. p.store.count)
+    end
+end
+
+-- Staging of whole blocks of rows, of 16 columns and more.
+function staging.check_straight(s, p, fail)
+    local columns, doc = s.tile.n, "tile.n"
+    if p.gated then
+        columns, doc = columns // 2, "half of tile.n"
+    end
+    if columns % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides %s = %d"):format(
+            s.epilogue.tile.n, doc, columns), ("a divisor of %s that is a multiple of 16"):format(doc))
+    end
+end
+
+return staging

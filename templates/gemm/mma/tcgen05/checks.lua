@@ -1,0 +1,86 @@
+-- checks.lua: what is legal for kernels on tcgen05, beyond the range of a single knob.
+
+local archs = require "archs"
+local dtypes = require "dtypes"
+local operands = require "operand/checks"
+local staging = require "epilogue/staging"
+
+local function input_types(_, p, fail)
+    local a, b = p.a_type, p.b_type
+    if not a.tcgen05 or a.tcgen05 ~= b.tcgen05 then
+        fail("problem.b", ("problem.a is %s and problem.b is %s"):format(a.name, b.name),
+            "types that one kind of tcgen05.mma takes")
+    elseif a.tcgen05 == "f16" and a ~= b then
+        fail("problem.b", ("problem.b is %s but problem.a is %s"):format(b.name, a.name), "one type for both")
+    end
+    for _, operand in ipairs(p.operands) do
+        local type, knob = dtypes[operand.dtype], "layout." .. operand.name
+        if operand.column_major and type.bits ~= 16 then
+            fail(knob, ("%s: column, but rows of 8-bit types lie along K here"):format(knob), "row")
+        end
+    end
+end
+
+local function instruction(s, p, fail)
+    local step = 16 * s.cta_group
+    if s.tile.m ~= 128 then
+        fail("tile.m", ("tile.m: %d; a CTA's rows are tensor memory's 128 lanes"):format(s.tile.m), "128")
+    end
+    if s.tile.n % step ~= 0 then
+        fail("tile.n", ("tile.n: tcgen05.mma has no %d columns"):format(s.tile.n), ("a multiple of %d"):format(step))
+    end
+    local most = archs[s.arch].tensor_memory_columns
+    if p.tensor_memory_columns > most then
+        fail("accumulators", ("%d accumulators of %d columns are more than the %d of tensor memory"):format(
+            s.accumulators, p.accumulator_columns, most),
+            ("accumulators up to %d"):format(most // p.accumulator_columns))
+    end
+end
+
+local function cluster(s, p, fail)
+    if s.cluster.m ~= s.cta_group or s.cluster.n ~= 1 then
+        fail("cluster.m", ("cluster: %d x %d CTAs, but %d multiply together"):format(s.cluster.m, s.cluster.n,
+            s.cta_group), "cluster: {m: cta_group, n: 1}")
+    end
+    if p.paired and not p.work.walks then
+        fail("cta_group", "cta_group: 2 needs the tile order of the persistent grid", "grid: persistent")
+    end
+end
+
+local function schedule(s, p, fail)
+    if p.work.parts or p.work.in_cluster or p.work.groups or p.batched then
+        fail("grid", ("grid: %s is not for tcgen05 yet, nor are batches"):format(s.grid), "tiles or persistent")
+    end
+    if s.accumulators > 1 and not p.work.walks then
+        fail("accumulators", ("accumulators: %d, but a CTA has one tile"):format(s.accumulators),
+            "accumulators: 1, or grid: persistent")
+    end
+    if p.gated then
+        fail("epilogue.ops", "epilogue.ops: pairs of columns are not for tcgen05 yet", "ops without a gate")
+    end
+    if s.dependent_launch == "weights" then
+        fail("dependent_launch", "dependent_launch: weights, but A and B of a stage are loaded together", "prologue")
+    end
+end
+
+local function loads(s, p, fail)
+    local columns = p.store and s.epilogue.tile.n or s.tile.n
+    if columns % s.epilogue.load ~= 0 then
+        fail("epilogue.load", ("epilogue.load: %d columns do not divide the %d that are stored together"):format(
+            s.epilogue.load, columns), "a divisor of " .. (p.store and "epilogue.tile.n" or "tile.n"))
+    end
+    if p.store then
+        staging.check_straight(s, p, fail)
+        staging.check(s, p, fail)
+        if s.epilogue.tile.m ~= s.tile.m then
+            fail("epilogue.tile.m", "epilogue.tile.m: the warps of the epilogue fill a buffer together",
+                ("%d, as tile.m"):format(s.tile.m))
+        end
+    end
+end
+
+return {
+    { "input types", check = input_types }, { "instruction", check = instruction }, { "cluster", check = cluster },
+    { "schedule", check = schedule }, { "operand boxes", check = operands.boxes }, { "sums' loads", check = loads },
+    { "shared memory", check = operands.shared_memory },
+}

@@ -1,0 +1,117 @@
+-- plan.lua of tcgen05, for sm_100a: a thread multiplies from shared into tensor memory, from which warps of the epilogue
+-- load the sums, a row a thread. A warp loads operands by TMA; a pair of CTAs may multiply together.
+
+local alignment = require "operand/alignment"
+local archs = require "archs"
+local dtypes = require "dtypes"
+local operand = require "operand/operand"
+local smem = require "smem"
+local staging = require "epilogue/staging"
+
+local EPILOGUE_WARPS = 4                                        -- a quarter of tensor memory's 128 lanes each
+local LEAST_COLUMNS = 32                                        -- of an allocation, a power of two (PTX ISA 9.7.16.7)
+
+local tcgen05 = { template = function() return "mma/tcgen05/pipelined.cu.in" end }
+
+-- The instruction: the rows and columns of a tile, or of a pair's, and 32 bytes of K (PTX ISA 9.7.16.2.1).
+local function instruction(s)
+    local a = dtypes[s.problem.a]
+    local mma_k = 256 // a.bits
+    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = mma_k, kind = a.tcgen05,
+        bytes = dtypes.bytes(a.name, mma_k) }
+end
+
+-- Columns of tensor memory: those of each accumulator begin at a multiple of the least that can be had.
+local function plan_columns(s)
+    local each, all = (s.tile.n + LEAST_COLUMNS - 1) // LEAST_COLUMNS * LEAST_COLUMNS, LEAST_COLUMNS
+    while all < each * s.accumulators do
+        all = all * 2
+    end
+    return each, all
+end
+
+local function barrier_plan(s, p)
+    return {
+        { name = "full", count = s.stages, arrivals = 1, bytes = p.stage_bytes * s.cta_group,
+          who = "the loading thread",
+          doc = p.paired and "the stage's bytes have landed in both CTAs" or "the stage's bytes have landed" },
+        { name = "empty", count = s.stages, arrivals = 1, bytes = 0, who = "the commit of what reads the stage",
+          doc = "the stage may be filled again" },
+        { name = "accumulator_full", count = s.accumulators, arrivals = 1, bytes = 0,
+          who = "the commit of a tile's products", doc = "the sums are complete" },
+        { name = "accumulator_empty", count = s.accumulators, arrivals = p.epilogue_warps * s.cta_group, bytes = 0,
+          who = p.paired and "each epilogue warp of both CTAs" or "each epilogue warp",
+          doc = "the sums have been loaded" },
+    }
+end
+
+-- members in the order of the template's struct SharedMemory
+local function smem_plan(s, p)
+    local members = {
+        { name = "a", bytes = s.stages * p.a.stage_bytes, align = 1024, doc = "tiles of A, a stage each" },
+        { name = "b", bytes = s.stages * p.b.stage_bytes, align = 8 * p.b.row_bytes,
+          doc = p.paired and "halves of tiles of B, a stage each" or "tiles of B, a stage each" },
+    }
+    if p.store then
+        members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
+            bytes = s.epilogue.buffers * p.store.buffer_bytes }
+    end
+    for _, barrier in ipairs(p.barriers) do
+        members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
+    end
+    members[#members + 1] = { name = "tensor_memory", bytes = 4, align = 4, doc = "where the accumulators begin" }
+    local laid_out, total = smem.layout(members)
+    for _, member in ipairs(laid_out) do
+        for _, barrier in ipairs(p.barriers) do
+            barrier.offset = barrier.name == member.name and member.offset or barrier.offset
+        end
+    end
+    return laid_out, total
+end
+
+function tcgen05.plan(s, _, gated)
+    local p = {
+        gated = gated, tcgen05 = true, paired = s.cta_group == 2, epilogue_warps = EPILOGUE_WARPS,
+        producers = 1, consumers = 1,
+        cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
+        exchanged = false, pingpong = false, shared_tile = false, elements = s.epilogue.store == "elements",
+    }
+    p.threads = (p.epilogue_warps + 2) * 32
+    local function of(name, extent, rows)
+        return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = rows, depth = s.tile.k,
+            column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name], peers = 1, ctas = 1,
+            hint = s.cache_hint[name] }
+    end
+    p.a, p.b = of("a", "m", s.tile.m), of("b", "n", s.tile.n // s.cta_group)
+    p.operands = { p.a, p.b }
+    p.left, p.right = p.a, p.b
+    p.stage_bytes = p.a.stage_bytes + p.b.stage_bytes
+    p.mma = instruction(s)
+    p.accumulator_columns, p.tensor_memory_columns = plan_columns(s)
+    p.store = s.epilogue.store == "tma" and staging.plan(s, s.tile.m, gated and s.tile.n // 2 or s.tile.n)
+    p.barriers = barrier_plan(s, p)
+    p.smem, p.smem_bytes = smem_plan(s, p)
+    p.roles = {
+        { name = "epilogue", first_warp = 0, warps = p.epilogue_warps },
+        { name = "load", first_warp = p.epilogue_warps, warps = 1 },
+        { name = "mma", first_warp = p.epilogue_warps + 1, warps = 1 },
+    }
+    p.registers = { { role = "all", warps = p.epilogue_warps + 2,
+        registers = archs.launch_registers(s.arch, p.threads) } }
+    alignment(s, p)
+    return p
+end
+
+-- The section of explain on the instruction.
+function tcgen05.explain(s, p)
+    local rows = {
+        { "an instruction", ("m%dn%dk%d, kind::%s"):format(p.mma.m, p.mma.n, p.mma.k, p.mma.kind) },
+        { "by", p.paired and "a thread of the pair's first CTA; each has 128 rows of the sums" or "a thread" },
+        { "tensor memory", ("%d accumulators, in %d of %d columns"):format(s.accumulators, p.tensor_memory_columns,
+            archs[s.arch].tensor_memory_columns) },
+        { "loaded by", ("%d warps, a row a thread, %d columns at a time"):format(p.epilogue_warps, s.epilogue.load) },
+    }
+    return { title = "multiplication", rows = rows }
+end
+
+return tcgen05

@@ -1,0 +1,28 @@
+-- alignment.lua: what tensors and dimensions must be multiples of, for kernels that load by TMA or by threads.
+
+local dtypes = require "dtypes"
+
+-- What each dimension must be a multiple of, and why: TMA wants rows of whole 16 bytes, of A and B, and of D where it
+-- stores them; the direct store writes pairs of columns, or of rows, if operands are exchanged. The rows of a
+-- column-major operand lie along M or N.
+return function(s, p)
+    local d_bytes = dtypes.bytes(s.problem.d)
+    -- elements of a row of D that a thread holds together
+    p.neighbours = (p.exchanged or p.elements) and 1 or 2
+    p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
+    p.multiples = { m = 1, n = p.alignment.d // d_bytes * (p.gated and 2 or 1), k = 1 }
+    p.why_multiples = {
+        n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
+    }
+    for _, operand in ipairs(p.operands) do
+        local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
+        if p.ldg or operand.repacked then
+            p.alignment[operand.name] = dtypes.bytes(operand.dtype)
+        elseif p.multiples[dim] < elements then
+            local which = dim ~= "k" and "column-major " .. operand.name:upper()
+                or p.a.along == p.b.along and "A and B" or operand.name:upper()
+            p.multiples[dim] = elements
+            p.why_multiples[dim] = ("rows of %s in whole 16 bytes, for TMA"):format(which)
+        end
+    end
+end
