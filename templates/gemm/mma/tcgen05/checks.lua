@@ -26,11 +26,11 @@ local function instruction(s, p, fail)
     if s.tile.m ~= 128 then
         fail("tile.m", ("tile.m: %d; a CTA's rows are tensor memory's 128 lanes"):format(s.tile.m), "128")
     end
-    if s.tile.n % step ~= 0 then
+    if p.gated and s.tile.n % 16 ~= 0 or s.tile.n % step ~= 0 then
         fail("tile.n", ("tile.n: tcgen05.mma has no %d columns"):format(s.tile.n), ("a multiple of %d"):format(step))
     end
     local most = archs[s.arch].tensor_memory_columns
-    if p.tensor_memory_columns > most then
+    if most and p.tensor_memory_columns > most then
         fail("accumulators", ("%d accumulators of %d columns are more than the %d of tensor memory"):format(
             s.accumulators, p.accumulator_columns, most),
             ("accumulators up to %d"):format(most // p.accumulator_columns))
@@ -55,19 +55,17 @@ local function schedule(s, p, fail)
         fail("accumulators", ("accumulators: %d, but a CTA has one tile"):format(s.accumulators),
             "accumulators: 1, or grid: persistent")
     end
-    if p.gated then
-        fail("epilogue.ops", "epilogue.ops: pairs of columns are not for tcgen05 yet", "ops without a gate")
-    end
     if s.dependent_launch == "weights" then
         fail("dependent_launch", "dependent_launch: weights, but A and B of a stage are loaded together", "prologue")
     end
 end
 
 local function loads(s, p, fail)
-    local columns = p.store and s.epilogue.tile.n or s.tile.n
+    local all = s.tile.n // (p.gated and 2 or 1)
+    local columns = p.store and s.epilogue.tile.n or all
     if columns % s.epilogue.load ~= 0 then
         fail("epilogue.load", ("epilogue.load: %d columns do not divide the %d that are stored together"):format(
-            s.epilogue.load, columns), "a divisor of " .. (p.store and "epilogue.tile.n" or "tile.n"))
+            s.epilogue.load, columns), "a divisor of " .. columns)
     end
     if p.store then
         staging.check_straight(s, p, fail)

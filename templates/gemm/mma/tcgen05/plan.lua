@@ -77,10 +77,11 @@ function tcgen05.plan(s, _, gated)
         exchanged = false, pingpong = false, shared_tile = false, elements = s.epilogue.store == "elements",
     }
     p.threads = (p.epilogue_warps + 2) * 32
+    p.pair_rows = gated and s.tile.n // 2                       -- of B, whose pairs' others lie behind them
     local function of(name, extent, rows)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = rows, depth = s.tile.k,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name], peers = 1, ctas = 1,
-            hint = s.cache_hint[name] }
+            hint = s.cache_hint[name], pair_rows = name == "b" and not p.paired and p.pair_rows }
     end
     p.a, p.b = of("a", "m", s.tile.m), of("b", "n", s.tile.n // s.cta_group)
     p.operands = { p.a, p.b }
