@@ -1,5 +1,5 @@
--- plan.lua of tcgen05, for sm_100a: a thread multiplies from shared into tensor memory, from which warps of the epilogue
--- load the sums, a row a thread. A warp loads operands by TMA; a pair of CTAs may multiply together.
+-- plan.lua of tcgen05, for sm_100a: a thread multiplies from shared into tensor memory, from which warps of the
+-- epilogue load the sums, a row a thread. A warp loads operands by TMA; a pair of CTAs may multiply together.
 
 local alignment = require "operand/alignment"
 local archs = require "archs"
