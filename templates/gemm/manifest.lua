@@ -24,6 +24,9 @@ end
 -- What the tensor cores read of shared memory for a k step of a CTA: 64 rows of one operand and the other's tile each
 -- time.
 local function operand_reads(s, p)
+    if p.tcgen05 then
+        return p.stage_bytes                                        -- once each; of a pair half of B
+    end
     local rows, columns = s.tile.m, s.tile.n
     if p.exchanged then rows, columns = columns, rows end
     return rows // 64 * (64 * p.a_type.bits + columns * p.b_type.bits) // 8 * s.tile.k
@@ -77,7 +80,7 @@ local function multiplies(s, p)
         fetches("b", p.b_type, "n", { dim = "m", by = m }, p.b.repacked),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n // (p.gated and 2 or 1) * p.d.bits // 8,
-          overlaps = s.schedule == "pingpong" },
+          overlaps = p.pingpong or p.tcgen05 and s.accumulators > 1 },
         sums(s, p, clusters),
     }
 end
