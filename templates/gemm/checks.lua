@@ -27,17 +27,22 @@ local list = {
     { "epilogue ops", check = ops },
 }
 
+-- whether the tensor cores that `math` names are another GPU's
+local function foreign(s)
+    return (s.math == "wgmma" or s.math == "tcgen05") and s.math ~= archs[s.arch].mma
+end
+
 list[#list + 1] = { "GPU", check = function(s, _, fail)
-    local mma = archs[s.arch].mma
-    if (s.math == "wgmma" or s.math == "tcgen05") and s.math ~= mma then
-        fail("math", ("math: %s is not for %s"):format(s.math, s.arch), ("%s, mma or fma"):format(mma))
+    if foreign(s) then
+        fail("math", ("math: %s is not for %s"):format(s.math, s.arch),
+            ("%s, mma or fma"):format(archs[s.arch].mma))
     end
 end }
 
 for _, math in ipairs { "fma", "mma", "wgmma", "tcgen05" } do
     for _, rule in ipairs(require("mma/" .. math .. "/checks")) do
         list[#list + 1] = { rule[1], check = function(s, p, fail)
-            if s.math == math then
+            if s.math == math and not foreign(s) then
                 rule.check(s, p, fail)
             end
         end }

@@ -30,7 +30,7 @@ local function instruction(s, p, fail)
         fail("tile.n", ("tile.n: tcgen05.mma has no %d columns"):format(s.tile.n), ("a multiple of %d"):format(step))
     end
     local most = archs[s.arch].tensor_memory_columns
-    if most and p.tensor_memory_columns > most then
+    if p.tensor_memory_columns > most then
         fail("accumulators", ("%d accumulators of %d columns are more than the %d of tensor memory"):format(
             s.accumulators, p.accumulator_columns, most),
             ("accumulators up to %d"):format(most // p.accumulator_columns))
