@@ -7,7 +7,8 @@
 set -u
 TMAGEN=${TMAGEN:-build/tmagen}
 specs=("$@")
-[ $# -gt 0 ] || specs=(specs/*.yaml)
+shopt -s extglob
+[ $# -gt 0 ] || specs=(specs/!(gemm_sm100_*).yaml)    # what an H200 can run
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# gemm for sm_100a with settings that no shipped spec has, on the emulator; those that ship are in
+# emu_shapes.sh. No GPU has run them: the reference is all they are held to.
+set -eu
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
+
+# verify ARGUMENT... - shows the closing line, or what is wrong.
+calls=0
+verify() {
+    calls=$((calls + 1))
+    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
+    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" -o "$TMPDIR/out" "$@" \
+        >"$TMPDIR/table" || {
+        grep -v ' ok ' "$TMPDIR/table"
+        exit 1
+    }
+    tail -n 1 "$TMPDIR/table"
+}
+
+pair=gemm_sm100_phase5
+
+# Types of 8 bits, sums of integers, what D is rounded to; swizzles, several boxes a stage, widths of
+# tiles and of loads from tensor memory.
+verify $pair --shape 300x520x208 --set 'problem={a: e4m3, b: e5m2}' \
+    --set 'swizzle_bits={a: 5, b: 6, d: 5}'
+verify $pair --shape 300x528x208 --set 'problem={a: e4m3, d: e4m3}' \
+    --set 'swizzle_bits={a: 0, b: 0, d: 0}' --set stages=4
+verify $pair --shape 300x528x208 --set 'problem={a: i8, d: bf16}' \
+    --set 'tile={m: 128, n: 96, k: 256}' --set stages=3 --set epilogue.tile.n=32 \
+    --set swizzle_bits.d=6
+verify gemm_sm100_phase4 --shape 300x522x208 --set 'problem={a: i8}' --set epilogue.load=64
+verify $pair --shape 300x524x136 --set 'problem={a: fp16, d: fp32}' --set epilogue.tile.n=32 \
+    --set 'tile={m: 128, n: 64, k: 32}' --set swizzle_bits='{a: 6, b: 5}' \
+    --set epilogue.buffers=1 --set accumulators=4 --set raster.along=n
+verify gemm_sm100_phase1 --shape 300x264x72 --set tile.n=16 --set epilogue.load=8 \
+    --set epilogue.store=tma --set epilogue.tile.n=16 --set swizzle_bits.d=5 \
+    --set dependent_launch=prologue --set prefetch_maps=true
+
+# All kinds of operands of ops, what they write, and columns that are a half apart.
+ops='[[bias,{add: other, row_period: 7},gelu_erf,residual,bias_m,aux,amax,{scale_n: sn}]]'
+verify $pair --shape 300x520x200 --set "epilogue.ops=$ops"
+verify gemm_sm100_phase2 --shape 300x522x72 --set "epilogue.ops=$ops" --set tile.n=128
+verify $pair --shape 300x521x72 --set epilogue.store=elements --set 'epilogue.ops=[[bias,residual]]'
+verify $pair --shape 300x1040x136 --set 'epilogue.ops=[[bias,swiglu]]'
+verify gemm_sm100_phase2 --shape 300x1044x136 --set 'epilogue.ops=[[bias,geglu_erf]]'
+
+# Column-major operands, by one CTA and by pairs.
+verify $pair --shape 304x520x200 --set problem.a=fp16 --set layout.a=column --set layout.b=column
+verify gemm_sm100_phase1 --shape 304x328x136 --set layout.a=column
