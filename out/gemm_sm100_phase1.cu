@@ -314,7 +314,8 @@ __device__ __forceinline__ void store_pair(bf16 *d, float x, float y) {
     *reinterpret_cast<uint32_t *>(d) = cvt_rn_bf16x2(x, y);
 }
 
-// stores a tile whose sums begin, for the warp, at [sums] of tensor memory; n is even, so that a pair lies inside or outside
+// Stores a tile whose sums begin, for the warp, at [sums] of tensor memory.
+// n is even, so that a pair lies inside or outside.
 __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, bf16 *d, int64_t d_stride, int m,
                                            int n, int first_row, int first_column) {
     const int row = first_row + threadIdx.x;
