@@ -41,7 +41,8 @@ verify gemm_sm100_phase1 --shape 300x264x72 --set tile.n=16 --set epilogue.load=
 ops='[[bias,{add: other, row_period: 7},gelu_erf,residual,bias_m,aux,amax,{scale_n: sn}]]'
 verify $pair --shape 300x520x200 --set "epilogue.ops=$ops"
 verify gemm_sm100_phase2 --shape 300x522x72 --set "epilogue.ops=$ops" --set tile.n=128
-verify $pair --shape 300x521x72 --set epilogue.store=elements --set 'epilogue.ops=[[bias,residual]]'
+verify $pair --shape 300x521x72 --set epilogue.store=elements \
+    --set 'epilogue.ops=[[bias,residual]]'
 verify $pair --shape 300x1040x136 --set 'epilogue.ops=[[bias,swiglu]]'
 verify gemm_sm100_phase2 --shape 300x1044x136 --set 'epilogue.ops=[[bias,geglu_erf]]'
 
