@@ -20,7 +20,7 @@ verify() {
 
 pair=gemm_sm100_phase5
 
-# Types of 8 bits, sums of integers, what D is rounded to; swizzles, several boxes a stage, widths of
+# What D is rounded to, types of 8 bits, sums of integers; swizzles, several boxes a stage, widths
 # tiles and of loads from tensor memory.
 verify $pair --shape 300x520x208 --set 'problem={a: e4m3, b: e5m2}' \
     --set 'swizzle_bits={a: 5, b: 6, d: 5}'
