@@ -441,7 +441,7 @@ INLINE void multiply_finite(const struct tmg_fused *how, int m, int n, int k, co
 INLINE bool all_finite(int count, const float *values) {
     ints special = {0};
     for (int i = 0; i < count; i += LANES)
-        special |= ((ints)load(values + i, count - i) & INT32_MAX) + 0x00800000;
+        special |= (ints)(((uints)load(values + i, count - i) & INT32_MAX) + 0x00800000);
     return none(special >> 31);
 }
 
