@@ -36,7 +36,7 @@ AREAS = {
     "gemm": ["specs/gemm_phase1", "specs/gemm_phase6", "specs/gemm_64x32", "specs/gemm_16x64*",
              "specs/gemm_128x192_bias", "cli.gemm_ops", "specs/gemm_phase5",
              "unit.runtime.test_[wl]i", "cli.emu_unshipped", "specs/gemm_*", "cli.profile",
-             "cli.pairwise"],
+             "cli.pairwise", "cli.emu_blackwell"],
     "deform": ["specs/deform_attn_phase1", "specs/deform_attn_phase5", "specs/deform_attn_phase10",
                "specs/deform_*", "unit.runtime.test_[wl]i", "cli.emu_unshipped", "cli.profile",
                "cli.pairwise"],
@@ -306,16 +306,20 @@ def judge_all(wanted, mutations, jobs, first, quick):
 
 
 def print_sum():
+    """How many cannot be planted, each with why."""
     mutations = read_mutations()
+    faults = 0
     for mutation in mutations:
         fault = mutation.plant(Path(), write=False)
         if fault:
+            faults += 1
             print(f"{mutation.name:6} {mutation.area}: cannot be planted: {fault}")
     equivalent = sum(bool(m.equivalent) for m in mutations)
     noticed = sum(bool(m.noticed and not m.equivalent) for m in mutations)
     real = len(mutations) - equivalent
     print(f"{len(mutations)} mistakes: {noticed} noticed, {equivalent} equivalent,"
           f" {real - noticed} open: {100 * noticed / real:.1f} % of those that matter are noticed")
+    return faults
 
 
 def main():
@@ -333,8 +337,8 @@ def main():
               and (not options.pattern or any(re.fullmatch(p, m.name) or re.fullmatch(p, m.area)
                                               for p in options.pattern))]
     bad = judge_all(wanted, mutations, options.j, options.first, options.quick) if wanted else 0
-    print_sum()
-    sys.exit(bad > 0)
+    faults = print_sum()
+    sys.exit(bad + faults > 0)
 
 
 if __name__ == "__main__":
