@@ -61,7 +61,7 @@ local dtypes = {}
 for name, row in pairs(rows) do
     row.name = name
     row.span_elements = 1024 // row.bits                            -- of a 128-byte span
-    row.mma_k = row.wgmma and 256 // row.bits                       -- k of a wgmma instruction: 32 bytes
+    row.mma_k = row.wgmma and 256 // row.bits                       -- k of an instruction, wgmma or tcgen05: 32 bytes
     dtypes[name] = row
 end
 

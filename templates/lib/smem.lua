@@ -19,4 +19,13 @@ function smem.layout(members)
     return members, align_up(offset, widest)
 end
 
+-- Gives each of [barriers] the offset of the member, one of [laid_out], that has its name.
+function smem.place_barriers(barriers, laid_out)
+    for _, member in ipairs(laid_out) do
+        for _, barrier in ipairs(barriers) do
+            barrier.offset = barrier.name == member.name and member.offset or barrier.offset
+        end
+    end
+end
+
 return smem

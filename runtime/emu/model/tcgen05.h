@@ -64,6 +64,9 @@ const char *tmg_tcgen05_kind_name(enum tmg_tcgen05_kind kind);
 const char *tmg_tcgen05_decode(struct tmg_tcgen05 *op, uint32_t descriptor, char *text,
                                size_t size);
 
+// The descriptor's places and its swizzling mode, TMG_SWIZZLE_COUNT where there is no such, of any
+// instruction that takes one; nothing is refused.
+struct tmg_matrix_descriptor tmg_tcgen05_matrix_place(uint64_t descriptor);
 // Takes the descriptor of operand A or B in shared memory apart (9.7.16.4.1), likewise.
 // [absolute]: its leading offset is an address (K of 48 bytes).
 struct tmg_tcgen05_matrix {

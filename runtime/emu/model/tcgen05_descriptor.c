@@ -306,19 +306,20 @@ static void check_swizzle(struct field_refusal *refusal, const struct tmg_tcgen0
            is_b ? "B" : "A", kinds[op->kind].name, atom_32 ? "has no" : "is for");
 }
 
-const char *tmg_tcgen05_matrix_decode(const struct tmg_tcgen05 *op, bool is_b, uint64_t descriptor,
-                                      struct tmg_tcgen05_matrix *matrix, char *text, size_t size) {
+struct tmg_matrix_descriptor tmg_tcgen05_matrix_place(uint64_t descriptor) {
     static const uint8_t modes[8] = {
         TMG_SWIZZLE_NONE, TMG_SWIZZLE_128B_ATOM_32B, TMG_SWIZZLE_128B, TMG_SWIZZLE_COUNT,
         TMG_SWIZZLE_64B,  TMG_SWIZZLE_COUNT,         TMG_SWIZZLE_32B,  TMG_SWIZZLE_COUNT};
+    struct tmg_matrix_descriptor place = tmg_matrix_descriptor_decode(descriptor);
+    place.swizzle = (enum tmg_swizzle)modes[descriptor >> 61];
+    return place;
+}
+
+const char *tmg_tcgen05_matrix_decode(const struct tmg_tcgen05 *op, bool is_b, uint64_t descriptor,
+                                      struct tmg_tcgen05_matrix *matrix, char *text, size_t size) {
     struct field_refusal refusal = {text, size, false};
     uint32_t low = (uint32_t)descriptor, high = (uint32_t)(descriptor >> 32);
-    unsigned mode = field(high, 29, 3);
-    matrix->at = (struct tmg_matrix_descriptor){.start = field(low, 0, 14) << 4,
-                                                .leading_offset = field(low, 16, 14) << 4,
-                                                .stride_offset = field(high, 0, 14) << 4,
-                                                .base_offset = field(high, 17, 3),
-                                                .swizzle = (enum tmg_swizzle)modes[mode]};
+    matrix->at = tmg_tcgen05_matrix_place(descriptor);
     matrix->absolute = field(high, 20, 1);
     if (field(high, 14, 3) != 1)
         refuse(&refusal, "fixed constant: bits 46 to 48 are %u and not 1", field(high, 14, 3));
@@ -328,7 +329,7 @@ const char *tmg_tcgen05_matrix_decode(const struct tmg_tcgen05 *op, bool is_b, u
     if (matrix->absolute && op->k != 96)
         refuse(&refusal, "leading dimension stride mode: an address is for K of 96");
     if (matrix->at.swizzle == TMG_SWIZZLE_COUNT)
-        refuse(&refusal, "swizzling mode: there is no %u", mode);
+        refuse(&refusal, "swizzling mode: there is no %u", field(high, 29, 3));
     else
         check_swizzle(&refusal, op, is_b, matrix->at.swizzle);
     return refusal.refused ? text : NULL;

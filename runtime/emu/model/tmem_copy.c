@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/emu/model/tcgen05.h"
+
 const struct tmg_tmem_copy tmg_tmem_copies[TMG_COPY_SHAPES] = {
     [TMG_COPY_128X256B] = {128, 2, 1, 1, 32, 0},
     [TMG_COPY_4X256B] = {4, 2, 1, 32, 0, 0},
@@ -13,12 +15,7 @@ const struct tmg_tmem_copy tmg_tmem_copies[TMG_COPY_SHAPES] = {
 };
 
 const char *tmg_tmem_copy_source(uint64_t bits, struct tmg_matrix_descriptor *source) {
-    static const uint8_t modes[8] = {
-        TMG_SWIZZLE_NONE, TMG_SWIZZLE_128B_ATOM_32B, TMG_SWIZZLE_128B, TMG_SWIZZLE_COUNT,
-        TMG_SWIZZLE_64B,  TMG_SWIZZLE_COUNT,         TMG_SWIZZLE_32B,  TMG_SWIZZLE_COUNT};
-
-    *source = tmg_matrix_descriptor_decode(bits);  // of wgmma's, which differs in its last bits
-    source->swizzle = (enum tmg_swizzle)modes[bits >> 61];
+    *source = tmg_tcgen05_matrix_place(bits);
     if (source->swizzle == TMG_SWIZZLE_COUNT) return "swizzling mode";
     if ((bits >> 46 & 7) != 1) return "fixed constant (bits 46 to 48), which is 1";
     if (bits >> 52 & 1) return "leading dimension stride mode, which is 0";

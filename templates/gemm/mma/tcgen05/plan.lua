@@ -16,9 +16,8 @@ local tcgen05 = { template = function() return "mma/tcgen05/pipelined.cu.in" end
 -- The instruction: the rows and columns of a tile, or of a pair's, and 32 bytes of K (PTX ISA 9.7.16.2.1).
 local function instruction(s)
     local a = dtypes[s.problem.a]
-    local mma_k = 256 // a.bits
-    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = mma_k, kind = a.tcgen05,
-        bytes = dtypes.bytes(a.name, mma_k) }
+    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = a.mma_k, kind = a.tcgen05,
+        bytes = dtypes.bytes(a.name, a.mma_k) }
 end
 
 -- Columns of tensor memory: those of each accumulator begin at a multiple of the least that can be had.
@@ -61,11 +60,7 @@ local function smem_plan(s, p)
     end
     members[#members + 1] = { name = "tensor_memory", bytes = 4, align = 4, doc = "where the accumulators begin" }
     local laid_out, total = smem.layout(members)
-    for _, member in ipairs(laid_out) do
-        for _, barrier in ipairs(p.barriers) do
-            barrier.offset = barrier.name == member.name and member.offset or barrier.offset
-        end
-    end
+    smem.place_barriers(p.barriers, laid_out)
     return laid_out, total
 end
 

@@ -94,11 +94,7 @@ local function smem_plan(s, p)
         members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
     end
     local laid_out, total = smem.layout(members)
-    for _, member in ipairs(laid_out) do
-        for _, barrier in ipairs(p.barriers) do
-            barrier.offset = barrier.name == member.name and member.offset or barrier.offset
-        end
-    end
+    smem.place_barriers(p.barriers, laid_out)
     return laid_out, total
 end
 
