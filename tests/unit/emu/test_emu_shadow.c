@@ -21,54 +21,105 @@ static const char *place(uint32_t offset, char *text, size_t size) {
 
 static const struct emu_shadowed tensor_memory = {0, place};
 
-static void lanes_and_columns_are_checked_alike(void **state) {
-    struct ptx_function entry = {.title = "k"};
-    const struct emu_insn code[] = {{.line = 1}, {.line = 2}, {.line = 3}};
-    const struct emu_program program = {.code = (struct emu_insn *)(uintptr_t)code};
-    const struct emu_launch launch = {0};
-    struct emu_machine machine = {.launch = &launch, .entry = &entry, .program = &program};
-    struct emu_cluster cluster = {.machine = &machine, .cta_count = 1, .warp_count = 2};
-    struct emu_warp warps[2] = {{.index = 0}, {.index = 1, .agent = 1}};
-    struct emu_cta cta = {.cluster = &cluster, .warps = warps, .warp_count = 2};
-    uint32_t seen[2][AGENTS] = {{1, 0}, {0, 1}};
+static const struct emu_insn code[] = {{.line = 1}, {.line = 2}, {.line = 3}};
+static const struct emu_program program = {.code = (struct emu_insn *)(uintptr_t)code};
+static const struct emu_launch launch = {0};
+static struct ptx_function entry = {.title = "k"};
+
+// Two warps of a CTA, of which each knows its own time alone.
+struct scene {
+    struct emu_machine machine;
+    struct emu_cluster cluster;
+    struct emu_cta cta;
+    struct emu_warp warps[2];
+    uint32_t seen[2][AGENTS];
     struct emu_toucher by[2];
-    (void)state;
-    cluster.ctas = &cta;
-    for (int w = 0; w < 2; w++) {
-        warps[w].cta = &cta;
-        warps[w].clock.seen = seen[w];
-        by[w] = (struct emu_toucher){.agent = (uint32_t)w,
-                                     .time = 1,
-                                     .clock = &warps[w].clock,
-                                     .warp = &warps[w],
-                                     .insn = &code[w]};
+    struct emu_shadow *shadow;
+};
+
+static void begin(struct scene *scene) {
+    *scene = (struct scene){.machine = {.launch = &launch, .entry = &entry, .program = &program},
+                            .cluster = {.cta_count = 1, .warp_count = 2},
+                            .cta = {.warp_count = 2}};
+    scene->cluster.machine = &scene->machine;
+    scene->cluster.ctas = &scene->cta;
+    scene->cta.cluster = &scene->cluster;
+    scene->cta.warps = scene->warps;
+    for (uint32_t w = 0; w < 2; w++) {
+        scene->seen[w][w] = 1;
+        scene->warps[w] = (struct emu_warp){
+            .index = w, .agent = w, .cta = &scene->cta, .clock.seen = scene->seen[w]};
+        scene->by[w] = (struct emu_toucher){.agent = w,
+                                            .time = 1,
+                                            .clock = &scene->warps[w].clock,
+                                            .warp = &scene->warps[w],
+                                            .insn = &code[w]};
     }
-    struct emu_shadow *shadow = emu_shadow_new(&tensor_memory, &cta, LANES * LANE);
-    assert_non_null(shadow);
+    scene->shadow = emu_shadow_new(&tensor_memory, &scene->cta, LANES * LANE);
+    assert_non_null(scene->shadow);
+}
+
+static void end(struct scene *scene) {
+    for (size_t i = 0; i < scene->machine.report_count; i++) free(scene->machine.reports[i].text);
+    free(scene->machine.reports);
+    emu_shadow_delete(scene->shadow);
+}
+
+static void lanes_and_columns_are_checked_alike(void **state) {
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    struct emu_machine *machine = &scene.machine;
+    struct emu_toucher *by = scene.by;
+    struct emu_shadow *shadow = scene.shadow;
     emu_shadow_touch(shadow, 3 * LANE, 64, EMU_WRITE, &by[0]);
     emu_shadow_touch(shadow, 3 * LANE + 32, 4, EMU_READ, &by[0]);
-    assert_int_equal(machine.report_count, 0);
+    assert_int_equal(machine->report_count, 0);
 
     emu_shadow_touch(shadow, 3 * LANE + 20, 4, EMU_READ, &by[1]);
-    assert_int_equal(machine.report_count, 1);
-    assert_int_equal(machine.reports[0].class_, EMU_RACE);
-    assert_non_null(strstr(machine.reports[0].text,
+    assert_int_equal(machine->report_count, 1);
+    assert_int_equal(machine->reports[0].class_, EMU_RACE);
+    assert_non_null(strstr(machine->reports[0].text,
                            "warp 1 reads tensor memory, lane 3, column 5, which warp 0 writes"));
     emu_shadow_touch(shadow, 127 * LANE, 16, EMU_READ, &by[1]);
-    assert_int_equal(machine.reports[1].class_, EMU_UNINITIALISED);
+    assert_int_equal(machine->reports[1].class_, EMU_UNINITIALISED);
     assert_non_null(
-        strstr(machine.reports[1].text, "tensor memory, lane 127, column 0 was never written"));
+        strstr(machine->reports[1].text, "tensor memory, lane 127, column 0 was never written"));
 
-    seen[1][0] = 1;  // warp 1 has heard of warp 0
+    scene.seen[1][0] = 1;  // warp 1 has heard of warp 0
     by[1].insn = &code[2];
     emu_shadow_touch(shadow, 3 * LANE, 64, EMU_READ, &by[1]);
-    assert_int_equal(machine.report_count, 2);
-    for (size_t i = 0; i < machine.report_count; i++) free(machine.reports[i].text);
-    free(machine.reports);
-    emu_shadow_delete(shadow);
+    assert_int_equal(machine->report_count, 2);
+    end(&scene);
+}
+
+// Cells written together are one until a writer, or a smaller access, sets some apart.
+static void cells_that_were_touched_together_part(void **state) {
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    scene.seen[1][0] = 1;
+    emu_shadow_touch(scene.shadow, 0, 2 * LANE, EMU_WRITE, &scene.by[0]);
+    emu_shadow_touch(scene.shadow, 64, 16, EMU_WRITE, &scene.by[1]);
+    emu_shadow_touch(scene.shadow, 256 + 4, 4, EMU_WRITE, &scene.by[1]);
+    emu_shadow_touch(scene.shadow, 0, 64, EMU_READ, &scene.by[0]);
+    emu_shadow_touch(scene.shadow, 80, 256 - 80, EMU_READ, &scene.by[0]);
+    emu_shadow_touch(scene.shadow, 256, 4, EMU_READ, &scene.by[0]);
+    emu_shadow_touch(scene.shadow, 256 + 8, LANE, EMU_READ, &scene.by[0]);
+    assert_int_equal(scene.machine.report_count, 0);
+
+    emu_shadow_touch(scene.shadow, 0, 2 * LANE, EMU_READ, &scene.by[0]);
+    assert_int_equal(scene.machine.report_count, 1);
+    assert_int_equal(scene.machine.reports[0].count, 2);
+    assert_non_null(strstr(scene.machine.reports[0].text,
+                           "warp 0 reads tensor memory, lane 0, column 16, which warp 1 writes"));
+    end(&scene);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_and_columns_are_checked_alike)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_and_columns_are_checked_alike),
+        cmocka_unit_test(cells_that_were_touched_together_part),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
