@@ -34,7 +34,7 @@ void tune_name(const char *kernel, int splits, char *text, size_t size);
 // Prints the best kernel of each shape, and what else is known of it.
 int tune_show(const char *path, FILE *out);
 
-// Prints for each type and GPU the rows of a dispatch table.
+// Prints for each type and GPU the rows of a dispatch table: what is tuned, and what was measured.
 int tune_table(const char *path, FILE *out);
 
 // Prints how far off the model is, of all that was measured on the GPU that it is of.

@@ -173,35 +173,6 @@ int tune_merge(const char *into, char *const *from, size_t count) {
     return failed;
 }
 
-// ---- Rows of a dispatch table
-
-struct table_rows {
-    FILE *out;
-    struct group last;
-};
-
-static bool is_word(const char *text, const char *more) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    while (*text && (strchr(letters, *text) || strchr(more, *text))) ++text;
-    return !*text;
-}
-
-static void print_entry(void *context, const struct group *g) {
-    struct table_rows *rows = context;
-    const struct group *last = &rows->last;
-    if (!g->good || !is_word(g->name, "/") || !is_word(g->shape, "/")) return;
-    if (strcmp(last->device, g->device) || strcmp(last->family, g->family) ||
-        strcmp(last->dtype, g->dtype))
-        fprintf(rows->out, "# %s, %s, %s\ntuned:\n", g->device, g->family, g->dtype);
-    fprintf(rows->out, "  - {shape: %s, kernel: %s, us: %.4g}\n", g->shape, g->name, g->ms * 1000);
-    rows->last = *g;
-}
-
-int tune_table(const char *path, FILE *out) {
-    struct table_rows rows = {.out = out};
-    return walk_groups(path, print_entry, &rows);
-}
-
 // ---- The error of the model
 
 // Relative errors, as logarithms of predicted over measured.
