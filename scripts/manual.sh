@@ -5,7 +5,8 @@
 # usage: scripts/manual.sh TMAGEN HEADERS SHARE
 #   TMAGEN is the program, HEADERS the folder of tmagen*.h. Writes SHARE/man/man1/tmagen*.1,
 #   SHARE/man/man3/libtmagen.3 with a page for each function that points there, and
-#   SHARE/bash-completion/completions/tmagen and SHARE/fish/vendor_completions.d/tmagen.fish.
+#   SHARE/bash-completion/completions/tmagen, SHARE/fish/vendor_completions.d/tmagen.fish and
+#   SHARE/zsh/site-functions/_tmagen.
 # shellcheck disable=SC2016    # what other shells are to expand
 set -eu
 program=$1
@@ -15,7 +16,8 @@ one=$share/man/man1
 three=$share/man/man3
 bash=$share/bash-completion/completions
 fish=$share/fish/vendor_completions.d
-mkdir -p "$one" "$three" "$bash" "$fish"
+zsh=$share/zsh/site-functions
+mkdir -p "$one" "$three" "$bash" "$fish" "$zsh"
 version=$("$program" --version)
 
 # An option is one line of help, however long what is said of it.
@@ -23,6 +25,8 @@ export ARGP_HELP_FMT=rmargin=99999,opt-doc-col=60,no-dup-args-note
 
 # help COMMAND - of a command; of none: of bare specs.
 help() { "$program" "${1:-SPEC}" --help </dev/null; }
+
+tab=$(printf '\t')
 
 # commands - each with what is said of it behind a tab.
 commands() {
@@ -175,8 +179,10 @@ complete_bash() {
 # quote TEXT - as fish has it.
 quote() { printf "'%s'" "$(printf %s "$1" | sed "s/[\\\\']/\\\\&/g")"; }
 
+# zsh_text TEXT - as _arguments and _describe of zsh have it, within single quotes.
+zsh_text() { printf %s "$1" | sed -E "s/[]:\\\\[]/\\\\&/g; s/'/'\\\\''/g"; }
+
 complete_fish() {
-    tab=$(printf '\t')
     echo "# Completion of tmagen's commands and options in fish."
     commands | while IFS="$tab" read -r command doc; do
         echo "complete -c tmagen -n __fish_use_subcommand -a $command -d $(quote "$doc")"
@@ -191,6 +197,45 @@ complete_fish() {
     done
 }
 
+# zsh_options COMMAND - a word of _arguments for each option, a line each.
+zsh_options() {
+    options "$1" | while IFS="$tab" read -r option argument said; do
+        [ -n "$said" ] || { said=$argument; argument=; }
+        printf "        '*--%s%s[%s]%s' \\\\\n" "$option" "${argument:+=}" "$(zsh_text "$said")" \
+            "${argument:+:$(zsh_text "$argument"):_files}"
+    done
+}
+
+complete_zsh() {
+    echo '#compdef tmagen'
+    echo "# Completion of tmagen's commands, options and specs in zsh."
+    echo '_tmagen_words() {'
+    echo '    local -a specs=(specs/*.yaml(N:t:r))'
+    echo '    (( $# )) && compadd -- "$@"'
+    echo '    (( $#specs )) && compadd -- $specs'
+    echo '    _files'
+    echo '}'
+    echo 'local -a commands=('
+    commands | while IFS="$tab" read -r command doc; do
+        echo "    '$command:$(zsh_text "$doc")'"
+    done
+    echo ')'
+    echo 'if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then'
+    echo "    _describe command commands"
+    echo '    _tmagen_words'
+    echo '    return'
+    echo 'fi'
+    echo '(( CURRENT > 2 )) && { shift words; (( CURRENT-- )) }'
+    echo 'case $words[1] in'
+    { commands | cut -f 1; echo; } | while read -r command; do
+        echo "${command:-*})"
+        printf '    _arguments \\\n'
+        zsh_options "$command"
+        echo "        '*: :_tmagen_words $(actions "$command" | tr '\n' ' ' | sed 's/ $//')' ;;"
+    done
+    echo 'esac'
+}
+
 COMMANDS=$(commands | awk -F '\t' "$escape"'{ print ".TP\n.BR tmagen\\-" $1 " (1)\n" escape($2) }')
 export COMMANDS
 help '' | page tmagen 'makes warp-specialised CUDA kernels from YAML specs' >"$one/tmagen.1"
@@ -202,3 +247,4 @@ library >"$three/libtmagen.3"
 for function in $(functions); do echo '.so man3/libtmagen.3' >"$three/$function.3"; done
 complete_bash >"$bash/tmagen"
 complete_fish >"$fish/tmagen.fish"
+complete_zsh >"$zsh/_tmagen"

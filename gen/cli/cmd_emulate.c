@@ -60,6 +60,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct command_line command_line = {
     .options = options,
     .parse = parse,
+    .own_output = true,
     .usage = "LAUNCH.yaml\nSPEC --shape MxNxK",
     .doc =
         "Runs a PTX kernel on the emulator: grid, block, buffers, tensor maps and scalars are as "

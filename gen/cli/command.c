@@ -65,7 +65,8 @@ void spec_arguments_parse(struct spec_arguments *specs, const struct command_lin
 void gen_options_parse(struct gen_options *options, const struct command_line *line,
                        void *arguments, int argc, char **argv) {
     gen_options_init(options);
-    parse(&gen_options_argp, options, line, arguments, argc, argv);
+    parse(line->own_output ? &gen_options_bare_argp : &gen_options_argp, options, line, arguments,
+          argc, argv);
 }
 
 void spec_arguments_free(struct spec_arguments *arguments) {

@@ -51,6 +51,11 @@ for kernel in gemm_8x64 gemm_16x64 gemm_8x16_any; do
 done
 [ "$(find "$TMPDIR/x/y" -type f | wc -l)" = 10 ] || fail "not ten files"
 
+# Applications of the library alone: one that is deployed, and many threads and a child at once.
+exits 0 'table few opened in' "$BUILD/tests/deployed" emu "$file" gemm_8x64 few
+exits 0 '^8 threads, 4 rounds: right' "$BUILD/tests/crowd" emu "$file" gemm_8x64 gemm_16x64
+grep -q '^a child: .*forked' "$TMPDIR/said" || fail "a child: $(cat "$TMPDIR/said")"
+
 # What is replaced is replaced as a whole: who has the old file keeps it.
 exec 3<"$file"
 cp "$file" "$TMPDIR/old"

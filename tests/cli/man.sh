@@ -14,8 +14,10 @@ for command in "${commands[@]}"; do
     page=$one/tmagen-$command.1
     [ -s "$page" ] || { fail "no $page"; continue; }
     grep -q "^.BR tmagen.-$command (1)" "$one/tmagen.1" || fail "tmagen.1 lacks $command"
-    for option in $("$TMAGEN" "$command" --help | grep -oE '^ .{1,6}--[a-z-]+' |
-        grep -oE -- '--.*'); do
+    options=$("$TMAGEN" "$command" --help | grep -oE '^ .{1,6}--[a-z-]+' | grep -oE -- '--.*')
+    twice=$(sort <<<"$options" | uniq -d)
+    [ -z "$twice" ] || fail "$command has two of $twice"
+    for option in $options; do
         grep -qF -- "${option//-/\\-}" "$page" || fail "$page lacks $option"
     done
 done
@@ -56,5 +58,19 @@ if command -v fish >/dev/null; then
     [ "$given" = bundle ] || fail "fish: '$given'"
     given=$(HOME=$TMPDIR fish -c "source $fish; complete -C 'tmagen gen --pt'" | cut -f 1)
     [ "$given" = --ptx ] || fail "fish: '$given'"
+fi
+
+# zsh_completes EXPECTED WORDS - what zsh offers for the last word, at a terminal of its own.
+zsh_completes() {
+    given=$(timeout 60 zsh -f tests/fixtures/complete.zsh "$TMPDIR/share/zsh/site-functions" "$2")
+    [ "$given" = "$1" ] || fail "zsh: tmagen $2: '$given', not '$1'"
+}
+if command -v zsh >/dev/null; then
+    zsh_completes bundle bun
+    zsh_completes --ptx 'gen --pt'
+    zsh_completes verify 'bundle ver'
+    zsh_completes gemm_phase7 'bundle gemm_phase7'
+    zsh_completes --strict --stri
+    zsh_completes manual.sh 'bundle -o scripts/manu'
 fi
 exit $failed

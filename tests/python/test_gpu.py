@@ -8,7 +8,9 @@ import gc
 import glob
 import json
 import os
+import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -256,6 +258,53 @@ class Gpu(unittest.TestCase):
         print(f"\na call {whole:.2f} us, of which the driver's launch {full - empty:.2f} and "
               f"torch.empty {allocation:.2f}; tmagen's own {own:.2f}")
         self.assertLess(own, 6)
+
+    def test_importing_takes_50_ms(self):
+        code = "import time; t = time.perf_counter(); import tmagen; print(time.perf_counter() - t)"
+        path = os.path.dirname(os.path.dirname(os.path.abspath(tmagen.__file__)))
+        taken = [float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
+                                      env={**os.environ, "PYTHONPATH": path}).stdout)
+                 for _ in range(10)]
+        print(f"\nimported in {min(taken) * 1e3:.1f} to {max(taken) * 1e3:.1f} ms")
+        self.assertLess(min(taken), 0.05)
+
+    def test_threads_on_one_kernel(self):
+        wrong = []
+
+        def work(index):
+            try:
+                with torch.cuda.stream(torch.cuda.Stream()):
+                    for turn in range(300):
+                        rows = 1000 - 100 * ((index + turn) % 5)
+                        d = self.kernel(a=self.a[:rows], b=self.b)
+                        if turn % 60 == 0:
+                            self.close(d, self.expected[:rows])
+                    torch.cuda.current_stream().synchronize()
+                    self.close(d, self.expected[:rows])
+            except BaseException as error:
+                wrong.append(error)
+
+        torch.cuda.synchronize()
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_what_is_refused(self):
+        for words, arrays in {
+            "has elements of fp16; legal: bf16": {"b": self.b.half()},
+            "stride 1 is 272; legal: 1": {"b": self.b.T.contiguous().T},
+            "has the shape .512.; legal: .m, k.": {"a": self.a[0]},
+            "requires grad": {"a": self.a.clone().requires_grad_()},
+            "has no argument 'extra'": {"extra": self.b},
+        }.items():
+            with self.subTest(words), self.assertRaisesRegex(tmagen.Error, words):
+                self.kernel(**{"a": self.a, "b": self.b, **arrays})
+        with self.assertRaisesRegex(tmagen.Error, "no CUDA device 99|cuda:99"):
+            tmagen.load("gemm_256x128", device="cuda:99")
+        self.close(self.kernel(a=self.a, b=self.b), self.expected)
 
     def test_devices(self):
         with self.assertRaisesRegex(tmagen.Error, "'b' lies in host memory"):
