@@ -8,6 +8,7 @@ local checks = require "checks"
 local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
+local reads = require "epilogue/reads"
 local schedules = require "work/schedules"
 local swizzle = require "swizzle"
 
@@ -70,6 +71,12 @@ end
 -- wgmma's sums have fewer bits than fp32 holds.
 local function keeps_few_bits(s)
     return warpgroups(s) and dtypes[s.problem.a].sum_bits ~= nil
+end
+
+-- Epilogues that can read operands ahead: their staging lies as their accumulators do, a value each.
+local function reading(s)
+    return s.math == "wgmma" and s.epilogue.store == "tma" and s.warps.producer.count > 0 and not s.exchange
+        and not epilogue.gates(s.epilogue.ops)
 end
 
 local function persistent(s)
@@ -142,6 +149,7 @@ local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, a
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING = "epilogue.store is tma"
+local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
 
 local knobs = {
@@ -283,6 +291,20 @@ local knobs = {
       default = staging_buffers,
       when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
+    { "epilogue.read.row", type = "enum", values = { "l1", "ahead" }, optional = true, when = reading,
+      when_doc = READING,
+      doc = "how a row that all rows share (bias, scale_n) comes to the threads: l1, or nothing: each loads its "
+          .. "elements when it wants them; ahead: before the multiplication, an element a thread, by shared memory" },
+    { "epilogue.read.matrix", type = "enum", values = { "l1", "cp_async", "tma" }, optional = true, when = reading,
+      when_doc = READING,
+      doc = "how the first matrix (residual, add) does: l1, or nothing: the same; cp_async: pieces of 16 bytes into "
+          .. "D's staging while the tile is multiplied; tma: boxes there" },
+    { "epilogue.read.layout", type = "enum", values = { "row", "blocked" }, optional = true, when = reading,
+      when_doc = READING,
+      doc = "of that matrix: row, or nothing: as all others; blocked: each 64 columns in the order in which four "
+          .. "threads hold them, 16 bytes a load: column 8 i + 2 t + j at place 16 t + 2 i + j" },
+    { "epilogue.read.hint", type = "enum", values = cache_hints, optional = true, when = reading,
+      when_doc = READING, doc = "what that matrix' lines are to the L2, where it is not read as all others" },
 }
 
 local phases = {
@@ -365,7 +387,8 @@ local function ops_of(p)
         list[i] = { name = op.row.name, value = op.reference, error = op.error,
                     operand = operand and operand.name or "", kind = operand and operand.kind or "",
                     period = operand and operand.period or 0, writes = op.row.writes or "",
-                    scalar = scalars and (op.row.scalar or "") or nil }
+                    scalar = scalars and (op.row.scalar or "") or nil,
+                    block = p.reads.by == "blocked" and (operand and operand.blocked and reads.BLOCK or 0) or nil }
     end
     return list
 end

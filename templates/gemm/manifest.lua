@@ -2,6 +2,7 @@
 
 local dtypes = require "dtypes"
 local rows = require "rows"
+local reads = require "epilogue/reads"
 
 -- What a tile ends beyond must be an int too, and so must a group of the tile order.
 local function dims(s, p)
@@ -127,6 +128,9 @@ local function values_of(op)
     end
     if op.operand and op.operand.period then
         values[#values + 1] = { op.operand.rows, op.operand.period }
+    end
+    if op.operand and op.operand.blocked then
+        values[#values + 1] = { "block", reads.BLOCK }
     end
     return #values > 0 and values or nil
 end

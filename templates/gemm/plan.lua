@@ -28,10 +28,11 @@ function plan.schedule(s)
     return by_name[s.math == "mma" and "tiles" or s.grid]
 end
 
-local function plan_ops(s, p)
-    p.ops = epilogue.resolve(s.epilogue.ops, p.d.product or p.d.name)
-    p.op_operands = epilogue.operands(p.ops)
-    p.op_types = epilogue.types(p.op_operands)
+local function plan_ops(s, p, ops, operands)
+    p.ops, p.op_operands = ops, operands
+    p.reads = p.reads or { ahead = {} }
+    p.op_direct = epilogue.direct(operands)
+    p.op_types = epilogue.types(p.op_direct)
     p.op_most = #p.op_types.most > 0
     p.op_strided = #p.op_types.matrix > 0 or #p.op_types.output > 0
     local placed = p.op_strided or p.op_most
@@ -56,7 +57,7 @@ local function tensor_plan(s, p)
         local dims = { row = { columns }, column = { "m" }, single = { 1 }, most = { 1 } }
         add(operand.name, operand.dtype.name, dims[operand.kind] or { rows, columns },
             (operand.kind == "output" or operand.kind == "most") and "write" or "read",
-            dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
+            operand.by and 16 or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
     end
     for _, op in ipairs(p.ops) do
         if op.operand then add_operand(op.operand) end
@@ -77,8 +78,9 @@ local function dims(s, p)
     end
     local all = p.ldg or not (p.work.by_grid and p.mma and p.store)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
-    add("m", all or p.op_wants.row, a)
-    add("n", all or p.op_wants.column or p.gated, b)
+    local apart = p.reads.matrix and not p.reads.tma                -- by threads, which stop at edges
+    add("m", all or p.op_wants.row or apart, a)
+    add("n", all or p.op_wants.column or p.gated or apart or #p.reads.ahead > 0, b)
     add("k", true)
     if p.batched then add("batch", not p.work.by_grid, a or b) end
     return list
@@ -115,7 +117,10 @@ local function parameter_plan(s, p)
         pointer("d", true)
     end
     for _, operand in ipairs(p.op_operands) do
-        if operand.kind == "scalar" then
+        if operand.by == "tma" then
+            list[#list + 1] = { kind = "tensor_map", tensor = operand.name, box = { p.store.m, p.store.columns },
+                swizzle_bytes = swizzle.bytes(s.swizzle_bits.d) }
+        elseif operand.kind == "scalar" then
             list[#list + 1] = { kind = "scalar", name = operand.name, type = "f32", default = 1 }
         else
             pointer(operand.name, operand.strided)
@@ -191,7 +196,9 @@ end
 
 function plan.plan(s)
     local work = plan.schedule(s)
-    local p = mma_plan(s).plan(s, work, epilogue.gates(s.epilogue.ops))
+    local ops = epilogue.resolve(s.epilogue.ops, dtypes[s.problem.d].product or s.problem.d)
+    local operands = epilogue.operands(ops)
+    local p = mma_plan(s).plan(s, work, epilogue.gates(s.epilogue.ops), operands)
     p.columns = p.gated and { dim = "n", by = 2 } or "n"          -- of D
     p.work, p.dependent_launch = work, s.dependent_launch or false
     p.prefetch_maps = s.prefetch_maps or false
@@ -204,7 +211,7 @@ function plan.plan(s)
     p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     p.batched = s.problem.batch ~= nil
-    plan_ops(s, p)
+    plan_ops(s, p, ops, operands)
     p.tensors = tensor_plan(s, p)
     p.dims = dims(s, p)
     p.parameters = parameter_plan(s, p)

@@ -87,6 +87,13 @@ struct passing {
     double x, off;
 };
 
+// Where element [column] of a row lies: of each [block] of columns, if there are any, as threads
+// have them.
+static int64_t column_in_block(int64_t column, int64_t block) {
+    if (!block) return column;
+    return column / block * block + column / 2 % 4 * 16 + column / 8 % 8 * 2 + column % 2;
+}
+
 // What the operand of op [i] has for an element of D: one for all, one a row or a column, or its
 // own.
 static double element_of(const struct problem *p, int i, const struct tensor *operand,
@@ -97,7 +104,8 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     if (same(kind, "column")) return at(operand, &index[0]);
     if (same(kind, "row")) return at(operand, &index[1]);
     const int64_t row = period ? index[0] % period : index[0];
-    return operand->rank > 2 ? at3(operand, index[-1], row, index[1]) : at2(operand, row, index[1]);
+    const int64_t column = column_in_block(index[1], (int64_t)number_of(p, "ops.block", i));
+    return operand->rank > 2 ? at3(operand, index[-1], row, column) : at2(operand, row, column);
 }
 
 // The most that [exact] moves by where x and y move by so much, forth and back.

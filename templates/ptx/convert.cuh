@@ -55,6 +55,14 @@ __device__ __forceinline__ float e5m2_to_float(e5m2 value) {
     return fp16_to_float({static_cast<uint16_t>(value.bits << 8)});
 }
 
+// four 8 x 8 matrices of 16-bit elements, a word of each; lane l gives the address of row l % 8 of matrix l / 8
+__device__ __forceinline__ void ldmatrix_x4(uint32_t *words, uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address)
+                 : "memory");
+}
+
 // four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
 __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
                                             uint32_t m3) {

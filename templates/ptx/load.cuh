@@ -9,6 +9,15 @@ __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     return v;
 }
 
+// the same, its line under a [policy] of the L2
+__device__ __forceinline__ uint4 ld_global_nc_hint_v4(const void *address, uint64_t policy) {
+    uint4 v;
+    asm("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address), "l"(policy));
+    return v;
+}
+
 __device__ __forceinline__ uint2 ld_global_nc_v2(const void *address) {
     uint2 v;
     asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(address));

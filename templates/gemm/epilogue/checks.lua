@@ -4,7 +4,8 @@ local words = require "words"
 
 local TAKEN = {}
 for name in ([[a b d m n k x y row column item work ring smem warp warpgroup cta operands bf16 fp16
-    a_map b_map d_map a_operand b_operand dynamic_smem inside release]]):gmatch("[%w_]+") do
+    a_map b_map d_map a_operand b_operand dynamic_smem inside release pair half first_row first_column most word pairs
+    ahead source]]):gmatch("[%w_]+") do
     TAKEN[name] = true
 end
 

@@ -122,6 +122,15 @@ function epilogue.operands(ops)
     return list
 end
 
+-- those of [operands] that each thread reads, or writes, when it comes to an element; reads.lua has the others
+function epilogue.direct(operands)
+    local list = {}
+    for _, operand in ipairs(operands) do
+        list[#list + 1] = not operand.ahead and not operand.by and operand or nil
+    end
+    return list
+end
+
 -- The types of operands by their kind, { row = {...}, column =, matrix =, single = }, and `pairs`, those of which
 -- neighbours in a row are read together; `output`, of what is written.
 function epilogue.types(operands)
@@ -141,17 +150,19 @@ end
 
 -- What ops must know of an element beside its value, as arguments behind others: [row] and [column] are its place.
 function epilogue.place(plan, row, column)
-    local list = #plan.op_operands > 0 and { "operands" } or {}
+    local list = #plan.op_direct > 0 and { "operands" } or {}
     list[#list + 1] = plan.op_wants.row and row or nil
     list[#list + 1] = plan.op_wants.column and column or nil
     list[#list + 1] = plan.op_most and "most" or nil
     return #list > 0 and ", " .. table.concat(list, ", ") or ""
 end
 
--- the same, where a function declares them
+-- the same, where a function declares them, and of what is read ahead the piece's elements
 function epilogue.parameters(plan)
     local text = epilogue.place(plan, "int first_row", "int first_column")
     return (text:gsub("operands", "const Operands &operands"):gsub("most$", "uint32_t &most"))
+        .. (#plan.reads.ahead > 0 and ", const float *ahead" or "")
+        .. (plan.reads.matrix and ", const uint32_t *pairs" or "")
 end
 
 -- The values of operands, as arguments behind others: of those of both of a pair, if [doubled], those of the side

@@ -3,6 +3,7 @@
 
 local dtypes = require "dtypes"
 local operands = require "operand/checks"
+local reads = require "epilogue/reads"
 local staging = require "epilogue/staging"
 
 local wgmma = { ["operand boxes"] = operands.boxes, ["shared memory"] = operands.shared_memory }
@@ -162,6 +163,8 @@ wgmma["staging"] = function(s, p, fail)
     staging.check(s, p, fail)
 end
 
+wgmma["operands read ahead"] = reads.check
+
 wgmma["loads by threads"] = function(s, p, fail)
     if s.load == "shifted" then
         fail("load", "load: shifted is for pieces of rows that warps stream", "tma or ldg, or math: mma")
@@ -230,9 +233,8 @@ wgmma["pairs of columns"] = function(s, p, fail)
 end
 
 local order = { "pairs of columns", "input types", "sums", "rows of a warpgroup", "accumulators",
-    "producer and stages",
-    "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging", "dependent launch",
-    "loads by threads", "repack", "shared memory" }
+    "producer and stages", "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging",
+    "operands read ahead", "dependent launch", "loads by threads", "repack", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do

@@ -6,6 +6,7 @@ local dtypes = require "dtypes"
 local smem = require "smem"
 local alignment = require "operand/alignment"
 local operand = require "operand/operand"
+local reads = require "epilogue/reads"
 local staging = require "epilogue/staging"
 
 local wgmma = {}
@@ -73,6 +74,7 @@ local function barrier_plan(s, p)
         barriers[#barriers + 1] = { name = "order", count = p.consumers, arrivals = 1, bytes = 0,
             who = "the other warpgroup", doc = "the tensor cores are this warpgroup's" }
     end
+    barriers[#barriers + 1] = reads.barrier(s, p)
     return barriers
 end
 
@@ -90,6 +92,7 @@ local function smem_plan(s, p)
         members[#members + 1] = { name = "sums", align = 16, doc = "the other CTAs' parts of a tile",
             bytes = p.consumers * (s.splits - 1) * p.part_bytes }
     end
+    members[#members + 1] = reads.members(s, p)
     for _, barrier in ipairs(p.barriers) do
         members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
     end
@@ -130,7 +133,7 @@ local function plan_ldg(p)
     return { parts = parts }
 end
 
-function wgmma.plan(s, work, gated)
+function wgmma.plan(s, work, gated, operands)
     local p = {
         gated = gated,
         producers = s.warps.producer.count // 4, consumers = s.warps.consumer.count // 4,
@@ -167,10 +170,12 @@ function wgmma.plan(s, work, gated)
     p.direct = p.exchanged and "epilogue/store_direct_exchanged.cu.in" or p.elements and "epilogue/store_elements.cu.in"
         or "epilogue/store_direct.cu.in"                        -- the template of a store without shared memory
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
+    p.reads = reads.plan(s, operands)
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
     alignment(s, p)
+    reads.align(p)
     return p
 end
 

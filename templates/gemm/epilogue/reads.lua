@@ -1,0 +1,94 @@
+-- reads.lua: how operands of ops come to the threads where not each loads its elements when it wants them: those of a
+-- row that all rows share ahead of the multiplication, by way of shared memory; those of a matrix by way of D's staging
+-- buffers, into which they are copied under the multiplication, or in an order that gives a thread 16 bytes at once.
+
+local dtypes = require "dtypes"
+
+local reads = {}
+
+-- columns of a matrix whose elements lie in the order in which the four threads of a quad have them
+reads.BLOCK = 64
+
+-- whether a matrix can be read so: one for all launches, of pairs in a word, of one value of D
+local function readable(operand)
+    return operand.kind == "matrix" and not operand.scalar and not operand.doubled and operand.dtype.bits == 16
+end
+
+-- How the matrix is read: "tma" and "cp_async" by way of the staging, "blocked" from global memory; nil: as all others.
+local function matrix_by(read)
+    return read.matrix ~= "l1" and read.matrix or read.layout == "blocked" and "blocked" or nil
+end
+
+-- Marks those of [operands] that are read so: [ahead], their place among the rows in shared memory, or [by] of the
+-- first matrix that can be. Returns { ahead = {operands}, matrix =, by =, rows = of a box, barriers = }.
+function reads.plan(s, operands)
+    local plan, read = { ahead = {} }, s.epilogue.read
+    for _, operand in ipairs(operands) do
+        if operand.kind == "row" and read.row == "ahead" then
+            operand.ahead = #plan.ahead
+            plan.ahead[#plan.ahead + 1] = operand
+        elseif readable(operand) and not plan.matrix and matrix_by(read) then
+            plan.matrix, plan.by = operand, matrix_by(read)
+            operand.by, operand.blocked, operand.hint = plan.by, plan.by == "blocked", read.hint
+        end
+    end
+    plan.tma, plan.cp_async = plan.by == "tma", plan.by == "cp_async"
+    return plan
+end
+
+-- The shared memory that they need, [consumers] times.
+function reads.members(s, p)
+    local count = #p.reads.ahead
+    return count > 0 and { name = "ahead", bytes = p.consumers * count * s.tile.n * 4, align = 16,
+        doc = "what all rows share of operands, read ahead" } or nil
+end
+
+function reads.barrier(s, p)
+    return p.reads.tma and { name = "operand_full", count = p.consumers * s.epilogue.buffers, arrivals = 1,
+        bytes = p.store.buffer_bytes, who = "a thread of the warpgroup",
+        doc = "the operand's elements are in the staging buffer" } or nil
+end
+
+-- A row of blocks is whole.
+function reads.align(p)
+    if p.reads.by == "blocked" then
+        p.multiples.n = reads.BLOCK
+        p.why_multiples.n = ("whole blocks of columns of %s"):format(p.reads.matrix.name)
+    end
+end
+
+local function check_matrix(s, p, fail)
+    local read, by = s.epilogue.read, matrix_by(s.epilogue.read)
+    if read.layout == "blocked" and by ~= "blocked" then
+        fail("epilogue.read.layout", "epilogue.read.layout: blocked is for threads that load by themselves",
+            "epilogue.read.matrix: l1")
+    elseif read.hint and not by then
+        fail("epilogue.read.hint", "epilogue.read.hint: the matrix is read as all others",
+            "matrix: cp_async or tma, or layout: blocked")
+    elseif by and not p.reads.matrix then
+        fail("epilogue.read." .. (by == "blocked" and "layout" or "matrix"),
+            "epilogue.read: no op reads a matrix of 16-bit elements", "residual or add among epilogue.ops")
+    elseif by and by ~= "blocked" and dtypes[s.problem.d].bits ~= 16 then
+        fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is by way of D's staging, whose elements have %d bits")
+            :format(by, dtypes[s.problem.d].bits), "l1, or D of 16 bits")
+    elseif by == "tma" and p.reads.matrix.period then
+        fail("epilogue.read.matrix", "epilogue.read.matrix: tma loads no boxes whose rows begin anew", "cp_async or l1")
+    elseif by and (p.work.parts or p.in_cluster or p.batched or p.work.groups) then
+        fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is for whole tiles of one problem"):format(by), "l1")
+    elseif by == "blocked" and s.epilogue.tile.n % reads.BLOCK ~= 0 then
+        fail("epilogue.tile.n", "epilogue.read.layout: blocked wants staging of whole blocks of columns",
+            ("a multiple of %d"):format(reads.BLOCK))
+    end
+end
+
+function reads.check(s, p, fail)
+    if not s.epilogue.read then
+        return
+    elseif s.epilogue.read.row == "ahead" and #p.reads.ahead == 0 then
+        fail("epilogue.read.row", "epilogue.read.row: no op reads a row that all rows of D share",
+            "l1, or an op such as bias")
+    end
+    check_matrix(s, p, fail)
+end
+
+return reads

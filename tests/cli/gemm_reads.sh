@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The ways in which operands of gemm's ops are read ahead, on the emulator: every staging that they
+# go through, schedules, edges of D inside a box, several orders of warps and copies.
+set -eu
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
+
+# verify SPEC CHAINS SETTING... - each of CHAINS, a list of lists, as epilogue.ops of SPEC.
+calls=0
+verify() {
+    local spec=$1 chains=$2
+    shift 2
+    calls=$((calls + 1))
+    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
+    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-2}" -o "$TMPDIR/out" \
+        --set "epilogue.ops=$chains" "$@" "$spec" >"$TMPDIR/table" 2>&1 && return
+    cat "$TMPDIR/table"
+    exit 1
+}
+
+ahead='epilogue.read.row=ahead' matrix='epilogue.read.matrix'
+plain='[[bias, residual], [{scale_n: sn}, bias, gelu, residual, {add: other, row_period: 7}, amax]]'
+turned='[[{add: combined, row_period: 196}], [relu, {add: combined, row_period: 3}, bias]]'
+edges=(--shape 200x264x136 --shape 640x392x136)
+
+# Warpgroups that take turns and such that share a tile; a buffer for each part of a tile, for two
+# parts, for all in turn.
+verify gemm_128x128_pingpong "$plain" --shape 200x264x72 --shape 200x264x72/special --set "$ahead" \
+    --set "$matrix=[cp_async,tma]" --set 'epilogue.buffers=[1,2]'
+verify gemm_128x128_pingpong '[[residual, silu]]' "${edges[@]}" --set "$matrix=[cp_async,tma]" \
+    --set epilogue.buffers=4 --set stages=4 --set cluster.n=2
+verify gemm_256x128 "$plain" "${edges[@]}" --set "$ahead" --set "$matrix=[cp_async,tma]"
+
+# Rows that begin anew, by threads; the order in which threads hold 64 columns.
+verify gemm_128x128_pingpong "$turned" "${edges[@]}" --set "$matrix=cp_async"
+verify gemm_128x128_pingpong "$turned" --shape 200x320x72 --shape 640x384x136 \
+    --set epilogue.read.layout=blocked --set 'epilogue.read.hint=[evict_first,evict_last]'
+verify gemm_fp8_128x192_pingpong '[[{add: combined, row_period: 7}, bias]]' --shape 200x320x272 \
+    --set epilogue.read.layout=blocked --set "$ahead"
+verify gemm_256x128 '[[residual]]' --shape 300x320x72 --set epilogue.read.layout=blocked \
+    --set epilogue.tile.n=128 --set epilogue.buffers=1 --set swizzle_bits.d=7 --set stages=3
+
+# Boxes narrower than a buffer and narrower swizzles, more columns than threads, hints, other types.
+verify gemm_128x128_pingpong '[[residual]]' --shape 200x264x72 --set "$matrix=[cp_async,tma]" \
+    --set epilogue.tile.n=64 --set 'swizzle_bits.d=[0,5,6]' --set epilogue.read.hint=evict_first
+verify gemm_128x192_pingpong "$plain" --shape 200x392x72 --set "$ahead" --set "$matrix=tma"
+verify gemm_128x128_fp16 "$plain" --shape 200x264x72 --set phase=6 --set "$ahead" \
+    --set "$matrix=tma"
+verify gemm_128x128_fp32 '[[bias, {scale_n: sn}, relu]]' --shape 200x264x72 --set "$ahead" \
+    --set epilogue.store=tma
+
+# Rows read ahead where the tiles' K is in parts, and where a CTA has one tile.
+verify gemm_128x128 '[[bias, gelu]]' --shape 200x264x264 --set "$ahead" --set epilogue.store=tma \
+    --set 'grid=[split_k,stream_k,tiles]'
