@@ -19,10 +19,16 @@ struct measured {
     const bool *all;  // of each kernel: whether every row measured it
     double *us;       // of each launch of the row being read; 0: it is not named
     double *misses;   // measured by predicted; 0: unknown
-    double slowest;   // of those named
+    double slowest;   // of those named that every row has measured
     int64_t *shapes;  // of the rows read so far
     size_t count;
 };
+
+static bool in_all_rows(const struct measured *measured, int launch) {
+    for (unsigned i = measured->table->kernel_count; i-- > 0;)
+        if (measured->table->kernels[i].first_launch <= (unsigned)launch) return measured->all[i];
+    return false;
+}
 
 // The launch of "KERNEL" or "KERNEL/SPLITS"; -1 where the table has none of that name.
 static int find_launch(const struct measured *measured, const char *text) {
@@ -54,7 +60,8 @@ static void read_times(struct measured *measured, const struct spec_node *us) {
                        "measured.us: %s is none of the kernels", us->keys[i]->text);
         else
             measured->us[launch] = time;
-        if (time > measured->slowest) measured->slowest = time;
+        const bool bounds = launch >= 0 && in_all_rows(measured, launch);
+        if (bounds && time > measured->slowest) measured->slowest = time;
     }
 }
 
