@@ -17,7 +17,7 @@ int predict_read(const char *text, const char *origin, struct predict_gpu *gpu) 
     const struct tmg_node version = tmg_node_member(&root, "tmagen_rates");
     const struct tmg_node name = tmg_node_member(&root, "gpu"), sms = tmg_node_member(&root, "sms");
     const struct tmg_node rates = tmg_node_member(&root, "rates");
-    tmg_node_keys(&root, "tmagen_rates gpu sms rates");
+    tmg_node_keys(&root, "tmagen_rates gpu sms sources rates");
     tmg_node_integer(&version, 1, 1, TMG_REQUIRED_INTEGER);
     gpu->capacity =
         (struct tmg_capacity){.sms = (int)tmg_node_integer(&sms, 1, 4096, TMG_REQUIRED_INTEGER)};

@@ -144,7 +144,8 @@ static int lay_out(struct ref_tensor *tensor, const int64_t *dims, int64_t row_p
         if (size < 1) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is empty", declared->name);
         tensor->dims[axis] = size;
         tensor->strides[axis] = stride;
-        if (axis == tensor->rank - 1 && tensor->rank > 1) size += row_padding;
+        if (axis == tensor->rank - 1 && tensor->rank > 1 && declared->takes_gaps)
+            size += row_padding;
         if (__builtin_mul_overflow(stride, size, &stride) || stride > INT64_MAX / 16) {
             return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s is too large", declared->name);
         }

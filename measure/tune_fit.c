@@ -102,6 +102,7 @@ static double step_each(const struct fit *fit, struct tmg_rates *rates, double l
     for (int rate = 0; rate < TMG_RATES; ++rate) {
         for (int sign = -1; sign <= 1; sign += 2) {
             struct tmg_rates other = *rates;
+            if (!(rates->of[rate] > 0)) break;  // not of this GPU
             other.of[rate] *= exp(sign * step);
             const double now = loss(fit, &other);
             if (!(now < least)) continue;
@@ -123,7 +124,7 @@ static double descend(const struct fit *fit, struct tmg_rates *rates) {
         least = now;
         struct tmg_rates further = *rates;
         for (int rate = 0; rate < TMG_RATES; ++rate)
-            further.of[rate] *= rates->of[rate] / from.of[rate];
+            if (from.of[rate] > 0) further.of[rate] *= rates->of[rate] / from.of[rate];
         const double then = step_each(fit, &further, loss(fit, &further), step);
         if (then < least) least = then, *rates = further;
     }
@@ -134,9 +135,10 @@ static void print_rates(const struct predict_gpu *gpu, const struct tmg_rates *r
     fprintf(out, "{\n  \"tmagen_rates\": 1,\n  \"gpu\": \"%s\",\n  \"sms\": %d,\n  \"rates\": {\n",
             gpu->name, gpu->capacity.sms);
     for (int rate = 0; rate < TMG_RATES; ++rate)
-        fprintf(out, "    \"%s\": %.4g%s\n", tmg_rate_name((enum tmg_rate)rate), rates->of[rate],
-                rate + 1 < TMG_RATES ? "," : "");
-    fputs("  }\n}\n", out);
+        if (rates->of[rate] > 0)
+            fprintf(out, "%s    \"%s\": %.4g", rate ? ",\n" : "",
+                    tmg_rate_name((enum tmg_rate)rate), rates->of[rate]);
+    fputs("\n  }\n}\n", out);
 }
 
 static int fit_and_print(const struct fit *fit, const char *path, FILE *out) {

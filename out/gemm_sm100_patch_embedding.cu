@@ -15,8 +15,10 @@
 //     cluster: {m: 2, n: 1}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [{add: combined, row_period: 196}], store: tma, load: 32, tile: {m: 128,
-//        n: 64}, buffers: 2}
+//     epilogue: {ops: [{add: combined, row_period: 196}], store: tma, warps: 4, release: early,
+//        stagger: 160, operand: {load: ldg, layout: blocked, order: between}, load: 32,
+//        tile: {m: 32, n: 64}, buffers: 2}
+//     unroll: {epilogue: 2}
 //     budget: {spill_bytes: 0}
 
 using uint8_t = unsigned char;
@@ -78,6 +80,28 @@ __device__ __forceinline__ float bf16_high_to_float(uint32_t pair) {
     return __uint_as_float(pair & 0xffff0000);
 }
 
+// in the order of what surrounds them, through L1, not through it, and as what is used once
+__device__ __forceinline__ uint4 ld_global_v4(const void *address) {
+    uint4 v;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ int64_t mov_clock64() {
+    int64_t clock;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock));
+    return clock;
+}
+
+// waits for so many clocks of the SM
+__device__ __forceinline__ void wait_clocks(int clocks) {
+    const int64_t begin = mov_clock64();
+    while (mov_clock64() - begin < clocks) {
+    }
+}
+
 // [arrivals] threads complete a phase; visible to other threads only after a fence and a barrier
 __device__ __forceinline__ void mbarrier_init(uint64_t *barrier, uint32_t arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_address(barrier)), "r"(arrivals)
@@ -128,11 +152,6 @@ __device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, uint32_t
 // orders this thread's writes to shared memory before later accesses by TMA and wgmma
 __device__ __forceinline__ void fence_proxy_async_shared() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-// waits until [threads] threads have come to barrier [id]; id 0 is __syncthreads
-__device__ __forceinline__ void barrier_sync(int id, int threads) {
-    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 // true in one thread of a converged warp
@@ -289,9 +308,11 @@ constexpr int EPILOGUE_WARPS = 4, LOAD_WARP = EPILOGUE_WARPS, MMA_WARP = LOAD_WA
 constexpr int THREADS = (MMA_WARP + 1) * 32;
 constexpr int ACCUMULATORS = 2, ACCUMULATOR_COLUMNS = 256;    // of tensor memory
 constexpr int TENSOR_MEMORY_COLUMNS = 512;
+constexpr int STAGGER = 160;    // clocks from a warp's beginning to the next one's
+constexpr int HELD_N = 64;    // columns of operands that a thread holds
 constexpr int n = 768;
 constexpr int k = 768;
-constexpr int STORE_M = 128, STORE_N = 64, STORE_BUFFERS = 2;
+constexpr int STORE_M = 32, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
@@ -361,7 +382,7 @@ struct Work {
 struct SharedMemory {
     e4m3 a[STAGES][TILE_M * TILE_K];
     e4m3 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
-    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
+    alignas(1024) bf16 store[EPILOGUE_WARPS][STORE_BUFFERS][STORE_M * STORE_N];
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // the products that read the stage are there
     uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
@@ -430,13 +451,18 @@ __device__ __forceinline__ void multiply_stage(uint32_t sums, uint64_t a, uint64
 
 constexpr int LOAD_N = 32;    // columns of one load
 
-// loads COLUMNS columns of the warp's lanes from [sums] on, a row a thread
+// asks for COLUMNS columns of the warp's lanes from [sums] on, a row a thread
 template <int COLUMNS>
-__device__ __forceinline__ void load_sums(float *x, uint32_t sums) {
+__device__ __forceinline__ void ask_sums(float *x, uint32_t sums) {
     #pragma unroll
     for (int column = 0; column < COLUMNS; column += LOAD_N) {
         tcgen05_ld_x32(x + column, sums + column);
     }
+}
+
+// until they are there
+template <int COLUMNS>
+__device__ __forceinline__ void await_sums(float *x) {
     #pragma unroll
     for (int column = 0; column < COLUMNS; column += LOAD_N) {
         tcgen05_wait_ld_x32(x + column);
@@ -461,8 +487,34 @@ __device__ __forceinline__ float apply(float x, float combined) {
 // what the ops read besides the accumulator
 struct Operands {
     const bf16 *combined;
-    int64_t combined_stride;
     int m, n;
+};
+
+// where an element of a tensor of [n] columns lies whose blocks of 32 x 32 follow each other along N
+__device__ __forceinline__ int64_t block_offset(int row, int column, int n) {
+    const int block = row / 32 * ceil_div(n, 32) + column / 32;
+    return static_cast<int64_t>(block) * 1024 + row % 32 * 32 + column % 32;
+}
+
+struct Held {
+    uint32_t combined[HELD_N / 2];    // pairs
+
+    // asks for [row]'s elements from [first_column] on
+    __device__ __forceinline__ void ask(const Operands &operands, int row, int first_column) {
+        #pragma unroll
+        for (int i = 0; i < HELD_N; i += 8) {
+            const int column = first_column + i;
+            const bool inside = row < operands.m && column < operands.n;
+            uint4 combined_words = {0, 0, 0, 0};
+            if (inside) {
+                combined_words = ld_global_v4(operands.combined + block_offset(row % 196, column, operands.n));
+            }
+            combined[i / 2] = combined_words.x;
+            combined[i / 2 + 1] = combined_words.y;
+            combined[i / 2 + 2] = combined_words.z;
+            combined[i / 2 + 3] = combined_words.w;
+        }
+    }
 };
 
 // two neighbouring elements of a row, which begins at a whole pair
@@ -473,15 +525,10 @@ __device__ __forceinline__ float2 load_pair(const bf16 *elements) {
 
 // the ops on COLUMNS columns of a row; n is even, so that a pair lies inside or outside
 template <int COLUMNS>
-__device__ __forceinline__ void apply_ops(float *x, const Operands &operands, int row, int first_column) {
+__device__ __forceinline__ void apply_ops(float *x, const Held &held) {
     #pragma unroll
     for (int pair = 0; pair < COLUMNS / 2; ++pair, x += 2) {
-        const int column = first_column + pair * 2;
-        const bool inside = row < operands.m && column < operands.n;
-        float2 combined = {0, 0};
-        if (inside) {
-            combined = load_pair(operands.combined + row % 196 * operands.combined_stride + column);
-        }
+        const float2 combined = {bf16_low_to_float(held.combined[pair]), bf16_high_to_float(held.combined[pair])};
         x[0] = apply(x[0], combined.x);
         x[1] = apply(x[1], combined.y);
     }
@@ -506,26 +553,28 @@ __device__ __forceinline__ void stage_row(const float *x, bf16 *buffer, int row)
 // stores a tile whose sums begin, for the warp, at [sums] of tensor memory, by way of [staging]
 __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, const TensorMap *d_map,
                                            bf16 (*staging)[STORE_M * STORE_N], int first_row,
-                                           int first_column, const Operands &operands) {
-    const int row = threadIdx.x;
+                                           int first_column, const Operands &operands, Held &held) {
+    const int row = threadIdx.x % 32;
     const bool issuer = row == 0;
-    #pragma unroll 1
+    #pragma unroll 2
     for (int part = 0; part < STORES; ++part) {
         const int column = part * STORE_N;
         bf16 *buffer = staging[part % STORE_BUFFERS];
         float x[STORE_N];
-        load_sums<STORE_N>(x, sums + column);
+        ask_sums<STORE_N>(x, sums + column);
+        held.ask(operands, first_row + row, first_column + column);
+        await_sums<STORE_N>(x);
         if (part == STORES - 1) {
             release(loaded);
         }
-        apply_ops<STORE_N>(x, operands, first_row + row, first_column + column);
+        apply_ops<STORE_N>(x, held);
         if (issuer) {
             cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
         }
-        barrier_sync(1, EPILOGUE_WARPS * 32);             // the buffer's last store has been read
+        __syncwarp();                                     // the buffer's last store has been read
         stage_row(x, buffer, row);
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
-        barrier_sync(1, EPILOGUE_WARPS * 32);
+        __syncwarp();
         if (issuer) {
             tma_store_2d(d_map, first_column + column, first_row, buffer);
             cp_async_bulk_commit_group();
@@ -536,8 +585,7 @@ __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, cons
 extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER_SIZE, 1, 1)
 gemm_sm100_patch_embedding(const __grid_constant__ TensorMap a_map,
                            const __grid_constant__ TensorMap b_map,
-                           const __grid_constant__ TensorMap d_map, const bf16 *combined,
-                           int64_t combined_stride, int m) {
+                           const __grid_constant__ TensorMap d_map, const bf16 *combined, int m) {
     extern __shared__ __align__(1024) uint8_t dynamic_smem[];
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
@@ -601,18 +649,20 @@ gemm_sm100_patch_embedding(const __grid_constant__ TensorMap a_map,
         __syncwarp();
     } else {
         // epilogue
-        const Operands operands = {combined, combined_stride, m, n};
+        const Operands operands = {combined, m, n};
         Accumulator accumulator;
         for (Work work(m, n, k, cta); work.valid(); work.advance()) {
             const Item item = work.item();
+            Held held;
             mbarrier_wait_parity(&smem.accumulator_full[accumulator.index], accumulator.parity);
             tcgen05_fence_after_thread_sync();
+            wait_clocks(warp * STAGGER);
             const uint32_t sums = tensor_memory + accumulator.index * ACCUMULATOR_COLUMNS + (warp * 32 << 16);
             uint64_t *loaded = &smem.accumulator_empty[accumulator.index];
-            store_tile(sums, loaded, &d_map, smem.store, item.row, item.column, operands);
+            store_tile(sums, loaded, &d_map, smem.store[warp], item.row + warp * 32, item.column, operands, held);
             accumulator.advance();
         }
-        if (threadIdx.x == 0) {
+        if (threadIdx.x % 32 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it
         }
     }

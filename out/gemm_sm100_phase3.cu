@@ -15,7 +15,8 @@
 //     cluster: {m: 2, n: 1}
 //     swizzle_bits: {a: 7, b: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: direct, load: 32}
+//     epilogue: {ops: [], store: direct, warps: 4, release: early, operand: {load: pairs}, load: 32}
+//     unroll: {epilogue: 1}
 //     budget: {spill_bytes: 0}
 
 using uint8_t = unsigned char;
@@ -409,16 +410,16 @@ __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, bf16
                                            int n, int first_row, int first_column) {
     const int row = first_row + threadIdx.x;
     #pragma unroll 1
-    for (int part = 0; part < TILE_N; part += LOAD_N) {
+    for (int column = 0; column < TILE_N; column += LOAD_N) {
         float x[LOAD_N];
-        load_sums<LOAD_N>(x, sums + part);
-        if (part + LOAD_N == TILE_N) {
+        load_sums<LOAD_N>(x, sums + column);
+        if (column + LOAD_N == TILE_N) {
             release(loaded);
         }
-        bf16 *elements = d + row * d_stride + first_column + part;
+        bf16 *elements = d + row * d_stride + first_column + column;
         #pragma unroll
         for (int i = 0; i < LOAD_N; i += 2) {
-            if (row < m && first_column + part + i < n) {
+            if (row < m && first_column + column + i < n) {
                 store_pair(elements + i, x[i], x[i + 1]);
             }
         }

@@ -151,7 +151,9 @@ enum tmg_unit {
     TMG_UNIT_L2_BYTES,
     TMG_UNIT_DRAM_BYTES,  // that must move at least
     TMG_UNIT_STORE_BYTES,
-    TMG_UNIT_STEPS,  // of a block's loop, one after the other
+    TMG_UNIT_STEPS,           // of a block's loop, one after the other
+    TMG_UNIT_SUMS_BYTES,      // that an epilogue of its own warps loads from tensor memory
+    TMG_UNIT_EPILOGUE_WARPS,  // and how many those are
     TMG_UNITS
 };
 

@@ -7,8 +7,9 @@
 #include "runtime/error.h"
 
 static const char *const rate_names[TMG_RATES] = {
-    "tensor",  "shared", "l2_sm", "l2",      "dram",  "store",    "sustained", "launch",
-    "latency", "turn",   "tile",  "cluster", "split", "pitch_64", "pitch_32",  "pitch_16"};
+    "tensor",    "shared",   "l2_sm",    "l2",       "dram", "store",
+    "sustained", "launch",   "latency",  "turn",     "tile", "cluster",
+    "split",     "pitch_64", "pitch_32", "pitch_16", "l1",   "sums"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
     "tensor cores",     "shared memory", "L2",     "DRAM",
@@ -21,9 +22,11 @@ void tmg_rates_read(const struct tmg_node *node, struct tmg_rates *rates) {
     char legal[512] = "";
     for (int i = 0; i < TMG_RATES; ++i) {
         struct tmg_node member = tmg_node_member(node, rate_names[i]);
+        rates->of[i] = 0;
+        strcat(strcat(legal, i ? " " : ""), rate_names[i]);
+        if (i >= TMG_RATE_NEEDED && !member.value) continue;
         rates->of[i] = tmg_node_number(&member);
         if (!(rates->of[i] > 0)) tmg_node_fail(&member, "must be positive");
-        strcat(strcat(legal, i ? " " : ""), rate_names[i]);
     }
     tmg_node_keys(node, legal);
 }
@@ -33,7 +36,7 @@ struct work {
     double items, steps, ahead, ctas, slots;  // steps and ctas of an item; items at work at once
     double sms;
     double flops, shared, l2, dram;
-    double store;  // bytes of an item and CTA
+    double store, l1, sums, warps;  // of an item and CTA: bytes, warps of an epilogue of its own
     int overlaps;
     double all_flops, all_dram;  // of the launch
 };
@@ -147,6 +150,9 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                           .l2 = sum[TMG_SPENT_L2] * each,
                           .dram = sum[TMG_SPENT_DRAM] * each,
                           .store = sum[TMG_SPENT_STORE] / (items * ctas),
+                          .l1 = sum[TMG_SPENT_L1] / (items * ctas),
+                          .sums = sum[TMG_SPENT_SUMS] / (items * ctas),
+                          .warps = sum[TMG_SPENT_WARPS] / (items * ctas),
                           .overlaps = all->overlaps,
                           .all_flops = sum[TMG_SPENT_FLOPS] * all->asked,
                           .all_dram = sum[TMG_SPENT_ALL_DRAM]};
@@ -157,6 +163,9 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
 // measurements. Both are powers of two.
 #define STEP_POWER   2
 #define LAUNCH_POWER 8
+// And over the roles of a CTA, of which each works on a tile of its own: clocks that system 2 took
+// on a B200 have tiles of 1.21 times the time of either role where both take the same.
+#define ROLE_POWER 4
 
 // A maximum that is rounded where two come close: neither quite hides the other. It is the norm of
 // the values with the exponent [power], a power of two: pow() would be most of a prediction's time,
@@ -216,6 +225,20 @@ static double before_us(const struct tmg_binding *binding, const struct tmg_capa
     return us;
 }
 
+// The time of all items where an epilogue of its own warps, four of which are one to each quarter
+// of tensor memory's lanes, takes the sums; loads and products of an item take [main] us of a CTA.
+// What each warp does once a tile meets at units that all share. The L1 serves both roles.
+static double role_us(const struct work *work, const struct tmg_rates *rates, double main,
+                      struct tmg_estimate *estimate) {
+    const double *rate = rates->of, item = main / estimate->waves + rate[TMG_RATE_TILE];
+    const double epilogue = rate[TMG_RATE_TURN] * work->warps / 4 +
+                            work->sums / rate[TMG_RATE_SUMS] + work->store / rate[TMG_RATE_STORE];
+    const double roles[] = {item, epilogue, work->l1 / rate[TMG_RATE_L1]};
+    estimate->bound[TMG_BOUND_EPILOGUE] = estimate->waves * epilogue;
+    if (!work->overlaps) return estimate->waves * (item + epilogue);
+    return estimate->waves * smooth_max(roles, 3, ROLE_POWER) + epilogue;
+}
+
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
                     const struct tmg_rates *rates, struct tmg_estimate *estimate) {
@@ -223,6 +246,11 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     const double *rate = rates->of;
     const int status = share_work(binding, capacity, counts, all, &work);
     if (status) return status;
+    if (work.sums > 0 && !(rate[TMG_RATE_SUMS] > 0 && rate[TMG_RATE_L1] > 0))
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "%s: loads from tensor memory, for which these "
+                        "rates have no sums and l1: another GPU's?",
+                        binding->manifest->name);
     const double full = floor(work.items / work.slots), rest = work.items - full * work.slots;
     *estimate = (struct tmg_estimate){.items = work.items, .waves = full + (rest > 0)};
     double *bound = estimate->bound;
@@ -235,7 +263,8 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                            (binding->splits > 1 ? rate[TMG_RATE_SPLIT] : 0);
     bound[TMG_BOUND_LAUNCH] = rate[TMG_RATE_LAUNCH] + between;
     bound[TMG_BOUND_POWER] = work.all_flops / rate[TMG_RATE_SUSTAINED];
-    const double floors[] = {us + bound[TMG_BOUND_EPILOGUE] + between,
+    const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
+    const double floors[] = {roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between,
                              work.all_dram / rate[TMG_RATE_DRAM], bound[TMG_BOUND_POWER]};
     estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, LAUNCH_POWER);
     if (binding->manifest->before_count)

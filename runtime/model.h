@@ -28,6 +28,10 @@ enum tmg_rate {
     TMG_RATE_PITCH_64,
     TMG_RATE_PITCH_32,
     TMG_RATE_PITCH_16,
+    TMG_RATE_NEEDED,  // the following are those of GPUs that have tensor memory; else 0
+    // bytes of lines that an SM's L1 and shared memory move for loads, copies and stores
+    TMG_RATE_L1 = TMG_RATE_NEEDED,
+    TMG_RATE_SUMS,  // bytes of sums that an SM's epilogue loads, with what it does to them
     TMG_RATES
 };
 
@@ -35,7 +39,7 @@ struct tmg_rates {
     double of[TMG_RATES];
 };
 
-// Reads the object [node]: every rate by its name, a positive number each.
+// Reads the object [node]: rates by their names, a positive number each.
 void tmg_rates_read(const struct tmg_node *node, struct tmg_rates *rates);
 
 const char *tmg_rate_name(enum tmg_rate rate);

@@ -30,6 +30,9 @@ static enum tmg_spent spent_of(enum tmg_unit unit) {
     case TMG_UNIT_DRAM_BYTES: return TMG_SPENT_ALL_DRAM;
     case TMG_UNIT_STORE_BYTES: return TMG_SPENT_STORE;
     case TMG_UNIT_STEPS: return TMG_SPENT_STEPS;
+    case TMG_UNIT_L1_BYTES: return TMG_SPENT_L1;
+    case TMG_UNIT_SUMS_BYTES: return TMG_SPENT_SUMS;
+    case TMG_UNIT_EPILOGUE_WARPS: return TMG_SPENT_WARPS;
     default: return TMG_SPENT_COUNT;
     }
 }

@@ -24,6 +24,9 @@ enum tmg_spent {
     TMG_SPENT_ALL_DRAM,
     TMG_SPENT_STORE,
     TMG_SPENT_STEPS,
+    TMG_SPENT_L1,
+    TMG_SPENT_SUMS,   // loaded from tensor memory by an epilogue of its own warps
+    TMG_SPENT_WARPS,  // of that epilogue
     TMG_SPENT_COUNT
 };
 

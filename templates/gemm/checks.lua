@@ -33,6 +33,9 @@ local function foreign(s)
 end
 
 list[#list + 1] = { "GPU", check = function(s, _, fail)
+    if s.epilogue.store == "staged" and s.math ~= "tcgen05" then
+        fail("epilogue.store", "epilogue.store: staged is of tcgen05's epilogue", "tma, direct or elements")
+    end
     if foreign(s) then
         fail("math", ("math: %s is not for %s"):format(s.math, s.arch),
             ("%s, mma or fma"):format(archs[s.arch].mma))

@@ -89,7 +89,17 @@ local function splitting(s)
 end
 
 local function staging(s)
-    return tensor_cores(s) and s.epilogue.store == "tma"
+    return tensor_cores(s) and (s.epilogue.store == "tma" or s.epilogue.store == "staged")
+end
+
+-- A warp of the epilogue fills staging buffers of its own: where warps share rows, or store them themselves.
+local function own_staging(s)
+    return s.epilogue.warps > 4 or s.epilogue.store == "staged"
+end
+
+-- Operands of ops are read by pieces of 16 bytes.
+local function held(s)
+    return tensor_memory(s) and s.epilogue.operand.load ~= "pairs"
 end
 
 -- D^T = B A^T: the rows of the multiplication are columns of D.
@@ -126,7 +136,9 @@ end
 -- Two for a warpgroup to write in turn, if its stores divide by two.
 local function staging_buffers(s)
     local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
-    local stores = s.tile.m // s.epilogue.tile.m * (columns_of_d(s) // s.epilogue.tile.n) // consumers
+    local rows = tensor_memory(s) and 1 or s.tile.m // s.epilogue.tile.m
+    local sharing = tensor_memory(s) and (s.epilogue.warps + 3) // 4 or consumers
+    local stores = rows * (columns_of_d(s) // s.epilogue.tile.n) // sharing
     return stores % 2 == 0 and 2 or 1
 end
 
@@ -148,7 +160,7 @@ local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
 local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
-local STAGING = "epilogue.store is tma"
+local STAGING, HELD = "epilogue.store is tma or staged", "epilogue.operand.load is not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
 
@@ -270,17 +282,50 @@ local knobs = {
       doc = "true: the tensor maps are asked for before all else, rather than with the first load" },
     { "epilogue.ops", type = "calls", of = epilogue.rows, held_in = dtypes.fp32, default = {},
       doc = "applied in fp32 before rounding, in this order; " .. epilogue.doc() },
-    { "epilogue.store", type = "enum", values = { "direct", "elements", "tma" }, default = "direct",
+    { "epilogue.store", type = "enum", values = { "direct", "elements", "staged", "tma" }, default = "direct",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; elements: one by one where pairs do not fit, any n, strides and addresses; "
-          .. "tma: stmatrix into swizzled staging, bulk store drained late" },
+          .. "tma: into swizzled staging, bulk store drained late; staged, of tcgen05: the same, stored by threads" },
+    { "epilogue.warps", type = "int", values = { 4, 5, 8 }, default = 4, unit = "warps",
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "warps that load sums and store; those beyond four share the rows of the first, and their columns" },
+    { "epilogue.release", type = "enum", values = { "early", "late" }, default = "early",
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "when an accumulator is given back: early, once its sums are loaded; late, once they are stored" },
+    { "epilogue.stagger", type = "int", min = 0, max = 1000, unit = "clocks", optional = true,
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "that each warp begins a tile later than the one before, so that they meet less at what they share" },
+    { "epilogue.operand.load", type = "enum", values = { "pairs", "ldg", "cg", "cs", "cp_async" }, default = "pairs",
+      when = tensor_memory, when_doc = TENSOR_MEMORY,
+      doc = "operands of 16 bits that have a row for each of D's, or in turn: pairs, where ops want them; 16 bytes at "
+          .. "a time: ldg, through L1; cg, not through it; cs, to be used once; cp_async, to shared memory" },
+    { "epilogue.operand.layout", type = "enum", values = { "row", "blocked" }, default = "row",
+      when = held, when_doc = HELD,
+      doc = "row: NAME[m, n]; blocked: NAME[m / 32, n / 32, m % 32, n % 32], whose rows lie side by side" },
+    { "epilogue.operand.order", type = "enum", values = { "after", "between", "before", "ahead" }, default = "after",
+      when = held, when_doc = HELD,
+      doc = "when they are asked for: after the sums are there; between their load and the wait for it; before that; "
+          .. "ahead: while the part before is stored, the first before the tile's sums are complete" },
+    { "unroll.epilogue", type = "int", values = { 1, 2, 4 }, default = 1, unit = "parts",
+      when = tensor_memory, when_doc = TENSOR_MEMORY, doc = "parts of a tile that a warp stores in a row of code" },
+    { "unroll.mma", type = "int", min = 1, max = 8, unit = "steps", optional = true,
+      when = tensor_memory, when_doc = TENSOR_MEMORY, doc = "k steps of the multiplying thread's loop, the same" },
+    { "unroll.load", type = "int", min = 1, max = 8, unit = "steps", optional = true,
+      when = tensor_memory, when_doc = TENSOR_MEMORY, doc = "k steps of the loading thread's loop, the same" },
+    { "unroll.instructions", type = "int", min = 1, max = 16, unit = "instructions", optional = true,
+      when = tensor_memory, when_doc = TENSOR_MEMORY, doc = "of a k step, the same; all of them if nobody says" },
     { "epilogue.load", type = "int", values = { 8, 16, 32, 64, 128 }, default = 32, unit = "columns",
       when = tensor_memory, when_doc = TENSOR_MEMORY,
       doc = "columns of sums that a warp loads from tensor memory at a time" },
     { "epilogue.tile.m", type = "int", min = 8, max = 256, step = 8, unit = "rows",
-      default = function(s) return exchanged(s) and staging_rows(s) or tensor_memory(s) and s.tile.m or 64 end,
+      default = function(s)
+          if tensor_memory(s) then
+              return own_staging(s) and 32 or s.tile.m
+          end
+          return exchanged(s) and staging_rows(s) or 64
+      end,
       when = staging, when_doc = STAGING,
-      doc = "rows of a staging buffer" },
+      doc = "rows of a staging buffer; of tcgen05 tile.m, which the warps fill together, or 32, a warp's own" },
     { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = staging_columns, unit = "columns",
       when = staging, when_doc = STAGING,
       doc = "columns of a staging buffer" },
@@ -465,11 +510,11 @@ return {
     name = "gemm",
     doc = "D[M,N] = A[M,K] B[N,K]^T, then the ops of the epilogue; A and B row- or column-major, fp32 sums",
     template = plan.template,
-    arch = { "sm_90a", "sm_100a" },
+    arch = { "sm_90a", "sm_100a", "sm_103a" },
     knobs = knobs,
     phases = phases,
     default_phase = 6,
-    ladders = { sm_100a = blackwell },
+    ladders = { sm_100a = blackwell, sm_103a = blackwell },
     checks = checks,
     plan = plan.plan,
     manifest = manifest,

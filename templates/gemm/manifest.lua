@@ -47,6 +47,37 @@ local function sums(s, p, clusters)
         * (per == "block" and 1 or clusters.m * clusters.n) }
 end
 
+-- Bytes of what an SM's L1 and shared memory move, in lines of 128, for a tile of [count] elements of D: operands that
+-- each row reads by itself, 32 lanes of 32 rows at once; and D on its way by staging, or pairs in sectors of 32 bytes.
+local function epilogue_lines(s, p, count)
+    local bytes = 0
+    for _, operand in ipairs(p.op_operands) do
+        local pieces = operand.held and 8 or 2                      -- elements of a load
+        if operand.kind == "matrix" then
+            bytes = bytes + count // pieces * (operand.blocks and 64 or 128)
+        end
+    end
+    return bytes + (not p.store and count // 2 * 32 or (p.store.by_threads and 3 or 2) * count * p.d.bits // 8)
+end
+
+-- What an epilogue of its own warps spends on a cluster's tile. Half of the stores hide behind the next part's work
+-- where there is a buffer for that; threads read staging and write, bulk copies only read.
+local function epilogue_role(s, p, count, ctas, steps)
+    local d, stored = p.d.bits // 8, nil
+    if p.store then
+        stored = count * d * (p.store.by_threads and 2 or 1) // (s.epilogue.buffers > 1 and 2 or 1)
+    else
+        stored = count // 2 * 32
+    end
+    return {
+        { unit = "sums_bytes", per = "tile", amount = 4 * count },
+        { unit = "epilogue_warps", per = "tile", amount = p.epilogue_warps * ctas },
+        { unit = "l1_bytes", per = "tile", amount = p.stage_bytes * ctas, times = steps },
+        { unit = "l1_bytes", per = "tile", amount = epilogue_lines(s, p, count) },
+        { unit = "store_bytes", per = "tile", amount = stored, overlaps = s.accumulators > 1 },
+    }
+end
+
 -- What the L2 delivers of operand [name], whose [rows] are read once for each [other]: {dim=, by=}. The rows of one
 -- that is copied before begin with lines, whatever the tensor's do.
 local function fetches(name, type, rows, other, repacked)
@@ -73,17 +104,22 @@ local function multiplies(s, p)
     local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
     local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
     local steps = { { dim = "k", by = s.tile.k } }
-    return {
+    local list = {
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.a_type.bits // 16, times = steps },
         { unit = "shared_bytes", per = "tile",
           amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n, times = steps },
         fetches("a", p.a_type, "m", { dim = "n", by = n }, p.a.repacked),
         fetches("b", p.b_type, "n", { dim = "m", by = m }, p.b.repacked),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
-        { unit = "store_bytes", per = "tile", amount = m * n // (p.gated and 2 or 1) * p.d.bits // 8,
-          overlaps = p.pingpong or p.tcgen05 and s.accumulators > 1 },
-        sums(s, p, clusters),
     }
+    if p.tcgen05 then
+        local role = epilogue_role(s, p, m * n // (p.gated and 2 or 1), clusters.m * clusters.n, steps)
+        return table.move(role, 1, #role, #list + 1, list)
+    end
+    list[#list + 1] = { unit = "store_bytes", per = "tile", amount = m * n // (p.gated and 2 or 1) * p.d.bits // 8,
+        overlaps = p.pingpong }
+    list[#list + 1] = sums(s, p, clusters)
+    return list
 end
 
 -- Warps that stream: a step of a CTA is one of each warp. Those that shift take some 35 KB a us in an SM of an H200 by
@@ -129,7 +165,7 @@ local function values_of(op)
     if op.operand and op.operand.period then
         values[#values + 1] = { op.operand.rows, op.operand.period }
     end
-    if op.operand and op.operand.blocked then
+    if op.operand and op.operand.blocks then
         values[#values + 1] = { "block", reads.BLOCK }
     end
     return #values > 0 and values or nil

@@ -33,10 +33,24 @@ local function plan_ops(s, p, ops, operands)
     p.reads = p.reads or { ahead = {} }
     p.op_direct = epilogue.direct(operands)
     p.op_types = epilogue.types(p.op_direct)
+    p.held = s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and epilogue.held(ops) or {}
+    for _, operand in ipairs(p.held) do
+        operand.held = true
+        operand.blocks = s.epilogue.operand.layout == "blocked"
+        operand.strided = not operand.blocks
+    end
     p.op_most = #p.op_types.most > 0
     p.op_strided = #p.op_types.matrix > 0 or #p.op_types.output > 0
-    local placed = p.op_strided or p.op_most
+    local placed = p.op_strided or p.op_most or #p.held > 0
+    local by_pairs = {}
+    for _, operand in ipairs(p.op_direct) do
+        by_pairs[#by_pairs + 1] = not operand.held and operand or nil
+    end
+    p.paired_types = epilogue.types(by_pairs).matrix                -- of matrices that are read by pairs
+    p.op_inside = #p.paired_types > 0 or #p.op_types.output > 0 or p.op_most
     p.op_wants = { row = placed or #p.op_types.column > 0, column = placed or #p.op_types.row > 0 }
+    -- the same of an element's ops, which have what is held
+    p.apply_wants = { row = p.op_inside or #p.op_types.column > 0, column = p.op_inside or #p.op_types.row > 0 }
 end
 
 -- the tensors as the manifest has them: alignment of the pointer and stride between rows, in bytes
@@ -55,9 +69,11 @@ local function tensor_plan(s, p)
         local rows = operand.period and operand.name .. "_rows" or "m"
         local columns = operand.doubled and "n" or p.columns
         local dims = { row = { columns }, column = { "m" }, single = { 1 }, most = { 1 } }
-        add(operand.name, operand.dtype.name, dims[operand.kind] or { rows, columns },
-            (operand.kind == "output" or operand.kind == "most") and "write" or "read",
-            operand.by and 16 or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
+        local matrix = operand.blocks and { { dim = rows, by = 32 }, { dim = columns, by = 32 }, 32, 32 }
+            or { rows, columns }
+        add(operand.name, operand.dtype.name, dims[operand.kind] or matrix,
+            (operand.kind == "output" or operand.kind == "most") and "write" or "read", (operand.by or operand.held)
+            and 16 or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
     end
     for _, op in ipairs(p.ops) do
         if op.operand then add_operand(op.operand) end
@@ -76,7 +92,7 @@ local function dims(s, p)
     local function add(name, reads, copied)
         list[#list + 1] = (reads or copied and s.problem[name] ~= "dynamic") and name or nil
     end
-    local all = p.ldg or not (p.work.by_grid and p.mma and p.store)
+    local all = p.ldg or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
     local apart = p.reads.matrix and not p.reads.tma                -- by threads, which stop at edges
     add("m", all or p.op_wants.row or apart, a)
@@ -111,7 +127,7 @@ local function parameter_plan(s, p)
             pointer(name, true)
         end
     end
-    if p.store then
+    if p.store and not p.store.by_threads then
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)
     else
         pointer("d", true)
@@ -262,6 +278,9 @@ function plan.explain(s, p)
     local rows
     if not p.mma then
         return {}
+    elseif p.store and p.store.by_threads then
+        rows = { { "by threads", "from staging, whole pieces of 16 bytes, neighbours side by side" },
+            { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }
     elseif p.store then
         rows = { { "by TMA", ("boxes of %d x %d, in whole sectors"):format(s.epilogue.tile.m, s.epilogue.tile.n) },
             { "N", ("a multiple of %d; others need epilogue.store: direct"):format(p.multiples.n) } }

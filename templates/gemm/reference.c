@@ -104,6 +104,10 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     if (same(kind, "column")) return at(operand, &index[0]);
     if (same(kind, "row")) return at(operand, &index[1]);
     const int64_t row = period ? index[0] % period : index[0];
+    if (operand->rank == 4) {
+        const int64_t place[] = {row / 32, index[1] / 32, row % 32, index[1] % 32};
+        return at(operand, place);
+    }
     const int64_t column = column_in_block(index[1], (int64_t)number_of(p, "ops.block", i));
     return operand->rank > 2 ? at3(operand, index[-1], row, column) : at2(operand, row, column);
 }

@@ -13,7 +13,7 @@ local archs = {
     },
     sm_100a = {
         sms = 148, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,
-        tma = true, mma = "tcgen05", setmaxnreg = true, tensor_memory_columns = 512,
+        tma = true, mma = "tcgen05", setmaxnreg = true, tensor_memory_columns = 512, tensor_i8 = true,
     },
     sm_103a = {
         sms = 148, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,

@@ -36,6 +36,50 @@ __device__ __forceinline__ uint32_t ld_global_nc_u16(const void *address) {
     return v;
 }
 
+// in the order of what surrounds them, through L1, not through it, and as what is used once
+__device__ __forceinline__ uint4 ld_global_v4(const void *address) {
+    uint4 v;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint4 ld_global_cg_v4(const void *address) {
+    uint4 v;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint4 ld_global_cs_v4(const void *address) {
+    uint4 v;
+    asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+    return v;
+}
+
+// 16 bytes to global [address]
+__device__ __forceinline__ void st_global_v4(void *address, uint4 x) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+                 : "memory");
+}
+
+__device__ __forceinline__ int64_t mov_clock64() {
+    int64_t clock;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock));
+    return clock;
+}
+
+// waits for so many clocks of the SM
+__device__ __forceinline__ void wait_clocks(int clocks) {
+    const int64_t begin = mov_clock64();
+    while (mov_clock64() - begin < clocks) {
+    }
+}
+
 __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address) {
     uint4 v;
     asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"

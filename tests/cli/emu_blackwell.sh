@@ -46,6 +46,22 @@ verify $pair --shape 300x521x72 --set epilogue.store=elements \
 verify $pair --shape 300x1040x136 --set 'epilogue.ops=[[bias,swiglu]]'
 verify gemm_sm100_phase2 --shape 300x1044x136 --set 'epilogue.ops=[[bias,geglu_erf]]'
 
+# Warps that share rows, and stage and store by themselves, by threads too; operands by 16 bytes,
+# ahead of the sums, from blocks; accumulators given back late; another GPU of that kind.
+matrix='[[residual,{add: other, row_period: 7},amax]]'
+verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warps=8 \
+    --set 'epilogue.operand={load: cp_async, order: ahead, layout: blocked}' --set epilogue.buffers=1 \
+    --set stages=3
+verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warps=5 \
+    --set 'epilogue.operand={load: cg, order: before}' --set epilogue.store=staged \
+    --set arch=sm_103a --set stages=5
+verify gemm_sm100_phase2 --shape 300x528x72 --set "epilogue.ops=$matrix" --set epilogue.warps=5 \
+    --set 'epilogue.operand={load: cs, order: between}' --set epilogue.release=late
+verify $pair --shape 300x1040x136 --set 'epilogue.ops=[[bias,swiglu]]' --set epilogue.warps=8 \
+    --set epilogue.stagger=20 --set 'unroll={epilogue: 2, mma: 2, load: 2, instructions: 2}'
+verify $pair --shape 300x528x80 --set 'problem={a: i8, d: bf16}' --set epilogue.store=staged \
+    --set epilogue.buffers=1 --set epilogue.release=late --set stages=5
+
 # Column-major operands, by one CTA and by pairs.
 verify $pair --shape 304x520x200 --set problem.a=fp16 --set layout.a=column --set layout.b=column
 verify gemm_sm100_phase1 --shape 304x328x136 --set layout.a=column

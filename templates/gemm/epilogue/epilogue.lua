@@ -131,6 +131,17 @@ function epilogue.direct(operands)
     return list
 end
 
+-- Those of [ops] that can be read by 16 bytes, ahead of where they are wanted.
+function epilogue.held(ops)
+    local list = {}
+    for _, op in ipairs(ops) do
+        if op.operand and op.operand.kind == "matrix" and not op.operand.scalar and not op.doubled then
+            list[#list + 1] = op.operand
+        end
+    end
+    return list
+end
+
 -- The types of operands by their kind, { row = {...}, column =, matrix =, single = }, and `pairs`, those of which
 -- neighbours in a row are read together; `output`, of what is written.
 function epilogue.types(operands)
@@ -150,9 +161,10 @@ end
 
 -- What ops must know of an element beside its value, as arguments behind others: [row] and [column] are its place.
 function epilogue.place(plan, row, column)
-    local list = #plan.op_direct > 0 and { "operands" } or {}
-    list[#list + 1] = plan.op_wants.row and row or nil
-    list[#list + 1] = plan.op_wants.column and column or nil
+    local list = #plan.op_direct > #plan.held and { "operands" } or {}
+    list[#list + 1] = #plan.held > 0 and "held" or nil
+    list[#list + 1] = plan.apply_wants.row and row or nil
+    list[#list + 1] = plan.apply_wants.column and column or nil
     list[#list + 1] = plan.op_most and "most" or nil
     return #list > 0 and ", " .. table.concat(list, ", ") or ""
 end
@@ -160,7 +172,8 @@ end
 -- the same, where a function declares them, and of what is read ahead the piece's elements
 function epilogue.parameters(plan)
     local text = epilogue.place(plan, "int first_row", "int first_column")
-    return (text:gsub("operands", "const Operands &operands"):gsub("most$", "uint32_t &most"))
+    text = text:gsub("operands", "const Operands &operands"):gsub("held", "const Held &held")
+    return text:gsub("most$", "uint32_t &most")
         .. (#plan.reads.ahead > 0 and ", const float *ahead" or "")
         .. (plan.reads.matrix and ", const uint32_t *pairs" or "")
 end

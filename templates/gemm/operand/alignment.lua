@@ -14,6 +14,9 @@ return function(s, p)
     p.why_multiples = {
         n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
     }
+    if s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and p.multiples.n % 8 ~= 0 then
+        p.multiples.n, p.why_multiples.n = 8, "rows of operands in whole 16 bytes"
+    end
     for _, operand in ipairs(p.operands) do
         local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
         if p.ldg or operand.repacked then

@@ -5,8 +5,11 @@ local dtypes = require "dtypes"
 local operands = require "operand/checks"
 local staging = require "epilogue/staging"
 
-local function input_types(_, p, fail)
+local function input_types(s, p, fail)
     local a, b = p.a_type, p.b_type
+    if a.tcgen05 == "i8" and not archs[s.arch].tensor_i8 then
+        fail("problem.a", ("problem.a: i8, but %s has no tcgen05.mma of integers"):format(s.arch), "types of floats")
+    end
     if not a.tcgen05 or a.tcgen05 ~= b.tcgen05 then
         fail("problem.b", ("problem.a is %s and problem.b is %s"):format(a.name, b.name),
             "types that one kind of tcgen05.mma takes")
@@ -61,7 +64,7 @@ local function schedule(s, p, fail)
 end
 
 local function loads(s, p, fail)
-    local all = s.tile.n // (p.gated and 2 or 1)
+    local all = s.tile.n // (p.gated and 2 or 1) // p.sharing
     local columns = p.store and s.epilogue.tile.n or all
     if columns % s.epilogue.load ~= 0 then
         fail("epilogue.load", ("epilogue.load: %d columns do not divide the %d that are stored together"):format(
@@ -70,15 +73,36 @@ local function loads(s, p, fail)
     if p.store then
         staging.check_straight(s, p, fail)
         staging.check(s, p, fail)
-        if s.epilogue.tile.m ~= s.tile.m then
-            fail("epilogue.tile.m", "epilogue.tile.m: the warps of the epilogue fill a buffer together",
-                ("%d, as tile.m"):format(s.tile.m))
+        local own = p.store.by_threads or p.sharing > 1
+        if s.epilogue.tile.m ~= 32 and (own or s.epilogue.tile.m ~= s.tile.m) then
+            fail("epilogue.tile.m", ("epilogue.tile.m: %d; a buffer is a warp's, or of all four"):format(
+                s.epilogue.tile.m), own and "32" or ("32, or %d as tile.m"):format(s.tile.m))
         end
+        if all % s.epilogue.tile.n ~= 0 then
+            fail("epilogue.tile.n", ("epilogue.tile.n: %d does not divide the %d columns of warps that share rows")
+                :format(s.epilogue.tile.n, all), "a divisor of " .. all)
+        end
+    end
+end
+
+-- What operands that are read by 16 bytes, and loads apart from their waits, are for.
+local function held(s, p, fail)
+    for _, operand in ipairs(p.held) do
+        if operand.dtype.bits ~= 16 or p.gated or p.elements then
+            fail("epilogue.operand.load", ("epilogue.operand.load: %s is for operands of 16 bits, not %s of %s"):format(
+                s.epilogue.operand.load, operand.name, operand.dtype.name),
+                "pairs; nor for swiglu and its like, nor store: elements")
+        end
+    end
+    if p.split_loads and p.sum.name == "i32" then
+        fail("problem.a", "sums of integers are loaded and awaited together",
+            "epilogue.buffers: 1 with store: staged, another epilogue.operand.order")
     end
 end
 
 return {
     { "input types", check = input_types }, { "instruction", check = instruction }, { "cluster", check = cluster },
     { "schedule", check = schedule }, { "operand boxes", check = operands.boxes }, { "sums' loads", check = loads },
+    { "operands of ops", check = held },
     { "shared memory", check = operands.shared_memory },
 }

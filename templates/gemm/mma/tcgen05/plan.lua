@@ -4,11 +4,11 @@
 local alignment = require "operand/alignment"
 local archs = require "archs"
 local dtypes = require "dtypes"
+local epilogue = require "epilogue/epilogue"
 local operand = require "operand/operand"
 local smem = require "smem"
 local staging = require "epilogue/staging"
 
-local EPILOGUE_WARPS = 4                                        -- a quarter of tensor memory's 128 lanes each
 local LEAST_COLUMNS = 32                                        -- of an allocation, a power of two (PTX ISA 9.7.16.7)
 
 local tcgen05 = { template = function() return "mma/tcgen05/pipelined.cu.in" end }
@@ -53,7 +53,12 @@ local function smem_plan(s, p)
     }
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
-            bytes = s.epilogue.buffers * p.store.buffer_bytes }
+            bytes = s.epilogue.buffers * p.store.buffer_bytes * (p.store.own and p.epilogue_warps or 1) }
+    end
+    if s.epilogue.operand.load == "cp_async" then
+        local count = #epilogue.held(epilogue.resolve(s.epilogue.ops, "bf16"))
+        members[#members + 1] = { name = "held", bytes = p.epilogue_warps * count * p.part_columns * 32 * 2, align = 16,
+            doc = "operands of ops, a part of a tile" }
     end
     for _, barrier in ipairs(p.barriers) do
         members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
@@ -66,7 +71,7 @@ end
 
 function tcgen05.plan(s, _, gated)
     local p = {
-        gated = gated, tcgen05 = true, paired = s.cta_group == 2, epilogue_warps = EPILOGUE_WARPS,
+        gated = gated, tcgen05 = true, paired = s.cta_group == 2, epilogue_warps = s.epilogue.warps,
         producers = 1, consumers = 1,
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         exchanged = false, pingpong = false, shared_tile = false, elements = s.epilogue.store == "elements",
@@ -84,7 +89,18 @@ function tcgen05.plan(s, _, gated)
     p.stage_bytes = p.a.stage_bytes + p.b.stage_bytes
     p.mma = instruction(s)
     p.accumulator_columns, p.tensor_memory_columns = plan_columns(s)
-    p.store = s.epilogue.store == "tma" and staging.plan(s, s.tile.m, gated and s.tile.n // 2 or s.tile.n)
+    local columns = gated and s.tile.n // 2 or s.tile.n
+    p.sharing = (p.epilogue_warps + 3) // 4                     -- warps that share rows, and divide columns
+    p.store = (s.epilogue.store == "tma" or s.epilogue.store == "staged")
+        and staging.plan(s, s.epilogue.tile.m, columns // p.sharing)
+    if p.store then
+        p.store.own = s.epilogue.tile.m == 32                   -- buffers of a warp's
+        p.store.by_threads = s.epilogue.store == "staged"
+    end
+    p.stagger = (s.epilogue.stagger or 0) > 0
+    p.part_columns = p.store and s.epilogue.tile.n or s.epilogue.load    -- that are stored together
+    p.parts_apart = p.store and p.store.by_threads and s.epilogue.buffers > 1    -- one's load hides another's store
+    p.split_loads = p.parts_apart or s.epilogue.operand.order == "between"
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles = {
