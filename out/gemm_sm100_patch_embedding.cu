@@ -517,12 +517,6 @@ struct Held {
     }
 };
 
-// two neighbouring elements of a row, which begins at a whole pair
-__device__ __forceinline__ float2 load_pair(const bf16 *elements) {
-    const uint32_t pair = *reinterpret_cast<const uint32_t *>(elements);
-    return make_float2(bf16_low_to_float(pair), bf16_high_to_float(pair));
-}
-
 // the ops on COLUMNS columns of a row; n is even, so that a pair lies inside or outside
 template <int COLUMNS>
 __device__ __forceinline__ void apply_ops(float *x, const Held &held) {

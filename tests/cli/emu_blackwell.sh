@@ -50,8 +50,8 @@ verify gemm_sm100_phase2 --shape 300x1044x136 --set 'epilogue.ops=[[bias,geglu_e
 # ahead of the sums, from blocks; accumulators given back late; another GPU of that kind.
 matrix='[[residual,{add: other, row_period: 7},amax]]'
 verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warps=8 \
-    --set 'epilogue.operand={load: cp_async, order: ahead, layout: blocked}' --set epilogue.buffers=1 \
-    --set stages=3
+    --set 'epilogue.operand={load: cp_async, order: ahead, layout: blocked}' \
+    --set epilogue.buffers=1 --set stages=3
 verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warps=5 \
     --set 'epilogue.operand={load: cg, order: before}' --set epilogue.store=staged \
     --set arch=sm_103a --set stages=5
