@@ -171,11 +171,41 @@ local function check_tune(definition, by_path, fault)
     end
 end
 
-local function check(definition, path, with_sweeps)
-    local function fault(message, word, legal)
+-- What a family that has a base may say: it is that one, with other defaults, and with another ladder if it says so.
+local BASED_FIELDS = { name = true, doc = true, base = true, sets = true, arch = false, phases = false,
+                       default_phase = false, tune = false }
+
+-- The definition of [base], changed by what [own] says.
+local function based(own, base, fault)
+    check_fields(BASED_FIELDS, own, "a family with a base", fault)
+    local definition, sets = {}, own.sets
+    if type(sets) ~= "table" then fault("sets: must be a table", "sets") end
+    for field, value in pairs(base) do definition[field] = value end
+    definition.tune, definition.ladders, definition.knobs = nil, nil, {}
+    for field, value in pairs(own) do definition[field] = FIELDS[field] ~= nil and value or nil end
+    local known = {}
+    for i, knob in ipairs(base.knobs) do
+        local path, copy = knob[1], {}
+        for field, value in pairs(knob) do copy[field] = value end
+        known[path] = true
+        if sets[path] ~= nil then copy.default = sets[path] end
+        definition.knobs[i] = copy
+    end
+    for path in pairs(sets) do
+        if not known[path] then fault(("sets: %s: is no knob"):format(tostring(path)), path) end
+    end
+    return definition
+end
+
+local function faulter(path)
+    return function(message, word, legal)
         host.error({ path = path, word = type(word) == "string" and word or "" }, message, legal)
         host.stop()
     end
+end
+
+local function check(definition, path, with_sweeps)
+    local fault = faulter(path)
     if type(definition) ~= "table" then fault("must return a table") end
     check_fields(FIELDS, definition, "a family", fault)
     for field, must in pairs(FIELDS) do
@@ -202,7 +232,18 @@ function family.load(name, with_sweeps)
     if loaded[name] then return loaded[name] end
     local definition, own = host.family(name)
     if definition == nil then return nil end
-    loaded[name] = check(definition, "templates/" .. name .. "/family.lua", with_sweeps or not own)
+    local path, home = "templates/" .. name .. "/family.lua", nil
+    if type(definition) == "table" and definition.base ~= nil then
+        home = definition.base
+        local fault = faulter(path)
+        local base = type(home) == "string" and home ~= name and host.family(home) or nil
+        if type(base) ~= "table" or base.base then
+            fault("base: is no family that has its own templates", "base", "the name of one")
+        end
+        definition = based(definition, base, fault)
+    end
+    loaded[name] = check(definition, path, with_sweeps or not own)
+    loaded[name].home = home or name                            -- the folder of its templates and reference
     return loaded[name]
 end
 

@@ -220,7 +220,7 @@ local function build(v, settings, plan)
     v.settings, v.plan = settings, plan
     v.kernel = host.expand(v.folder, v.template, environment(settings, plan))
     v.header = header.text(v)
-    v.knobs = header.spec(v.family, v.resolved)
+    v.knobs = header.spec(v.asked, v.resolved)
     v.resources = resources.rows(plan)
     v.threads = resources.threads(plan)
     v.shared_memory = resources.shared_memory(plan)
@@ -256,9 +256,10 @@ function generate.point(number)
     end
     open.legal = open.legal + 1
     return build({
-        name = name, family = open.fam.name, arch = settings.arch, spec = open.options.spec, sets = open.options.sets,
+        name = name, family = open.fam.home, asked = open.fam.name, arch = settings.arch,
+        spec = open.options.spec, sets = open.options.sets,
         table = open.options.table,
-        point = text, folder = "templates/" .. open.fam.name, template = template_of(open.fam, settings),
+        point = text, folder = "templates/" .. open.fam.home, template = template_of(open.fam, settings),
         resolved = resolved_rows(open.fam, settings, origins),
     }, settings, plan)
 end

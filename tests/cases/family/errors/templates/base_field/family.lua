@@ -1,0 +1,1 @@
+return { name = "base_field", doc = "", base = "gemm", sets = {}, knobs = {} }

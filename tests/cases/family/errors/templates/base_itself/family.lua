@@ -1,0 +1,1 @@
+return { name = "base_itself", doc = "", base = "base_itself", sets = {} }

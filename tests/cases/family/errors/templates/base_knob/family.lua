@@ -1,0 +1,1 @@
+return { name = "base_knob", doc = "", base = "gemm", sets = { ["tile.x"] = 3 } }

@@ -1,0 +1,1 @@
+return { name = "base_no_sets", doc = "", base = "gemm" }

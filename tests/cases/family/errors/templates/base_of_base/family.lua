@@ -1,0 +1,1 @@
+return { name = "base_of_base", doc = "", base = "blockscaled", sets = {} }

@@ -1,0 +1,1 @@
+return { name = "base_unknown", doc = "", base = "gem", sets = {} }
