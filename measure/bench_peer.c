@@ -18,30 +18,27 @@ struct peer {
     struct cublaslt_plan *plan;
     const struct rotation *rotation;
     int algo;
-    int a, b, bias, d;  // indices of the tensors
 };
+
+static tmagen_address address_of(const struct rotation *rotation, int set, const char *tensor) {
+    const int index = tmg_manifest_tensor(rotation->problem.manifest, tensor);
+    return index < 0 ? 0 : rotation_address(rotation, set, (unsigned)index);
+}
 
 static int launch_peer(void *context, CUstream stream, int set) {
     const struct peer *peer = context;
-    const struct rotation *rotation = peer->rotation;
-    return cublaslt_launch(
-        peer->plan, peer->algo, stream, rotation_address(rotation, set, (unsigned)peer->a),
-        rotation_address(rotation, set, (unsigned)peer->b),
-        peer->bias < 0 ? 0 : rotation_address(rotation, set, (unsigned)peer->bias),
-        rotation_address(rotation, set, (unsigned)peer->d));
+    const struct rotation *from = peer->rotation;
+    const struct cublaslt_tensors tensors = {.a = address_of(from, set, "a"),
+                                             .b = address_of(from, set, "b"),
+                                             .bias = address_of(from, set, "bias"),
+                                             .d = address_of(from, set, "d"),
+                                             .a_scales = address_of(from, set, "a_scales"),
+                                             .b_scales = address_of(from, set, "b_scales")};
+    return cublaslt_launch(peer->plan, peer->algo, stream, &tensors);
 }
 
 static struct peer peer_of(struct cublaslt_plan *plan, const struct rotation *rotation, int algo) {
-    const struct tmg_manifest *manifest = rotation->problem.manifest;
-    return (struct peer){
-        plan,
-        rotation,
-        algo,
-        tmg_manifest_tensor(manifest, "a"),
-        tmg_manifest_tensor(manifest, "b"),
-        tmg_manifest_tensor(manifest, "bias"),
-        tmg_manifest_tensor(manifest, "d"),
-    };
+    return (struct peer){plan, rotation, algo};
 }
 
 struct candidate {

@@ -31,7 +31,7 @@ struct cublaslt_plan {
     cublasLtMatrixLayout_t a, b, c, d;
     cublasLtMatmulHeuristicResult_t algos[CUBLASLT_ALGOS_MAX];
     int algo_count;
-    bool bias, integers;
+    bool bias, integers, blocks;
 };
 
 static int check(const struct cublaslt *library, cublasStatus_t status, const char *what) {
@@ -156,6 +156,11 @@ static int set_attribute(struct cublaslt_plan *plan, int attribute, const void *
                  "cublasLtMatmulDescSetAttribute");
 }
 
+static int set_pointer(struct cublaslt_plan *plan, int attribute, tmagen_address address) {
+    const void *pointer = (const void *)(uintptr_t)address;
+    return set_attribute(plan, attribute, &pointer, sizeof pointer);
+}
+
 static bool is_fp8(const struct ref_tensor *tensor) {
     return tensor->dtype == TMG_DTYPE_E4M3 || tensor->dtype == TMG_DTYPE_E5M2;
 }
@@ -171,6 +176,47 @@ static int describe_fp8(struct cublaslt_plan *plan, bool d_too) {
     int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
     for (int i = 0; status == TMAGEN_OK && i < 2 + d_too; ++i)
         status = set_attribute(plan, scales[i], &one, sizeof one);
+    return status;
+}
+
+// Whether the scales of [operand] lie as the library wants them: those of single rows side by side,
+// those of 128 of them in rows of whole fours.
+static bool blocks_fit(const struct ref_problem *problem, const json_t *values, const char *operand,
+                       bool square) {
+    char name[32];
+    snprintf(name, sizeof name, "%s_scale_columns", operand);
+    const bool columns = json_is_true(json_object_get(values, name));
+    snprintf(name, sizeof name, "%s_scales", operand);
+    const struct ref_tensor *scales = ref_tensor_find(problem, name);
+    return scales->dtype == TMG_DTYPE_FP32 &&
+           (square ? !columns && scales->strides[0] % 4 == 0 : columns);
+}
+
+// FP8 with scales of blocks, 1x128 or 128x128. The library's first matrix is our B.
+static int describe_blocks(struct cublaslt_plan *plan, const struct ref_problem *problem) {
+    static const struct {
+        const char *operand, *rows;
+        int mode, pointer;
+    } operands[] = {{"a", "a_scale_rows", CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                     CUBLASLT_MATMUL_DESC_B_SCALE_POINTER},
+                    {"b", "b_scale_rows", CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                     CUBLASLT_MATMUL_DESC_A_SCALE_POINTER}};
+    const json_t *values = json_object_get(problem->reference->rows, "values");
+    int status = TMAGEN_OK;
+    plan->blocks = true;
+    for (int i = 0; status == TMAGEN_OK && i < 2; ++i) {
+        const bool square = json_number_value(json_object_get(values, operands[i].rows)) > 1;
+        const int mode = square ? CUBLASLT_SCALE_BLK128x128_32F : CUBLASLT_SCALE_VEC128_32F;
+        if (!blocks_fit(problem, values, operands[i].operand, square)) {
+            return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                            "cuBLASLt wants %s_scales in fp32, of 1x128 in order: column, of "
+                            "128x128 in order: row, k a multiple of 512",
+                            operands[i].operand);
+        }
+        status = set_attribute(plan, operands[i].mode, &mode, sizeof mode);
+        if (status == TMAGEN_OK)  // an address, until a launch gives its own
+            status = set_pointer(plan, operands[i].pointer, plan->library->one);
+    }
     return status;
 }
 
@@ -233,7 +279,10 @@ int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *probl
     int status = describe(plan, ref_tensor_find(problem, "bias"),
                           json_is_true(json_object_get(product, "a_columns")),
                           json_is_true(json_object_get(product, "b_columns")));
-    if (status == TMAGEN_OK && is_fp8(a)) status = describe_fp8(plan, is_fp8(d));
+    if (status == TMAGEN_OK && ref_tensor_find(problem, "a_scales"))
+        status = describe_blocks(plan, problem);
+    else if (status == TMAGEN_OK && is_fp8(a))
+        status = describe_fp8(plan, is_fp8(d));
     if (status == TMAGEN_OK) status = make_layout(library, a, a->dtype, &plan->a);
     if (status == TMAGEN_OK) status = make_layout(library, b, b->dtype, &plan->b);
     if (status == TMAGEN_OK) status = make_layout(library, d, c, &plan->c);
@@ -260,25 +309,26 @@ void cublaslt_plan_free(struct cublaslt_plan *plan) {
 
 int cublaslt_plan_algos(const struct cublaslt_plan *plan) { return plan->algo_count; }
 
-int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream, tmagen_address a,
-                    tmagen_address b, tmagen_address bias, tmagen_address d) {
+int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream,
+                    const struct cublaslt_tensors *tensors) {
     struct cublaslt *library = plan->library;
     const union factor {
         float real;
         int integer;
     } one = plan->integers ? (union factor){.integer = 1} : (union factor){1}, zero = {0};
-    const void *bias_pointer = (const void *)(uintptr_t)bias;
-    if (plan->bias) {
-        const int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias_pointer,
-                                         sizeof bias_pointer);
-        if (status) return status;
-    }
-    void *output = (void *)(uintptr_t)d;
-    return check(
-        library,
-        library->cublasLtMatmul(library->handle, plan->desc, &one, (const void *)(uintptr_t)b,
-                                plan->b, (const void *)(uintptr_t)a, plan->a, &zero, output,
-                                plan->c, output, plan->d, &plan->algos[algo].algo,
-                                (void *)(uintptr_t)library->workspace, workspace_bytes, stream),
-        "cublasLtMatmul");
+    const void *a = (const void *)(uintptr_t)tensors->a, *b = (const void *)(uintptr_t)tensors->b;
+    void *d = (void *)(uintptr_t)tensors->d;
+    int status = TMAGEN_OK;
+    if (plan->bias) status = set_pointer(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, tensors->bias);
+    if (status == TMAGEN_OK && plan->blocks)
+        status = set_pointer(plan, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, tensors->b_scales);
+    if (status == TMAGEN_OK && plan->blocks)
+        status = set_pointer(plan, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, tensors->a_scales);
+    if (status) return status;
+    return check(library,
+                 library->cublasLtMatmul(library->handle, plan->desc, &one, b, plan->b, a, plan->a,
+                                         &zero, d, plan->c, d, plan->d, &plan->algos[algo].algo,
+                                         (void *)(uintptr_t)library->workspace, workspace_bytes,
+                                         stream),
+                 "cublasLtMatmul");
 }

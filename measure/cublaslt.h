@@ -18,8 +18,8 @@ void cublaslt_close(struct cublaslt *library);
 // "cuBLASLt 13.1.0 (/path)".
 const char *cublaslt_name(const struct cublaslt *library);
 
-// Prepares gemm's [problem]: tensors a, b, d and, where there is one, bias. TMAGEN_ERROR_ARGUMENT
-// where the library offers nothing for it.
+// Prepares gemm's [problem]: tensors a, b, d and, where there are any, bias, a_scales, b_scales.
+// TMAGEN_ERROR_ARGUMENT where the library offers nothing for it.
 int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *problem,
                        struct cublaslt_plan **plan);
 void cublaslt_plan_free(struct cublaslt_plan *plan);
@@ -27,6 +27,11 @@ void cublaslt_plan_free(struct cublaslt_plan *plan);
 // How many algorithms the library offers; number 0 is its first choice.
 int cublaslt_plan_algos(const struct cublaslt_plan *plan);
 
-// Launches with algorithm [algo]. [bias] is 0 where the problem has none.
-int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream, tmagen_address a,
-                    tmagen_address b, tmagen_address bias, tmagen_address d);
+// A problem's tensors; 0 for those that it has not.
+struct cublaslt_tensors {
+    tmagen_address a, b, bias, d, a_scales, b_scales;
+};
+
+// Launches with algorithm [algo].
+int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream,
+                    const struct cublaslt_tensors *tensors);
