@@ -79,6 +79,19 @@ local function reading(s)
         and not epilogue.gates(s.epilogue.ops)
 end
 
+-- Blocks of the operands have scales.
+local function scaled(s)
+    return keeps_few_bits(s) and (s.scales.a or s.scales.b) ~= nil
+end
+
+-- Scales that boxes can bring with a stage: those of rows beside each other, in fp32.
+local function staged_scales(s)
+    local function fit(operand)
+        return s.scales[operand] == "1x128" and s.scales.order[operand] == "column"
+    end
+    return scaled(s) and s.scales.type == "fp32" and (fit("a") or fit("b"))
+end
+
 local function persistent(s)
     return plan.schedule(s).walks or false
 end
@@ -163,6 +176,7 @@ local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or
 local STAGING, HELD = "epilogue.store is tma or staged", "epilogue.operand.load is not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
+local SCALED = "scales.a and scales.b are given"
 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
@@ -214,6 +228,24 @@ local knobs = {
     { "promote_every", type = "int", min = 1, max = 64, unit = "k steps", optional = true, when = keeps_few_bits,
       when_doc = FEW_BITS,
       doc = "after so many, wgmma's sums, of few bits, are added to others in fp32; without, never, the fastest" },
+    { "scales.a", type = "enum", values = { "1x128" }, optional = true, when = keeps_few_bits, when_doc = FEW_BITS,
+      doc = "a scale for each row and 128 of K, in the tensor a_scales; sums of 128 products times both operands' "
+          .. "scales are added up in fp32" },
+    { "scales.b", type = "enum", values = { "1x128", "128x128" }, optional = true, when = keeps_few_bits,
+      when_doc = FEW_BITS, doc = "a scale for each row of B, or each 128 rows, and 128 of K, in b_scales" },
+    { "scales.type", type = "enum", values = { "fp32", "ue8m0" }, default = "fp32", when = scaled, when_doc = SCALED,
+      doc = "ue8m0: bytes, 2^(byte - 127) each, 255 being NaN" },
+    { "scales.order.a", type = "enum", values = { "row", "column" }, default = "row", when = scaled,
+      when_doc = SCALED, doc = "row: a_scales[m, k / 128]; column: a_scales[k / 128, m]" },
+    { "scales.order.b", type = "enum", values = { "row", "column" }, default = "row", when = scaled,
+      when_doc = SCALED, doc = "row: b_scales[n, k / 128] or [n / 128, k / 128]; column: the other way round" },
+    { "scales.pieces", type = "int", values = { 1, 2, 3, 4 }, default = 1, unit = "pieces", when = scaled,
+      when_doc = SCALED,
+      doc = "of a step's product, along wgmma's N: the sums of one are added up as the next are multiplied" },
+    { "scales.load", type = "enum", values = { "ldg", "tma" }, default = "ldg", when = staged_scales,
+      when_doc = "scales 1x128 of fp32 stand in order: column",
+      doc = "ldg: threads load their scales a step ahead, from any address; tma: boxes with the stage, where rows of "
+          .. "scales begin at whole 16 bytes" },
     { "schedule", type = "enum", values = { "cooperative", "pingpong" }, default = "cooperative",
       when = warpgroups, when_doc = WARPGROUPS,
       doc = "cooperative: the consumer warpgroups share a tile; pingpong: two alternate whole tiles, "
@@ -404,7 +436,7 @@ local blackwell = {
 -- The product that Freivalds' check knows: with a bias, and no other op.
 local function product_of(p)
     local first = p.ops[1] and p.ops[1].row.name
-    if #p.ops > 1 or first and first ~= "bias" then
+    if #p.ops > 1 or first and first ~= "bias" or p.scaled then
         return nil
     end
     return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil,
@@ -453,7 +485,8 @@ local function reference_of_one(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
-    local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { m - 1, 2 * n - 1, 130 } }
+    local ragged = #(p.staged_scales or {}) > 0 and m - 4 or m - 1         -- whole 16 bytes of scales
+    local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { ragged, 2 * n - 1, 130 } }
     if p.ldg or p.shifted or p.repack then
         table.move({ { 7, 13, 17 }, { m + 1, 1, 67 }, { 1, n + 1, 1 } }, 1, 3, #small + 1, small)
     end
@@ -470,7 +503,11 @@ local function reference_of_one(s, p)
         product = product_of(p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, gate = p.gated and gate_of(p) or nil,
             a_columns = p.a_columns or nil, b_columns = p.b_columns or nil, sum_bits = p.sum_bits,
-            promoted = p.promoted },
+            promoted = p.promoted, a_scale_rows = p.scaled and p.scaled.a.block or nil,
+            b_scale_rows = p.scaled and p.scaled.b.block or nil,
+            a_scale_columns = p.scaled and p.scaled.a.column or nil,
+            b_scale_columns = p.scaled and p.scaled.b.column or nil },
+        draws = p.scaled and { "a_scales", "b_scales" } or nil,
         scalars = scalars_of(p),
         small = small,
         waves = waves,

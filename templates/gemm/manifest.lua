@@ -15,6 +15,9 @@ local function dims(s, p)
         end
         list[i] = { name = name, value = s.problem[name], multiple_of = p.multiples[name], most = most or nil }
     end
+    for _, dim in ipairs(p.scaled and p.scaled.dims or {}) do
+        list[#list + 1] = { name = dim .. "_blocks", ceil = { dim = dim, by = 128 } }
+    end
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     for _, operand in ipairs(p.op_operands) do
         list[#list + 1] = operand.period and { name = operand.name .. "_rows", value = operand.period } or nil

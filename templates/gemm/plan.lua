@@ -78,6 +78,9 @@ local function tensor_plan(s, p)
     for _, op in ipairs(p.ops) do
         if op.operand then add_operand(op.operand) end
     end
+    for _, scales in ipairs(p.scaled or {}) do
+        add(scales.tensor, scales.dtype.name, scales.dims, "read", scales.alignment)
+    end
     add("d", s.problem.d, { "m", p.columns }, "write", p.alignment.d)
     for _, op in ipairs(p.ops) do
         if op.output then add_operand(op.output) end
@@ -95,8 +98,8 @@ local function dims(s, p)
     local all = p.ldg or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
     local apart = p.reads.matrix and not p.reads.tma                -- by threads, which stop at edges
-    add("m", all or p.op_wants.row or apart, a)
-    add("n", all or p.op_wants.column or p.gated or apart or #p.reads.ahead > 0, b)
+    add("m", all or p.op_wants.row or apart or p.scaled, a)
+    add("n", all or p.op_wants.column or p.gated or apart or #p.reads.ahead > 0 or p.scaled, b)
     add("k", true)
     if p.batched then add("batch", not p.work.by_grid, a or b) end
     return list
@@ -131,6 +134,14 @@ local function parameter_plan(s, p)
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)
     else
         pointer("d", true)
+    end
+    for _, scales in ipairs(p.scaled or {}) do
+        if scales.staged then
+            list[#list + 1] = { kind = "tensor_map", tensor = scales.tensor, box = { 1, scales.rows },
+                swizzle_bytes = 0 }
+        else
+            pointer(scales.tensor, true)
+        end
     end
     for _, operand in ipairs(p.op_operands) do
         if operand.by == "tma" then
@@ -222,7 +233,7 @@ function plan.plan(s)
     p.sum = dtypes[p.a_type.sum]                                    -- what an accumulator holds
     if p.mma then
         p.sum_bits = s.math == "wgmma" and p.a_type.sum_bits or nil -- that it keeps, where fp32 holds more
-        p.promoted = s.promote_every and s.promote_every * s.tile.k -- products that it keeps so few bits of
+        p.promoted = p.promote_every and p.promote_every * s.tile.k or nil  -- products that it keeps so few bits of
     end
     p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
@@ -259,6 +270,11 @@ local function explain_mma(s, p)
     if p.sum_bits then
         local of = p.promoted and ("of %d products, then in fp32"):format(p.promoted) or "of all products"
         rows[#rows + 1] = { "its sums", ("%d bits behind the point, %s"):format(p.sum_bits, of) }
+    end
+    for _, scales in ipairs(p.scaled or {}) do
+        rows[#rows + 1] = { "scales of " .. scales.operand.name:upper(), ("%d x 128, %s[%s], %s"):format(scales.block,
+            scales.tensor, table.concat(scales.dims, ", "), scales.staged and "by boxes with the stage"
+            or "loaded by threads a step ahead") }
     end
     return { title = "multiplication", rows = rows }
 end

@@ -1,5 +1,6 @@
 // The reference of gemm: D[m,n] = A[m,k] B[n,k]^T, then the epilogue's ops, in float64. What an op
 // computes, and what approximate instructions may cost it, stands in its row of epilogue/ops.lua.
+#define DRAWS
 #include "reference.h"
 
 // What few bits cost: each wgmma of 8-bit floats cuts every one of its products, and the sum so
@@ -180,9 +181,13 @@ static double saturated(const struct tensor *out, double x) {
     return x > most ? most : x < -most ? -most : x;
 }
 
-// The product's element [index], on its way to [out].
-static struct passing product(const struct problem *p, const struct tensor *out,
-                              const int64_t *index) {
+// The rows of A and B whose product an element is.
+struct rows {
+    const struct tensor *a, *b;
+    int64_t a_row, b_row, a_step, b_step, length;
+};
+
+static struct rows rows_of(const struct problem *p, const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
     const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
     const int b_columns = number_of(p, "b_columns", 0) > 0;
@@ -190,22 +195,75 @@ static struct passing product(const struct problem *p, const struct tensor *out,
     const int64_t *a_strides = a->strides + batched, *b_strides = b->strides + batched;
     const int64_t a_problem = batched ? index[-1] * a->strides[0] : 0;
     const int64_t b_problem = batched ? index[-1] * b->strides[0] : 0;
-    const int64_t a_row = a_problem + index[0] * a_strides[a_columns];
-    const int64_t b_row = b_problem + index[1] * b_strides[b_columns];
-    const int64_t a_step = a_strides[!a_columns], b_step = b_strides[!b_columns];
-    const int64_t length = a->dims[batched + !a_columns];
+    const struct rows rows = {a,
+                              b,
+                              a_problem + index[0] * a_strides[a_columns],
+                              b_problem + index[1] * b_strides[b_columns],
+                              a_strides[!a_columns],
+                              b_strides[!b_columns],
+                              a->dims[batched + !a_columns]};
+    return rows;
+}
+
+// Adds up the products from [k] on, at most PIECE of them.
+static void add_piece(const struct rows *rows, int64_t k, double *sum, double *squares) {
+    const int64_t rest = rows->length - k;
+    const int count = rest < PIECE ? (int)rest : PIECE;
     float xs[PIECE], ys[PIECE];
-    double sum = 0, squares = 0;
-    for (int64_t k = 0; k < length; k += PIECE) {
-        const int64_t rest = length - k;
-        const int count = rest < PIECE ? (int)rest : PIECE;
-        const float *x = numbers_of(a, a_row + k * a_step, a_step, count, xs);
-        const float *y = numbers_of(b, b_row + k * b_step, b_step, count, ys);
-        if (has_avx2())
-            add_products_avx2(x, y, count, &sum, &squares);
-        else
-            add_products(x, y, count, &sum, &squares);
+    const float *x = numbers_of(rows->a, rows->a_row + k * rows->a_step, rows->a_step, count, xs);
+    const float *y = numbers_of(rows->b, rows->b_row + k * rows->b_step, rows->b_step, count, ys);
+    if (has_avx2())
+        add_products_avx2(x, y, count, sum, squares);
+    else
+        add_products(x, y, count, sum, squares);
+}
+
+// The scale in [t] of row [line] of an operand that has one for so many [rows], in block [block] of
+// K; [columns]: the blocks of K are the tensor's rows. Bytes are exponents.
+static double scale_of(const struct tensor *t, int64_t line, int64_t rows, int columns,
+                       int64_t block) {
+    line /= rows;
+    const double scale = columns ? at2(t, block, line) : at2(t, line, block);
+    if (t->type != U8) return scale;
+    return scale == 255 ? NAN : ldexp(1.0, (int)scale - 127);
+}
+
+// The same where blocks of 128 along K have scales: each block's sum is off by what few bits cost,
+// and by so much times its scales; fp32 rounds their product, and the sum so far.
+static struct passing scaled_product(const struct problem *p, const struct tensor *out,
+                                     const int64_t *index) {
+    const struct rows rows = rows_of(p, index);
+    const struct tensor *a_scales = tensor_of(p, "a_scales"), *b_scales = tensor_of(p, "b_scales");
+    const int64_t a_rows = (int64_t)number_of(p, "a_scale_rows", 0),
+                  b_rows = (int64_t)number_of(p, "b_scale_rows", 0);
+    const int a_columns = number_of(p, "a_scale_columns", 0) > 0;
+    const int b_columns = number_of(p, "b_scale_columns", 0) > 0;
+    double total = 0, variance = 0, rounding = 0;
+    int open = 0;
+    for (int64_t k = 0; k < rows.length; k += PIECE) {
+        double sum = 0, squares = 0;
+        add_piece(&rows, k, &sum, &squares);
+        const double scale =
+            rounded(FP32, scale_of(a_scales, index[0], a_rows, a_columns, k / PIECE) *
+                              scale_of(b_scales, index[1], b_rows, b_columns, k / PIECE));
+        const double off = summing(p, out, sum, squares);
+        total += sum * scale;
+        open |= isinf(scale) && off > 0 && fabs(sum) <= off;  // of either sign, or 0 times infinity
+        variance += off * scale * off * scale;
+        rounding += off > 0 ? 0x1p-23 * fabs(total) + LEAST : 0;
     }
+    struct passing value = {total, isfinite(total) ? sqrt(variance) + rounding : 0};
+    if (open && !isnan(total)) value.off = -1;
+    return value;
+}
+
+// The product's element [index], on its way to [out].
+static struct passing product(const struct problem *p, const struct tensor *out,
+                              const int64_t *index) {
+    double sum = 0, squares = 0;
+    if (number_of(p, "a_scale_rows", 0) > 0) return scaled_product(p, out, index);
+    const struct rows rows = rows_of(p, index);
+    for (int64_t k = 0; k < rows.length; k += PIECE) add_piece(&rows, k, &sum, &squares);
     const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares)};
     return value;  // an infinity is one, and ops may bound it
 }
@@ -268,4 +326,24 @@ static struct value element(const struct problem *p, const struct tensor *out,
     struct value result = within(out, saturated(out, value.x), value.off);
     if (value.off < 0) result.value = 0, result.bound = -1;
     return result;
+}
+
+// Scales as quantising gives them, of all magnitudes between 2^-3 and 2^4. Of "special" ones some
+// are 0, infinite, NaN or subnormal; with "exact" they are powers of two, so that sums are exact.
+static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
+    const int64_t start = row_of(t, row), count = t->dims[t->rank - 1];
+    const double odd_ones[] = {0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-140, 0x1p-60, 0x1p60};
+    for (int64_t i = 0; i < count; ++i) {
+        const uint64_t bits = bits_at(t, (uint64_t)(row[0] * count + i));
+        const int exponent = (int)(bits >> 8 & 0xffff) % 7 - 3, odd = (bits >> 32) % 24 == 0;
+        double scale = ldexp(1 + share_of(bits), exponent);
+        if (inputs_are(p, "exact")) scale = ldexp(1.0, exponent / 2);
+        if (inputs_are(p, "special") && odd) scale = odd_ones[bits >> 40 & 7];
+        if (t->type == U8) {
+            const int byte = odd ? (bits >> 40 & 1 ? 0 : 255) : 127 + exponent;
+            put(t, start + i, inputs_are(p, "special") ? byte : 127 + (int)ilogb(scale));
+        } else {
+            put(t, start + i, scale);
+        }
+    }
 }

@@ -148,3 +148,8 @@ __device__ __forceinline__ e4m3 to_e4m3(float value) {
 __device__ __forceinline__ e5m2 to_e5m2(float value) {
     return {static_cast<uint8_t>(cvt_rn_satfinite_e5m2x2(value, 0))};
 }
+
+// 2^(bits - 127); NaN of 255
+__device__ __forceinline__ float ue8m0_to_float(uint8_t bits) {
+    return __uint_as_float(bits == 255 ? 0x7fffffff : bits == 0 ? 0x400000 : static_cast<uint32_t>(bits) << 23);
+}

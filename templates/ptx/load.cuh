@@ -1,4 +1,4 @@
-// load.cuh: loads of 16, 8, 4 and 2 bytes from global memory that no one writes, and from shared memory.
+// load.cuh: loads of 16, 8, 4, 2 and 1 bytes from global memory that no one writes, and from shared memory.
 // The streamed ones leave L1 to data that is read again.
 
 __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
@@ -33,6 +33,18 @@ __device__ __forceinline__ uint32_t ld_global_nc_u32(const void *address) {
 __device__ __forceinline__ uint32_t ld_global_nc_u16(const void *address) {
     uint16_t v;
     asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint8_t ld_global_nc_u8(const void *address) {
+    uint16_t v;
+    asm("ld.global.nc.u8 %0, [%1];" : "=h"(v) : "l"(address));
+    return static_cast<uint8_t>(v);
+}
+
+__device__ __forceinline__ float ld_global_nc_f32(const void *address) {
+    float v;
+    asm("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(address));
     return v;
 }
 

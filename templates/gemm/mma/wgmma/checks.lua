@@ -23,10 +23,39 @@ wgmma["input types"] = function(s, p, fail)
     end
 end
 
+wgmma["scales"] = function(s, p, fail)
+    local a, b = s.scales.a, s.scales.b
+    if not a and not b then
+        return
+    elseif not p.scaled then
+        local given, other = a and "a" or "b", a and "b" or "a"
+        fail("scales." .. given, ("scales.%s without scales.%s"):format(given, other),
+            "both: {a: 1x128, b: 128x128}, or 1x128 for each")
+    elseif s.tile.k ~= 128 then
+        fail("tile.k", ("tile.k: %d, but scales are of 128 along K"):format(s.tile.k), "128")
+    elseif s.promote_every and s.promote_every ~= 1 then
+        fail("promote_every", ("promote_every: %d, but each step's sum has scales of its own"):format(s.promote_every),
+            "1, or nothing")
+    elseif p.right.rows % (8 * p.pieces) ~= 0 then
+        fail("scales.pieces", ("scales.pieces: %d pieces of the N of wgmma, %d, are no multiples of 8"):format(p.pieces,
+            p.right.rows), "1, or another number or tile")
+    elseif p.pieces > 1 and s.stages < 2 then
+        fail("scales.pieces", "scales.pieces: the next step's pieces follow before a stage is free: a deadlock",
+            "1, or stages: 2 and more")
+    elseif p.gated then
+        fail("epilogue.ops", "epilogue.ops: an op that makes one value of two, but blocks of B have scales",
+            "no swiglu or geglu")
+    elseif s.problem.batch then
+        fail("problem.batch", "problem.batch, but scales of blocks are of one problem", "no batch")
+    elseif p.staged_scales[1] and s.dependent_launch == "weights" then
+        fail("scales.load", "scales.load: tma, but dependent_launch: weights loads A and B apart", "ldg")
+    end
+end
+
 wgmma["sums"] = function(s, p, fail)
     if p.promote_every and p.producers == 0 then
-        fail("promote_every", "promote_every needs producer warps", "warps.producer.count: 4")
-      end
+        fail("promote_every", "promote_every and scales need producer warps", "warps.producer.count: 4")
+    end
     if p.sum.name == "i32" and (p.work.parts or p.in_cluster) then
         fail("grid", ("grid: %s adds up parts of K in fp32, but sums of %s are integers"):format(s.grid, p.a_type.name),
             "tiles or persistent")
@@ -58,6 +87,10 @@ end
 
 wgmma["accumulators"] = function(s, p, fail)
     local held = p.blocks * p.right.rows // 2 * (p.promote_every and 2 or 1)
+    for _, scales in ipairs(p.scaled or {}) do
+        local each = not scales.left and scales.block == 1 and scales.rows // 4 or 0
+        held = held + each * (scales.staged and 1 or 2)             -- those of the next step too
+    end
     local registers = p.producers > 0 and s.warps.consumer.registers or p.launch_registers
     if held + 24 > registers then
         fail("tile.n",
@@ -232,7 +265,7 @@ wgmma["pairs of columns"] = function(s, p, fail)
     end
 end
 
-local order = { "pairs of columns", "input types", "sums", "rows of a warpgroup", "accumulators",
+local order = { "pairs of columns", "input types", "scales", "sums", "rows of a warpgroup", "accumulators",
     "producer and stages", "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging",
     "operands read ahead", "dependent launch", "loads by threads", "repack", "shared memory" }
 

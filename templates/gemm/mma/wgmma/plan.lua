@@ -7,6 +7,7 @@ local smem = require "smem"
 local alignment = require "operand/alignment"
 local operand = require "operand/operand"
 local reads = require "epilogue/reads"
+local scales = require "operand/scales"
 local staging = require "epilogue/staging"
 
 local wgmma = {}
@@ -50,6 +51,9 @@ end
 
 local function barrier_plan(s, p)
     local stage_bytes = p.a.stage_bytes + p.b.stage_bytes
+    for _, staged in ipairs(p.staged_scales) do
+        stage_bytes = stage_bytes + staged.box_bytes
+    end
     if p.producers == 0 then
         return { { name = "full", count = 1, arrivals = 1, bytes = stage_bytes, who = "thread 0",
             doc = "the stage's bytes have landed" } }
@@ -84,6 +88,10 @@ local function smem_plan(s, p)
         { name = "a", bytes = s.stages * p.a.stage_bytes, align = 1024, doc = "tiles of A, a stage each" },
         { name = "b", bytes = s.stages * p.b.stage_bytes, align = 8 * p.b.row_bytes, doc = "tiles of B, a stage each" },
     }
+    for _, staged in ipairs(p.staged_scales) do
+        members[#members + 1] = { name = staged.tensor, bytes = s.stages * staged.stage_bytes, align = 128,
+            doc = "their scales, a stage each" }
+    end
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
             bytes = p.consumers * s.epilogue.buffers * p.store.buffer_bytes }
@@ -156,7 +164,9 @@ function wgmma.plan(s, work, gated, operands)
         p.left, p.right = p.b, p.a
     end
     p.mma = instruction(p)
-    p.promote_every = s.promote_every or false
+    p.scaled, p.staged_scales = scales(s, p, work)
+    p.pieces = p.scaled and s.scales.pieces or 1                -- that a step's product is multiplied in
+    p.promote_every = p.scaled and 1 or s.promote_every or false
     p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
     p.part_bytes = p.consumer_rows * p.right.rows * 4           -- of a warpgroup's sums
