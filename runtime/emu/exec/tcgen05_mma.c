@@ -191,7 +191,7 @@ static int touch_shared(void *context, uint32_t address, uint32_t bytes) {
 static void touch_matrix(struct product_toucher *toucher, bool is_b) {
     const struct tensor_product *product = toucher->product;
     const struct tmg_tcgen05_operands *operands = &product->operands;
-    struct tmg_footprint footprint = {{0}};
+    struct tmg_footprint footprint = {{0}, 0, 0};
     struct tmg_tcgen05_matrix matrix;
     char text[200];
 

@@ -27,24 +27,32 @@ static bool writes_operand(const struct emu_insn *insn, const struct emu_insn *w
 
 // A wgmma.fence comes before the first wgmma, and between one and the write of its registers (PTX
 // ISA 9.7.15.7.1). For the latter this looks back as far as the code is straight.
-static void check_fence(struct emu_warp *warp, const struct emu_insn *wgmma) {
+static const struct emu_insn *unfenced_write(const struct emu_warp *warp,
+                                             const struct emu_insn *wgmma) {
     const struct emu_insn *first = &emu_machine(warp)->program->code[wgmma->function->first_pc];
+
+    for (const struct emu_insn *insn = wgmma; insn-- > first;) {
+        if (emu_is(insn, FACT_FENCES_REGISTERS | FACT_BRANCHES | FACT_SELECTS | FACT_CALLS))
+            return NULL;
+        if (writes_operand(insn, wgmma)) return insn;
+    }
+    return NULL;
+}
+
+static void check_fence(struct emu_warp *first, const struct emu_insn *wgmma) {
+    const struct emu_insn *unfenced = unfenced_write(first, wgmma);
     char place[EMU_PLACE_TEXT];
 
-    if (!warp->wgmma_fenced) {
-        emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
-                   "the warp has executed no wgmma.fence before this, its first wgmma");
+    for (struct emu_warp *warp = first; warp < first + 4; warp++) {
+        if (!warp->wgmma_fenced)
+            emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
+                       "the warp has executed no wgmma.fence before this, its first wgmma");
+        else if (unfenced != NULL)
+            emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
+                       "no wgmma.fence lies between this and the write of one of its registers\n"
+                       "  written at %s",
+                       emu_place_text(emu_machine(warp), unfenced, place, sizeof place));
         warp->wgmma_fenced = true;
-        return;
-    }
-    for (const struct emu_insn *insn = wgmma; insn-- > first;) {
-        if (emu_is(insn, FACT_FENCES_REGISTERS | FACT_BRANCHES | FACT_SELECTS | FACT_CALLS)) return;
-        if (!writes_operand(insn, wgmma)) continue;
-        emu_report(warp, wgmma, EMU_REGISTER_HAZARD,
-                   "no wgmma.fence lies between this and the write of one of its registers\n"
-                   "  written at %s",
-                   emu_place_text(emu_machine(warp), insn, place, sizeof place));
-        return;
     }
 }
 
@@ -140,9 +148,10 @@ static int note_range(void *context, uint32_t address, uint32_t bytes) {
     return 0;
 }
 
-static void touch(struct operand_reader *reader, const struct tmg_footprint *footprint) {
+static void touch(struct operand_reader *reader, struct tmg_footprint *footprint) {
     tmg_footprint_each(footprint, note_range, reader);
     touch_ranges(reader);
+    tmg_footprint_clear(footprint);
 }
 
 // What all four warps know: the least that any of them has seen.
@@ -167,14 +176,13 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct tmg_wgmma *op, uint64_t a, uint64_t b) {
     struct emu_warp *first = warp - (warp->index & 3);
     struct operand_reader reader;
-    struct tmg_footprint footprint;
+    struct tmg_footprint footprint = {{0}, 0, 0};
     struct emu_clock common;
 
     reader.cta = warp->cta;
     reader.toucher = (struct emu_toucher){.async = true, .insn = insn, .what = "wgmma"};
     reader.count = 0;
     for (int w = 0; w < 4 && !op->a_in_registers; w++) {
-        memset(&footprint, 0, sizeof footprint);
         tmg_wgmma_footprint_a(op, w, a, &footprint);
         reader.toucher.warp = first + w;
         reader.toucher.agent = emu_wgmma_agent(first + w);
@@ -184,7 +192,6 @@ static void touch_operands(struct emu_warp *warp, const struct emu_insn *insn,
         touch(&reader, &footprint);
     }
     if (common_clock(first, &common)) return;
-    memset(&footprint, 0, sizeof footprint);
     tmg_wgmma_footprint_b(op, b, &footprint);
     reader.toucher.warp = warp;
     reader.toucher.agent = emu_wgmma_agent(first);
@@ -264,7 +271,7 @@ EMU_HANDLER(wgmma) {
     if (!all_here(warp, insn, &result)) return result;
     for (int w = 0; w < 4; w++)
         if (!emu_pending_new(first + w)) return EMU_NEXT;
-    for (int w = 0; w < 4 && emu_machine(warp)->check; w++) check_fence(first + w, insn);
+    if (emu_machine(warp)->check) check_fence(first, insn);
     multiply(warp, insn);
     return EMU_NEXT;
 }

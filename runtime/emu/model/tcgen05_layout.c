@@ -75,12 +75,9 @@ uint32_t tmg_tcgen05_piece(const struct tmg_tcgen05_matrix *matrix, bool mn_majo
 
 static void mark(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,
                  uint32_t pieces, struct tmg_footprint *footprint) {
-    for (uint32_t line = 0; line < lines; ++line) {
-        for (uint32_t piece = 0; piece < pieces; ++piece) {
-            uint32_t granule = tmg_tcgen05_piece(matrix, mn_major, line, piece) / PIECE;
-            footprint->granules[granule / 64] |= UINT64_C(1) << granule % 64;
-        }
-    }
+    for (uint32_t line = 0; line < lines; ++line)
+        for (uint32_t piece = 0; piece < pieces; ++piece)
+            tmg_footprint_add(footprint, tmg_tcgen05_piece(matrix, mn_major, line, piece));
 }
 
 void tmg_tcgen05_footprint(const struct tmg_tcgen05 *op, bool is_b,

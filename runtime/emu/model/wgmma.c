@@ -12,6 +12,8 @@ enum {
     ROWS_A = 64,
     ROWS_MAX = 256,
     PIECE = 16,             // bytes
+    PERIOD = 1024,          // of every swizzle
+    PIECES_MAX = 1024,      // of an operand: B's of a sparse A
     K_BYTES = 32,           // one instruction's k of one row, every type; B's of a sparse A: twice
     WINDOW_MASK = 0x3ffff,  // descriptors address 256 KiB
     K_MAX = 64,             // elements, of the types that multiply as floats
@@ -135,15 +137,34 @@ const char *tmg_wgmma_check(const struct tmg_wgmma *op) {
     return NULL;
 }
 
-// How an operand lies in shared memory: [lines] of [pieces] times 16 bytes.
+// A part of an operand in shared memory: lines of pieces of 16 bytes.
 struct extent {
-    uint32_t lines, pieces;
+    uint32_t line, lines, piece, pieces;
 };
 
-static struct extent operand_extent(uint32_t rows, bool mn_major, uint32_t k_bytes) {
+static struct extent operand_extent(uint32_t first, uint32_t rows, bool mn_major,
+                                    uint32_t k_bytes) {
     // Only 16-bit types are MN-major: 16 lines of k, or 32, two bytes a row.
-    return mn_major ? (struct extent){k_bytes / 2, rows * 2 / PIECE}
-                    : (struct extent){rows, k_bytes / PIECE};
+    return mn_major ? (struct extent){0, k_bytes / 2, first * 2 / PIECE, rows * 2 / PIECE}
+                    : (struct extent){first, rows, 0, k_bytes / PIECE};
+}
+
+// The addresses of an extent's pieces, line after line. Where blocks are a whole number of periods
+// of the swizzle apart, all lie as the first.
+struct pieces {
+    uint32_t count, at[PIECES_MAX];
+};
+
+static void place_pieces(const struct layout *layout, const struct extent *extent,
+                         struct pieces *to) {
+    uint32_t block = 8 * extent->pieces, *at = to->at;
+    to->count = extent->lines * extent->pieces;
+    for (uint32_t i = 0; i < extent->lines; ++i, at += extent->pieces) {
+        bool alike = i >= 8 && layout->block % PERIOD == 0;
+        for (uint32_t piece = 0; piece < extent->pieces; ++piece)
+            at[piece] = alike ? (at[(int)piece - (int)block] + layout->block) & WINDOW_MASK
+                              : piece_address(layout, extent->line + i, extent->piece + piece);
+    }
 }
 
 // Copies an operand out of shared memory to [dense], line after line; false with the first address
@@ -151,15 +172,14 @@ static struct extent operand_extent(uint32_t rows, bool mn_major, uint32_t k_byt
 static bool gather(const struct tmg_wgmma_operands *operands, uint64_t descriptor, bool mn_major,
                    struct extent extent, uint8_t *dense, uint32_t *bad_address) {
     struct layout layout = layout_of(tmg_matrix_descriptor_decode(descriptor), mn_major);
-    for (uint32_t line = 0; line < extent.lines; ++line) {
-        for (uint32_t piece = 0; piece < extent.pieces; ++piece, dense += PIECE) {
-            uint32_t address = piece_address(&layout, line, piece);
-            if (address + PIECE > operands->smem_bytes) {
-                if (bad_address) *bad_address = address;
-                return false;
-            }
-            memcpy(dense, operands->smem + address, PIECE);
+    struct pieces pieces;
+    place_pieces(&layout, &extent, &pieces);
+    for (uint32_t i = 0; i < pieces.count; ++i, dense += PIECE) {
+        if (pieces.at[i] + PIECE > operands->smem_bytes) {
+            if (bad_address) *bad_address = pieces.at[i];
+            return false;
         }
+        memcpy(dense, operands->smem + pieces.at[i], PIECE);
     }
     return true;
 }
@@ -341,11 +361,11 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
     if (op->a_in_registers) {
         gather_registers(operands, dense_a);
     } else if (!gather(operands, operands->a_descriptor, op->transpose_a,
-                       operand_extent(ROWS_A, op->transpose_a, K_BYTES), dense_a, bad_address)) {
+                       operand_extent(0, ROWS_A, op->transpose_a, K_BYTES), dense_a, bad_address)) {
         return "matrix A lies outside of shared memory";
     }
     if (!gather(operands, operands->b_descriptor, op->transpose_b,
-                operand_extent(n, op->transpose_b, b_bytes(op)), dense_b, bad_address)) {
+                operand_extent(0, n, op->transpose_b, b_bytes(op)), dense_b, bad_address)) {
         return "matrix B lies outside of shared memory";
     }
     load_d(op, operands, d);
@@ -358,37 +378,38 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
     return NULL;
 }
 
-// Marks rows [first, end) of an operand.
-static void mark_rows(uint64_t descriptor, bool mn_major, uint32_t k_bytes, uint32_t first,
-                      uint32_t end, struct tmg_footprint *footprint) {
+static void mark_rows(uint64_t descriptor, bool mn_major, struct extent extent,
+                      struct tmg_footprint *footprint) {
     struct layout layout = layout_of(tmg_matrix_descriptor_decode(descriptor), mn_major);
-    struct extent from = operand_extent(first, mn_major, k_bytes);
-    struct extent to = operand_extent(end, mn_major, k_bytes);
-    for (uint32_t line = mn_major ? 0 : from.lines; line < to.lines; ++line) {
-        for (uint32_t piece = mn_major ? from.pieces : 0; piece < to.pieces; ++piece) {
-            uint32_t granule = piece_address(&layout, line, piece) / PIECE;
-            footprint->granules[granule / 64] |= UINT64_C(1) << granule % 64;
-        }
-    }
+    struct pieces pieces;
+    place_pieces(&layout, &extent, &pieces);
+    for (uint32_t i = 0; i < pieces.count; ++i) tmg_footprint_add(footprint, pieces.at[i]);
 }
 
 void tmg_wgmma_footprint_a(const struct tmg_wgmma *op, int warp, uint64_t descriptor,
                            struct tmg_footprint *footprint) {
-    uint32_t first = (uint32_t)warp * ROWS_A / 4;
-    mark_rows(descriptor, op->transpose_a, K_BYTES, first, first + ROWS_A / 4, footprint);
+    uint32_t rows = ROWS_A / 4, first = (uint32_t)warp * rows;
+    mark_rows(descriptor, op->transpose_a, operand_extent(first, rows, op->transpose_a, K_BYTES),
+              footprint);
 }
 
 void tmg_wgmma_footprint_b(const struct tmg_wgmma *op, uint64_t descriptor,
                            struct tmg_footprint *footprint) {
-    mark_rows(descriptor, op->transpose_b, b_bytes(op), 0, (uint32_t)op->n, footprint);
+    mark_rows(descriptor, op->transpose_b,
+              operand_extent(0, (uint32_t)op->n, op->transpose_b, b_bytes(op)), footprint);
+}
+
+void tmg_footprint_clear(struct tmg_footprint *footprint) {
+    for (uint32_t word = footprint->first; word < footprint->end; ++word)
+        footprint->granules[word] = 0;
+    footprint->first = footprint->end = 0;
 }
 
 int tmg_footprint_each(const struct tmg_footprint *footprint,
                        int (*visit)(void *context, uint32_t address, uint32_t bytes),
                        void *context) {
-    const uint32_t words = sizeof footprint->granules / sizeof *footprint->granules;
     uint32_t first = 0, end = 0;  // of a run that may go on
-    for (uint32_t word = 0; word < words; ++word)
+    for (uint32_t word = footprint->first; word < footprint->end; ++word)
         for (uint64_t rest = footprint->granules[word]; rest;) {
             uint32_t at = (uint32_t)__builtin_ctzll(rest);
             uint64_t others = ~(rest >> at);  // 0: all 64 are in the run

@@ -61,7 +61,18 @@ const char *tmg_wgmma_run(const struct tmg_wgmma *op, const struct tmg_wgmma_ope
 // Shared memory that an instruction reads, a bit for each 16 bytes of the descriptors' 256 KiB.
 struct tmg_footprint {
     uint64_t granules[256];
+    uint32_t first, end;  // words of [granules] that may not be 0
 };
+
+static inline void tmg_footprint_add(struct tmg_footprint *footprint, uint32_t address) {
+    uint32_t granule = address / 16, word = granule / 64;
+    if (word < footprint->first || footprint->end == 0) footprint->first = word;
+    if (word >= footprint->end) footprint->end = word + 1;
+    footprint->granules[word] |= UINT64_C(1) << granule % 64;
+}
+
+// Leaves it empty.
+void tmg_footprint_clear(struct tmg_footprint *footprint);
 
 // Adds the rows of A that warp [warp] (0..3) reads through [descriptor] to [footprint]: the same 16
 // as of D and of A in registers.

@@ -296,7 +296,7 @@ static void reads_all_of_b(void **state) {
     (void)state;
     struct tmg_matrix_descriptor at = {.leading_offset = 1024, .stride_offset = 128};
     struct tmg_wgmma op = {.a = TMG_F16, .b = TMG_F16, .d = TMG_F32, .n = 64, .sparse = true};
-    struct tmg_footprint footprint = {{0}};
+    struct tmg_footprint footprint = {{0}, 0, 0};
     tmg_wgmma_footprint_b(&op, tmg_matrix_descriptor_encode(&at), &footprint);
     for (int i = 0; i < 4; ++i) assert_true(footprint.granules[i] == UINT64_MAX);
     assert_true(footprint.granules[4] == 0);

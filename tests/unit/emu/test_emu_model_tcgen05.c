@@ -550,7 +550,7 @@ static void footprints_have_the_operands_size(void **state) {
         struct tmg_tcgen05_matrix matrix;
         char text[200];
         for (int is_b = 0; is_b < 2; ++is_b) {
-            struct tmg_footprint footprint = {{0}};
+            struct tmg_footprint footprint = {{0}, 0, 0};
             uint32_t bytes = 0;
             int rows = is_b ? c->n / (c->pair ? 2 : 1) : cta_rows(c);
             int row = is_b ? tmg_tcgen05_b_bytes(&op) : tmg_tcgen05_a_bytes(&op);

@@ -285,7 +285,7 @@ static int count_granules(void *context, uint32_t address, uint32_t bytes) {
 
 // What the footprint names is exactly what the placed matrices occupy.
 static void check_footprint(const struct tmg_wgmma *op, const struct tmg_wgmma_operands *o) {
-    struct tmg_footprint footprint = {{0}};
+    struct tmg_footprint footprint = {{0}, 0, 0};
     uint32_t got = 0, want = 0;
     for (int w = 0; w < 4 && !op->a_in_registers; ++w)
         tmg_wgmma_footprint_a(op, w, o->a_descriptor, &footprint);
