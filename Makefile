@@ -134,7 +134,7 @@ sanitize:
 threads_test := $(BUILD)/threads/tests/unit/runtime/test_threads
 threads:
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS="-O1 -g -fsanitize=thread" \
-	    internal='$(lib_src:%.c=$(BUILD)/threads/%.o)' \
+	    internal='$(patsubst %.c,$(BUILD)/threads/%.o,$(lib_src) gen/pack.c gen/alloc.c)' \
 	    $(threads_test) $(fake_src:%.c=$(BUILD)/threads/%.so)
 	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" $(threads_test)
 

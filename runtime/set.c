@@ -147,7 +147,47 @@ static int make_room(tmagen_set *set) {
     return TMAGEN_OK;
 }
 
+// Gives up what follows from the table.
+static void forget(tmagen_set *set) {
+    for (unsigned i = 0; set->kernels && i < set->table->kernel_count; ++i)
+        tmagen_kernel_unload(atomic_load(&set->kernels[i]));
+    tmg_prepared_free(&set->picks);
+    tmg_table_free(set->table);
+    free((void *)set->kernels);
+    free((void *)set->missing);
+    free((void *)set->texts);
+    free(set->pins);
+    set->table = NULL;
+    set->kernels = NULL;
+    set->missing = NULL;
+    set->texts = NULL;
+    set->pins = NULL;
+}
+
+static int read_set(tmagen_set *set, const char *name, const tmagen_set_options *options) {
+    int status = read_table(set, name, options);
+    if (!status) status = take_manifests(set, options);
+    if (!status) status = make_room(set);
+    if (status) return forget(set), status;
+    set->capacity = capacity_of(set);
+    warn_of_origin(set);
+    read_environment(set);
+    atomic_store_explicit(&set->ready, 1, memory_order_release);
+    return TMAGEN_OK;
+}
+
+int tmg_set_ready(tmagen_set *set) {
+    const tmagen_set_options none = {0};
+    if (atomic_load_explicit(&set->ready, memory_order_acquire)) return TMAGEN_OK;
+    pthread_mutex_lock(&set->lock);
+    const int status = atomic_load(&set->ready) ? TMAGEN_OK : read_set(set, set->packed, &none);
+    pthread_mutex_unlock(&set->lock);
+    return status;
+}
+
 static int open_set(tmagen_set *set, const char *name, const tmagen_set_options *options) {
+    const char *text;
+    size_t bytes;
     if (options->flags & ~(unsigned)TMAGEN_SET_COMPILE)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: flags 0x%x; legal: 0 or TMAGEN_SET_COMPILE",
                         name, options->flags);
@@ -155,14 +195,10 @@ static int open_set(tmagen_set *set, const char *name, const tmagen_set_options 
     set->all.kernel = -1;
     set->cache_dir = options->cache_dir ? strdup(options->cache_dir) : NULL;
     if (options->cache_dir && !set->cache_dir) return tmg_fail_memory();
-    int status = read_table(set, name, options);
-    if (!status) status = take_manifests(set, options);
-    if (!status) status = make_room(set);
-    if (status) return status;
-    set->capacity = capacity_of(set);
-    warn_of_origin(set);
-    read_environment(set);
-    return TMAGEN_OK;
+    if (!set->bundle) return read_set(set, name, options);
+    set->packed = strdup(name);
+    if (!set->packed) return tmg_fail_memory();
+    return tmg_bundle_table(set->bundle, name, &text, &bytes);
 }
 
 // Opens [made], which has its device, and gives it to *set, or closes it.
@@ -208,25 +244,19 @@ int tmg_set_open_packed(tmagen_device *device, tmagen_bundle *bundle, const char
 
 void tmagen_set_close(tmagen_set *set) {
     if (!set) return;
-    for (unsigned i = 0; set->kernels && i < set->table->kernel_count; ++i)
-        tmagen_kernel_unload(atomic_load(&set->kernels[i]));
-    tmg_prepared_free(&set->picks);
+    forget(set);
     pthread_mutex_destroy(&set->lock);
-    tmg_table_free(set->table);
     tmagen_bundle_close(set->bundle);
     free(set->own_kernels);
-    free((void *)set->kernels);
-    free((void *)set->missing);
-    free((void *)set->texts);
-    free(set->pins);
+    free(set->packed);
     free(set->folder);
     free(set->cache_dir);
     tmg_device_release(set->device);
     free(set);
 }
 
-const struct tmg_manifest *tmg_set_interface(const tmagen_set *set) {
-    return set->table->interface;
+const struct tmg_manifest *tmg_set_interface(tmagen_set *set) {
+    return tmg_set_ready(set) ? NULL : set->table->interface;
 }
 
 // ---- Kernels
@@ -275,7 +305,8 @@ int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kern
 
 int tmagen_set_load(tmagen_set *set, const char *kernel) {
     if (!set) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the set is missing");
-    const int refused = tmg_device_check(set->device);
+    int refused = tmg_device_check(set->device);
+    if (!refused) refused = tmg_set_ready(set);
     if (refused) return refused;
     const int only = kernel ? tmg_table_kernel(set->table, kernel) : -1;
     if (kernel && only < 0)
@@ -339,6 +370,7 @@ int tmagen_set_pin_sized(tmagen_set *set, const tmagen_launch *launch, uint64_t 
     struct tmg_own_launch *room = NULL;
     if (!set) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the set is missing");
     int status = tmg_device_check(set->device);
+    if (!status) status = tmg_set_ready(set);
     if (!status) status = tmg_take_launch(&launch, sizes, &room);
     if (!status) status = pin_own(set, launch, choice);
     free(room);

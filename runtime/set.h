@@ -29,6 +29,8 @@ struct tmagen_set {
     unsigned flags;
     char *folder, *cache_dir;           // NULL: as by default
     tmagen_bundle *bundle;              // that all is in; NULL: none
+    char *packed;                       // the table's name there
+    _Atomic int ready;                  // table, picks and room are there
     tmagen_set_kernel *own_kernels;     // the caller's list in our layout; NULL: none
     const tmagen_set_kernel **texts;    // by the table's kernels; NULL: they are files
     struct tmg_capacity capacity;       // by which choices are made
@@ -43,9 +45,13 @@ struct tmagen_set {
     struct tmg_pin environment;   // $TMAGEN_PICK; kernel -1: none
 };
 
-// As tmagen_set_open(), of the table [name] of [bundle].
+// As tmagen_set_open(), of the table [name] of [bundle]. What it and its manifests say is read when
+// it is first asked for, since that takes longer than all else.
 int tmg_set_open_packed(tmagen_device *device, tmagen_bundle *bundle, const char *name,
                         tmagen_set **set);
+
+// Before the set's table or anything that follows from it is looked at.
+int tmg_set_ready(tmagen_set *set);
 
 // Loads kernel [index] if it is not; [compile]: also where the cache does not have it.
 int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kernel);
@@ -67,5 +73,5 @@ struct tmg_picked {
 };
 int tmg_set_picked(tmagen_set *set, const tmagen_launch *launch, struct tmg_picked *picked);
 
-// What its kernels take together, under the table's name.
-const struct tmg_manifest *tmg_set_interface(const tmagen_set *set);
+// What its kernels take together, under the table's name; NULL where that cannot be read.
+const struct tmg_manifest *tmg_set_interface(tmagen_set *set);

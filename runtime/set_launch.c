@@ -139,9 +139,10 @@ static tmagen_launch launch_of(const tmagen_kernel *kernel, const tmagen_launch 
     return own;
 }
 
-static int check(const tmagen_set *set, const tmagen_launch *launch) {
+static int check(tmagen_set *set, const tmagen_launch *launch) {
     if (!set || !launch) return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the set or the launch is missing");
-    const int status = tmg_device_check(set->device);
+    int status = tmg_device_check(set->device);
+    if (!status) status = tmg_set_ready(set);
     return status ? status : tmg_check_lists(set->table->name, launch);
 }
 

@@ -17,8 +17,9 @@ const tmagen_signature *tmagen_kernel_signature(const tmagen_kernel *kernel) {
     return kernel ? (const void *)kernel->manifest : NULL;
 }
 
+// What a set is, stays as it is: that it is read only now cannot be seen.
 const tmagen_signature *tmagen_set_signature(const tmagen_set *set) {
-    return set ? (const void *)set->table->interface : NULL;
+    return set ? (const void *)tmg_set_interface((tmagen_set *)set) : NULL;
 }
 
 static const json_t *roles_of(const struct tmg_manifest *manifest) {

@@ -10,7 +10,8 @@ extern "C" {
 
 /* The signature of a kernel, or of a set, whose kernels have one in common: what a binding needs to
  * check arguments, make outputs and show help, without reading manifests. It and all texts that it
- * gives live as long as the kernel or set that it is of. Never NULL but for NULL. */
+ * gives live as long as the kernel or set that it is of. NULL for NULL, and for a set from a bundle
+ * whose table cannot be read; tmagen_error_last() says why. */
 typedef struct tmagen_signature tmagen_signature;
 
 TMAGEN_API const tmagen_signature *tmagen_kernel_signature(const tmagen_kernel *kernel);

@@ -338,6 +338,26 @@ static void test_opening_reads_the_index_alone(void **state) {
     if (steps > 60000) fail_msg("opening took %ld instructions", steps);
 }
 
+// A table's digest is checked when its set is opened; manifests are looked at when it is used, and
+// again where that failed.
+static void test_a_set_is_read_when_it_is_used(void **state) {
+    (void)state;
+    char *table = memmem(bytes + 1500, byte_count - 1500, "Fake H200", 4);
+    char *manifest = memmem(bytes + 1500, byte_count - 1500, "\"name\": \"small\"", 15);
+    assert_non_null(table);
+    assert_non_null(manifest);
+    *table ^= 1;
+    assert_says(tmagen_bundle_open_set(bundle, device, "t", &set), TMAGEN_ERROR_BUNDLE,
+                "the table of t: its digest is wrong");
+    *table ^= 1;
+    *manifest ^= 1;
+    assert_int_equal(tmagen_bundle_open_set(bundle, device, "t", &set), TMAGEN_OK);
+    assert_says(tmagen_set_load(set, NULL), TMAGEN_ERROR_BUNDLE, "the manifest of small");
+    *manifest ^= 1;
+    assert_string_equal(taken(rows_of(100, 64, 0)), "small");
+    close_set(state);
+}
+
 static void test_a_digest_is_checked_once(void **state) {
     (void)state;
     tmagen_kernel *kernel;
@@ -400,6 +420,46 @@ static int open_resealed(void) {
         memcpy(bytes, copy, byte_count);                         \
         free(copy);                                              \
     } while (0)
+
+// A table whose first kernel has the manifest of another, found out by whatever asks it first.
+static void test_a_set_that_lies(void **state) {
+    (void)state;
+    struct pack pack = {0};
+    const struct pack_entry *other;
+    size_t len, count = 1;
+    for (int i = 0; i < KERNELS; ++i) {
+        const char *name = kernels[i].name, *manifest = kernels[i ? i : 1].manifest_text;
+        pack_add(&pack, entry(TMG_BUNDLE_CUBIN, name, "sm_90a", name));
+        pack_add(&pack, entry(TMG_BUNDLE_MANIFEST, name, "sm_90a", manifest));
+    }
+    pack_add(&pack, entry(TMG_BUNDLE_TABLE, "t", "", table_text));
+    char *made = pack_write(&pack, &len, &other);
+    tmagen_bundle *lying;
+    tmagen_choice choice;
+    size_t size = 7;
+    const tmagen_launch launch = {0};
+    assert_int_equal(tmagen_bundle_from_memory(made, len, &lying), TMAGEN_OK);
+    for (int first = 0; first < 5; ++first) {
+        static const char said[] = "big: its manifest is of 'small'";
+        assert_int_equal(tmagen_bundle_open_set(lying, device, "t", &set), TMAGEN_OK);
+        if (first == 0) assert_null(tmagen_set_signature(set));
+        if (first == 1) assert_says(tmagen_set_load(set, "small"), TMAGEN_ERROR_MANIFEST, said);
+        if (first == 2)
+            assert_says(tmagen_set_pin(set, NULL, "small"), TMAGEN_ERROR_MANIFEST, said);
+        if (first == 3)
+            assert_says(tmagen_set_workspace(set, &launch, &size), TMAGEN_ERROR_MANIFEST, said);
+        if (first == 4)
+            assert_says(tmagen_set_rank(set, &launch, &choice, 1, &count), TMAGEN_ERROR_MANIFEST,
+                        said);
+        assert_says(tmagen_set_launch(set, NULL, &launch), TMAGEN_ERROR_MANIFEST, said);
+        tmagen_set_close(set);
+    }
+    assert_int_equal(size, 7);
+    assert_int_equal(count, 1);
+    tmagen_bundle_close(lying);
+    pack_free(&pack);
+    free(made);
+}
 
 static void test_lies(void **state) {
     (void)state;
@@ -497,8 +557,10 @@ int main(void) {
         TEST(test_the_list),
         TEST(test_the_same_bytes),
         TEST(test_opening_reads_the_index_alone),
+        TEST(test_a_set_is_read_when_it_is_used),
         TEST(test_a_digest_is_checked_once),
         TEST(test_every_byte_counts),
+        TEST(test_a_set_that_lies),
         TEST(test_lies),
         TEST(test_no_manifest),
         TEST(test_what_runs_where),

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "gen/pack.h"
+
 enum { THREADS = 4 };
 
 // y[i] = x[i] of 32 words.
@@ -158,6 +160,58 @@ static void test_set(void **state) {
     close_device(state);
 }
 
+// ---- A set of a bundle, which whoever comes first reads
+
+static tmagen_bundle *bundle;
+
+static void *use_packed(void *number) {
+    const size_t self = (size_t)number;
+    struct set_launch *it = rows_of((int64_t)(10 * self + 1), 64, 0);
+    tmagen_kernel *own;
+    it->launch.workspace = (uintptr_t)rooms[self];
+    MUST(!tmagen_set_signature(set));
+    MUST(tmagen_set_launch(set, NULL, &it->launch));
+    MUST(tmagen_bundle_load(bundle, device, kernels[self % KERNELS].name, &own));
+    tmagen_kernel_unload(own);
+    if (self == 1) MUST(tmagen_set_load(set, NULL));
+    if (self == 2) MUST(tmagen_bundle_verify(bundle));
+    return NULL;
+}
+
+static char *pack_kernels(size_t *len) {
+    struct pack pack = {0};
+    const struct pack_entry *other;
+    const tmagen_code code = {.compiler = "nvrtc 13.0 65be0db342ad"};
+    for (int i = 0; i < KERNELS; ++i) {
+        const tmagen_set_kernel *kernel = &kernels[i];
+        pack_add(&pack, (struct pack_entry){TMG_BUNDLE_CUBIN, kernel->name, "sm_90a", kernel->name,
+                                            strlen(kernel->name), &code});
+        pack_add(&pack,
+                 (struct pack_entry){TMG_BUNDLE_MANIFEST, kernel->name, "sm_90a",
+                                     kernel->manifest_text, strlen(kernel->manifest_text), NULL});
+    }
+    pack_add(&pack,
+             (struct pack_entry){TMG_BUNDLE_TABLE, "t", "", table_text, strlen(table_text), NULL});
+    char *made = pack_write(&pack, len, &other);
+    pack_free(&pack);
+    return made;
+}
+
+static void test_packed_set(void **state) {
+    size_t len;
+    char *bytes = pack_kernels(&len);
+    open_device(state);
+    for (int round = 0; round < 8; ++round) {
+        MUST(tmagen_bundle_from_memory(bytes, len, &bundle));
+        MUST(tmagen_bundle_open_set(bundle, device, "t", &set));
+        run(use_packed);
+        tmagen_bundle_close(bundle);
+        close_set(state);
+    }
+    close_device(state);
+    free(bytes);
+}
+
 int main(void) {
     use_fake("TMAGEN_LIBCUDA", "cuda.so");
     use_fake("TMAGEN_NVRTC", "nvrtc.so");
@@ -165,6 +219,7 @@ int main(void) {
         cmocka_unit_test(test_cuda),
         cmocka_unit_test(test_emu),
         cmocka_unit_test(test_set),
+        cmocka_unit_test(test_packed_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
