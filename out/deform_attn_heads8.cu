@@ -4,8 +4,8 @@
 //   kernel: deform_attn
 //     arch: sm_90a
 //     phase: 9
-//     problem: {dtype: fp16, b: dynamic, q: dynamic, heads: 8, channels: 32, points: 4,
-//        padded: false, levels: [[100, 134], [50, 67], [25, 34], [13, 17]]}
+//     problem: {dtype: fp16, value: fp16, b: dynamic, q: dynamic, heads: 8, channels: 32,
+//        points: 4, padded: false, levels: [[100, 134], [50, 67], [25, 34], [13, 17]]}
 //     mapping: gather
 //     value_layout: given
 //     threads: 1024

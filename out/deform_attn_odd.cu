@@ -4,8 +4,8 @@
 //   kernel: deform_attn
 //     arch: sm_90a
 //     phase: 9
-//     problem: {dtype: fp16, b: dynamic, q: dynamic, heads: 3, channels: 24, points: 3,
-//        padded: false, levels: [[1, 1], [5, 1], [1, 7], [7, 3]]}
+//     problem: {dtype: fp16, value: fp16, b: dynamic, q: dynamic, heads: 3, channels: 24,
+//        points: 3, padded: false, levels: [[1, 1], [5, 1], [1, 7], [7, 3]]}
 //     mapping: gather
 //     value_layout: given
 //     threads: 512

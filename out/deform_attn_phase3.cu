@@ -4,8 +4,8 @@
 //   kernel: deform_attn
 //     arch: sm_90a
 //     phase: 3
-//     problem: {dtype: fp16, b: dynamic, q: dynamic, heads: 1, channels: 32, points: 8,
-//        padded: true, levels: [[92, 160], [46, 80], [23, 40], [12, 20]]}
+//     problem: {dtype: fp16, value: fp16, b: dynamic, q: dynamic, heads: 1, channels: 32,
+//        points: 8, padded: true, levels: [[92, 160], [46, 80], [23, 40], [12, 20]]}
 //     mapping: roles
 //     value_layout: given
 //     threads: 256

@@ -4,8 +4,8 @@
 //   kernel: deform_attn
 //     arch: sm_90a
 //     phase: 8
-//     problem: {dtype: fp32, b: dynamic, q: dynamic, heads: 1, channels: 256, points: 1,
-//        padded: false, levels: [[9, 11]]}
+//     problem: {dtype: fp32, value: fp32, b: dynamic, q: dynamic, heads: 1, channels: 256,
+//        points: 1, padded: false, levels: [[9, 11]]}
 //     mapping: gather
 //     value_layout: given
 //     threads: 256

@@ -7,19 +7,33 @@ local levels = require "levels"
 local function vectors(s, p, fail)
     if p.head_bytes % 16 ~= 0 then
         fail("problem.channels", ("problem.channels: %d of %s are no whole 16 bytes"):format(s.problem.channels,
-            s.problem.dtype), "a multiple of 8")
+            s.problem.value), p.value_bytes == 1 and "a multiple of 16" or "a multiple of 8")
     elseif s.mapping ~= "plain" and p.vectors % s.lanes ~= 0 then
         fail("lanes", ("lanes: %d do not divide the %d vectors of a head"):format(s.lanes, p.vectors),
             "a power of two that divides " .. p.vectors)
     end
-    local bytes = p.vector * p.bytes
+    local bytes = p.vector_bytes
     if bytes < 4 or bytes > 16 then
-        fail("vector", ("vector: %d of %s are %d bytes"):format(p.vector, s.problem.dtype, bytes),
+        fail("vector", ("vector: %d of %s are %d bytes"):format(p.vector, s.problem.value, bytes),
             s.problem.dtype == "fp32" and "1, 2 or 4" or "2, 4 or 8")
     end
 end
 
+local function values(s, p, fail)
+    if p.value_bytes > 1 and s.problem.value ~= s.problem.dtype then
+        fail("problem.value", ("problem.value: %s, where the other tensors are %s"):format(s.problem.value,
+            s.problem.dtype), s.problem.dtype .. ", e4m3 or e5m2")
+    elseif p.value_bytes == 1 and (s.mapping ~= "gather" or p.bytes ~= 2) then
+        fail("problem.value", ("problem.value: %s takes mapping gather and a problem.dtype of 16 bits"):format(
+            s.problem.value), s.problem.dtype)
+    end
+end
+
 local function packed(s, p, fail)
+    if p.value_bytes == 1 and s.math == "packed" and s.problem.dtype ~= "fp16" then
+        fail("math", ("math: packed makes halves of %s, and weights are %s"):format(s.problem.value, s.problem.dtype),
+            "fp32")
+    end
     if s.math == "packed" and s.problem.dtype == "fp32" then
         fail("math", "math: packed needs 16-bit elements", "fp32")
     end
@@ -105,6 +119,7 @@ return {
     { "levels", check = levels.check },
     { "value layout", check = layout },
     { "offsets", check = levels.offsets("value") },
+    { "values", check = values },
     { "vectors", check = vectors },
     { "packed math", check = packed },
     { "unroll", check = unroll },

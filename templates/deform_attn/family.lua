@@ -13,7 +13,10 @@ local function is_persistent(s) return s.mapping == "gather" and s.schedule == "
 
 local knobs = {
     { "problem.dtype", type = "enum", values = { "fp16", "bf16", "fp32" }, default = "fp16",
-      doc = "element type of value, locations, weights and out" },
+      doc = "element type of locations, weights and out" },
+    { "problem.value", type = "enum", values = { "fp16", "bf16", "fp32", "e4m3", "e5m2" },
+      default = function(s) return s.problem.dtype end,
+      doc = "element type of value: that of the others or, of a gather, one of 8 bits, whose scale the weights bring" },
     { "problem.b", type = "dim", default = "dynamic", doc = "batches" },
     { "problem.q", type = "dim", default = "dynamic", doc = "queries of a batch, any number" },
     { "problem.heads", type = "int", min = 1, max = 64, default = 1, unit = "heads", doc = "heads of a query" },
@@ -27,8 +30,8 @@ local knobs = {
     { "mapping", type = "enum", values = { "plain", "roles", "gather" }, default = "gather",
       doc = "plain: a thread a vector of channels, all by itself; roles: producer warps bring pixels into shared "
           .. "memory, consumer warps sum them; gather: the lanes of a query share its metadata and load themselves" },
-    { "vector", type = "int", values = { 1, 2, 4, 8 }, default = plan.widest_vector, unit = "elements", when = is_plain,
-      when_doc = "mapping is plain (lanes move 16 bytes)",
+    { "vector", type = "int", values = { 1, 2, 4, 8, 16 }, default = plan.widest_vector, unit = "elements",
+      when = is_plain, when_doc = "mapping is plain (lanes move 16 bytes)",
       doc = "channels that a thread moves at once: 4, 8 or 16 bytes" },
     { "value_layout", type = "enum", values = { "given", "paired" }, default = "given",
       doc = "paired: value stores each pixel with its right neighbour, as deform_pair makes it, so that both columns "
@@ -155,7 +158,7 @@ local function reference(s, p)
         flops = { { 8 * samples * row, "b", "q" } }, cost = { { 60 * samples } },
         -- the four pixels of every point, each read once by the lanes that share a query's head; corners outside of
         -- their level count, though a kernel may leave them out: few are, where bench draws
-        l1_bytes = { { 4 * samples * row * p.bytes, "b", "q" } },
+        l1_bytes = { { 4 * samples * row * p.value_bytes, "b", "q" } },
         values = { heads = s.problem.heads, channels = s.problem.channels, points = s.problem.points,
                    padded = s.problem.padded, levels = s.problem.levels, packed = s.math == "packed",
                    paired = p.paired and true or false },

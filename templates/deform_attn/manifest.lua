@@ -15,11 +15,13 @@ local function tensors(s, p)
     local points = s.problem.heads * p.points_of_item
     -- [stride]: bytes that every row is a multiple of
     local function tensor(name, columns, access, stride)
-        return { name = name, dtype = s.problem.dtype, dims = { "b", name == "value" and "s" or "q", columns },
-            access = access, alignment = 16, stride_bytes_multiple = stride }
+        local is_value = name == "value"
+        return { name = name, dtype = is_value and s.problem.value or s.problem.dtype, access = access,
+            dims = { "b", is_value and "s" or "q", columns }, alignment = 16, stride_bytes_multiple = stride }
     end
     return {
-        tensor("value", p.record_bytes // p.bytes, "read", 16), tensor("locations", 2 * points, "read", 2 * p.bytes),
+        tensor("value", p.record_bytes // p.value_bytes, "read", 16),
+        tensor("locations", 2 * points, "read", 2 * p.bytes),
         tensor("weights", points, "read", p.bytes), tensor("out", s.problem.heads * s.problem.channels, "write", 16),
     }
 end
@@ -36,7 +38,7 @@ local function grid(s, p)
 end
 
 local function cost(s, p)
-    local points, out_bytes = s.problem.heads * p.points_of_item, s.problem.heads * p.head_bytes
+    local points, out_bytes = s.problem.heads * p.points_of_item, s.problem.heads * s.problem.channels * p.bytes
     return {
         { unit = "l1_bytes", per = "launch", amount = points * 4 * p.head_bytes, times = { "b", "q" } },
         { unit = "dram_bytes", per = "launch", amount = p.record_bytes, times = { "b", "s" } },

@@ -27,12 +27,12 @@ local function power_of_two(n, limit)
 end
 
 local function head_vectors(s)
-    return dtypes.bytes(s.problem.dtype, s.problem.channels) // 16
+    return dtypes.bytes(s.problem.value, s.problem.channels) // 16
 end
 
 -- default of `vector`: 16 bytes
 function plan.widest_vector(s)
-    return 16 // dtypes.bytes(s.problem.dtype)
+    return 16 // dtypes.bytes(s.problem.value)
 end
 
 -- default of `lanes`: a vector a lane
@@ -60,7 +60,7 @@ function plan.default_resident(s)
         return 0
     end
     local list = levels.layout(s)
-    local row = s.problem.heads * s.problem.channels * dtypes.bytes(s.problem.dtype)
+    local row = s.problem.heads * s.problem.channels * dtypes.bytes(s.problem.value)
     local bytes, count = 0, 0
     for i = #list, 1, -1 do
         bytes = bytes + list[i].pitch * list[i].rows * row
@@ -142,6 +142,20 @@ local function share_level_plan(s, p)
     return list
 end
 
+-- Whether the corners of a point are the four quarters of 128 bytes, of pixels that are a quarter each: the right
+-- neighbour is the next one, the pixel below the next but one.
+local function has_quarters(s, p)
+    if p.passes > 1 or p.head_bytes ~= 32 or s.problem.heads > 1 or p.paired or p.narrow then
+        return false
+    end
+    for _, level in ipairs(p.levels) do
+        if level.pitch % 4 ~= 2 then
+            return false
+        end
+    end
+    return true
+end
+
 local function lane_plan(s, p)
     p.lanes = s.lanes
     p.items = 32 // p.lanes
@@ -161,6 +175,7 @@ local function lane_plan(s, p)
     p.weight_vector = vectors.of_bytes(p.chunk * p.bytes)
     -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
     p.banks = s.lanes == 4 and (s.problem.heads % 2 == 1 or p.paired) and p.passes == 1 and not p.narrow
+    p.quarters = s.lanes == 2 and has_quarters(s, p)
     local largest = math.max(p.resident > 0 and p.resident_first or p.pixels, p.pixels - p.resident_first)
     p.compact = p.packed_math and s.problem.padded and largest <= 65536
     p.word_count = p.compact and 2 or p.packed_math and 3 or 5
@@ -236,7 +251,8 @@ end
 local function tensor_list(s)
     local list = {}
     for i, name in ipairs { "value", "locations", "weights", "out" } do
-        list[i] = { name = name, dtype = s.problem.dtype, access = name == "out" and "write" or "read" }
+        list[i] = { name = name, dtype = name == "value" and s.problem.value or s.problem.dtype,
+            access = name == "out" and "write" or "read" }
     end
     return list
 end
@@ -289,13 +305,15 @@ function plan.plan(s)
     local p = { warps = s.threads // 32, element = dtypes[s.problem.dtype], bytes = dtypes.bytes(s.problem.dtype) }
     p.levels, p.pixels = levels.layout(s)
     p.points_of_item = #p.levels * s.problem.points
-    p.head_bytes = s.problem.channels * p.bytes
+    p.value, p.value_bytes = dtypes[s.problem.value], dtypes.bytes(s.problem.value)
+    p.head_bytes = s.problem.channels * p.value_bytes
     p.pixel_bytes = s.problem.heads * p.head_bytes
     p.paired = s.value_layout == "paired"
     p.record_bytes = (p.paired and 2 or 1) * p.pixel_bytes            -- what value stores of a pixel
     p.vector = s.vector or plan.widest_vector(s)                        -- elements
-    p.vectors = p.head_bytes // (p.vector * p.bytes)
-    p.vector_bytes = p.vector * p.bytes
+    p.vector_bytes = p.vector * p.value_bytes
+    p.vectors = p.head_bytes // p.vector_bytes
+    p.out_vectors = p.bytes // p.value_bytes                            -- that a vector's channels fill in out
     p.words = p.vector_bytes >= 4 and p.vector_bytes <= 16 and vectors.of_bytes(p.vector_bytes)
     p.narrow, p.packed_math = is_narrow(s), s.math == "packed"
     p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"

@@ -37,12 +37,14 @@ local rows = {
         product = "bf16",                                           -- what a product of two is where nobody says
         to_float = "e4m3_to_float", from_float = "to_e4m3",
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e4m3x2", store_shared = "st_shared_u8", one_bits = 0x38,
+        low_pair = "cvt_rn_f16x2_e4m3x2_low", high_pair = "cvt_rn_f16x2_e4m3x2_high",    -- of four, as halves
     },
     e5m2 = {
         bits = 8, cuda = "e5m2", ptx = "e5m2", wgmma = "e5m2", tcgen05 = "f8f6f4", tcgen05_type = 1,
         sum = "fp32", sum_bits = 13, product = "bf16",
         to_float = "e5m2_to_float", from_float = "to_e5m2",
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e5m2x2", store_shared = "st_shared_u8", one_bits = 0x3c,
+        low_pair = "f16x2_of_e5m2x2_low", high_pair = "f16x2_of_e5m2x2_high",
     },
     i8 = {
         bits = 8, cuda = "int8_t", ptx = "s8", wgmma = "s8", tcgen05 = "i8", tcgen05_type = 1, sum = "i32",

@@ -63,6 +63,29 @@ __device__ __forceinline__ void ldmatrix_x4(uint32_t *words, uint32_t address) {
                  : "memory");
 }
 
+// the two lower-addressed of four e4m3, as a pair of halves, which hold each exactly
+__device__ __forceinline__ uint32_t cvt_rn_f16x2_e4m3x2_low(uint32_t four) {
+    uint32_t pair;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.rn.f16x2.e4m3x2 %0, low;}" : "=r"(pair) : "r"(four));
+    return pair;
+}
+
+// the two higher-addressed
+__device__ __forceinline__ uint32_t cvt_rn_f16x2_e4m3x2_high(uint32_t four) {
+    uint32_t pair;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.rn.f16x2.e4m3x2 %0, high;}" : "=r"(pair) : "r"(four));
+    return pair;
+}
+
+// the same of e5m2, whose bits are the upper ones of a half
+__device__ __forceinline__ uint32_t f16x2_of_e5m2x2_low(uint32_t four) {
+    return __byte_perm(four, 0, 0x1404);
+}
+
+__device__ __forceinline__ uint32_t f16x2_of_e5m2x2_high(uint32_t four) {
+    return __byte_perm(four, 0, 0x3424);
+}
+
 // four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
 __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
                                             uint32_t m3) {
