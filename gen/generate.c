@@ -244,10 +244,11 @@ static const char *find_text(struct store *store, const char *path, const char *
 
 static struct gen_reference find_reference(struct store *store, const char *family) {
     struct gen_reference found = {.embedded = true};
-    const char *header;
+    const char *name;
     char *path = mem_format("templates/%s/reference.c", family);
     found.source = find_text(store, path, &found.path, &found.embedded);
-    found.header = find_text(store, "templates/lib/reference.h", &header, &found.embedded);
+    found.header = find_text(store, "templates/lib/reference.h", &name, &found.embedded);
+    found.expression = find_text(store, "templates/lib/expression.h", &name, &found.embedded);
     free(path);
     return found;
 }

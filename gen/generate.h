@@ -27,10 +27,11 @@ struct gen_resource {
     char *name, *value;
 };
 
-// The family's reference.c and the header that it includes; both live as long as the process.
+// The family's reference.c, and what it includes: reference.h, which includes expression.h. All
+// live as long as the process.
 struct gen_reference {
-    const char *path, *source, *header;  // source NULL: the family has none
-    bool embedded;                       // both are what this program was built with
+    const char *path, *source, *header, *expression;  // source NULL: the family has none
+    bool embedded;                                    // all are what this program was built with
 };
 
 // One kernel. Strings are owned by the result and end in NUL.

@@ -15,8 +15,9 @@
 // The code that was built in is that of the embedded texts alone.
 static struct reference_text reference_text_of(const struct gen_output *output) {
     const struct gen_reference *from = &output->reference;
-    return (struct reference_text){output->family, from->path, from->source, from->header,
-                                   from->embedded ? reference_built(output->family) : NULL};
+    return (struct reference_text){
+        output->family, from->path,       from->source,
+        from->header,   from->expression, from->embedded ? reference_built(output->family) : NULL};
 }
 
 struct kernel_text kernel_of(const struct gen_output *output) {

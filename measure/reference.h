@@ -16,6 +16,7 @@ struct ref_kernel;      // reference_kernel.c
 struct reference_text {
     const char *family, *path;           // the path is for messages
     const char *source, *header;         // NULL: the family has none
+    const char *expression;              // what the header includes
     const struct reference_code *built;  // where this program was built with that text; else NULL
 };
 

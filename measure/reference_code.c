@@ -26,17 +26,26 @@ _Static_assert(sizeof(struct value) == sizeof(struct ref_value), "they are copie
 
 // ---- Opening
 
-char *reference_assemble(const struct reference_text *text) {
-    static const char include[] = "#include \"reference.h\"\n";
-    const char *at = strstr(text->source, include);
-    const size_t before = at ? (size_t)(at - text->source) : 0,
-                 skipped = at ? sizeof include - 1 : 0;
+// [text], a file [path], with [header] in the place of its #include of [name], or before all of it
+// where it has none; NULL without memory.
+static char *with_header(const char *text, const char *path, const char *name, const char *header) {
+    char *include = NULL, *all = NULL;
+    if (asprintf(&include, "#include \"%s\"\n", name) < 0) return NULL;
+    const char *at = strstr(text, include);
+    const size_t before = at ? (size_t)(at - text) : 0, skipped = at ? strlen(include) : 0;
     int line = 1;
-    for (size_t i = 0; i < before + skipped; ++i) line += text->source[i] == '\n';
-    char *all = NULL;
-    if (asprintf(&all, "%.*s#line 1 \"reference.h\"\n%s\n#line %d \"%s\"\n%s", (int)before,
-                 text->source, text->header, line, text->path, text->source + before + skipped) < 0)
-        return NULL;
+    for (size_t i = 0; i < before + skipped; ++i) line += text[i] == '\n';
+    if (asprintf(&all, "%.*s#line 1 \"%s\"\n%s\n#line %d \"%s\"\n%s", (int)before, text, name,
+                 header, line, path, text + before + skipped) < 0)
+        all = NULL;
+    free(include);
+    return all;
+}
+
+char *reference_assemble(const struct reference_text *text) {
+    char *header = with_header(text->header, "reference.h", "expression.h", text->expression);
+    char *all = header ? with_header(text->source, text->path, "reference.h", header) : NULL;
+    free(header);
     return all;
 }
 
@@ -67,7 +76,7 @@ int reference_open(const struct tmg_manifest *manifest, const struct reference_t
                    tmagen_device *device, struct reference *reference) {
     int status = reference_read(manifest, reference);
     if (status != TMAGEN_OK) return status;
-    if (!text->source || !text->header) {
+    if (!text->source || !text->header || !text->expression) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: family %s has no reference.c to compare with",
                         manifest->name, manifest->family);
     }

@@ -21,7 +21,7 @@ int reference_describe(struct ref_problem *, uint64_t seed);
 // Draws tensor [number], an input.
 int reference_fill(struct ref_problem *, unsigned number);
 
-// The text with its header in the place of the #include, to be freed; NULL without memory.
+// The text with its headers in the places of their #includes, to be freed; NULL without memory.
 char *reference_assemble(const struct reference_text *);
 
 // ---- reference_compile.c: by a C compiler

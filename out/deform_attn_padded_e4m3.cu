@@ -8,7 +8,7 @@
 //        points: 8, padded: true, levels: [[92, 160], [46, 80], [23, 40], [12, 20]]}
 //     mapping: gather
 //     value_layout: given
-//     threads: 512
+//     threads: 768
 //     math: packed
 //     half_points: 8
 //     lanes: 2
@@ -16,7 +16,7 @@
 //     schedule: persistent
 //     blocks_per_sm: 1
 //     rounds: 1
-//     resident_levels: 2
+//     resident_levels: 3
 //     query_order: strips
 //     level_prefetch: 0
 //     prefetch: none
@@ -174,7 +174,7 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
     return d;
 }
 
-constexpr int THREADS = 512, WARPS = THREADS / 32;
+constexpr int THREADS = 768, WARPS = THREADS / 32;
 constexpr int LANES = 2, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 32, HEAD_BYTES = 32;
@@ -186,7 +186,7 @@ constexpr int SHARES = 4;     // chunks of a lane
 constexpr int UNROLL = 2, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
 constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32
 // from this level and pixel on, value is in shared memory
-constexpr int RESIDENT_LEVEL = 2, RESIDENT_FIRST = 19164;
+constexpr int RESIDENT_LEVEL = 1, RESIDENT_FIRST = 15228;
 constexpr int RESIDENT_BYTES = (PIXELS - RESIDENT_FIRST) * PIXEL_BYTES;
 constexpr int ROUNDS = 1;         // ranges of a CTA
 
@@ -206,15 +206,15 @@ __device__ __forceinline__ constexpr Level level_of(int index) {
     case 1:
         return {0.987654321f, 0.00617283951f, 81.0f,
                 0.978723404f, 0.0106382979f, 47.0f,
-                82, 15228, 19080};
+                82, 0, 3852};
     case 2:
         return {0.975609756f, 0.012195122f, 41.0f,
                 0.958333333f, 0.0208333333f, 24.0f,
-                42, 0, 1006};
+                42, 3936, 4942};
     default:
         return {0.952380952f, 0.0238095238f, 21.0f,
                 0.923076923f, 0.0384615385f, 13.0f,
-                22, 1050, 1334};
+                22, 4986, 5270};
     }
 }
 

@@ -93,13 +93,15 @@ struct reference_code {
 #define REFERENCE_H
 
 #ifdef __CUDACC__
-#define REFERENCE __device__ inline
-#define NAN       __longlong_as_double(0x7ff8000000000000)
-#define INFINITY  __longlong_as_double(0x7ff0000000000000)
+#define REFERENCE      __device__ inline
+#define REFERENCE_ONCE __device__ __noinline__  // not compiled again for each place that calls it
+#define NAN            __longlong_as_double(0x7ff8000000000000)
+#define INFINITY       __longlong_as_double(0x7ff0000000000000)
 #else
 #include <math.h>
 #include <string.h>
-#define REFERENCE static inline __attribute__((unused))
+#define REFERENCE      static inline __attribute__((unused))
+#define REFERENCE_ONCE REFERENCE
 #endif
 
 // ---- What the problem is
@@ -384,113 +386,7 @@ REFERENCE void put_drawn(const struct problem *p, const struct tensor *t, int64_
     }
 }
 
-// ---- Expressions
-
-// What evaluate() reads: [at] moves on through the text.
-struct expression {
-    const char *at;
-    double x, y;
-};
-
-REFERENCE int is_digit(char c) { return c >= '0' && c <= '9'; }
-REFERENCE int digit_of(char c) {
-    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
-// Takes [word] and the spaces behind it, if it is next.
-REFERENCE int take(struct expression *e, const char *word) {
-    const char *at = e->at;
-    while (*word && *at == *word) ++at, ++word;
-    if (*word) return 0;
-    while (*at == ' ') ++at;
-    e->at = at;
-    return 1;
-}
-
-// A number: 12.5, or 0x1p-11.
-REFERENCE double take_number(struct expression *e) {
-    const int base = e->at[0] == '0' && e->at[1] == 'x' ? 16 : 10;
-    double value = 0, unit = 1;
-    int exponent = 0, sign = 1;
-    if (base == 16) e->at += 2;
-    for (; digit_of(*e->at) < base; ++e->at) value = value * base + digit_of(*e->at);
-    if (*e->at == '.') {
-        for (++e->at; digit_of(*e->at) < base; ++e->at) {
-            value = value * base + digit_of(*e->at);
-            unit *= base;
-        }
-    }
-    if (base == 16 && *e->at == 'p') {
-        if (*++e->at == '-') sign = -1, ++e->at;
-        for (; is_digit(*e->at); ++e->at) exponent = exponent * 10 + digit_of(*e->at);
-    }
-    take(e, "");
-    return ldexp(value / unit, sign * exponent);
-}
-
-REFERENCE double take_choice(struct expression *e);
-
-REFERENCE double take_factor(struct expression *e) {
-    if (take(e, "x")) return e->x;
-    if (take(e, "y")) return e->y;
-    if (take(e, "-")) return -take_factor(e);
-    if (is_digit(*e->at)) return take_number(e);
-    const char *const names[] = {"fabs(", "sqrt(", "exp(", "tanh(", "erf(", "("};
-    for (int i = 0; i < 6; ++i) {
-        if (!take(e, names[i])) continue;
-        const double v = take_choice(e);
-        if (!take(e, ")")) return NAN;
-        return i == 0   ? fabs(v)
-               : i == 1 ? sqrt(v)
-               : i == 2 ? exp(v)
-               : i == 3 ? tanh(v)
-               : i == 4 ? erf(v)
-                        : v;
-    }
-    return NAN;
-}
-
-REFERENCE double take_product(struct expression *e) {
-    double value = take_factor(e);
-    for (int over; (over = take(e, "/")) || take(e, "*");) {
-        const double factor = take_factor(e);
-        value = over ? value / factor : value * factor;
-    }
-    return value;
-}
-
-REFERENCE double take_sum(struct expression *e) {
-    double value = take_product(e);
-    for (int less; (less = take(e, "-")) || take(e, "+");) {
-        const double product = take_product(e);
-        value = less ? value - product : value + product;
-    }
-    return value;
-}
-
-REFERENCE double take_choice(struct expression *e) {
-    const double left = take_sum(e);
-    const int less = *e->at == '<';
-    if (!less && *e->at != '>') return left;
-    const int equal = e->at[1] == '=';
-    e->at += 1 + equal;
-    take(e, "");
-    const double right = take_sum(e);
-    const int holds = (less ? left < right : left > right) || (equal && left == right);
-    if (!take(e, "?")) return NAN;
-    const double yes = take_choice(e);
-    if (!take(e, ":")) return NAN;
-    const double no = take_choice(e);
-    return holds ? yes : no;
-}
-
-// The value of [text], C of numbers, x, y, + - * /, comparisons with ?:, and fabs, sqrt, exp, tanh
-// and erf; NaN where it is something else. So that a row of a table can say what an op computes.
-REFERENCE double evaluate(const char *text, double x, double y) {
-    struct expression e = {text, x, y};
-    const double value = take_choice(&e);
-    return *e.at ? NAN : value;
-}
+#include "expression.h"
 
 // ---- What a kernel may differ by
 
@@ -529,6 +425,7 @@ REFERENCE double error_of(const struct tensor *out, struct value want, double go
 
 #ifdef __CUDACC__
 #define static static __device__
+REFERENCE_ONCE
 #endif
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index);

@@ -1,0 +1,165 @@
+// expression.h: what a text such as "x > 0 ? x : 0.5 * (exp(x) - 1)" comes to, so that a row of a
+// table can say what an op computes. A part of reference.h, which includes it, and as that C99 and
+// CUDA at once: without recursion, because a GPU's stack is short.
+#ifndef REFERENCE_EXPRESSION_H
+#define REFERENCE_EXPRESSION_H
+
+enum { EXPRESSION_DEPTH = 24 };
+
+// What evaluate() is at: the text that is left, numbers, and the operators that wait for more of
+// it. 'n' is a minus before its operand, 'l' and 'g' are <= and >=, 'A' to 'F' open parentheses.
+struct expression {
+    const char *at;
+    double values[EXPRESSION_DEPTH];
+    char waiting[EXPRESSION_DEPTH];
+    int value_count, waiting_count;
+};
+
+REFERENCE int is_digit(char c) { return c >= '0' && c <= '9'; }
+REFERENCE int digit_of(char c) {
+    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+}
+
+// Takes [word] and the spaces behind it, if it is next.
+REFERENCE int take(struct expression *e, const char *word) {
+    const char *at = e->at;
+    while (*word && *at == *word) ++at, ++word;
+    if (*word) return 0;
+    while (*at == ' ') ++at;
+    e->at = at;
+    return 1;
+}
+
+// A number: 12.5, or 0x1p-11.
+REFERENCE double take_number(struct expression *e) {
+    const int base = e->at[0] == '0' && e->at[1] == 'x' ? 16 : 10;
+    double value = 0, unit = 1;
+    int exponent = 0, sign = 1;
+    if (base == 16) e->at += 2;
+    for (; digit_of(*e->at) < base; ++e->at) value = value * base + digit_of(*e->at);
+    if (*e->at == '.') {
+        for (++e->at; digit_of(*e->at) < base; ++e->at) {
+            value = value * base + digit_of(*e->at);
+            unit *= base;
+        }
+    }
+    if (base == 16 && *e->at == 'p') {
+        if (*++e->at == '-') sign = -1, ++e->at;
+        for (; is_digit(*e->at); ++e->at) exponent = exponent * 10 + digit_of(*e->at);
+    }
+    take(e, "");
+    return ldexp(value / unit, sign * exponent);
+}
+
+// How tightly an operator binds; 0 for what opens a parenthesis.
+REFERENCE int rank_of(char op) {
+    switch (op) {
+    case '?': return 1;
+    case ':': return 2;
+    case '<':
+    case '>':
+    case 'l':
+    case 'g': return 3;
+    case '+':
+    case '-': return 4;
+    case '*':
+    case '/': return 5;
+    case 'n': return 6;
+    default: return 0;
+    }
+}
+
+// The numbers that it takes. A ? is no operator yet, as long as its : is to come.
+REFERENCE int arity_of(char op) { return op == ':' ? 3 : rank_of(op) > 2 && op != 'n' ? 2 : 1; }
+
+REFERENCE double applied(char op, const double *v) {
+    switch (op) {
+    case ':': return v[0] != 0 ? v[1] : v[2];
+    case '<': return v[0] < v[1];
+    case '>': return v[0] > v[1];
+    case 'l': return v[0] <= v[1];
+    case 'g': return v[0] >= v[1];
+    case '+': return v[0] + v[1];
+    case '-': return v[0] - v[1];
+    case '*': return v[0] * v[1];
+    case '/': return v[0] / v[1];
+    case 'n': return -v[0];
+    case 'A': return fabs(v[0]);
+    case 'B': return sqrt(v[0]);
+    case 'C': return exp(v[0]);
+    case 'D': return tanh(v[0]);
+    case 'E': return erf(v[0]);
+    default: return v[0];
+    }
+}
+
+// Puts the value of the operator that waits last in the place of its operands.
+REFERENCE void reduce(struct expression *e) {
+    const char op = e->waiting[--e->waiting_count];
+    e->value_count -= arity_of(op) - 1;
+    double *v = &e->values[e->value_count - 1];
+    *v = applied(op, v);
+}
+
+// Reduces all that bind as tightly as [rank]; the one that waits then, 0 where there is none.
+REFERENCE char reduce_to(struct expression *e, int rank) {
+    while (e->waiting_count && rank_of(e->waiting[e->waiting_count - 1]) >= rank) reduce(e);
+    return e->waiting_count ? e->waiting[e->waiting_count - 1] : (char)0;
+}
+
+REFERENCE int wait_for(struct expression *e, char op) {
+    if (e->waiting_count == EXPRESSION_DEPTH) return 0;
+    e->waiting[e->waiting_count++] = op;
+    return 1;
+}
+
+// Takes an operand with what stands before it; whether there is one.
+REFERENCE int take_operand(struct expression *e, double x, double y) {
+    const char *const before[] = {"-", "fabs(", "sqrt(", "exp(", "tanh(", "erf(", "("};
+    const char codes[] = "nABCDEF";
+    for (int i = 0; i < 7; ++i) {
+        if (!take(e, before[i])) continue;
+        if (!wait_for(e, codes[i])) return 0;
+        i = -1;  // another may follow
+    }
+    if (e->value_count == EXPRESSION_DEPTH) return 0;
+    double *value = &e->values[e->value_count++];
+    if (is_digit(*e->at)) {
+        *value = take_number(e);
+        return 1;
+    }
+    *value = *e->at == 'x' ? x : y;
+    return take(e, "x") || take(e, "y");
+}
+
+// Takes an operator of two operands; whether there is one, and nothing that it needs is missing.
+REFERENCE int take_operator(struct expression *e) {
+    char op = *e->at++;
+    if (rank_of(op) == 0 || (op >= 'a' && op <= 'z')) return 0;
+    if ((op == '<' || op == '>') && take(e, "=")) op = op == '<' ? 'l' : 'g';
+    take(e, "");
+    const char waits = reduce_to(e, op == '?' ? 3 : rank_of(op));
+    if (op == ':') {
+        if (waits != '?') return 0;
+        --e->waiting_count;  // now all three are known, or will be
+    }
+    return wait_for(e, op);
+}
+
+// The value of [text], C of numbers, x, y, + - * /, comparisons with ?:, and fabs, sqrt, exp, tanh
+// and erf; NaN where it is something else. So that a row of a table can say what an op computes.
+REFERENCE_ONCE double evaluate(const char *text, double x, double y) {
+    struct expression e = {text, {0}, {0}, 0, 0};
+    for (;;) {
+        if (!take_operand(&e, x, y)) return NAN;
+        while (take(&e, ")")) {
+            if (!reduce_to(&e, 1)) return NAN;
+            reduce(&e);
+        }
+        if (!*e.at) break;
+        if (!take_operator(&e)) return NAN;
+    }
+    return reduce_to(&e, 1) || e.value_count != 1 ? NAN : e.values[0];
+}
+
+#endif
