@@ -465,6 +465,7 @@ local function ops_of(p)
                     operand = operand and operand.name or "", kind = operand and operand.kind or "",
                     period = operand and operand.period or 0, writes = op.row.writes or "",
                     scalar = scalars and (op.row.scalar or "") or nil,
+                    sums = p.op_sums.any and (op.row.sums or "") or nil,
                     block = p.reads.by == "blocked" and (operand and operand.blocked and reads.BLOCK or 0) or nil }
     end
     return list
@@ -511,7 +512,7 @@ local function reference_of_one(s, p)
         scalars = scalars_of(p),
         small = small,
         waves = waves,
-        full = p.op_most and small or {
+        full = (p.op_most or p.op_sums.any) and small or {
             { 1, 1, 1 },                                           -- the smallest that the manifest allows
             { m, n, 64 },                                          -- one tile, one step
             { m - 1, n - 1, 63 },                                  -- just less

@@ -41,13 +41,19 @@ local function plan_ops(s, p, ops, operands)
     end
     p.op_most = #p.op_types.most > 0
     p.op_strided = #p.op_types.matrix > 0 or #p.op_types.output > 0
-    local placed = p.op_strided or p.op_most or #p.held > 0
+    p.op_sums = { any = false, row = false, column = false }
+    for _, operand in ipairs(operands) do
+        if operand.kind == "sums" then
+            p.op_sums.any, p.op_sums[operand.sums] = true, true
+        end
+    end
+    local placed = p.op_strided or p.op_most or p.op_sums.any or #p.held > 0
     local by_pairs = {}
     for _, operand in ipairs(p.op_direct) do
         by_pairs[#by_pairs + 1] = not operand.held and operand or nil
     end
     p.paired_types = epilogue.types(by_pairs).matrix                -- of matrices that are read by pairs
-    p.op_inside = #p.paired_types > 0 or #p.op_types.output > 0 or p.op_most
+    p.op_inside = #p.paired_types > 0 or #p.op_types.output > 0 or p.op_most or p.op_sums.any
     p.op_wants = { row = placed or #p.op_types.column > 0, column = placed or #p.op_types.row > 0 }
     -- the same of an element's ops, which have what is held
     p.apply_wants = { row = p.op_inside or #p.op_types.column > 0, column = p.op_inside or #p.op_types.row > 0 }
@@ -68,12 +74,13 @@ local function tensor_plan(s, p)
     local function add_operand(operand)
         local rows = operand.period and operand.name .. "_rows" or "m"
         local columns = operand.doubled and "n" or p.columns
-        local dims = { row = { columns }, column = { "m" }, single = { 1 }, most = { 1 } }
+        local dims = { row = { columns }, column = { "m" }, single = { 1 }, most = { 1 },
+            sums = { operand.sums == "row" and "m" or columns } }
         local matrix = operand.blocks and { { dim = rows, by = 32 }, { dim = columns, by = 32 }, 32, 32 }
             or { rows, columns }
         add(operand.name, operand.dtype.name, dims[operand.kind] or matrix,
-            (operand.kind == "output" or operand.kind == "most") and "write" or "read", (operand.by or operand.held)
-            and 16 or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
+            operand.written and "write" or "read", (operand.by or operand.held) and 16
+            or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
     end
     for _, op in ipairs(p.ops) do
         if op.operand then add_operand(op.operand) end
@@ -160,6 +167,12 @@ local function parameter_plan(s, p)
         list[#list + 1] = p.work.parts.takes_splits and { kind = "splits", type = "i32" } or nil
     end
     list[#list + 1] = p.op_most and { kind = "workspace", part = "amax_state", cuda = "uint32_t" } or nil
+    for _, along in ipairs { "row", "column" } do
+        if p.op_sums[along] then
+            list[#list + 1] = { kind = "workspace", part = along .. "_arrived", cuda = "uint32_t" }
+            list[#list + 1] = { kind = "workspace", part = along .. "_partials", cuda = "float" }
+        end
+    end
     return parameters.list(p.tensors, list)
 end
 
@@ -205,11 +218,26 @@ local function parts_plan(s, p)
     }
 end
 
+-- What the warps of tiles leave for the sums of rows and columns: how many have, and their parts.
+local function sums_plan(s, p, list)
+    local warps = 4 * (p.shared_tile and p.consumers or 1)          -- of a tile
+    local function part(name, words, zero)
+        return { name = name, bytes = 4 * words * p.cluster_size, per = "tile", zero = zero }
+    end
+    for _, row in ipairs { { "row", warps, s.tile.m }, { "column", 1, warps * s.tile.n } } do
+        if p.op_sums[row[1]] then
+            table.insert(list, 1, part(row[1] .. "_arrived", row[2], "first"))
+            list[#list + 1] = part(row[1] .. "_partials", row[3], "never")
+        end
+    end
+end
+
 local function workspace_plan(s, p)
     local list = p.work.parts and parts_plan(s, p) or {}
     if p.op_most then
         table.insert(list, 1, { name = "amax_state", bytes = 8, per = "launch", zero = "first" })
     end
+    sums_plan(s, p, list)
     for _, operand in ipairs(p.repack and p.repack.operands or {}) do
         local dims = { operand.across:lower(), operand.along:lower() }
         if p.batched then

@@ -318,11 +318,37 @@ static struct passing largest(const struct problem *p, const struct tensor *out,
     return most;
 }
 
+// The sum of a row, or of a column, of what the first [end] ops make: fp32 rounds each addition, in any order.
+static struct passing summed(const struct problem *p, const struct tensor *out, int end, int row,
+                             int64_t place) {
+    const int64_t count = dim_of(p, row ? "n" : "m");
+    struct passing sum = {0, 0};
+    double magnitudes = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t index[2] = {row ? place : i, row ? i : place};
+        const struct passing value = behind(p, out, end, index);
+        if (value.off < 0) return value;
+        sum.x += value.x;
+        sum.off += value.off;
+        magnitudes += fabs(value.x);
+    }
+    if (isfinite(sum.x)) sum.off += (double)count * 0x1p-24 * magnitudes;
+    return sum;
+}
+
+// What stands in [out] at [index], of those that have less than D's two dims.
+static struct passing reduced(const struct problem *p, const struct tensor *out, int end,
+                              const int64_t *index) {
+    const char *sums = word_of(p, "ops.sums", end);
+    return *sums ? summed(p, out, end, same(sums, "row"), index[0]) : largest(p, out, end);
+}
+
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const int end = ops_of(p, out);
     if (out->rank > 2) ++index;  // [-1] is the problem of the batch
-    const struct passing value = out->rank == 1 ? largest(p, out, end) : behind(p, out, end, index);
+    const struct passing value =
+        out->rank == 1 ? reduced(p, out, end, index) : behind(p, out, end, index);
     struct value result = within(out, saturated(out, value.x), value.off);
     if (value.off < 0) result.value = 0, result.bound = -1;
     return result;

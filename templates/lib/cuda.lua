@@ -23,6 +23,20 @@ function cuda.list(head, items, tail, indent)
     return table.concat(lines, "\n")
 end
 
+-- [text], a list, on lines of at most [width] columns, broken behind commas; all but the first begin with [align]
+function cuda.wrapped(text, width, align)
+    local lines, line = {}, ""
+    for piece in text:gmatch("[^,]+,?") do
+        if line ~= "" and #line + #piece > width then
+            lines[#lines + 1] = line
+            line, piece = align, piece:gsub("^ ", "")
+        end
+        line = line .. piece
+    end
+    lines[#lines + 1] = line
+    return table.concat(lines, "\n")
+end
+
 -- a literal of type float that is [value] to the last bit
 function cuda.float(value)
     local digits = ("%.9g"):format(value)

@@ -78,3 +78,14 @@ verify "$TMPDIR/few.yaml" '[[amax, swiglu, aux]]' --shape 70x402x136 --set epilo
 verify gemm_16x64 '[[amax]]' --shape 37x136x200 --set 'grid=[persistent,cluster_k]'
 verify gemm_128x192_direct '[[amax]]' --shape 131x136x72
 verify gemm_phase1 '[[{scale: one}, amax]]' --shape 131x136x72
+
+# Sums of rows and of columns: every store, tiles beside each other and below, edges inside a pair,
+# half-empty clusters, warpgroups that share a tile or take turns, parts of K, no numbers among them.
+sums='[[bias, row_sums, relu, column_sums]]'
+verify gemm_128x128_pingpong "$sums" --shape 300x392x72 --shape 264x144x72/special \
+    --shape 640x520x72/exact --set cluster.n=2 --schedules 2
+verify gemm_128x128_any '[[row_sums], [column_sums, gelu, aux]]' --shape 131x263x72
+verify gemm_128x192_direct "$sums" --shape 300x392x72
+verify gemm_256x128 '[[column_sums, amax, {scale: one}, row_sums]]' --shape 520x264x72
+verify gemm_128x128 "$sums" --shape 300x264x264 --set epilogue.store=tma \
+    --set 'grid=[tiles,split_k,stream_k]'

@@ -15,6 +15,11 @@ return function(s, p, fail)
         fail("epilogue.ops", "epilogue.ops: amax is of one problem, and of kernels whose warps say when they are done",
             "math: wgmma, without problem.batch")
     end
+    if p.op_sums.any and (not p.mma or p.tcgen05 or p.producers == 0 or p.exchanged or p.gated or p.batched
+        or p.work.groups) then
+        fail("epilogue.ops", "epilogue.ops: sums of rows and columns are of one problem, whose tiles have D's rows",
+            "math: wgmma with producer warps, without exchange, gated ops and problem.batch")
+    end
     for _, op in ipairs(p.ops) do
         gates = gates + (op.row.gates and 1 or 0)
         if op.row.gates and not p.mma or gates > 1 then

@@ -8,7 +8,7 @@ local epilogue = { rows = {} }
 
 local MUST = { "name", "doc", "cuda", "reference" }    -- strings
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string", gates = "boolean",
-    writes = "string", most = "boolean", operand = "table", scalar = "string", numbers = "table", parameters = "table",
+    writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string", numbers = "table", parameters = "table",
     error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
@@ -85,8 +85,9 @@ function epilogue.resolve(calls, dtype)
         local numbers = row.numbers and (type(call.value) == "table" and call.value or { call.value })
         local expression, reference, error = expressions_of(row, numbers, operand)
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
-        local output = row.writes and { name = row.writes, kind = row.most and "most" or "output",
-            strided = not row.most, dtype = dtypes[row.most and "fp32" or dtype] }
+        local matrix = not row.most and not row.sums
+        local output = row.writes and { name = row.writes, kind = row.most and "most" or row.sums and "sums" or "output",
+            sums = row.sums, written = true, strided = matrix, dtype = dtypes[matrix and dtype or "fp32"] }
         expression = row.writes and ("%s = x"):format(row.writes) or "x = " .. expression
         ops[i] = { row = row, operand = operand, scalar = scalar, output = output, expression = expression,
                    reference = reference, error = error or "0", numbers = numbers }
@@ -145,7 +146,7 @@ end
 -- The types of operands by their kind, { row = {...}, column =, matrix =, single = }, and `pairs`, those of which
 -- neighbours in a row are read together; `output`, of what is written.
 function epilogue.types(operands)
-    local types = { row = {}, column = {}, matrix = {}, single = {}, output = {}, most = {}, pairs = {} }
+    local types = { row = {}, column = {}, matrix = {}, single = {}, output = {}, most = {}, sums = {}, pairs = {} }
     local function note(list, dtype)
         list[#list + 1] = not list[dtype] and dtype or nil
         list[dtype] = true
@@ -159,21 +160,24 @@ function epilogue.types(operands)
     return types
 end
 
--- What ops must know of an element beside its value, as arguments behind others: [row] and [column] are its place.
-function epilogue.place(plan, row, column)
+-- What ops must know of an element beside its value, as arguments behind others: [row] and [column] are its place,
+-- [of_rows] and [of_columns] that of its sums in a thread's totals.
+function epilogue.place(plan, row, column, of_rows, of_columns)
     local list = #plan.op_direct > #plan.held and { "operands" } or {}
     list[#list + 1] = #plan.held > 0 and "held" or nil
     list[#list + 1] = plan.apply_wants.row and row or nil
     list[#list + 1] = plan.apply_wants.column and column or nil
     list[#list + 1] = plan.op_most and "most" or nil
+    list[#list + 1] = plan.op_sums.row and of_rows or nil
+    list[#list + 1] = plan.op_sums.column and of_columns or nil
     return #list > 0 and ", " .. table.concat(list, ", ") or ""
 end
 
 -- the same, where a function declares them, and of what is read ahead the piece's elements
 function epilogue.parameters(plan)
-    local text = epilogue.place(plan, "int first_row", "int first_column")
+    local text = epilogue.place(plan, "int first_row", "int first_column", "float *of_rows", "float *of_columns")
     text = text:gsub("operands", "const Operands &operands"):gsub("held", "const Held &held")
-    return text:gsub("most$", "uint32_t &most")
+    return text:gsub(", most%f[^%w_]", ", uint32_t &most")
         .. (#plan.reads.ahead > 0 and ", const float *ahead" or "")
         .. (plan.reads.matrix and ", const uint32_t *pairs" or "")
 end
@@ -220,7 +224,7 @@ end
 
 -- The sides of what the ops write, of any kind.
 function epilogue.written(operand)
-    return operand.kind == "most" and epilogue.sides(operand, "most") or epilogue.sides(operand, "output")
+    return operand.written and epilogue.sides(operand, operand.kind) or {}
 end
 
 -- their docs in one line, for the knob
