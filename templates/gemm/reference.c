@@ -318,7 +318,8 @@ static struct passing largest(const struct problem *p, const struct tensor *out,
     return most;
 }
 
-// The sum of a row, or of a column, of what the first [end] ops make: fp32 rounds each addition, in any order.
+// The sum of a row, or of a column, of what the first [end] ops make: fp32 rounds each addition, in
+// any order.
 static struct passing summed(const struct problem *p, const struct tensor *out, int end, int row,
                              int64_t place) {
     const int64_t count = dim_of(p, row ? "n" : "m");

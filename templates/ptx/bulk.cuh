@@ -36,16 +36,15 @@ __device__ __forceinline__ void cp_async(void *destination, const void *source) 
                  : "memory");
 }
 
-// [bytes], 16 or 0, from global [source] to 16 bytes of shared memory at [address], past L1; the others become 0
-__device__ __forceinline__ void cp_async_zero_fill(uint32_t address, const void *source, uint32_t bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(source), "r"(bytes) : "memory");
+// 16 bytes from global [source] to shared memory at [address], past L1; joins the thread's group
+__device__ __forceinline__ void cp_async_cg(uint32_t address, const void *source) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
 }
 
 // the same, its lines under a [policy] of the L2
-__device__ __forceinline__ void cp_async_zero_fill_hint(uint32_t address, const void *source, uint32_t bytes,
-                                                        uint64_t policy) {
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(address), "l"(source),
-                 "r"(bytes), "l"(policy)
+__device__ __forceinline__ void cp_async_cg_hint(uint32_t address, const void *source, uint64_t policy) {
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(address), "l"(source),
+                 "l"(policy)
                  : "memory");
 }
 

@@ -80,7 +80,7 @@ verify gemm_128x192_direct '[[amax]]' --shape 131x136x72
 verify gemm_phase1 '[[{scale: one}, amax]]' --shape 131x136x72
 
 # Sums of rows and of columns: every store, tiles beside each other and below, edges inside a pair,
-# half-empty clusters, warpgroups that share a tile or take turns, parts of K, no numbers among them.
+# half-empty clusters, warpgroups that share a tile or take turns, parts of K, no numbers in them.
 sums='[[bias, row_sums, relu, column_sums]]'
 verify gemm_128x128_pingpong "$sums" --shape 300x392x72 --shape 264x144x72/special \
     --shape 640x520x72/exact --set cluster.n=2 --schedules 2

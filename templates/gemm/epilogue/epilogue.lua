@@ -8,8 +8,8 @@ local epilogue = { rows = {} }
 
 local MUST = { "name", "doc", "cuda", "reference" }    -- strings
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string", gates = "boolean",
-    writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string", numbers = "table", parameters = "table",
-    error = "string", linear = "boolean", peer = "string" }
+    writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string", numbers = "table",
+    parameters = "table", error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
 
@@ -86,8 +86,9 @@ function epilogue.resolve(calls, dtype)
         local expression, reference, error = expressions_of(row, numbers, operand)
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
         local matrix = not row.most and not row.sums
-        local output = row.writes and { name = row.writes, kind = row.most and "most" or row.sums and "sums" or "output",
-            sums = row.sums, written = true, strided = matrix, dtype = dtypes[matrix and dtype or "fp32"] }
+        local kind = row.most and "most" or row.sums and "sums" or "output"
+        local output = row.writes and { name = row.writes, kind = kind, sums = row.sums, written = true,
+            strided = matrix, dtype = dtypes[matrix and dtype or "fp32"] }
         expression = row.writes and ("%s = x"):format(row.writes) or "x = " .. expression
         ops[i] = { row = row, operand = operand, scalar = scalar, output = output, expression = expression,
                    reference = reference, error = error or "0", numbers = numbers }
