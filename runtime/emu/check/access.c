@@ -222,8 +222,8 @@ uint8_t *emu_access_in(struct emu_warp *warp, const struct emu_insn *insn, unsig
     }
 }
 
-void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
-                     enum emu_use use) {
+void emu_async_touch_all(struct emu_async *op, struct emu_cta *cta, const struct emu_range *ranges,
+                         uint32_t count, enum emu_use use) {
     struct emu_toucher toucher = {.agent = op->agent,
                                   .time = op->time,
                                   .clock = &op->clock,
@@ -234,8 +234,13 @@ void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset,
                                   .insn = op->insn,
                                   .what = op->what};
 
-    if (emu_machine(op->warp)->check && bytes)
-        emu_shadow_touch(cta->shadow, offset, bytes, use, &toucher);
+    if (emu_machine(op->warp)->check)
+        emu_shadow_touch_all(cta->shadow, ranges, count, use, &toucher);
+}
+
+void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
+                     enum emu_use use) {
+    emu_async_touch_all(op, cta, &(struct emu_range){offset, bytes}, bytes ? 1 : 0, use);
 }
 
 void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,

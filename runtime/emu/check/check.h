@@ -196,6 +196,8 @@ bool emu_shared_address(struct emu_warp *warp, const struct emu_insn *insn, uint
 // Touches shared memory as operation [op] in flight.
 void emu_async_touch(struct emu_async *op, struct emu_cta *cta, uint32_t offset, uint32_t bytes,
                      enum emu_use use);
+void emu_async_touch_all(struct emu_async *op, struct emu_cta *cta, const struct emu_range *ranges,
+                         uint32_t count, enum emu_use use);
 // The same of global memory; [value]: what is written there, NULL if that is not known yet.
 void emu_async_touch_global(struct emu_async *op, const struct emu_allocation *allocation,
                             uint64_t offset, size_t bytes, enum emu_use use, const void *value);

@@ -33,8 +33,10 @@ static void touch(struct emu_cta *cta, const struct emu_rectangle *at, enum emu_
         emu_shadow_touch(cta->tmem_shadow, at->column * COLUMN, at->columns * COLUMN, use, toucher);
         return;
     }
-    for (uint32_t column = at->column; column < at->column + at->columns; column++)
-        emu_shadow_touch(cta->tmem_shadow, column * COLUMN + first, end - first, use, toucher);
+    struct emu_range ranges[TMG_TENSOR_COLUMNS];
+    for (uint32_t i = 0; i < at->columns; i++)
+        ranges[i] = (struct emu_range){(at->column + i) * COLUMN + first, end - first};
+    emu_shadow_touch_all(cta->tmem_shadow, ranges, at->columns, use, toucher);
 }
 
 void emu_tensor_touch(struct emu_async *op, struct emu_cta *cta, const struct emu_rectangle *at,

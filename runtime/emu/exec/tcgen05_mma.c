@@ -138,10 +138,13 @@ static bool describe(struct emu_warp *warp, const struct emu_insn *insn, unsigne
 
 // ---- when its turn has come ----
 
+enum { MATRIX_RANGES = 1024 };
+
 struct product_toucher {
     struct emu_async *op;
     const struct tensor_product *product;
-    struct emu_cta *cta;
+    struct emu_range ranges[MATRIX_RANGES];  // of an operand in shared memory
+    uint32_t count;
 };
 
 static bool has_part(void *context, const struct tmg_tmem_part *part) {
@@ -179,12 +182,20 @@ static bool touch_part(void *context, const struct tmg_tmem_part *part) {
     return true;
 }
 
-// What lies outside of shared memory the product itself will say.
-static int touch_shared(void *context, uint32_t address, uint32_t bytes) {
-    const struct product_toucher *toucher = context;
+static void touch_ranges(struct product_toucher *toucher) {
+    for (int i = 0; i < toucher->product->cta_count; i++)
+        emu_async_touch_all(toucher->op, toucher->product->ctas[i], toucher->ranges, toucher->count,
+                            EMU_READ);
+    toucher->count = 0;
+}
 
-    if (address >= EMU_SMEM_RESERVED && address + bytes <= toucher->cta->smem_bytes)
-        emu_async_touch(toucher->op, toucher->cta, address, bytes, EMU_READ);
+// What lies outside of shared memory the product itself will say.
+static int note_range(void *context, uint32_t address, uint32_t bytes) {
+    struct product_toucher *toucher = context;
+
+    if (address < EMU_SMEM_RESERVED || address + bytes > toucher->op->cta->smem_bytes) return 0;
+    if (toucher->count == MATRIX_RANGES) touch_ranges(toucher);
+    toucher->ranges[toucher->count++] = (struct emu_range){address, bytes};
     return 0;
 }
 
@@ -200,18 +211,19 @@ static void touch_matrix(struct product_toucher *toucher, bool is_b) {
                               sizeof text);
     tmg_tcgen05_footprint(&product->op, is_b, &matrix, &footprint);
     toucher->op->layout = (uint8_t)(1 + matrix.at.swizzle);
-    for (int i = 0; i < product->cta_count; i++) {
-        toucher->cta = product->ctas[i];
-        tmg_footprint_each(&footprint, touch_shared, toucher);
-    }
+    tmg_footprint_each(&footprint, note_range, toucher);
+    touch_ranges(toucher);
 }
 
 static void multiply(struct emu_async *op) {
     struct tensor_product *product = op->tensor.data;
-    struct product_toucher toucher = {.op = op, .product = product};
+    struct product_toucher toucher;
     struct tmg_tcgen05_operands *operands = &product->operands;
     uint32_t bad = 0;
 
+    toucher.op = op;
+    toucher.product = product;
+    toucher.count = 0;
     product->ctas[0] = op->cta;
     product->ctas[1] = emu_peer(op->cta);
     product->cta_count = product->op.pair ? 2 : 1;

@@ -221,6 +221,8 @@ static void store_f16(uint32_t *row, int n, const float *place) {
 }
 
 typedef int32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint32_t four_unsigned __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float four_floats __attribute__((vector_size(16), aligned(4), may_alias));
 
 static void load_f32(const uint32_t *even, const uint32_t *odd, int n, float *place) {
     for (int g = 0; g < 8; ++g, place += n, even += 4, odd += 4) {
@@ -245,12 +247,22 @@ static void store_f32(uint32_t *even, uint32_t *odd, int n, const float *place) 
     }
 }
 
-// Integers: [place] holds the exact product; the accumulator's update wraps or saturates.
-static void accumulate_s32(const struct tmg_wgmma *op, uint32_t *row, const float *place) {
-    for (int lane = 0; lane < 32; ++lane) {
-        int32_t old = op->scale_d ? (int32_t)row[lane] : 0;
-        int32_t sum = (int32_t)place[lane / 4 * op->n + lane % 4 * 2];
-        row[lane] = (uint32_t)tmg_accumulate_s32(old, sum, op->satfinite);
+// The exact [product] joins the accumulator, which wraps or saturates.
+static void accumulate_four(const struct tmg_wgmma *op, uint32_t *row, four product) {
+    four old = {0}, over = {0};
+    if (op->scale_d) old = *(const four *)row;
+    const four sum = (four)((four_unsigned)old + (four_unsigned)product);
+    if (op->satfinite) over = ((old ^ sum) & (product ^ sum)) >> 31;
+    *(four *)row = (sum & ~over) | (over & (old >> 31 ^ INT32_MAX));
+}
+
+static void accumulate_s32(const struct tmg_wgmma *op, uint32_t *even, uint32_t *odd,
+                           const float *place) {
+    for (int g = 0; g < 8; ++g, place += op->n, even += 4, odd += 4) {
+        const four x = __builtin_convertvector(*(const four_floats *)place, four);
+        const four y = __builtin_convertvector(*(const four_floats *)(place + 4), four);
+        accumulate_four(op, even, __builtin_shufflevector(x, y, 0, 2, 4, 6));
+        accumulate_four(op, odd, __builtin_shufflevector(x, y, 1, 3, 5, 7));
     }
 }
 
@@ -284,8 +296,7 @@ static void store_d(const struct tmg_wgmma *op, const struct tmg_wgmma_operands 
                 store_f16(rows[i], op->n, place);
                 store_f16(rows[i + 1], op->n, block_place(op, d, warp, i + 1));
             } else if (is_integer(op)) {
-                accumulate_s32(op, rows[i], place);
-                accumulate_s32(op, rows[i + 1], place + 1);
+                accumulate_s32(op, rows[i], rows[i + 1], place);
             } else {
                 store_f32(rows[i], rows[i + 1], op->n, place);
             }
