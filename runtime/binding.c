@@ -30,6 +30,47 @@ static int fail(const struct tmg_manifest *manifest, const char *what, const cha
                     name ? name : "(null)", rule);
 }
 
+// ---- What a tensor should look like
+
+enum { EXTENT_TEXT = TMG_MAX_NAME + 64 };
+
+// "m", "128", "ceil(k / 128)": a dim that follows from another is what it follows by.
+static void extent_text(const struct tmg_manifest *manifest, const struct tmg_extent *extent,
+                        char text[EXTENT_TEXT]) {
+    char inner[EXTENT_TEXT] = "", times[16] = "", plus[16] = "";
+    if (extent->dim < 0) {
+        snprintf(text, EXTENT_TEXT, "%d", extent->plus);
+        return;
+    }
+    const struct tmg_dim *dim = &manifest->dims[extent->dim];
+    if (dim->derived && extent->times == 1 && extent->plus == 0 && extent->by == 1) {
+        extent_text(manifest, &dim->rule, text);
+        return;
+    }
+    if (extent->times != 1) snprintf(times, sizeof times, "%d ", extent->times);
+    if (extent->plus) snprintf(plus, sizeof plus, " %+d", extent->plus);
+    snprintf(inner, sizeof inner, "%s%.*s%s", times, TMG_MAX_NAME, dim->name, plus);
+    if (extent->by == 1)
+        snprintf(text, EXTENT_TEXT, "%s", inner);
+    else
+        snprintf(text, EXTENT_TEXT, "ceil(%.*s / %d)", TMG_MAX_NAME + 32, inner, extent->by);
+}
+
+// Adds to the last error, of [status], the layout that is wanted: "; a_scales[m, ceil(k / 128)]".
+static int fail_layout(const struct tmg_manifest *manifest, const struct tmg_tensor *tensor,
+                       int status) {
+    char message[1024], text[EXTENT_TEXT];
+    size_t length;
+    if (status != TMAGEN_ERROR_ARGUMENT) return status;
+    snprintf(message, sizeof message, "%.512s; %s", tmagen_error_last(), tensor->name);
+    for (int axis = 0; axis < tensor->rank; ++axis) {
+        extent_text(manifest, &tensor->dims[axis], text);
+        length = strlen(message);
+        snprintf(message + length, sizeof message - length, "%s%s", axis ? ", " : "[", text);
+    }
+    return tmg_fail(status, "%s]", message);
+}
+
 // ---- Dims
 
 static int set_dim(struct tmg_binding *binding, int index, int64_t value, const char *where) {
@@ -79,7 +120,30 @@ static int take_extent(struct tmg_binding *binding, const struct tmg_tensor *ten
         return TMAGEN_OK;  // checked later
     char where[TMG_MAX_NAME + 32] = "tensor '";
     strcat(strcat(where, tensor->name), "'");
-    return set_dim(binding, extent->dim, (size - extent->plus) / extent->times, where);
+    const int known = binding->dims[extent->dim] != UNKNOWN;
+    const int status = set_dim(binding, extent->dim, (size - extent->plus) / extent->times, where);
+    return known ? fail_layout(binding->manifest, tensor, status) : status;
+}
+
+// The first tensor that has dim [index] as a dimension, or NULL.
+static const struct tmg_tensor *tensor_with(const struct tmg_manifest *manifest, int index) {
+    for (unsigned i = 0; i < manifest->tensor_count; ++i)
+        for (int axis = 0; axis < manifest->tensors[i].rank; ++axis)
+            if (manifest->tensors[i].dims[axis].dim == index) return &manifest->tensors[i];
+    return NULL;
+}
+
+// A dim that follows from others now does.
+static int derive_dim(struct tmg_binding *binding, int index) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    const struct tmg_extent *extent = &manifest->dims[index].rule;
+    const int64_t value = tmg_extent_value(extent, binding->dims);
+    if (set_dim(binding, index, value, "") == TMAGEN_OK) return TMAGEN_OK;
+    const struct tmg_tensor *tensor = tensor_with(manifest, index);
+    char rule[EXTENT_TEXT];
+    extent_text(manifest, extent, rule);
+    const int status = set_dim(binding, index, value, rule);
+    return tensor ? fail_layout(manifest, tensor, status) : status;
 }
 
 // Dims that follow from others now do. All are known then, or an error.
@@ -89,8 +153,7 @@ static int derive_dims(struct tmg_binding *binding) {
     for (unsigned i = 0; i < manifest->dim_count && !status; ++i) {
         const struct tmg_dim *dim = &manifest->dims[i];
         if (dim->derived)
-            status = set_dim(binding, (int)i, tmg_extent_value(&dim->rule, binding->dims),
-                             "what it follows from");
+            status = derive_dim(binding, (int)i);
         else if (binding->dims[i] == UNKNOWN)
             return fail(manifest, "dim", dim->name,
                         "is neither among the launch's dims nor follows from a tensor's");
@@ -337,11 +400,13 @@ int tmg_bind(const struct tmg_manifest *manifest, const tmagen_launch *launch,
     if (!status) status = derive_dims(binding);
     if (!status) status = take_choices(binding, launch);
     for (unsigned i = 0; i < manifest->tensor_count && !status; ++i)
-        status = check_sizes(binding, &manifest->tensors[i], given[i], &binding->tensors[i]);
+        status = fail_layout(
+            manifest, &manifest->tensors[i],
+            check_sizes(binding, &manifest->tensors[i], given[i], &binding->tensors[i]));
     for (unsigned i = 0; i < manifest->dim_count && !status; ++i)
         binding->empty |= !binding->dims[i];
     for (unsigned i = 0; i < manifest->tensor_count && !status && !binding->empty; ++i)
-        status = bind_tensor(binding, i, given[i]);
+        status = fail_layout(manifest, &manifest->tensors[i], bind_tensor(binding, i, given[i]));
     return status;
 }
 

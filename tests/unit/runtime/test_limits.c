@@ -22,6 +22,11 @@ static tmagen_launch smallest(const struct tmg_manifest *manifest) {
     for (unsigned i = 0; i < manifest->tensor_count; ++i)
         tensors[i] = (tmagen_tensor){.name = manifest->tensors[i].name,
                                      .data = (tmagen_address)(i + 1) << 58};
+    for (unsigned i = 0; i < manifest->tensor_count; ++i) {
+        // rows of scales, of any size, begin at whole 16 bytes: with gaps
+        if (!strstr(tensors[i].name, "_scales") || manifest->tensors[i].alignment < 16) continue;
+        tensors[i].strides[0] = 1 << 20, tensors[i].strides[1] = 1;
+    }
     size_t dynamic = 0;
     for (unsigned i = 0; i < manifest->dim_count; ++i)
         if (manifest->dims[i].value < 0 && !manifest->dims[i].derived)
@@ -167,8 +172,47 @@ static void test_a_dim_that_follows(void **state) {
     assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_OK);
     ++dims[given].value;
     assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_ERROR_ARGUMENT);
-    assert_non_null(strstr(tmagen_error_last(), "by what it follows from"));
+    assert_non_null(strstr(tmagen_error_last(), "by ceil(k / 128)"));
     tmg_manifest_free(manifest);
+}
+
+// Scales of another shape, order or alignment are refused with the layout that is wanted.
+static void test_scales_of_another_layout(void **state) {
+    (void)state;
+    static const struct {
+        const char *manifest;
+        int64_t dims[2], stride, address;
+        const char *message;
+    } cases[] = {
+        {"out/blockscaled_128x128.json", {264, 3}, 3, 1 << 20, NULL},
+        {"out/blockscaled_128x128.json", {3, 264}, 264, 1 << 20, "a_scales[m, ceil(k / 128)]"},
+        {"out/blockscaled_128x128.json", {264, 2}, 2, 1 << 20, "a_scales[m, ceil(k / 128)]"},
+        {"out/blockscaled_128x128.json", {264, 3}, 3, (1 << 20) + 2, "a_scales[m, ceil(k / 128)]"},
+        {"out/blockscaled_128x128_column.json", {3, 264}, 264, 1 << 20, NULL},
+        {"out/blockscaled_128x128_column.json", {264, 3}, 3, 1 << 20, "a_scales[ceil(k / 128), m]"},
+        {"out/blockscaled_128x128_column.json",
+         {3, 264},
+         266,
+         1 << 20,
+         "legal: multiples of 16 bytes; a_scales[ceil(k / 128), m]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct tmg_manifest *manifest = shipped(cases[i].manifest);
+        struct tmg_binding binding;
+        const tmagen_launch launch = smallest(manifest);
+        const int64_t sizes[] = {264, 256, 272};
+        tmagen_tensor *scales = &tensors[tmg_manifest_tensor(manifest, "a_scales")];
+        for (size_t at = 0; at < launch.dim_count; ++at) dims[at].value = sizes[at];
+        scales->rank = 2;
+        scales->data = (tmagen_address)cases[i].address;
+        memcpy(scales->dims, cases[i].dims, sizeof cases[i].dims);
+        scales->strides[0] = cases[i].stride, scales->strides[1] = 1;
+        const int status = tmg_bind(manifest, &launch, &binding);
+        assert_int_equal(status, cases[i].message ? TMAGEN_ERROR_ARGUMENT : TMAGEN_OK);
+        if (status && !strstr(tmagen_error_last(), cases[i].message))
+            fail_msg("%s", tmagen_error_last());
+        tmg_manifest_free(manifest);
+    }
 }
 
 // The kernel is told no strides, so it would step over gaps as if there were none.
@@ -197,6 +241,7 @@ int main(void) {
         cmocka_unit_test(test_sizes_that_ran_over),
         cmocka_unit_test(test_a_cluster_covers_its_tiles),
         cmocka_unit_test(test_a_dim_that_follows),
+        cmocka_unit_test(test_scales_of_another_layout),
         cmocka_unit_test(test_gaps_that_a_kernel_knows_nothing_of),
         cmocka_unit_test(test_more_tiles_than_a_kernel_counts),
     };
