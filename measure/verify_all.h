@@ -10,6 +10,7 @@ struct verify_plan {
     const struct shape_list *shapes;  // empty: the reference's own choice
     bool small;                       // of that, the emulator's part on any device
     bool no_waves;                    // without the emulator's shapes of several waves
+    bool odd;                         // of one of them only what is odd: gaps, addresses, inputs
     bool unguarded, check_only;       // see verify_case
     const struct kernel_text *peer;   // what results must equal instead of the reference's; or NULL
     double ulps;                      // up to so many representable values

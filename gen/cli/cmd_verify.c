@@ -17,6 +17,7 @@ enum {
     KEY_RUNS,
     KEY_SMALL,
     KEY_NO_WAVES,
+    KEY_ODD,
     KEY_UNGUARDED,
     KEY_RECORD,
     KEY_AGAINST,
@@ -36,6 +37,10 @@ static const struct argp_option options[] = {
     {"small", KEY_SMALL, NULL, 0, "the few small shapes of the emulator, on a GPU too", 0},
     {"no-waves", KEY_NO_WAVES, NULL, 0,
      "of those not the ones of several waves, the last of which `tmagen profile` runs and compares",
+     0},
+    {"odd", KEY_ODD, NULL, 0,
+     "of those one alone, and not the usual draw of it, which a record may have, but what is odd: "
+     "gaps between rows, odd addresses, special and exact inputs",
      0},
     {"unguarded", KEY_UNGUARDED, NULL, 0,
      "no bytes of ours around the tensors, for compute-sanitizer, which knows where memory ends",
@@ -92,6 +97,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case KEY_SMALL: a->plan.small = true; return 0;
     case KEY_NO_WAVES: a->plan.no_waves = true; return 0;
+    case KEY_ODD: a->plan.odd = true; return 0;
     case KEY_UNGUARDED: a->plan.unguarded = true; return 0;
     case KEY_RECORD: a->plan.record = argument; return 0;
     case KEY_AGAINST: a->plan.against = argument; return 0;

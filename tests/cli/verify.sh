@@ -43,6 +43,10 @@ grep -q 'outside the tensor' "$TMPDIR/out" && fail "--unguarded has guards"
 FAKE_BYTE=255 verify 1 gemm_64x64
 has "$TMPDIR/out" ' 1x8x8 ' ' 2048x2048x2048 ' 'x72 padded unaligned ' ' 63x64x64 '
 [ "$(grep -c WRONG "$TMPDIR/out")" -ge 10 ] || fail "too few shapes"
+# of those what is odd of one
+FAKE_BYTE=255 verify 1 gemm_64x64 --odd
+for odd in ' padded unaligned ' '/special ' '/exact '; do has "$TMPDIR/out" " 72x72x72$odd"; done
+has "$TMPDIR/out" '^3 cases, 3 wrong'
 
 # a shape that the kernel is not for is refused, which is no fault where others are not; alone it is
 # one of
