@@ -124,6 +124,18 @@ static bool copy_name(char to[REFERENCE_NAME], const char *from) {
     return copy_text(to, from, REFERENCE_NAME);
 }
 
+// Setting [i] ends the chain that its key belongs to. False where another name has the same key.
+static bool add_key(struct problem *to, int i) {
+    const uint32_t key = to->keys[i] = key_of(to->settings[i].name);
+    uint16_t *end = &to->first[key % REFERENCE_CHAINS];
+    for (; *end; end = &to->next[*end - 1]) {
+        if (to->keys[*end - 1] == key && strcmp(to->settings[*end - 1].name, to->settings[i].name))
+            return false;
+    }
+    *end = (uint16_t)(i + 1);
+    return true;
+}
+
 // Adds [value] under [name]: a number, a truth or a word, and of an array or object its members.
 static bool add_setting(struct problem *to, const char *name, json_t *value) {
     size_t i;
@@ -144,10 +156,9 @@ static bool add_setting(struct problem *to, const char *name, json_t *value) {
         return true;
     }
     if (to->setting_count == REFERENCE_VALUES) return false;
-    to->keys[to->setting_count] = key_of(name);
     struct setting *setting = &to->settings[to->setting_count++];
     setting->number = json_is_true(value) ? 1 : json_number_value(value);
-    return copy_name(setting->name, name) &&
+    return copy_name(setting->name, name) && add_key(to, to->setting_count - 1) &&
            (!json_is_string(value) ||
             copy_text(setting->text, json_string_value(value), REFERENCE_TEXT));
 }

@@ -38,6 +38,7 @@ enum {
     REFERENCE_TENSORS = 32,
     REFERENCE_DIMS = 32,
     REFERENCE_VALUES = 256,
+    REFERENCE_CHAINS = 64,
     REFERENCE_QUANTILES = 1 << 16
 };
 
@@ -73,6 +74,7 @@ struct problem {
     struct named dims[REFERENCE_DIMS];
     struct setting settings[REFERENCE_VALUES];
     uint32_t keys[REFERENCE_VALUES];  // key_of their names: most are asked for of every element
+    uint16_t first[REFERENCE_CHAINS], next[REFERENCE_VALUES];  // by last bits; from 1, 0 ends one
 };
 
 // What an element should be, and how far from it a right kernel may be; below 0: any result is.
@@ -132,7 +134,7 @@ REFERENCE int64_t dim_of(const struct problem *p, const char *name) {
     return 1;
 }
 
-// What tells most names apart (FNV-1a).
+// What tells names apart (FNV-1a).
 REFERENCE uint32_t key_of(const char *name) {
     uint32_t key = 2166136261u;
     while (*name) key = (key ^ (unsigned char)*name++) * 16777619u;
@@ -142,10 +144,8 @@ REFERENCE uint32_t key_of(const char *name) {
 // Row [i] of the setting of that name; null where there is none.
 REFERENCE const struct setting *setting_of(const struct problem *p, const char *name, int i) {
     const uint32_t key = key_of(name);
-    for (int at = 0; at < p->setting_count; ++at) {
-        if (p->keys[at] == key && same(p->settings[at].name, name) && i-- == 0)
-            return &p->settings[at];
-    }
+    for (int at = p->first[key % REFERENCE_CHAINS]; at; at = p->next[at - 1])
+        if (p->keys[at - 1] == key && i-- == 0) return &p->settings[at - 1];
     return 0;
 }
 
