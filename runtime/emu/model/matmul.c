@@ -88,6 +88,7 @@ void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, in
 }
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t four_words __attribute__((vector_size(16), aligned(4), may_alias));
 
 static inline void transpose_block(int rows, int columns, const float *from, float *to) {
     const four a = *(const four *)from, b = *(const four *)(from + columns);
@@ -113,4 +114,14 @@ int32_t tmg_accumulate_s32(int32_t c, int32_t sum, bool satfinite) {
     int64_t exact = (int64_t)c + sum;
     if (!satfinite) return (int32_t)(uint32_t)exact;
     return (int32_t)(exact > INT32_MAX ? INT32_MAX : exact < INT32_MIN ? INT32_MIN : exact);
+}
+
+void tmg_store_f32(int count, const float *from, uint32_t *to) {
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const four_words bits = *(const four_words *)(from + i);
+        const four_words nan = (bits & INT32_MAX) > 0x7f800000;
+        *(four_words *)(to + i) = (bits & ~nan) | (nan & (int32_t)TMG_F32_NAN);
+    }
+    for (; i < count; ++i) to[i] = from[i] != from[i] ? TMG_F32_NAN : tmg_f32_bits(from[i]);
 }

@@ -23,4 +23,7 @@ void tmg_transpose(int rows, int columns, const float *from, float *to);
 // The integer accumulator's update: c + [sum] wrapped to 32 bits or, with [satfinite], clamped.
 int32_t tmg_accumulate_s32(int32_t c, int32_t sum, bool satfinite);
 
+// Sums as words of D, with the NaN that the hardware gives.
+void tmg_store_f32(int count, const float *from, uint32_t *to);
+
 #endif

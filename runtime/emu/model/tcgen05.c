@@ -352,7 +352,7 @@ static void store_row(const struct tmg_tcgen05 *op, int n, const float *d, uint3
     } else if (op->d == TMG_F16) {
         for (int i = 0; i < n; ++i) words[i] = tmg_f32_to_f16_rn(d[i]);
     } else {
-        for (int i = 0; i < n; ++i) words[i] = d[i] != d[i] ? TMG_F32_NAN : tmg_f32_bits(d[i]);
+        tmg_store_f32(n, d, words);
     }
 }
 

@@ -1,6 +1,6 @@
 // How fast the emulator is, on the kernels of tests/emu/speed: what is held is two thirds of what
 // it was when set. By yardsticks and on the CPU's clock, since the machine may be slower, or busy:
-// ordinary code by digests, rings by ordinary code. In seconds:
+// ordinary code by digests, rings by ordinary code, wgmma by its products. In seconds:
 // `tmagen emulate tests/emu/speed/ordinary.yaml`.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include "runtime/whole_file.h"
 #include "tests/unit/yardstick.h"
 
-enum { ROUNDS = 15 };
+enum { ROUNDS = 15, LEAST_SHARE = 28 };
 
 static double now_ms(void) {
     struct timespec time;
@@ -29,13 +29,18 @@ static double now_ms(void) {
 struct kernel {
     const char *path, *entry;
     unsigned grid, block, turns;
+    unsigned char fill;  // every byte of what it reads
 };
-static const struct kernel ordinary = {"tests/emu/speed/ordinary.ptx", "ordinary", 2, 256, 400};
-static const struct kernel ring = {"tests/emu/speed/ring.ptx", "alone", 2, 128, 200};
-static const struct kernel large_ring = {"tests/emu/speed/ring.ptx", "told", 2, 1024, 40};
+static const struct kernel ordinary = {"tests/emu/speed/ordinary.ptx", "ordinary", 2, 256, 400, 0};
+static const struct kernel ring = {"tests/emu/speed/ring.ptx", "alone", 2, 128, 200, 0};
+static const struct kernel large_ring = {"tests/emu/speed/ring.ptx", "told", 2, 1024, 40, 0};
+static const struct kernel multiply = {"tests/emu/speed/multiply.ptx", "multiply", 2, 128, 60, 60};
 
-// Million thread instructions a second of one launch.
-static double launch(const struct kernel *kernel) {
+struct speed {
+    double instructions, multiply_adds;  // million a second, of threads; billion a second
+};
+
+static struct speed launch(const struct kernel *kernel) {
     enum { BYTES = 1 << 16 };
     struct emu_error error;
     struct emu_module *module;
@@ -52,7 +57,7 @@ static double launch(const struct kernel *kernel) {
                               .entry = kernel->entry,
                               .params = params,
                               .param_count = 3};
-    emu_memory_fill(memory, in, 0, BYTES);
+    emu_memory_fill(memory, in, kernel->fill, BYTES);
     emu_memory_fill(memory, out, 0, BYTES);
     assert_int_equal(tmg_file_read(kernel->path, 1 << 20, &ptx, &bytes), 0);
     if (emu_module_parse(kernel->path, ptx, bytes, NULL, &module, &error))
@@ -60,12 +65,13 @@ static double launch(const struct kernel *kernel) {
     like.module = module;
     if (emu_launch_run(memory, &like, &result, &error)) fail_msg("%s", error.text);
     if (result.report_count) fail_msg("%s", result.reports[0].text);
-    const double rate = (double)result.thread_instructions / result.core_seconds / 1e6;
+    const struct speed speed = {(double)result.thread_instructions / result.core_seconds / 1e6,
+                                (double)result.multiply_adds / result.core_seconds / 1e9};
     emu_result_free(&result);
     emu_module_free(module);
     emu_memory_delete(memory);
     free(ptx);
-    return rate;
+    return speed;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -78,7 +84,8 @@ static int by_size(const void *a, const void *b) {
 static void holds(const struct kernel *kernel, const struct kernel *by, double least) {
     double rates[ROUNDS];
     for (int i = 0; i < ROUNDS; ++i)
-        rates[i] = by ? launch(kernel) / launch(by) * 100 : launch(kernel) * digest_ms() / 5;
+        rates[i] =
+            launch(kernel).instructions * (by ? 100 / launch(by).instructions : digest_ms() / 5);
     qsort(rates, ROUNDS, sizeof *rates, by_size);
     print_message("%s: %.1f to %.1f to %.1f M a second\n", kernel->entry, rates[0],
                   rates[ROUNDS / 2], rates[ROUNDS - 1]);
@@ -129,6 +136,21 @@ static void products(void **state) {
     if (rates[ROUNDS / 2] < least) fail_msg("less than %.1f", least);
 }
 
+// How much of a wgmma's time its product takes: copies, waits, checks and operands have the rest.
+static void multiplies(void **state) {
+    (void)state;
+    double shares[ROUNDS];
+    if (getenv("SANITIZED")) skip();
+    for (int i = 0; i < ROUNDS; ++i) {
+        const double product = 64 * 256 * 16 / 1e6 / product_ms(1, 7);
+        shares[i] = 100 * launch(&multiply).multiply_adds / product;
+    }
+    qsort(shares, ROUNDS, sizeof *shares, by_size);
+    print_message("products take %.0f to %.0f to %.0f %% of a wgmma\n", shares[0],
+                  shares[ROUNDS / 2], shares[ROUNDS - 1]);
+    if (shares[ROUNDS / 2] < LEAST_SHARE) fail_msg("less than %d", LEAST_SHARE);
+}
+
 // What is drawn as special takes no other way: 18 and 30 times as long, once.
 static void special_values(void **state) {
     (void)state;
@@ -145,6 +167,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels),
         cmocka_unit_test(products),
+        cmocka_unit_test(multiplies),
         cmocka_unit_test(special_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
