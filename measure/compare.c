@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REFERENCE_DATA_ONLY
+#include "templates/lib/reference.h"
+
 #include "measure/numbers.h"
 #include "measure/parallel.h"
 #include "measure/random.h"
@@ -25,6 +28,7 @@ struct compare_job {
     const struct ref_value *values;  // what they should be
     int64_t *odd;                    // elements that are no finite numbers, the first ODD_MAX found
     int64_t odd_count;
+    bool leaves;  // the kernel may leave elements as they were: the reference tells which
     pthread_mutex_t lock;
 };
 
@@ -82,7 +86,7 @@ static enum finding_kind judge(const struct ref_tensor *output, int64_t linear, 
     return isfinite(*value) ? FINDING_KINDS : FINDING_NOT_FINITE;
 }
 
-// Lists an element that is infinite or NaN, which it may have to be: the reference tells.
+// Lists an element that is infinite or NaN, or was left, as it may have to be: the reference tells.
 static void note_odd(struct compare_job *job, int64_t linear) {
     pthread_mutex_lock(&job->lock);
     if (job->odd_count < ODD_MAX) job->odd[job->odd_count] = linear;
@@ -97,7 +101,7 @@ static void judge_range(struct compare_job *job, int64_t first, int64_t last, in
         struct finding finding = {.linear = i, .want = NAN, .tolerance = NAN};
         finding.kind = judge(output, i, job->poison, &finding.got);
         if (finding.kind == FINDING_KINDS) continue;
-        if (finding.kind == FINDING_NOT_FINITE) {
+        if (finding.kind == FINDING_NOT_FINITE || job->leaves) {
             note_odd(job, i);
             continue;
         }
@@ -137,7 +141,7 @@ static void scan_range(void *context, int64_t begin, int64_t end, int thread) {
     pthread_mutex_unlock(&job->lock);
 }
 
-// Compares elements with what the reference says. What was never written is left out.
+// Compares elements with what the reference says, which may be that nothing is written there.
 static void compute_range(void *context, int64_t begin, int64_t end, int thread) {
     (void)thread;
     struct compare_job *job = context;
@@ -147,11 +151,12 @@ static void compute_range(void *context, int64_t begin, int64_t end, int thread)
     for (int64_t i = begin; i < end; ++i) {
         struct finding finding = {FINDING_WRONG, job->list[i], 0, 0, 0};
         const enum finding_kind kind = judge(output, finding.linear, job->poison, &finding.got);
-        if (kind == FINDING_UNWRITTEN) continue;
         const struct ref_value want = job->values[i];
+        if (kind == FINDING_UNWRITTEN && want.tolerance == LEFT) continue;
         finding.kind = kind == FINDING_KINDS ? FINDING_WRONG : kind;
         finding.want = want.value, finding.tolerance = want.tolerance;
-        const double error = reference_error(output->dtype, want, finding.got);
+        double error = reference_error(output->dtype, want, finding.got);
+        if (kind == FINDING_UNWRITTEN || want.tolerance == LEFT) error = INFINITY;
         if (error > worst) worst = error;
         if (error <= 1) continue;  // NaN is no pass
         ++wrong[finding.kind];
@@ -185,7 +190,7 @@ static int compute_list(struct compare_job *job, const int64_t *list, int64_t co
 }
 
 // The same for elements [list], or those from [first] on where it is NULL, a piece at a time. What
-// was never written is wrong whatever it should be, and asked for nothing.
+// was never written is wrong whatever it should be, and asked for nothing, unless it may be left.
 static int compute(struct compare_job *job, const int64_t *list, int64_t first, int64_t count) {
     const int64_t most = count < VALUES_AT_ONCE ? count : VALUES_AT_ONCE;
     const struct ref_tensor *output = job->comparison->output;
@@ -196,7 +201,7 @@ static int compute(struct compare_job *job, const int64_t *list, int64_t first, 
         int64_t picked = 0;
         for (int64_t i = done; i < end; ++i) {
             const int64_t linear = list ? list[i] : first + i;
-            if (!is_unwritten(output, linear, job->poison)) piece[picked++] = linear;
+            if (job->leaves || !is_unwritten(output, linear, job->poison)) piece[picked++] = linear;
         }
         status = compute_list(job, piece, picked);
     }
@@ -209,7 +214,7 @@ static int compute_odd(struct compare_job *job) {
     const int64_t listed = job->odd_count < ODD_MAX ? job->odd_count : ODD_MAX;
     qsort(job->odd, (size_t)listed, sizeof *job->odd, ascending);
     if (compute(job, job->odd, 0, listed)) return -1;
-    job->comparison->found[FINDING_NOT_FINITE] += job->odd_count - listed;
+    if (!job->leaves) job->comparison->found[FINDING_NOT_FINITE] += job->odd_count - listed;
     return 0;
 }
 
@@ -295,6 +300,7 @@ static int begin(struct compare_job *job, const struct ref_problem *problem,
     *comparison = (struct comparison){.output = output};
     comparison->pattern = pattern_new(problem->manifest, output);
     *job = (struct compare_job){.problem = problem, .comparison = comparison, .poison = poison};
+    job->leaves = reference_leaves(problem->reference, output->declared->name);
     job->odd = malloc(ODD_MAX * sizeof *job->odd);
     pthread_mutex_init(&job->lock, NULL);
     if (!comparison->pattern || !job->odd) return tmg_fail_memory(), -1;

@@ -26,6 +26,7 @@ int reference_read(const struct tmg_manifest *manifest, struct reference *refere
     reference->dims = word(rows, "dims");
     reference->typical = word(rows, "typical");
     reference->inputs = word(rows, "inputs");
+    reference->verified = word(rows, "verified");
     reference->peer = word(rows, "peer");
     reference->matrix = json_is_true(json_object_get(rows, "matrix"));
     return TMAGEN_OK;
@@ -57,6 +58,10 @@ void reference_shapes(const struct reference *reference, const struct tmg_manife
 
 bool reference_draws(const struct reference *reference, const char *tensor) {
     return reference_lists(word(reference->rows, "draws"), tensor);
+}
+
+bool reference_leaves(const struct reference *reference, const char *tensor) {
+    return reference_lists(word(reference->rows, "leaves"), tensor);
 }
 
 double reference_sum(const struct ref_problem *problem, const char *name) {

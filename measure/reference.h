@@ -25,13 +25,14 @@ const struct reference_code *reference_built(const char *family);
 
 // A family's reference: the rows of its manifest, and the code where it was opened.
 struct reference {
-    const char *name;     // of the family
-    const char *dims;     // names in the order in which people write shapes: "m n k"
-    const char *typical;  // the shape that bench takes where none is given; "": there is none
-    const char *inputs;   // what else can be drawn: "local uniform special"
-    const char *peer;     // of bench: "cublaslt", or ""
-    bool matrix;          // whether matrix units can do its operations
-    const json_t *rows;   // the manifest's "reference", borrowed
+    const char *name;      // of the family
+    const char *dims;      // names in the order in which people write shapes: "m n k"
+    const char *typical;   // the shape that bench takes where none is given; "": there is none
+    const char *inputs;    // what else can be drawn: "local uniform special"
+    const char *verified;  // of them, those that verify draws too beside special and exact ones
+    const char *peer;      // of bench: "cublaslt", or ""
+    bool matrix;           // whether matrix units can do its operations
+    const json_t *rows;    // the manifest's "reference", borrowed
     const struct reference_code *code;
     void *library;              // that holds it; NULL: it is built in
     char *own_dims;             // of reference_lack()
@@ -118,6 +119,9 @@ double reference_sum(const struct ref_problem *, const char *name);
 
 // Whether reference.c draws the tensor of that name itself.
 bool reference_draws(const struct reference *, const char *tensor);
+
+// Whether there may be elements of the output of that name that the kernel does not write.
+bool reference_leaves(const struct reference *, const char *tensor);
 
 // Operations that one element takes, roughly; decides how many are computed.
 double reference_cost(const struct ref_problem *);

@@ -217,21 +217,24 @@ static bool run_shape(struct session *session, const struct verified *subject,
 }
 
 // The inputs that verify draws for a shape: bench's words are nothing to it.
-static const char *inputs_of(const struct shape *shape) {
-    return reference_lists(VERIFY_INPUTS, shape->inputs) ? shape->inputs : "";
+static const char *inputs_of(const struct reference *reference, const struct shape *shape) {
+    const bool known = reference_lists(VERIFY_INPUTS, shape->inputs) ||
+                       reference_lists(reference->verified, shape->inputs);
+    return known ? shape->inputs : "";
 }
 
-static bool same_shape(const struct shape *a, const struct shape *b) {
-    return a->count == b->count && !strcmp(inputs_of(a), inputs_of(b)) &&
+static bool same_shape(const struct reference *reference, const struct shape *a,
+                       const struct shape *b) {
+    return a->count == b->count && !strcmp(inputs_of(reference, a), inputs_of(reference, b)) &&
            !memcmp(a->numbers, b->numbers, (size_t)a->count * sizeof *a->numbers);
 }
 
 // Whether a shape before the [index]-th asks for the same: bench tells them apart by their inputs.
 static bool asked_before(const struct shape_list *list, size_t index,
-                         const struct tmg_manifest *manifest) {
+                         const struct verified *subject) {
     for (size_t i = 0; i < index; ++i) {
-        if (shape_is_for(&list->shapes[i], manifest) &&
-            same_shape(&list->shapes[i], &list->shapes[index]))
+        if (shape_is_for(&list->shapes[i], subject->manifest) &&
+            same_shape(&subject->reference, &list->shapes[i], &list->shapes[index]))
             return true;
     }
     return false;
@@ -244,7 +247,7 @@ static bool run_given_shapes(struct session *session, const struct verified *sub
         const struct shape *shape = &list->shapes[i];
         int64_t dims[TMG_MAX_DIMS];
         char error[160];
-        if (!shape_is_for(shape, subject->manifest) || asked_before(list, i, subject->manifest)) {
+        if (!shape_is_for(shape, subject->manifest) || asked_before(list, i, subject)) {
             continue;
         }
         if (shape_dims(shape, &subject->reference, subject->manifest, dims, error, sizeof error)) {
@@ -252,7 +255,7 @@ static bool run_given_shapes(struct session *session, const struct verified *sub
             ++session->ledger->wrong;
             return true;
         }
-        const struct trial trial = {dims, 0, inputs_of(shape), NULL, false};
+        const struct trial trial = {dims, 0, inputs_of(&subject->reference, shape), NULL, false};
         if (!run_shape(session, subject, &trial)) return false;
     }
     return true;
@@ -297,12 +300,14 @@ static bool run_odd_shape(struct session *session, const struct verified *subjec
     if (gaps || !session->record) {  // addresses change no bit of what is recorded
         alive = run_shape(session, subject, &(struct trial){dims, gaps, "", NULL, true});
     }
-    static const char *const inputs[] = {"special", "exact"};
-    for (size_t k = 0; k < sizeof inputs / sizeof *inputs && alive; ++k) {
-        if (session->record || !reference_lists(subject->reference.inputs, inputs[k])) continue;
+    char words[256];
+    snprintf(words, sizeof words, "%s %s", VERIFY_INPUTS, subject->reference.verified);
+    char *rest = words;
+    for (const char *inputs; alive && (inputs = strtok_r(rest, " ", &rest));) {
+        if (session->record || !reference_lists(subject->reference.inputs, inputs)) continue;
         // of a large product special values leave nothing but NaN, of which its check says nothing
-        if (!strcmp(inputs[k], "special") && is_large(subject, dims)) continue;
-        alive = run_shape(session, subject, &(struct trial){dims, 0, inputs[k], NULL, false});
+        if (!strcmp(inputs, "special") && is_large(subject, dims)) continue;
+        alive = run_shape(session, subject, &(struct trial){dims, 0, inputs, NULL, false});
     }
     return alive;
 }
@@ -335,10 +340,11 @@ static bool run_own_shapes(struct session *session, const struct verified *subje
 
 // Whether shapes were asked for and [shape] is none of them, or has gaps between its rows.
 static bool not_asked_for(const struct shape_list *list, const struct shape *shape, int64_t padding,
-                          const struct tmg_manifest *manifest) {
+                          const struct verified *subject) {
     if (list->count && padding) return true;
     for (size_t i = 0; i < list->count; ++i) {
-        if (shape_is_for(&list->shapes[i], manifest) && same_shape(&list->shapes[i], shape)) {
+        if (shape_is_for(&list->shapes[i], subject->manifest) &&
+            same_shape(&subject->reference, &list->shapes[i], shape)) {
             return false;
         }
     }
@@ -359,7 +365,7 @@ static bool run_recorded_case(struct session *session, const struct verified *su
         fprintf(stderr, "tmagen: error: %s: %s: %s\n", session->plan->against, subject->name,
                 error);
         ++session->ledger->wrong;
-    } else if (!not_asked_for(asked, list.shapes, record_padding(then), manifest) &&
+    } else if (!not_asked_for(asked, list.shapes, record_padding(then), subject) &&
                (asked->count || !too_large(session, subject, dims))) {
         const struct trial trial = {dims, record_padding(then), list.shapes->inputs, then, false};
         alive = run_shape(session, subject, &trial);

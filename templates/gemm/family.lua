@@ -101,6 +101,10 @@ local function splitting(s)
     return schedule.parts ~= nil or schedule.in_cluster or false
 end
 
+local function grouped(s)
+    return plan.schedule(s).groups ~= nil
+end
+
 local function staging(s)
     return tensor_cores(s) and (s.epilogue.store == "tma" or s.epilogue.store == "staged")
 end
@@ -175,6 +179,7 @@ local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING, HELD = "epilogue.store is tma or staged", "epilogue.operand.load is not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
+local GROUPED = "grid is grouped or masked"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
 local SCALED = "scales.a and scales.b are given"
 
@@ -252,6 +257,11 @@ local knobs = {
           .. "one multiplying while the other stores" },
     { "grid", type = "enum", values = grids, default = "tiles",
       when = tensor_cores, when_doc = TENSOR_CORES, doc = grid_doc },
+    { "problem.groups", type = "dim", default = "dynamic", when = grouped, when_doc = GROUPED,
+      doc = "problems in one launch, whose sizes the device knows" },
+    { "most_groups", type = "int", min = 32, max = 1024, step = 32, default = 256, unit = "groups",
+      when = function(s) return grouped(s) and s.problem.groups == "dynamic" end,
+      when_doc = GROUPED .. ", and problem.groups is dynamic", doc = "of a launch; a CTA has room to list so many" },
     { "splits", type = "int", min = 1, max = 64, unit = "parts", when = splitting, when_doc = SPLITTING,
       default = function(s) return s.grid == "stream_k" and 8 or 2 end,
       doc = "of each tile's K, where a launch does not say; for stream_k at most, on average; for cluster_k always" },
@@ -527,8 +537,39 @@ local function reference_of_one(s, p)
     }
 end
 
+-- Numbers of groups: none too many for a CTA to list, more than a warp, and one.
+local GROUPS = { 3, 40, 8, 1 }
+
+-- The same of groups, whose number shapes begin with. What is drawn of their sizes: some without rows, by default;
+-- `one` that has all, a `rest` of rows that are nobody's, sizes that cannot be (`bad`), and all rows of all (`full`).
+local function reference_of_groups(s, p)
+    local one, masked = reference_of_one(s, p), p.groups.counts
+    for _, name in ipairs { "small", "waves", "full" } do
+        for i, shape in ipairs(one[name]) do
+            local groups = s.problem.groups == "dynamic" and GROUPS[i % #GROUPS + 1] or s.problem.groups
+            one[name][i] = { groups, table.unpack(shape) }
+        end
+    end
+    one.dims = { "groups", "m", "n", "k" }
+    one.draws, one.leaves = one.draws or {}, { "d" }
+    one.draws[#one.draws + 1] = p.groups.tensor
+    for _, op in ipairs(p.ops) do
+        one.leaves[#one.leaves + 1] = op.output and op.output.name
+    end
+    one.verified = { "one", "bad", not masked and "rest" or nil }
+    one.inputs = table.move(one.verified, 1, #one.verified, #one.inputs + 1, one.inputs)
+    one.inputs[#one.inputs + 1] = masked and "full" or nil
+    one.flops = { masked and { 2, "groups", "m", "n", "k" } or { 2, "m", "n", "k" } }
+    one.typical = masked and "64x16x2048x7168" or "8x8192x4096x4096"
+    one.peer, one.product = nil, nil
+    return one
+end
+
 -- The same of a batch, which shapes begin with; one, two or three problems each.
 local function reference(s, p)
+    if p.groups then
+        return reference_of_groups(s, p)
+    end
     local one = reference_of_one(s, p)
     if not s.problem.batch then
         return one

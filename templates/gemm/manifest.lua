@@ -19,6 +19,7 @@ local function dims(s, p)
         list[#list + 1] = { name = dim .. "_blocks", ceil = { dim = dim, by = 128 } }
     end
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
+    list[#list + 1] = p.groups and { name = "groups", value = s.problem.groups, most = p.groups.most } or nil
     for _, operand in ipairs(p.op_operands) do
         list[#list + 1] = operand.period and { name = operand.name .. "_rows", value = operand.period } or nil
     end
@@ -151,9 +152,10 @@ local function cost(s, p)
         list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = part[2].bits // 8,
             times = { part[3], part[4] }, tensor = part[1] }
     end
-    for _, row in ipairs(p.batched and list or {}) do
-        if row.per == "launch" then
-            table.insert(row.times, "batch")
+    for _, row in ipairs(list) do
+        local several = p.batched or p.groups and p.groups.of[row.tensor or "d"]
+        if row.per == "launch" and several then
+            table.insert(row.times, p.batched and "batch" or "groups")
         end
     end
     return list
@@ -188,7 +190,8 @@ end
 
 return function(s, p)
     return rows.manifest("gemm", s, p, {
-        dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p), cost = cost(s, p),
+        dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p),
+        cost = (not p.groups or p.groups.counts) and cost(s, p) or nil,     -- else the tiles are not counted
         dependent_launch = p.dependent_launch and true, before = p.repack and { repack(s, p) },
         workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })

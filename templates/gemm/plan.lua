@@ -28,8 +28,24 @@ function plan.schedule(s)
     return by_name[s.math == "mma" and "tiles" or s.grid]
 end
 
+-- The member of an item that says which matrix of a tensor is meant, of those that have several; by the tensor's name.
+local function problems(p)
+    local list = {}
+    for _, name in ipairs { "a", "b", "d" } do
+        list[name] = p.batched and "batch" or p.groups and p.groups.of[name] and "group" or nil
+    end
+    return list
+end
+
+-- Operands of ops go with the tensor whose rows they have, or are D's columns.
+local GOES_WITH = { row = "b", column = "a", matrix = "d", output = "d" }
+
 local function plan_ops(s, p, ops, operands)
     p.ops, p.op_operands = ops, operands
+    for _, operand in ipairs(operands) do
+        operand.of = GOES_WITH[operand.kind]
+        operand.problem = operand.of and (operand.strided or p.groups) and p.problem[operand.of] or nil
+    end
     p.reads = p.reads or { ahead = {} }
     p.op_direct = epilogue.direct(operands)
     p.op_types = epilogue.types(p.op_direct)
@@ -62,9 +78,11 @@ end
 -- the tensors as the manifest has them: alignment of the pointer and stride between rows, in bytes
 local function tensor_plan(s, p)
     local list = {}
-    local function add(name, dtype, dims, access, alignment)
+    local function add(name, dtype, dims, access, alignment, of)
         if p.batched and #dims == 2 then
             table.insert(dims, 1, "batch")
+        elseif p.problem[of or name] == "group" then
+            table.insert(dims, 1, "groups")
         end
         list[#list + 1] = { name = name, dtype = dtype, dims = dims, access = access, alignment = alignment,
             stride_bytes_multiple = alignment }
@@ -80,8 +98,10 @@ local function tensor_plan(s, p)
             or { rows, columns }
         add(operand.name, operand.dtype.name, dims[operand.kind] or matrix,
             operand.written and "write" or "read", (operand.by or operand.held) and 16
-            or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1))
+            or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1),
+            operand.problem and operand.of)
     end
+    if p.groups then add(p.groups.tensor, "i32", { "groups" }, "read", 4) end
     for _, op in ipairs(p.ops) do
         if op.operand then add_operand(op.operand) end
     end
@@ -92,6 +112,7 @@ local function tensor_plan(s, p)
     for _, op in ipairs(p.ops) do
         if op.output then add_operand(op.output) end
     end
+    if p.groups then add("status", "i32", { 1 }, "write", 4) end
     return list
 end
 
@@ -109,6 +130,7 @@ local function dims(s, p)
     add("n", all or p.op_wants.column or p.gated or apart or #p.reads.ahead > 0 or p.scaled, b)
     add("k", true)
     if p.batched then add("batch", not p.work.by_grid, a or b) end
+    if p.groups then add("groups", true) end
     return list
 end
 
@@ -117,14 +139,14 @@ local function parameter_plan(s, p)
     local list = {}
     local function tensor_map(name, rows, columns, bits)
         list[#list + 1] = { kind = "tensor_map", tensor = name,
-            box = p.batched and { 1, rows, columns } or { rows, columns },
+            box = p.problem[name] and { 1, rows, columns } or { rows, columns },
             swizzle_bytes = swizzle.bytes(bits), l2_promotion = s.l2_promotion[name] }
     end
-    local function pointer(name, strided)
+    local function pointer(name, strided, problem)
         list[#list + 1] = { kind = "pointer", tensor = name }
-        list[#list + 1] = strided and p.batched and { kind = "stride", tensor = name, axis = 0, type = "i64",
-            name = name .. "_batch_stride" } or nil
-        list[#list + 1] = strided and { kind = "stride", tensor = name, axis = p.batched and 1 or 0, type = "i64" }
+        list[#list + 1] = problem and { kind = "stride", tensor = name, axis = 0, type = "i64",
+            name = name .. "_" .. problem .. "_stride" } or nil
+        list[#list + 1] = strided and { kind = "stride", tensor = name, axis = problem and 1 or 0, type = "i64" }
             or nil
     end
     for _, name in ipairs { "a", "b" } do
@@ -134,13 +156,14 @@ local function parameter_plan(s, p)
         elseif p[name] and not p.ldg then
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
         else
-            pointer(name, true)
+            pointer(name, true, p.problem[name])
         end
     end
     if p.store and not p.store.by_threads then
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)
-    else
-        pointer("d", true)
+    end
+    if not p.store or p.groups then
+        pointer("d", true, p.problem.d)
     end
     for _, scales in ipairs(p.scaled or {}) do
         if scales.staged then
@@ -157,10 +180,14 @@ local function parameter_plan(s, p)
         elseif operand.kind == "scalar" then
             list[#list + 1] = { kind = "scalar", name = operand.name, type = "f32", default = 1 }
         else
-            pointer(operand.name, operand.strided)
+            pointer(operand.name, operand.strided, operand.problem)
         end
     end
-    table.move(parameters.dims(s.problem, p.dims), 1, 4, #list + 1, list)
+    if p.groups then
+        pointer(p.groups.tensor)
+        pointer("status")
+    end
+    table.move(parameters.dims(s.problem, p.dims), 1, 5, #list + 1, list)
     if p.work.parts then
         list[#list + 1] = { kind = "workspace", part = "arrived", cuda = "uint32_t" }
         list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
@@ -266,6 +293,7 @@ function plan.plan(s)
     p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     p.batched = s.problem.batch ~= nil
+    p.problem = problems(p)
     plan_ops(s, p, ops, operands)
     p.tensors = tensor_plan(s, p)
     p.dims = dims(s, p)

@@ -1,5 +1,7 @@
 // The reference of gemm: D[m,n] = A[m,k] B[n,k]^T, then the epilogue's ops, in float64. What an op
 // computes, and what approximate instructions may cost it, stands in its row of epilogue/ops.lua.
+// An element's place is its row and column, and before them, at [-1], its problem where there are
+// several.
 #define DRAWS
 #include "reference.h"
 
@@ -102,8 +104,10 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     const char *kind = word_of(p, "ops.kind", i);
     const int64_t period = (int64_t)number_of(p, "ops.period", i);
     if (same(kind, "single")) return read(operand, 0);
-    if (same(kind, "column")) return at(operand, &index[0]);
-    if (same(kind, "row")) return at(operand, &index[1]);
+    if (same(kind, "column"))
+        return operand->rank > 1 ? at2(operand, index[-1], index[0]) : at(operand, &index[0]);
+    if (same(kind, "row"))
+        return operand->rank > 1 ? at2(operand, index[-1], index[1]) : at(operand, &index[1]);
     const int64_t row = period ? index[0] % period : index[0];
     if (operand->rank == 4) {
         const int64_t place[] = {row / 32, index[1] / 32, row % 32, index[1] % 32};
@@ -191,17 +195,17 @@ static struct rows rows_of(const struct problem *p, const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
     const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
     const int b_columns = number_of(p, "b_columns", 0) > 0;
-    const int batched = a->rank > 2;  // strides and dims of a problem come behind the batch's
-    const int64_t *a_strides = a->strides + batched, *b_strides = b->strides + batched;
-    const int64_t a_problem = batched ? index[-1] * a->strides[0] : 0;
-    const int64_t b_problem = batched ? index[-1] * b->strides[0] : 0;
+    const int of_a = a->rank > 2, of_b = b->rank > 2;  // a problem's come behind that of problems
+    const int64_t *a_strides = a->strides + of_a, *b_strides = b->strides + of_b;
+    const int64_t a_problem = of_a ? index[-1] * a->strides[0] : 0;
+    const int64_t b_problem = of_b ? index[-1] * b->strides[0] : 0;
     const struct rows rows = {a,
                               b,
                               a_problem + index[0] * a_strides[a_columns],
                               b_problem + index[1] * b_strides[b_columns],
                               a_strides[!a_columns],
                               b_strides[!b_columns],
-                              a->dims[batched + !a_columns]};
+                              a->dims[of_a + !a_columns]};
     return rows;
 }
 
@@ -292,8 +296,8 @@ static struct passing behind(const struct problem *p, const struct tensor *out, 
     const int gated = gate > 0 && gate <= end;
     struct passing value = before(p, out, gated ? gate - 1 : 0, index);
     if (gated) {
-        const int64_t second[2] = {index[0], index[1] + dim_of(p, "n") / 2};  // in no batch
-        const struct passing other = before(p, out, gate - 1, second);
+        const int64_t second[3] = {index[-1], index[0], index[1] + dim_of(p, "n") / 2};
+        const struct passing other = before(p, out, gate - 1, second + 1);
         apply(p, gate - 1, index, &other, &value);
     }
     for (int i = gated ? gate : 0; i < end; ++i) apply(p, i, index, 0, &value);
@@ -305,7 +309,7 @@ static struct passing largest(const struct problem *p, const struct tensor *out,
     const int gate = (int)number_of(p, "gate", 0);
     const int64_t columns = dim_of(p, "n") / (gate > 0 && gate <= end ? 2 : 1);
     struct passing most = {0, 0};
-    int64_t index[2];
+    int64_t place[3] = {0, 0, 0}, *index = place + 1;
     for (index[0] = 0; index[0] < dim_of(p, "m"); ++index[0]) {
         for (index[1] = 0; index[1] < columns; ++index[1]) {
             const struct passing value = behind(p, out, end, index);
@@ -326,8 +330,8 @@ static struct passing summed(const struct problem *p, const struct tensor *out, 
     struct passing sum = {0, 0};
     double magnitudes = 0;
     for (int64_t i = 0; i < count; ++i) {
-        const int64_t index[2] = {row ? place : i, row ? i : place};
-        const struct passing value = behind(p, out, end, index);
+        const int64_t index[3] = {0, row ? place : i, row ? i : place};
+        const struct passing value = behind(p, out, end, index + 1);
         if (value.off < 0) return value;
         sum.x += value.x;
         sum.off += value.off;
@@ -344,12 +348,72 @@ static struct passing reduced(const struct problem *p, const struct tensor *out,
     return *sums ? summed(p, out, end, same(sums, "row"), index[0]) : largest(p, out, end);
 }
 
+// ---- Groups, whose sizes are a tensor: `ends` of rows that lie behind each other, or `counts` of
+// those that are used of each group's
+
+static int64_t int_at(const struct tensor *t, int64_t i) {
+    return (int32_t)bits_of(t->type, t->data, i);
+}
+
+// 1 + the first group whose size cannot be; 0: there is none, and no groups either.
+static int64_t first_wrong(const struct problem *p) {
+    const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
+    const struct tensor *sizes = ends ? ends : counts;
+    int64_t before = 0;
+    for (int64_t i = 0; sizes && i < sizes->dims[0]; ++i) {
+        const int64_t size = int_at(sizes, i);
+        if (size < before || size > dim_of(p, "m")) return i + 1;
+        if (ends) before = size;
+    }
+    return 0;
+}
+
+// Whether a group has the row at [place], whose problem gets its number where it is not known.
+static int is_used(const struct problem *p, int64_t *place) {
+    const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
+    if (counts) return place[1] < int_at(counts, place[0]);
+    while (ends && place[0] < ends->dims[0] && place[1] >= int_at(ends, place[0])) ++place[0];
+    return !ends || place[0] < ends->dims[0];
+}
+
+static void draw_sizes(const struct problem *p, const struct tensor *t) {
+    const int64_t m = dim_of(p, "m"), groups = t->dims[0], one = (int64_t)(bits_at(t, 0) >> 9);
+    const int is_counts = same(t->name, "counts");
+    const double rows = inputs_are(p, "rest") ? 0.75 * (double)m : (double)m;
+    double all = 0, sum = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int64_t i = 0; i < groups; ++i) {
+            const uint64_t bits = bits_at(t, (uint64_t)i + 1);
+            double share = bits % 4 == 0 ? 0 : share_of(bits_at(t, (uint64_t)i + 5000));
+            if (inputs_are(p, "one")) share = i == one % groups;
+            if (inputs_are(p, "full")) share = 1;
+            if (pass == 0) all += share;
+            if (pass == 1) sum += share;
+            const double ends = all > 0 ? floor(sum / all * rows) : rows;
+            put(t, i, is_counts ? ceil(share * (double)m) : i == groups - 1 ? floor(rows) : ends);
+        }
+    }
+    if (!inputs_are(p, "bad")) return;
+    // a group of those that a warp looks at second too
+    const int64_t at = groups > 32 && one % 3 == 0 ? 32 : one % groups;
+    const int64_t before = at > 0 && !is_counts ? int_at(t, at - 1) : 0;
+    const double wrong[] = {(double)m + 1, (double)before - 1, 2147483647.0, -2147483648.0};
+    put(t, at, wrong[one / groups % (m < 2147483647 ? 4 : 2)]);
+}
+
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const int end = ops_of(p, out);
-    if (out->rank > 2) ++index;  // [-1] is the problem of the batch
+    int64_t place[3] = {0, 0, 0};
+    const int64_t wrong = first_wrong(p);
+    if (same(out->name, "status")) return within(out, (double)wrong, 0);
+    for (int axis = 0; axis < out->rank; ++axis) place[3 - out->rank + axis] = index[axis];
+    if (wrong || !is_used(p, place)) {
+        const struct value left = {NAN, LEFT};
+        return left;
+    }
     const struct passing value =
-        out->rank == 1 ? reduced(p, out, end, index) : behind(p, out, end, index);
+        out->rank == 1 ? reduced(p, out, end, index) : behind(p, out, end, place + 1);
     struct value result = within(out, saturated(out, value.x), value.off);
     if (value.off < 0) result.value = 0, result.bound = -1;
     return result;
@@ -357,7 +421,7 @@ static struct value element(const struct problem *p, const struct tensor *out,
 
 // Scales as quantising gives them, of all magnitudes between 2^-3 and 2^4. Of "special" ones some
 // are 0, infinite, NaN or subnormal; with "exact" they are powers of two, so that sums are exact.
-static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
+static void draw_scales(const struct problem *p, const struct tensor *t, const int64_t *row) {
     const int64_t start = row_of(t, row), count = t->dims[t->rank - 1];
     const double odd_ones[] = {0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-140, 0x1p-60, 0x1p60};
     for (int64_t i = 0; i < count; ++i) {
@@ -373,4 +437,11 @@ static void draw(const struct problem *p, const struct tensor *t, const int64_t 
             put(t, start + i, scale);
         }
     }
+}
+
+static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
+    if (same(t->name, "ends") || same(t->name, "counts"))
+        draw_sizes(p, t);
+    else
+        draw_scales(p, t, row);
 }

@@ -5,8 +5,7 @@
 //     #include "reference.h"
 //     static struct value element(const struct problem *p, const struct tensor *out,
 //                                 const int64_t *index) {
-//         const double x = at(tensor_of(p, "x"), index);
-//         return within(out, 2 * x, 0);
+//         return within(out, 2 * at(tensor_of(p, "x"), index), 0);
 //     }
 //
 // With #define DRAWS before the #include, also a row of each tensor that family.lua lists in
@@ -39,7 +38,8 @@ enum {
     REFERENCE_DIMS = 32,
     REFERENCE_VALUES = 256,
     REFERENCE_CHAINS = 64,
-    REFERENCE_QUANTILES = 1 << 16
+    REFERENCE_QUANTILES = 1 << 16,
+    LEFT = -2
 };
 
 enum element_type { BF16, FP16, FP32, FP64, E4M3, E5M2, I8, U8, I16, U16, I32, U32, I64, U64 };
@@ -77,7 +77,8 @@ struct problem {
     uint16_t first[REFERENCE_CHAINS], next[REFERENCE_VALUES];  // by last bits; from 1, 0 ends one
 };
 
-// What an element should be, and how far from it a right kernel may be; below 0: any result is.
+// What an element should be, and how far from it a right kernel may be; below 0: any result is, or
+// LEFT: nothing is written there.
 struct value {
     double value, bound;
 };
@@ -93,7 +94,6 @@ struct reference_code {
 
 #if !defined REFERENCE_DATA_ONLY && !defined REFERENCE_H
 #define REFERENCE_H
-
 #ifdef __CUDACC__
 #define REFERENCE      __device__ inline
 #define REFERENCE_ONCE __device__ __noinline__  // not compiled again for each place that calls it

@@ -33,6 +33,17 @@ local function walkers(s, splits)
         { "max_tiles", splits and (1 << 30) // cluster }, { "splits", splits } }
 end
 
+-- The same where the device alone knows how many of a group's tiles there are: of each as many as of all.
+local function of_groups(s)
+    local grid = walkers(s)
+    for _, field in ipairs(grid) do
+        if field[1] == "tiles" then
+            table.insert(field[2], json.object { { "dim", "groups" } })
+        end
+    end
+    return grid
+end
+
 local function cta_an_sm(s)
     return walkers(s)
 end
@@ -54,8 +65,9 @@ end
 -- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
 -- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
--- problems. by_grid: blockIdx says which tile it is, so that no size along M or N is asked for. launch: the grid in a
--- few words. grid(s): the manifest's rule.
+-- problems, of which the device knows the sizes: { tensor = that holds them, counts = they are numbers of rows, not
+-- where rows end, of = the tensors that have a matrix for each group }. by_grid: blockIdx says which tile it is, so
+-- that no size along M or N is asked for. launch: the grid in a few words. grid(s): the manifest's rule.
 return {
     { name = "tiles", doc = "a CTA a tile", batches = true, by_grid = true,
       launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
@@ -71,4 +83,10 @@ return {
     { name = "cluster_k", doc = "the CTAs of a cluster divide a tile's K, and the first adds their sums",
       walks = true, in_cluster = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
       grid = part_a_cta },
+    { name = "grouped", doc = "persistent, groups' rows behind each other in A and D, up to ends[g], a B for each",
+      walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
+      groups = { tensor = "ends", of = { b = true } } },
+    { name = "masked", doc = "persistent, of each group's matrices in A and D the first counts[g] rows",
+      walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
+      groups = { tensor = "counts", counts = true, of = { a = true, b = true, d = true } } },
 }

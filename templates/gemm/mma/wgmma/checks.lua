@@ -265,9 +265,24 @@ wgmma["pairs of columns"] = function(s, p, fail)
     end
 end
 
+wgmma["groups"] = function(s, p, fail)
+    if not p.groups then
+        return
+    end
+    if p.repack or s.cache_hint.a or s.cache_hint.b or s.dependent_launch == "weights" then
+        fail("grid", ("grid: %s: neither repack, cache_hint nor dependent_launch: weights knows groups"):format(
+            s.grid), "none of them")
+    end
+    if s.layout.a == "column" and not p.groups.counts then
+        fail("layout.a", "layout.a: column, but TMA loads no columns from where groups begin, which is anywhere",
+            "row, or grid: masked")
+    end
+end
+
 local order = { "pairs of columns", "input types", "scales", "sums", "rows of a warpgroup", "accumulators",
     "producer and stages", "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging",
-    "operands read ahead", "dependent launch", "loads by threads", "repack", "shared memory" }
+    "operands read ahead", "dependent launch", "loads by threads", "repack", "groups",
+    "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do

@@ -9,6 +9,7 @@ local operand = require "operand/operand"
 local reads = require "epilogue/reads"
 local scales = require "operand/scales"
 local staging = require "epilogue/staging"
+local groups = require "work/groups"
 
 local wgmma = {}
 
@@ -101,6 +102,10 @@ local function smem_plan(s, p)
             bytes = p.consumers * (s.splits - 1) * p.part_bytes }
     end
     members[#members + 1] = reads.members(s, p)
+    if p.groups then
+        members[#members + 1] = { name = "groups", bytes = 8 * p.groups.most, align = 8, doc = "those that have rows" }
+        members[#members + 1] = { name = "group_count", bytes = 4, align = 4, doc = "and how many" }
+    end
     for _, barrier in ipairs(p.barriers) do
         members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
     end
@@ -148,6 +153,7 @@ function wgmma.plan(s, work, gated, operands)
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         pingpong = s.schedule == "pingpong",
     }
+    p.groups = work.groups and groups(s, work.groups)
     p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
     if p.in_cluster then
         p.cluster_size = p.cluster_size * s.splits

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Groups of problems in one launch, whose sizes the device knows: every store and schedule,
+# clusters, operands of each group's own, sizes that cannot be; and what is planted is noticed.
+set -eu
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
+
+verify() {
+    "$TMAGEN" verify --device emu:1 --max-steps 5000000 --schedules "${SCHEDULES:-2}" \
+        -o "$TMPDIR/out" "$@" >"$TMPDIR/table" 2>&1
+}
+right() {
+    verify "$@" || { cat "$TMPDIR/table"; exit 1; }
+}
+
+shape=5x330x264x136
+right --shape "$shape" --shape "$shape"/bad gemm_grouped
+right --shape 40x70x136x72 --shape 40x70x136x72/bad --shape 40x70x136x72/one gemm_masked_32x64
+[ -z "${SANITIZED:-}" ] || exit 0    # our C, which all kernels run alike
+
+# Each schedule with each kind of store, cooperative and in turns, in clusters, exchanged.
+both='grid=[grouped,masked]'
+right --shape "$shape" --set "$both" gemm_128x256
+right --shape "$shape" --set "$both" --set cluster.m=2 --set cluster.n=2 \
+    --set stages=4 gemm_grouped
+right --shape "$shape" --set "$both" --set 'epilogue.store=[direct,elements]' gemm_128x192_direct
+right --shape 5x70x200x136 --set "$both" --set 'epilogue.store=[tma,direct]' gemm_masked_16x64
+right --shape "$shape" --set "$both" --set problem.d=fp32 --set epilogue.buffers=1 gemm_grouped
+right --shape 5x330x264x144 --set problem.a=e4m3 --set tile.k=128 gemm_grouped
+right --shape "$shape" --set layout.b=column --set grid=grouped gemm_grouped
+right --shape 5x328x264x136 --set layout.b=column --set layout.a=column \
+    --set grid=masked gemm_grouped
+right --shape "$shape" --set problem.groups=5 --set dependent_launch=prologue gemm_grouped
+
+# Ops: a bias for each group, operands of rows, what is written beside D, pairs of columns.
+right --shape "$shape" --shape "$shape"/rest gemm_grouped \
+    --set 'epilogue.ops=[[bias,bias_m,residual,aux,{scale_n: w}]]'
+right --shape "$shape" --set grid=masked gemm_grouped \
+    --set 'epilogue.ops=[[bias,bias_m,residual,aux,{scale_m: w}]]'
+right --shape 5x50x264x136 --set "$both" \
+    --set 'epilogue.ops=[[bias,residual,aux]]' gemm_masked_16x64
+right --shape 5x330x272x136 --set "$both" \
+    --set 'epilogue.ops=[[bias,swiglu,residual]]' gemm_grouped_swiglu
+
+right --shape "$shape" --set "$both" --set 'epilogue.ops=[[bias,residual]]' \
+    --set epilogue.read.row=ahead gemm_grouped
+
+# wrong FILE EDIT ARGUMENT... - what sed's EDIT plants in FILE of gemm is noticed.
+wrong() {
+    local file=$1 edit=$2
+    shift 2
+    rm -rf "$TMPDIR/templates"
+    mkdir -p "$TMPDIR/templates/gemm/${file%/*}"
+    sed "$edit" "templates/gemm/$file" >"$TMPDIR/templates/gemm/$file"
+    ! cmp -s {,"$TMPDIR/"}"templates/gemm/$file" || { echo "$file: $edit"; exit 1; }
+    ! verify --templates "$TMPDIR/templates" "$@" || { echo "not noticed in $file: $edit"; exit 1; }
+    grep -q 'WRONG\|BROKEN' "$TMPDIR/table" || { cat "$TMPDIR/table"; exit 1; }
+}
+bad=(--shape 40x70x136x72/bad)
+wrong epilogue/store_tma.cu.in 's/row + STORE_M > end/row > end/' --shape "$shape" gemm_grouped
+wrong epilogue/store_some_rows.cu.in 's/first_row + row < end && //' --shape "$shape" gemm_grouped
+wrong epilogue/store_tma.cu.in '/an empty one/d' --shape "$shape" gemm_grouped
+wrong work/groups.cu.in 's/begin = group->end;//' --shape "$shape" gemm_grouped
+wrong work/groups.cu.in 's/before = __shfl.*/before = 0;/' "${bad[@]}" --seed 28 gemm_grouped
+wrong work/groups.cu.in 's/ || end\[i\] > m//' "${bad[@]}" --seed 1 gemm_grouped
+wrong work/groups.cu.in 's/end\[i\] < begin ||//' "${bad[@]}" --seed 2 gemm_grouped
+wrong work/groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
+    "${bad[@]}" gemm_masked_16x64
+wrong epilogue/epilogue.cu.in 's/own = own or operand.problem/own = own/' --shape "$shape" \
+    --set 'epilogue.ops=[[bias]]' gemm_grouped
