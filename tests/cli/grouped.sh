@@ -43,7 +43,7 @@ right --shape 5x330x272x136 --set "$both" \
     --set 'epilogue.ops=[[bias,swiglu,residual]]' gemm_grouped_swiglu
 
 right --shape "$shape" --set "$both" --set 'epilogue.ops=[[bias,residual]]' \
-    --set epilogue.read.row=ahead gemm_grouped
+    --set epilogue.read.row=ahead --set stages=4 gemm_grouped
 
 # wrong FILE EDIT ARGUMENT... - what sed's EDIT plants in FILE of gemm is noticed.
 wrong() {
