@@ -9,6 +9,7 @@ local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local reads = require "epilogue/reads"
+local groups = require "work/groups"
 local schedules = require "work/schedules"
 local swizzle = require "swizzle"
 
@@ -537,38 +538,10 @@ local function reference_of_one(s, p)
     }
 end
 
--- Numbers of groups: none too many for a CTA to list, more than a warp, and one.
-local GROUPS = { 3, 40, 8, 1 }
-
--- The same of groups, whose number shapes begin with. What is drawn of their sizes: some without rows, by default;
--- `one` that has all, a `rest` of rows that are nobody's, sizes that cannot be (`bad`), and all rows of all (`full`).
-local function reference_of_groups(s, p)
-    local one, masked = reference_of_one(s, p), p.groups.counts
-    for _, name in ipairs { "small", "waves", "full" } do
-        for i, shape in ipairs(one[name]) do
-            local groups = s.problem.groups == "dynamic" and GROUPS[i % #GROUPS + 1] or s.problem.groups
-            one[name][i] = { groups, table.unpack(shape) }
-        end
-    end
-    one.dims = { "groups", "m", "n", "k" }
-    one.draws, one.leaves = one.draws or {}, { "d" }
-    one.draws[#one.draws + 1] = p.groups.tensor
-    for _, op in ipairs(p.ops) do
-        one.leaves[#one.leaves + 1] = op.output and op.output.name
-    end
-    one.verified = { "one", "bad", not masked and "rest" or nil }
-    one.inputs = table.move(one.verified, 1, #one.verified, #one.inputs + 1, one.inputs)
-    one.inputs[#one.inputs + 1] = masked and "full" or nil
-    one.flops = { masked and { 2, "groups", "m", "n", "k" } or { 2, "m", "n", "k" } }
-    one.typical = masked and "64x16x2048x7168" or "8x8192x4096x4096"
-    one.peer, one.product = nil, nil
-    return one
-end
-
 -- The same of a batch, which shapes begin with; one, two or three problems each.
 local function reference(s, p)
     if p.groups then
-        return reference_of_groups(s, p)
+        return groups.reference(s, p, reference_of_one(s, p))
     end
     local one = reference_of_one(s, p)
     if not s.problem.batch then

@@ -21,9 +21,6 @@ local function scales_of(s, p, work, operand)
         left = operand == p.left, line = extent == "M" and "row" or "column",
         span = greatest_common(operand.rows, BLOCK) }
     scales.first = "item." .. scales.line
-    if work.groups then
-        scales.first = name .. "_row(item)"
-    end
     scales.staged = s.scales.load == "tma" and block == 1 and column
     scales.alignment = scales.staged and 16 or dtypes.bytes(scales.dtype.name)
     scales.box_bytes = 4 * operand.rows

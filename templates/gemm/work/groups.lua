@@ -1,8 +1,41 @@
 -- groups.lua: what follows from a schedule that lays several problems into one launch, their sizes on the device.
 
--- [groups]: that field of the schedule's row. Adds most, the groups that a CTA has room to list: whole warps of them.
-return function(s, groups)
+local groups = {}
+
+-- [row]: that field of the schedule's row. Adds most, the groups that a CTA has room to list: whole warps of them.
+function groups.plan(s, row)
     local count = s.problem.groups
     local most = count == "dynamic" and s.most_groups or (count + 31) // 32 * 32
-    return { tensor = groups.tensor, counts = groups.counts or false, of = groups.of, most = most }
+    return { tensor = row.tensor, counts = row.counts or false, of = row.of, most = most }
 end
+
+-- Numbers of groups: none too many for a CTA to list, more than a warp, and one.
+local GROUPS = { 3, 40, 8, 1 }
+
+-- What verify and bench must know, [one] being that of one problem. Shapes begin with the number of groups. What is
+-- drawn of their sizes: some without rows, by default; `one` that has all, a `rest` of rows that are nobody's, sizes
+-- that cannot be (`bad`), and all rows of all (`full`).
+function groups.reference(s, p, one)
+    local masked = p.groups.counts
+    for _, name in ipairs { "small", "waves", "full" } do
+        for i, shape in ipairs(one[name]) do
+            local count = s.problem.groups == "dynamic" and GROUPS[i % #GROUPS + 1] or s.problem.groups
+            one[name][i] = { count, table.unpack(shape) }
+        end
+    end
+    one.dims = { "groups", "m", "n", "k" }
+    one.draws, one.leaves = one.draws or {}, { "d" }
+    one.draws[#one.draws + 1] = p.groups.tensor
+    for _, op in ipairs(p.ops) do
+        one.leaves[#one.leaves + 1] = op.output and op.output.name
+    end
+    one.verified = { "one", "bad", not masked and "rest" or nil }
+    one.inputs = table.move(one.verified, 1, #one.verified, #one.inputs + 1, one.inputs)
+    one.inputs[#one.inputs + 1] = masked and "full" or nil
+    one.flops = { masked and { 2, "groups", "m", "n", "k" } or { 2, "m", "n", "k" } }
+    one.typical = masked and "64x16x2048x7168" or "8x8192x4096x4096"
+    one.peer, one.product = nil, nil
+    return one
+end
+
+return groups

@@ -273,6 +273,9 @@ wgmma["groups"] = function(s, p, fail)
         fail("grid", ("grid: %s: neither repack, cache_hint nor dependent_launch: weights knows groups"):format(
             s.grid), "none of them")
     end
+    if p.scaled then
+        fail("grid", ("grid: %s: blocks along K have no scales in groups yet"):format(s.grid), "grouped without scales")
+    end
     if s.layout.a == "column" and not p.groups.counts then
         fail("layout.a", "layout.a: column, but TMA loads no columns from where groups begin, which is anywhere",
             "row, or grid: masked")

@@ -153,7 +153,7 @@ function wgmma.plan(s, work, gated, operands)
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         pingpong = s.schedule == "pingpong",
     }
-    p.groups = work.groups and groups(s, work.groups)
+    p.groups = work.groups and groups.plan(s, work.groups)
     p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
     if p.in_cluster then
         p.cluster_size = p.cluster_size * s.splits
