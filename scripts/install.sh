@@ -23,7 +23,7 @@ pkgconfig() {
     # shellcheck disable=SC2016
     printf '%s\n' "prefix=$prefix" '' 'Name: tmagen' "Version: $version" \
         'Description: Loads and launches kernels that tmagen generated' \
-        'Cflags: -I${prefix}/include' 'Libs: -L${prefix}/lib -ltmagen' \
+        'Cflags: -I"${prefix}/include"' 'Libs: -L"${prefix}/lib" -ltmagen' \
         'Libs.private: -lm -ldl -lpthread'
 }
 

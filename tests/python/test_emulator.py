@@ -1,6 +1,7 @@
 """NumPy's arrays on the emulator: results, and what is refused."""
 
 import os
+import pathlib
 import subprocess
 import threading
 import unittest
@@ -297,10 +298,20 @@ class Refusals(unittest.TestCase):
             (("gemm",), {"stages": [2, 3]}, r"^gemm: makes 2 kernels"),
             (("gemm",), {"stages": object()}, r"^gemm: knobs are numbers, strings"),
             (("gemm_64x64",), {"device": "tpu"}, r"^no device is called 'tpu'; legal: cuda, "),
+            (("gemm_64x64",), {"device": 3}, r"^load: device is 3; legal: cuda, "),
             (("gemm_64x64",), {"mode": "never"}, r"^load: mode is 'never'; legal: compile, "),
+            (("gemm_64x64",), {"mode": []}, r"^load: mode is \[\]; legal: compile, "),
+            (("gemm_64x64",), {"directory": "/none"}, r"there is no /none/gemm_64x64\.json$"),
         ):
             with self.subTest(text), self.assertRaisesRegex(tmagen.Error, text):
                 tmagen.load(*arguments, **knobs)
+
+    def test_paths_of_any_kind(self):
+        for name in (b"gemm_64x64", pathlib.Path("out", "gemm_64x64.json"),
+                     pathlib.Path("specs", "gemm_64x64.yaml")):
+            for cache in (b"none", pathlib.Path("none")):
+                kernel = tmagen.load(name, cache_dir=cache, directory=pathlib.Path("out"))
+                self.assertEqual(kernel.name, "gemm_64x64")
 
     def test_a_file_that_is_no_manifest(self):
         path = os.path.join(os.environ["TMPDIR"], "odd.json")

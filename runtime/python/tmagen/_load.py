@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from . import _home
-from ._error import ARGUMENT, Error
+from ._error import ARGUMENT, FILE, Error
 from ._kernel import Kernel
 from ._library import (
     LOAD_SIZES,
@@ -30,7 +30,7 @@ class _Texts:
         self.name = name
         self._options = LoadOptions(
             mode=MODES[mode],
-            cache_dir=cache.encode() if cache else None,
+            cache_dir=os.fsencode(cache) if cache else None,
             manifest_text=manifest,
             source_text=source,
             manifest_bytes=len(manifest),
@@ -56,7 +56,7 @@ class _Table:
         self.name, self._path = name, path
         self._options = SetOptions(
             flags=SET_COMPILE if mode == "compile" else 0,
-            cache_dir=cache.encode() if cache else None,
+            cache_dir=os.fsencode(cache) if cache else None,
         )
 
     def load(self, device: int) -> int:
@@ -99,6 +99,8 @@ def _find(name: str, directory: str | None, knobs: dict, templates: str | None, 
         if not os.path.isfile(name):
             raise Error(f"{name}: no such file")
         base = name
+    elif directory is not None and not knobs:
+        raise Error(f"{name}: there is no {shipped}", FILE)
     elif name.endswith(".json"):
         raise Error(f"{name}: knobs are a spec's or a family's, not a manifest's")
     else:
@@ -115,15 +117,15 @@ def _find(name: str, directory: str | None, knobs: dict, templates: str | None, 
 
 
 def load(
-    name: str,
+    name: str | os.PathLike,
     /,
     *,
     device: str | None = None,
-    directory: str | None = None,
-    templates: str | None = None,
-    cache_dir: str | None = None,
+    directory: str | os.PathLike | None = None,
+    templates: str | os.PathLike | None = None,
+    cache_dir: str | os.PathLike | None = None,
     mode: str = "compile",
-    bundle: str | None = None,
+    bundle: str | os.PathLike | None = None,
     **knobs: Any,
 ) -> Kernel:
     """Loads a kernel.
@@ -135,14 +137,17 @@ def load(
         taken from the cache.
     device: "cuda:1" or "emu": loads it there now and takes no other's arrays. None: whatever GPU
         the arrays of a call lie on.
-    directory: where names are looked up, before that the variable TMAGEN_KERNELS; else the package.
+    directory: where names are looked up, and nowhere else; without it in that of the variable
+        TMAGEN_KERNELS, else in the package.
     templates: a folder of families of your own.
     cache_dir: of compiled kernels; else TMAGEN_CACHE, XDG_CACHE_HOME/tmagen or ~/.cache/tmagen.
     mode: "compile" on a miss; "fail" on one, for production; "no_cache" compiles always.
     bundle: a file of `tmagen bundle`, to take the kernel or dispatch table [name] from as it is.
     """
-    if mode not in MODES:
+    if mode not in [*MODES]:
         raise Error(f"load: mode is {mode!r}; legal: {', '.join(MODES)}", ARGUMENT)
+    if not isinstance(device, (str, type(None))):
+        raise Error(f"load: device is {device!r}; legal: cuda, cuda:N, emu, emu:N", ARGUMENT)
     if device == "cuda":
         device = "cuda:0"
     if bundle is not None:
@@ -150,7 +155,7 @@ def load(
             raise Error(f"{name}: what is in a bundle has no knobs any more")
         from . import _bundle
 
-        return Kernel(*_bundle.find(os.fspath(bundle), name), device)
+        return Kernel(*_bundle.find(os.fspath(bundle), os.fsdecode(name)), device)
     how = (mode, cache_dir)
-    manifest, loader = _find(os.fspath(name), directory, knobs, templates, *how)
+    manifest, loader = _find(os.fsdecode(name), directory, knobs, templates, *how)
     return Kernel(manifest, loader, device)
