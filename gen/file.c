@@ -108,9 +108,16 @@ static int open_temporary(const char *path, char **temporary) {
     return fd;
 }
 
+// A device or a pipe would be replaced by a file: /dev/null, for everybody.
+static bool is_special(const char *path) {
+    struct stat about;
+    return !stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
 const char *file_prepare(const char *path, const char *data, size_t len,
                          struct file_pending *pending) {
     *pending = (struct file_pending){0};
+    if (is_special(path)) return "is no plain file";
     if (holds(path, data, len)) return NULL;
     char *temporary;
     int fd = open_temporary(path, &temporary);

@@ -25,8 +25,8 @@ struct file_pending {
 };
 
 // Writes [len] bytes into a temporary file beside [path]; does nothing where [path] holds them
-// already. Returns NULL, or why it failed (a constant string). Every prepared file must be
-// committed or abandoned.
+// already. Returns NULL, or why it failed (a constant string): a device or a pipe is not replaced.
+// Every prepared file must be committed or abandoned.
 const char *file_prepare(const char *path, const char *data, size_t len, struct file_pending *);
 
 // Gives the file its name, in one step. Returns NULL, or why it failed; [path] is then as it was.

@@ -64,6 +64,11 @@ cmp "$TMPDIR/old" /proc/self/fd/3 || fail "the file was written in place"
 [ -z "$(find "$TMPDIR" -name '*.tmp')" ] || fail "a temporary is left"
 cp "$TMPDIR/old" "$file"
 
+# What is no file is not replaced by one.
+mkfifo "$TMPDIR/pipe"
+exits 1 'pipe: is no plain file' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/pipe"
+[ -p "$TMPDIR/pipe" ] || fail "the pipe was replaced"
+
 # Damage.
 size=$(stat -c %s "$file")
 for at in 3 9 40 100 5000 $((size / 2)) $((size - 1)); do
