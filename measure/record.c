@@ -382,6 +382,11 @@ bool record_equal(const struct record *record, const json_t *then, const json_t 
 // ---- The file of a record that is written
 
 FILE *record_create(const char *path, char *temporary, size_t size) {
+    struct stat about;
+    if (!stat(path, &about) && !S_ISREG(about.st_mode)) {  // /dev/null would become a file
+        fprintf(stderr, "tmagen: error: %s: is no plain file\n", path);
+        return NULL;
+    }
     const int len = snprintf(temporary, size, "%s.XXXXXX", path);
     const int file = (size_t)len < size ? mkstemp(temporary) : -1;
     if (file >= 0) fchmod(file, 0644);

@@ -107,6 +107,9 @@ FAKE_WRONG=one verify 1 "$one" --shape 64x64x64 --record "$record.wrong"
 has "$TMPDIR/err" 'record.wrong is not written'
 compgen -G "$record.*.??????" >/dev/null && fail "half a record is left behind"
 verify 1 "$one" --shape 64x64x64 --record /nowhere/record
+mkfifo "$TMPDIR/pipe"
+verify 1 "$one" --shape 64x64x64 --record "$TMPDIR/pipe"
+[ -p "$TMPDIR/pipe" ] || fail "a pipe was replaced"
 verify 2 "$one" --against "$record" --seed 1
 verify 2 "$one" --against "$record" --record "$record.2"
 verify 2 "$one" --against "$record" --small
