@@ -105,7 +105,6 @@ int main(int argc, char **argv) {
         const double set_opened = lap();
         check(tmagen_set_workspace(set, &launch, &launch.workspace_bytes));
         check(tmagen_memory_alloc(device, launch.workspace_bytes, &launch.workspace));
-        lap();
         check(tmagen_set_launch(set, NULL, &launch));
         check(tmagen_device_synchronize(device));
         printf("table %s opened in %.3f ms, its first launch done in %.3f\n", *argument, set_opened,

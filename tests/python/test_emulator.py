@@ -238,7 +238,7 @@ class Refusals(unittest.TestCase):
         self.refused("'sms' cannot be read: 'str' object cannot be interpreted as an integer",
                      sms="all")
         self.refused("sms is -1; legal: 0 and up", sms=-1)
-        self.refused("dim 'm' is 7, but 100 by tensor 'a'", m=7)
+        self.refused("dim 'm' is 7, but 100 by tensor 'a'; a[m, k]", m=7)
         with self.assertRaisesRegex(tmagen.Error, "^gemm_64x64: tensor 'a' is missing"):
             self.kernel()
         with self.assertRaises(TypeError):
@@ -263,15 +263,15 @@ class Refusals(unittest.TestCase):
     def test_shapes_and_strides(self):
         self.refused("tensor 'a' has the shape []; legal: [m, k]", a=self.a[0, 0])
         self.refused("tensor 'a' has the shape [100]; legal: [m, k]", a=self.a[:, 0])
-        self.refused("dim 'k' is 72, but 64 by tensor 'b'", b=self.b[:, :64])
+        self.refused("dim 'k' is 72, but 64 by tensor 'b'; b[n, k]", b=self.b[:, :64])
         self.refused("dim 'k' is 71; legal: multiples of 8", a=self.a[:, 1:], b=self.b[:, 1:])
-        self.refused("tensor 'a': stride 0 is -72 elements; legal: 1 to 549755813887",
+        self.refused("tensor 'a': stride 0 is -72 elements; legal: 1 to 549755813887; a[m, k]",
                      a=self.a[::-1])
-        self.refused("tensor 'a': stride 1 is -1; legal: 1", a=self.a[:, ::-1])
-        self.refused("tensor 'b': stride 1 is 72; legal: 1", b=self.b.T)
+        self.refused("tensor 'a': stride 1 is -1; legal: 1; a[m, k]", a=self.a[:, ::-1])
+        self.refused("tensor 'b': stride 1 is 72; legal: 1; b[n, k]", b=self.b.T)
         wide_a = numpy.zeros((100, 73), numpy.uint16)
-        self.refused("tensor 'a': stride 0 is 73 elements, 146 bytes; legal: multiples of 16 bytes",
-                     a=wide_a[:, :72])
+        self.refused("tensor 'a': stride 0 is 73 elements, 146 bytes; legal: multiples of 16 bytes; "
+                     "a[m, k]", a=wide_a[:, :72])
         broadcast = numpy.broadcast_to(self.a[0], (100, 72))
         self.refused("tensor 'a' is broadcast: strides [0, 1]; legal: a copy of it", a=broadcast)
         broadcast = numpy.broadcast_to(self.a[0, 0], (100, 72))

@@ -44,6 +44,7 @@ class Kernel:
     def _begin(self) -> None:
         """As if nothing had been loaded: at first, and in a forked child."""
         self._plans: dict[tuple, Plan] = {}
+        self._latest: tuple[list | None, Any] = None, None  # of the plans, with its key
         self._natives: dict[str, int] = {}
         self._lock = threading.Lock()
         self._rooms = Rooms(self._manifest.semaphores or self._is_set, self._is_set)
@@ -121,9 +122,13 @@ class Kernel:
             addresses = None
         if addresses is None:
             return self._call_any(arguments)
+        latest, plan = self._latest  # mostly the same again, and comparing is faster than hashing
+        if key == latest:
+            return plan.run(addresses, arguments)
         plan = self._plans.get(tuple(key))
         if plan is None:
             plan = self._plan(tuple(key), zip(arguments, key[len(addresses) :]), arguments, addresses)
+        self._latest = key, plan
         return plan.run(addresses, arguments)
 
     # Dynamo steps aside for what it cannot trace; tmagen.torch.op() is for what it should keep.

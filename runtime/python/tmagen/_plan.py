@@ -69,8 +69,8 @@ class Plan:
 
     @staticmethod
     def _fill(slot: Slot, addresses: list, numbers=()) -> None:
-        for tensor, address in zip(slot.tensors, addresses):
-            tensor.data = address
+        for place, address in zip(slot.places, addresses):
+            slot.words[place] = address
         for scalar, number in zip(slot.numbers, numbers):
             scalar.value = number
 
@@ -100,9 +100,9 @@ class HostPlan(Plan):
         views = [*self._request.views.values(), *self._views]
         names = [*self._request.views, *self._made]
         with ExitStack() as stack:
-            for tensor, name, view, host in zip(launch.tensors, names, views, hosts):
+            for place, name, view, host in zip(launch.places, names, views, hosts):
                 writes = kernel._manifest.tensors[name].writes
-                tensor.data = stack.enter_context(
+                launch.words[place] = stack.enter_context(
                     _emulate.borrowed(device, view, host, writes, name in self._made)
                 )
             self._fill(launch, [], numbers)
@@ -130,7 +130,8 @@ class CudaPlan(Plan):
         """run() for most kernels: one output, no workspace. Its names are as near as can be."""
         free, make, stream = self._free, self._makers[0], self._stream
         take, give, launch, native = free.pop, free.append, self._launch, self._native
-        address_of, sizes = self._address, LAUNCH_SIZES
+        address_of, sizes = self._address, ctypes.c_uint64(LAUNCH_SIZES)
+        native = ctypes.c_void_p(native)  # what ctypes need not convert is faster
 
         def run(addresses: list, arguments: dict, numbers=(), streams=()) -> Any:
             try:
@@ -139,9 +140,9 @@ class CudaPlan(Plan):
                 taken = self._slot()
             made = make()
             addresses.append(address_of(made))
-            tensors, pointer, scalars, _ = taken
-            for tensor, address in zip(tensors, addresses):
-                tensor.data = address
+            words, places, pointer, scalars, _ = taken
+            for place, address in zip(places, addresses):
+                words[place] = address
             if numbers:
                 for scalar, number in zip(scalars, numbers):
                     scalar.value = number

@@ -1,6 +1,7 @@
 """The structs of one launch, filled but for what changes from call to call."""
 
 import ctypes
+from ctypes import c_void_p
 from typing import NamedTuple
 
 from ._library import Dim, Launch, Scalar, Tensor
@@ -17,11 +18,17 @@ def _tensor(name: str, view: View | None) -> Tensor:
     return made
 
 
-class Slot(NamedTuple):
-    """A launch; its tensors are those of slot() in their order, and so are its numbers."""
+WORDS = ctypes.sizeof(Tensor) // 8
+DATA = Tensor.data.offset // 8  # the word of an address in it
 
-    tensors: list[Tensor]
-    address: int
+
+class Slot(NamedTuple):
+    """A launch; its tensors are those of slot() in their order, and so are its numbers. Addresses
+    are written to words, at places: a third of what a struct's member takes."""
+
+    words: memoryview
+    places: range
+    address: c_void_p
     numbers: list[Scalar]
     launch: Launch
 
@@ -29,7 +36,10 @@ class Slot(NamedTuple):
 def slot(views, dims, scalars, flags=0, sms=0, splits=0) -> Slot:
     """The structs of a launch with [views], pairs of a tensor's name and its view, or None where it
     is still to be allocated: it has rank 0, so that the library derives its sizes, and no gaps."""
-    tensors = (Tensor * len(views))(*(_tensor(name, view) for name, view in views))
+    memory = bytearray(ctypes.sizeof(Tensor) * len(views))
+    tensors = (Tensor * len(views)).from_buffer(memory)
+    for index, (name, view) in enumerate(views):
+        tensors[index] = _tensor(name, view)
     sizes = (Dim * len(dims))(*((name.encode(), size) for name, size in dims.items()))
     numbers = (Scalar * len(scalars))(*((name.encode(), 0.0) for name in scalars))
     launch = Launch(
@@ -43,4 +53,6 @@ def slot(views, dims, scalars, flags=0, sms=0, splits=0) -> Slot:
         sms=sms,
         splits=splits,
     )
-    return Slot(list(tensors), ctypes.addressof(launch), list(numbers), launch)
+    places = range(DATA, WORDS * len(views), WORDS)
+    address = c_void_p(ctypes.addressof(launch))
+    return Slot(memoryview(memory).cast("Q"), places, address, list(numbers), launch)

@@ -15,6 +15,7 @@ _BY_NAME = {ours: dtype for dtype, ours in _DTYPES.items()}
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 ARRAY = Tensor
 _grads = torch.is_grad_enabled
+_BFLOAT16 = torch.bfloat16
 
 
 def accepts(kind: type) -> bool:
@@ -29,7 +30,7 @@ def read(tensor: Tensor):
             "operator that tmagen.torch.op() makes"
         )
     dtype = tensor.dtype
-    if dtype is not torch.bfloat16 and tensor.is_neg():
+    if dtype is not _BFLOAT16 and tensor.is_neg():
         raise Error("is a negated view, whose memory holds the opposite; legal: resolve_neg() it")
     try:
         return (dtype, tensor.shape, tensor.stride(), tensor.device), tensor.data_ptr()
@@ -50,7 +51,7 @@ def view(signature) -> View:
 
 
 def maker(shape, dtype, device):
-    return functools.partial(torch.empty, shape, dtype=by_name(dtype), device=device)
+    return functools.partial(torch.empty, shape, dtype=by_name(dtype), device=torch.device(device))
 
 
 def zeros(count: int, device: str):
