@@ -182,18 +182,25 @@ static void poison_gaps(struct ref_tensor *tensor) {
     }
 }
 
-int ref_problem_fill(struct ref_problem *problem, uint64_t seed) {
+int ref_problem_fill_some(struct ref_problem *problem, uint64_t seed, const bool *wanted) {
     for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        if (!wanted[i]) continue;
         problem->tensors[i].data = malloc(problem->tensors[i].bytes);
         if (!problem->tensors[i].data) return tmg_fail_memory();
     }
     int status = reference_describe(problem, seed);
     for (unsigned i = 0; status == TMAGEN_OK && i < problem->manifest->tensor_count; ++i) {
-        if (!problem->tensors[i].declared->reads) continue;
+        if (!wanted[i] || !problem->tensors[i].declared->reads) continue;
         status = reference_fill(problem, i);
         poison_gaps(&problem->tensors[i]);
     }
     return status;
+}
+
+int ref_problem_fill(struct ref_problem *problem, uint64_t seed) {
+    bool all[TMG_MAX_TENSORS];
+    for (unsigned i = 0; i < TMG_MAX_TENSORS; ++i) all[i] = true;
+    return ref_problem_fill_some(problem, seed, all);
 }
 
 void ref_problem_free(struct ref_problem *problem) {

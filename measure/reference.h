@@ -151,6 +151,9 @@ int ref_problem_make(const struct tmg_manifest *manifest, const struct reference
 // Gives the tensors host memory and the inputs fresh values. Gaps between rows are filled with ones
 // bits, which is NaN in every floating-point type. TMAGEN_OK or an error. Set inputs before.
 int ref_problem_fill(struct ref_problem *, uint64_t seed);
+
+// The same of those tensors whose place in [wanted] is true; the others have no memory.
+int ref_problem_fill_some(struct ref_problem *, uint64_t seed, const bool *wanted);
 void ref_problem_free(struct ref_problem *);
 
 // The tensor of that name, or NULL.

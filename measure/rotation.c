@@ -52,10 +52,19 @@ static int cut(struct gpu *gpu, tmagen_address block, tmagen_address to, size_t 
     return TMAGEN_OK;
 }
 
+// Whether the reference draws tensor [number] of [problem] itself; one without code draws none.
+static bool is_drawn(const struct ref_problem *problem, unsigned number) {
+    const struct reference *reference = problem->reference;
+    const struct tmg_tensor *tensor = problem->tensors[number].declared;
+    return (reference->code || reference->kernel) && tensor->reads &&
+           reference_draws(reference, tensor->name);
+}
+
+// All that the reference does not draw.
 static int fill_random(struct gpu *gpu, struct rotation_source *source, struct rotation *rotation) {
     for (unsigned i = 0; i < rotation->problem.manifest->tensor_count; ++i) {
         const struct ref_tensor *tensor = &rotation->problem.tensors[i];
-        if (!tensor->declared->reads) continue;
+        if (!tensor->declared->reads || is_drawn(&rotation->problem, i)) continue;
         int status = make_block(gpu, source, tensor->dtype);
         for (int set = 0; set < rotation->sets && status == TMAGEN_OK; ++set) {
             const uint64_t seed = random_seed(source->seed, (uint64_t)set * TMG_MAX_TENSORS + i);
@@ -67,13 +76,18 @@ static int fill_random(struct gpu *gpu, struct rotation_source *source, struct r
     return gpu_wait(gpu);
 }
 
-static int fill_by_reference(struct gpu *gpu, uint64_t seed, struct rotation *rotation) {
+// Brings what the reference fills in to all copies: all that is read or, unless [all], what the
+// reference draws itself.
+static int fill_by_reference(struct gpu *gpu, uint64_t seed, struct rotation *rotation, bool all) {
     struct ref_problem *problem = &rotation->problem;
-    int status = ref_problem_fill(problem, seed);
+    bool wanted[TMG_MAX_TENSORS];
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i)
+        wanted[i] = problem->tensors[i].declared->reads && (all || is_drawn(problem, i));
+    int status = ref_problem_fill_some(problem, seed, wanted);
     for (int set = 0; set < rotation->sets && status == TMAGEN_OK; ++set) {
         for (unsigned i = 0; i < problem->manifest->tensor_count && status == TMAGEN_OK; ++i) {
             const struct ref_tensor *tensor = &problem->tensors[i];
-            if (!tensor->declared->reads) continue;
+            if (!wanted[i]) continue;
             status = tmagen_memory_upload(gpu->device, rotation_address(rotation, set, i),
                                           tensor->data, tensor->bytes);
         }
@@ -82,12 +96,9 @@ static int fill_by_reference(struct gpu *gpu, uint64_t seed, struct rotation *ro
     return status;
 }
 
-// Whether the reference draws any input itself.
 static bool draws_any(const struct ref_problem *problem) {
-    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
-        const struct tmg_tensor *tensor = problem->tensors[i].declared;
-        if (tensor->reads && reference_draws(problem->reference, tensor->name)) return true;
-    }
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i)
+        if (is_drawn(problem, i)) return true;
     return false;
 }
 
@@ -105,11 +116,10 @@ int rotation_make(struct gpu *gpu, struct rotation_source *source,
     int status = tmagen_memory_alloc(gpu->device, rotation->set_bytes * (size_t)rotation->sets,
                                      &rotation->memory);
     if (status == TMAGEN_OK) status = rotation_poison(gpu, rotation);
-    if (status == TMAGEN_OK) {
-        status = *problem->inputs || draws_any(problem)
-                     ? fill_by_reference(gpu, source->seed, rotation)
-                     : fill_random(gpu, source, rotation);
-    }
+    const bool all = *problem->inputs;
+    if (status == TMAGEN_OK && !all) status = fill_random(gpu, source, rotation);
+    if (status == TMAGEN_OK && (all || draws_any(problem)))
+        status = fill_by_reference(gpu, source->seed, rotation, all);
     // an upload may end before its data has arrived, and the measuring stream does not wait for
     // others
     if (status == TMAGEN_OK) status = tmagen_device_synchronize(gpu->device);

@@ -209,67 +209,76 @@ static struct rows rows_of(const struct problem *p, const int64_t *index) {
     return rows;
 }
 
-// Adds up the products from [k] on, at most PIECE of them.
-static void add_piece(const struct rows *rows, int64_t k, double *sum, double *squares) {
-    const int64_t rest = rows->length - k;
-    const int count = rest < PIECE ? (int)rest : PIECE;
-    float xs[PIECE], ys[PIECE];
-    const float *x = numbers_of(rows->a, rows->a_row + k * rows->a_step, rows->a_step, count, xs);
-    const float *y = numbers_of(rows->b, rows->b_row + k * rows->b_step, rows->b_step, count, ys);
-    if (has_avx2())
-        add_products_avx2(x, y, count, sum, squares);
-    else
-        add_products(x, y, count, sum, squares);
+// The scales of the blocks of 128 along K that an element's operands have; none, if [a] is null.
+struct scaling {
+    const struct tensor *a, *b;
+    int64_t a_line, b_line;    // of the blocks, in their tensors
+    int a_columns, b_columns;  // the blocks of K are the tensor's rows
+};
+
+static struct scaling scaling_of(const struct problem *p, const int64_t *index) {
+    struct scaling scaling = {tensor_of(p, "a_scales"), tensor_of(p, "b_scales"), 0, 0, 0, 0};
+    if (!scaling.a) return scaling;
+    scaling.a_line = index[0] / (int64_t)number_of(p, "a_scale_rows", 0);
+    scaling.b_line = index[1] / (int64_t)number_of(p, "b_scale_rows", 0);
+    scaling.a_columns = number_of(p, "a_scale_columns", 0) > 0;
+    scaling.b_columns = number_of(p, "b_scale_columns", 0) > 0;
+    return scaling;
 }
 
-// The scale in [t] of row [line] of an operand that has one for so many [rows], in block [block] of
-// K; [columns]: the blocks of K are the tensor's rows. Bytes are exponents.
-static double scale_of(const struct tensor *t, int64_t line, int64_t rows, int columns,
-                       int64_t block) {
-    line /= rows;
+// One of them; bytes are exponents.
+static double scale_of(const struct tensor *t, int64_t line, int columns, int64_t block) {
     const double scale = columns ? at2(t, block, line) : at2(t, line, block);
     if (t->type != U8) return scale;
     return scale == 255 ? NAN : ldexp(1.0, (int)scale - 127);
 }
 
-// The same where blocks of 128 along K have scales: each block's sum is off by what few bits cost,
-// and by so much times its scales; fp32 rounds their product, and the sum so far.
-static struct passing scaled_product(const struct problem *p, const struct tensor *out,
-                                     const int64_t *index) {
-    const struct rows rows = rows_of(p, index);
-    const struct tensor *a_scales = tensor_of(p, "a_scales"), *b_scales = tensor_of(p, "b_scales");
-    const int64_t a_rows = (int64_t)number_of(p, "a_scale_rows", 0),
-                  b_rows = (int64_t)number_of(p, "b_scale_rows", 0);
-    const int a_columns = number_of(p, "a_scale_columns", 0) > 0;
-    const int b_columns = number_of(p, "b_scale_columns", 0) > 0;
-    double total = 0, variance = 0, rounding = 0;
-    int open = 0;
-    for (int64_t k = 0; k < rows.length; k += PIECE) {
-        double sum = 0, squares = 0;
-        add_piece(&rows, k, &sum, &squares);
-        const double scale =
-            rounded(FP32, scale_of(a_scales, index[0], a_rows, a_columns, k / PIECE) *
-                              scale_of(b_scales, index[1], b_rows, b_columns, k / PIECE));
-        const double off = summing(p, out, sum, squares);
-        total += sum * scale;
-        open |= isinf(scale) && off > 0 && fabs(sum) <= off;  // of either sign, or 0 times infinity
-        variance += off * scale * off * scale;
-        rounding += off > 0 ? 0x1p-23 * fabs(total) + LEAST : 0;
-    }
-    struct passing value = {total, isfinite(total) ? sqrt(variance) + rounding : 0};
-    if (open && !isnan(total)) value.off = -1;
-    return value;
+// A sum of products, the sum of their squares and, where blocks have scales, what the blocks' sums
+// may be off by: the squares of that, and what rounding costs.
+struct scaled_sums {
+    double sum, squares, variance, rounding;
+    int open;  // an infinity that may be of either sign, or NaN
+};
+
+// Adds the [sum] of the block of K numbered [block], times its scales, whose product is rounded.
+static void add_block(const struct problem *p, const struct tensor *out,
+                      const struct scaling *scaling, int64_t block, double sum, double squares,
+                      struct scaled_sums *sums) {
+    const double a = scale_of(scaling->a, scaling->a_line, scaling->a_columns, block);
+    const double b = scale_of(scaling->b, scaling->b_line, scaling->b_columns, block);
+    const double scale = rounded(FP32, a * b), off = summing(p, out, sum, squares);
+    sums->sum += sum * scale;
+    sums->open |= isinf(scale) && off > 0 && fabs(sum) <= off;
+    sums->variance += off * scale * off * scale;
+    sums->rounding += off > 0 ? 0x1p-23 * fabs(sums->sum) + LEAST : 0;
 }
 
-// The product's element [index], on its way to [out].
+// The product's element [index], on its way to [out]. All of it is one function, since stacks of
+// GPUs are small.
 static struct passing product(const struct problem *p, const struct tensor *out,
                               const int64_t *index) {
-    double sum = 0, squares = 0;
-    if (number_of(p, "a_scale_rows", 0) > 0) return scaled_product(p, out, index);
     const struct rows rows = rows_of(p, index);
-    for (int64_t k = 0; k < rows.length; k += PIECE) add_piece(&rows, k, &sum, &squares);
-    const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares)};
-    return value;  // an infinity is one, and ops may bound it
+    const struct scaling scaling = scaling_of(p, index);
+    float xs[PIECE], ys[PIECE];
+    struct scaled_sums sums = {0, 0, 0, 0, 0};
+    for (int64_t k = 0; k < rows.length; k += PIECE) {
+        const int64_t rest = rows.length - k;
+        const int count = rest < PIECE ? (int)rest : PIECE;
+        const float *x = numbers_of(rows.a, rows.a_row + k * rows.a_step, rows.a_step, count, xs);
+        const float *y = numbers_of(rows.b, rows.b_row + k * rows.b_step, rows.b_step, count, ys);
+        double own[2] = {0, 0}, *sum = scaling.a ? &own[0] : &sums.sum,
+               *squares = scaling.a ? &own[1] : &sums.squares;
+        if (has_avx2())
+            add_products_avx2(x, y, count, sum, squares);
+        else
+            add_products(x, y, count, sum, squares);
+        if (scaling.a) add_block(p, out, &scaling, k / PIECE, *sum, *squares, &sums);
+    }
+    struct passing value = {sums.sum, 0};  // an infinity is one, and ops may bound it
+    if (!scaling.a && !isinf(sums.sum)) value.off = summing(p, out, sums.sum, sums.squares);
+    if (scaling.a && isfinite(sums.sum)) value.off = sqrt(sums.variance) + sums.rounding;
+    if (sums.open && !isnan(sums.sum)) value.off = -1;
+    return value;
 }
 
 // The element behind the ops before [end], of the product's columns.

@@ -145,6 +145,13 @@ for spec in gemm_fp8_mixed gemm_fp8_scaled gemm_s8_128x128; do
     has "$TMPDIR/out" 'cuBLASLt best of 6'
 done
 
+# so with scales of blocks, which the reference draws, and which must lie as cuBLASLt wants them
+bench blockscaled_128x128_column --vs cublaslt --shape 1024x1024x1024 --rounds 5 ||
+    fail "scales: exit code $?"
+has "$TMPDIR/out" 'cuBLASLt best of 6'
+bench blockscaled_128x128 --vs cublaslt --shape 1024x1024x1024 --rounds 5 || fail "exit code $?"
+has "$TMPDIR/out" 'cuBLASLt wants a_scales in fp32, of 1x128 in order: column'
+
 # a peer that offers nothing leaves ours alone
 FAKE_CUBLASLT_ALGOS=0 bench gemm_256x128 --vs cublaslt --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" 'cuBLASLt offers nothing for this shape: cuBLASLt$' 'gemm_256x128 +0\.02 ms'

@@ -35,6 +35,10 @@ few='--set cluster.m=1 --set stages=3'
         --shape 136x333x400
     verify blockscaled_128x128 $few --set 'epilogue.ops=[[bias, gelu, {scale_m: s}, residual]]' \
         --set 'problem.d=[e4m3,fp16]' --shape 136x144x400
+    verify blockscaled_128x128 $few --set 'epilogue.ops=[swiglu]' --set epilogue.tile.n=64 \
+        --set epilogue.buffers=1 --set 'scales.b=[128x128,1x128]' --shape 136x512x400
+    verify blockscaled_64x64_tiles --set 'epilogue.ops=[geglu]' --set tile.n=128 --set stages=4 \
+        --set 'scales.b=[128x128,1x128]' --shape 72x640x400/special
 }
 
 # wrong WHAT FILE EDIT - with FILE of the templates edited so, something is not right.
@@ -59,9 +63,9 @@ wrong() {
 {
     wrong "a step's scales for the next" multiply_scaled 's/min(k_tile + 1, /min(k_tile, /' \
         blockscaled_128x128
-    wrong "a row's scale for the one 8 below" scales 's/}(half);/}(0);/' \
+    wrong "a row's scale for the one 8 below" scales 's/(half)")/(0)")/' \
         blockscaled_128x128
-    wrong "one scale of B for two blocks" scales 's/ + span \* SPAN_${N}, k_tile/, k_tile/' \
+    wrong "one scale of B for two blocks" scales 's/("span \* SPAN_" .. N)/("0")/' \
         blockscaled_128x128 --set tile.n=192 --set epilogue.buffers=1 --set stages=3
     wrong "a row's scale for the one beside it" scales 's/= two\[1\]/= two[0]/' \
         blockscaled_1x128

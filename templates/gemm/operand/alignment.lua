@@ -17,6 +17,11 @@ return function(s, p)
     if s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and p.multiples.n % 8 ~= 0 then
         p.multiples.n, p.why_multiples.n = 8, "rows of operands in whole 16 bytes"
     end
+    local b = p.scaled and p.scaled.b
+    if b and b.halves and b.block > 1 then
+        p.multiples.n = math.max(p.multiples.n, 2 * b.span)
+        p.why_multiples.n = "halves of B whose rows, as many as a tile loads together, lie in one block"
+    end
     for _, operand in ipairs(p.operands) do
         local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
         if p.ldg or operand.repacked then

@@ -10,18 +10,20 @@ local function greatest_common(a, b)
 end
 
 -- Those of [operand], `block` rows of it each. A thread has two rows of each 64 of the left operand of wgmma, and two
--- of each 8 of the right one; `span` rows of that surely lie in one block.
+-- of each 8 of the right one; `span` rows of that surely lie in one block. `halves`: its tile's rows are
+-- of two halves of the tensor.
 local function scales_of(s, p, work, operand)
     local name, extent = operand.name, operand.extent
+    local halves = operand.pair_rows and true or false
     local block, column = s.scales[name] == "1x128" and 1 or BLOCK, s.scales.order[name] == "column"
     local along, across = extent:lower() .. (block > 1 and "_blocks" or ""), "k_blocks"
     local scales = { tensor = name .. "_scales", operand = operand, extent = extent, rows = operand.rows, block = block,
         column = column, dims = column and { across, along } or { along, across },
         type = s.scales.type, dtype = dtypes[s.scales.type == "ue8m0" and "u8" or "fp32"],
         left = operand == p.left, line = extent == "M" and "row" or "column",
-        span = greatest_common(operand.rows, BLOCK) }
+        halves = halves, span = greatest_common(halves and operand.pair_rows or operand.rows, BLOCK) }
     scales.first = "item." .. scales.line
-    scales.staged = s.scales.load == "tma" and block == 1 and column
+    scales.staged = s.scales.load == "tma" and block == 1 and column and not halves
     scales.alignment = scales.staged and 16 or dtypes.bytes(scales.dtype.name)
     scales.box_bytes = 4 * operand.rows
     scales.stage_bytes = (scales.box_bytes + 127) // 128 * 128

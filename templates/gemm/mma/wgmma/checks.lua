@@ -42,9 +42,6 @@ wgmma["scales"] = function(s, p, fail)
     elseif p.pieces > 1 and s.stages < 2 then
         fail("scales.pieces", "scales.pieces: the next step's pieces follow before a stage is free: a deadlock",
             "1, or stages: 2 and more")
-    elseif p.gated then
-        fail("epilogue.ops", "epilogue.ops: an op that makes one value of two, but blocks of B have scales",
-            "no swiglu or geglu")
     elseif s.problem.batch then
         fail("problem.batch", "problem.batch, but scales of blocks are of one problem", "no batch")
     elseif p.staged_scales[1] and s.dependent_launch == "weights" then
