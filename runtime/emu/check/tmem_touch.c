@@ -39,6 +39,20 @@ static void touch(struct emu_cta *cta, const struct emu_rectangle *at, enum emu_
     emu_shadow_touch_all(cta->tmem_shadow, ranges, at->columns, use, toucher);
 }
 
+// Are all columns there, or have been until they were freed?
+static bool has_had(const struct emu_cta *cta, const struct emu_rectangle *at) {
+    const struct emu_tmem *tmem = cta->tmem;
+
+    if (tmem == NULL || at->lane + at->lanes > TMG_TENSOR_LANES ||
+        at->column + at->columns > TMG_TENSOR_COLUMNS)
+        return false;
+    for (uint32_t i = 0; i < at->columns; i++) {
+        uint32_t unit = (at->column + i) / TMG_TENSOR_COLUMNS_LEAST;
+        if (!tmem->taken[unit] && tmem->freed_at[unit] == NULL) return false;
+    }
+    return at->columns != 0;
+}
+
 void emu_tensor_touch(struct emu_async *op, struct emu_cta *cta, const struct emu_rectangle *at,
                       enum emu_use use) {
     struct emu_toucher toucher = {.agent = op->agent,
@@ -51,7 +65,7 @@ void emu_tensor_touch(struct emu_async *op, struct emu_cta *cta, const struct em
                                   .insn = op->insn,
                                   .what = op->what};
 
-    if (emu_machine(op->warp)->check && at->columns) touch(cta, at, use, &toucher);
+    if (emu_machine(op->warp)->check && has_had(cta, at)) touch(cta, at, use, &toucher);
 }
 
 void emu_tensor_touch_by(struct emu_warp *warp, const struct emu_insn *insn,

@@ -227,11 +227,11 @@ static void multiply(struct emu_async *op) {
     product->ctas[0] = op->cta;
     product->ctas[1] = emu_peer(op->cta);
     product->cta_count = product->op.pair ? 2 : 1;
+    tmg_tcgen05_each_part(&product->op, operands, touch_part, &toucher);
     if (!tmg_tcgen05_each_part(&product->op, operands, has_part, &toucher)) return;
     if (emu_machine(op->warp)->check) {
         if (!product->op.a_in_tmem) touch_matrix(&toucher, false);
         touch_matrix(&toucher, true);
-        tmg_tcgen05_each_part(&product->op, operands, touch_part, &toucher);
     }
     for (int i = 0; i < product->cta_count; i++) {
         operands->smem[i] = product->ctas[i]->smem;

@@ -33,8 +33,8 @@ static bool touch_lanes(struct emu_async *op, struct emu_cta *cta, const struct 
 
     for (uint32_t row = 0; row < apart; row++) {
         at.lane = lane + row * shape->row_step;
-        if (!emu_tmem_has(op->warp, op->insn, cta, &at, op->what)) return false;
         emu_tensor_touch(op, cta, &at, EMU_WRITE);
+        if (!emu_tmem_has(op->warp, op->insn, cta, &at, op->what)) return false;
     }
     return true;
 }
@@ -111,8 +111,8 @@ static void shift_rows(struct emu_async *op, struct emu_cta *cta) {
     uint32_t first = emu_tmem_lane(address);
     struct emu_rectangle at = {first, TMG_TENSOR_LANES - first, column, SHIFTED};
 
-    if (!emu_tmem_has(op->warp, op->insn, cta, &at, op->what)) return;
     emu_tensor_touch(op, cta, &at, EMU_ATOMIC);
+    if (!emu_tmem_has(op->warp, op->insn, cta, &at, op->what)) return;
     for (uint32_t lane = first; lane < TMG_TENSOR_LANES; lane++)
         if (lane % PARTITION != PARTITION - 1)
             memcpy(emu_tmem_words(cta, lane, column), emu_tmem_words(cta, lane + 1, column),

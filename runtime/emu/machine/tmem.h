@@ -24,7 +24,9 @@
 //
 // [run] computes and writes at once. What it reads of shared memory it says by emu_async_touch(op,
 // cta, offset, bytes, EMU_READ), what it touches of tensor memory by emu_tensor_touch (check.h),
-// after emu_tmem_has was true of it; of a pair the same of both CTAs, op->cta and emu_peer of it.
+// and computes where emu_tmem_has is true of it; what comes too late for its columns, which have
+// been freed, is a race as well, and so touches them first. Of a pair the same of both CTAs,
+// op->cta and emu_peer of it.
 // tcgen05.commit (exec/tmem.c) is an operation of the same pipeline.
 #ifndef TMG_EMU_MACHINE_TMEM_H
 #define TMG_EMU_MACHINE_TMEM_H
