@@ -254,7 +254,7 @@ struct Item {
     int group, end;                 // the problem, and where its rows end
 };
 
-constexpr int MOST_GROUPS = 256, RASTER_GROUP = 4;
+constexpr int RASTER_GROUP = 4;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
 // row, so that the operands of what runs together fit in the L2.
@@ -272,6 +272,8 @@ struct Tiles {
         *row = rest / size;
     }
 };
+
+constexpr int MOST_GROUPS = 256;
 
 // a group that has rows: which it is, and where they end in A and D
 struct Group {

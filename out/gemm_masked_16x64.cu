@@ -235,7 +235,7 @@ struct Item {
     int group, end;                 // the problem, and where its rows end
 };
 
-constexpr int MOST_GROUPS = 256, RASTER_GROUP = 8;
+constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
 // column, so that the operands of what runs together fit in the L2.
@@ -253,6 +253,8 @@ struct Tiles {
         *column = rest / size;
     }
 };
+
+constexpr int MOST_GROUPS = 256;
 
 // a group that has rows: which it is, and where they end in A and D
 struct Group {

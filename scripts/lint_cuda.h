@@ -62,6 +62,7 @@ __device__ int __float_as_int(float);
 __device__ unsigned __float_as_uint(float);
 __device__ float __uint_as_float(unsigned);
 __device__ unsigned long __cvta_generic_to_shared(const void *);
+__device__ unsigned long __cvta_generic_to_global(const void *);
 
 __device__ unsigned atomicAdd(unsigned *, unsigned);
 __device__ int atomicMin(int *, int);

@@ -180,7 +180,7 @@ local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
 local STAGING, HELD = "epilogue.store is tma or staged", "epilogue.operand.load is not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
-local GROUPED = "grid is grouped or masked"
+local GROUPED = "grid is grouped, grouped_k or masked"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
 local SCALED = "scales.a and scales.b are given"
 

@@ -102,6 +102,12 @@ local function repack(s, p)
         cost = cost, grid = rows.grid("persistent", tiles, { blocks_per_sm = 8, max_tiles = (1 << 31) - 1 }) }
 end
 
+-- The kernel that writes maps of A and B for each group, a warp each.
+local function group_maps(p)
+    return { entry = p.group_maps.entry, block = { p.group_maps.threads, 1, 1 }, parameters = p.group_maps.parameters,
+        grid = rows.grid("tiles", { { dim = "groups", by = p.group_maps.groups, axis = 0 } }) }
+end
+
 -- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts
 -- share its steps.
 local function multiplies(s, p)
@@ -189,10 +195,11 @@ local function ops(p)
 end
 
 return function(s, p)
+    local before = p.repack and repack(s, p) or p.group_maps and group_maps(p)
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p),
         cost = (not p.groups or p.groups.counts) and cost(s, p) or nil,     -- else the tiles are not counted
-        dependent_launch = p.dependent_launch and true, before = p.repack and { repack(s, p) },
+        dependent_launch = p.dependent_launch and true, before = before and { before },
         workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })
 end

@@ -149,7 +149,7 @@ local function parameter_plan(s, p)
         list[#list + 1] = strided and { kind = "stride", tensor = name, axis = problem and 1 or 0, type = "i64" }
             or nil
     end
-    for _, name in ipairs { "a", "b" } do
+    for _, name in ipairs(p.group_maps and {} or { "a", "b" }) do   -- else maps are the group's, of the workspace
         if p[name] and p[name].repacked then
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
             list[#list].tensor, list[#list].part, list[#list].name = nil, name .. "_rows", name .. "_map"
@@ -162,7 +162,7 @@ local function parameter_plan(s, p)
     if p.store and not p.store.by_threads then
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)
     end
-    if not p.store or p.groups then
+    if not p.store or p.clips then
         pointer("d", true, p.problem.d)
     end
     for _, scales in ipairs(p.scaled or {}) do
@@ -193,6 +193,7 @@ local function parameter_plan(s, p)
         list[#list + 1] = { kind = "workspace", part = "partials", cuda = "float4" }
         list[#list + 1] = p.work.parts.takes_splits and { kind = "splits", type = "i32" } or nil
     end
+    list[#list + 1] = p.group_maps and { kind = "workspace", part = "maps", cuda = "TensorMap" } or nil
     list[#list + 1] = p.op_most and { kind = "workspace", part = "amax_state", cuda = "uint32_t" } or nil
     for _, along in ipairs { "row", "column" } do
         if p.op_sums[along] then
@@ -232,6 +233,22 @@ local function repack_plan(s, p)
         pieces = 4 }
 end
 
+-- The kernel before that writes maps of A and B for each group: a warp a group.
+local function group_maps_plan(s, p)
+    local list = {}
+    for _, operand in ipairs(p.operands) do
+        list[#list + 1] = { kind = "tensor_map", tensor = operand.name, box = { operand.box_rows, operand.box_columns },
+            swizzle_bytes = swizzle.bytes(s.swizzle_bits[operand.name]),
+            l2_promotion = s.l2_promotion[operand.name] }
+        list[#list + 1] = { kind = "pointer", tensor = operand.name }
+        list[#list + 1] = { kind = "stride", tensor = operand.name, axis = 0, type = "i64" }
+    end
+    list[#list + 1] = { kind = "pointer", tensor = p.groups.tensor }
+    list[#list + 1] = { kind = "workspace", part = "maps", cuda = "TensorMap" }
+    table.move(parameters.dims(s.problem, { "k", "groups" }), 1, 2, #list + 1, list)
+    return { entry = "write_group_maps", threads = 128, groups = 4, parameters = parameters.list(p.tensors, list) }
+end
+
 -- What the parts of tiles leave for each other: how many have arrived, of each that sums by itself, and fp32 sums.
 -- The grid counts a cluster's tiles as one, and its blocks each.
 local function parts_plan(s, p)
@@ -263,6 +280,9 @@ local function workspace_plan(s, p)
     local list = p.work.parts and parts_plan(s, p) or {}
     if p.op_most then
         table.insert(list, 1, { name = "amax_state", bytes = 8, per = "launch", zero = "first" })
+    end
+    if p.group_maps then
+        list[#list + 1] = { name = "maps", bytes = 2 * 128 * p.groups.most, per = "launch", zero = "never" }
     end
     sums_plan(s, p, list)
     for _, operand in ipairs(p.repack and p.repack.operands or {}) do
@@ -297,6 +317,7 @@ function plan.plan(s)
     plan_ops(s, p, ops, operands)
     p.tensors = tensor_plan(s, p)
     p.dims = dims(s, p)
+    p.group_maps = p.groups and p.groups.along_k and group_maps_plan(s, p)
     p.parameters = parameter_plan(s, p)
     p.repack = p.mma and #(s.repack or {}) > 0 and repack_plan(s, p)
     p.workspace = workspace_plan(s, p)

@@ -191,6 +191,24 @@ struct rows {
     int64_t a_row, b_row, a_step, b_step, length;
 };
 
+static int64_t int_at(const struct tensor *t, int64_t i) {
+    return (int32_t)bits_of(t->type, t->data, i);
+}
+
+// Whether groups are parts of K.
+static int along_k(const struct problem *p) { return number_of(p, "along_k", 0) > 0; }
+
+// The part of [rows] that is group [group]'s, where groups are parts of K.
+static struct rows part_of(const struct problem *p, int64_t group, struct rows rows) {
+    const struct tensor *ends = tensor_of(p, "ends");
+    if (!along_k(p)) return rows;
+    const int64_t begin = group > 0 ? int_at(ends, group - 1) : 0;
+    rows.a_row += begin * rows.a_step;
+    rows.b_row += begin * rows.b_step;
+    rows.length = int_at(ends, group) - begin;
+    return rows;
+}
+
 static struct rows rows_of(const struct problem *p, const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
     const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
@@ -206,7 +224,7 @@ static struct rows rows_of(const struct problem *p, const int64_t *index) {
                               a_strides[!a_columns],
                               b_strides[!b_columns],
                               a->dims[of_a + !a_columns]};
-    return rows;
+    return part_of(p, index[-1], rows);
 }
 
 // The scales of the blocks of 128 along K that an element's operands have; none, if [a] is null.
@@ -360,10 +378,6 @@ static struct passing reduced(const struct problem *p, const struct tensor *out,
 // ---- Groups, whose sizes are a tensor: `ends` of rows that lie behind each other, or `counts` of
 // those that are used of each group's
 
-static int64_t int_at(const struct tensor *t, int64_t i) {
-    return (int32_t)bits_of(t->type, t->data, i);
-}
-
 // 1 + the first group whose size cannot be; 0: there is none, and no groups either.
 static int64_t first_wrong(const struct problem *p) {
     const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
@@ -371,7 +385,7 @@ static int64_t first_wrong(const struct problem *p) {
     int64_t before = 0;
     for (int64_t i = 0; sizes && i < sizes->dims[0]; ++i) {
         const int64_t size = int_at(sizes, i);
-        if (size < before || size > dim_of(p, "m")) return i + 1;
+        if (size < before || size > dim_of(p, along_k(p) ? "k" : "m")) return i + 1;
         if (ends) before = size;
     }
     return 0;
@@ -381,12 +395,14 @@ static int64_t first_wrong(const struct problem *p) {
 static int is_used(const struct problem *p, int64_t *place) {
     const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
     if (counts) return place[1] < int_at(counts, place[0]);
+    if (along_k(p)) return 1;
     while (ends && place[0] < ends->dims[0] && place[1] >= int_at(ends, place[0])) ++place[0];
     return !ends || place[0] < ends->dims[0];
 }
 
 static void draw_sizes(const struct problem *p, const struct tensor *t) {
-    const int64_t m = dim_of(p, "m"), groups = t->dims[0], one = (int64_t)(bits_at(t, 0) >> 9);
+    const int64_t m = dim_of(p, along_k(p) ? "k" : "m"), groups = t->dims[0],
+                  one = (int64_t)(bits_at(t, 0) >> 9);
     const int is_counts = same(t->name, "counts");
     const double rows = inputs_are(p, "rest") ? 0.75 * (double)m : (double)m;
     double all = 0, sum = 0;

@@ -32,6 +32,16 @@ right --shape 5x328x264x136 --set layout.b=column --set layout.a=column \
     --set grid=masked gemm_grouped
 right --shape "$shape" --set problem.groups=5 --set dependent_launch=prologue gemm_grouped
 
+# Parts of K: of any length, none too; both ways of sharing, clusters, fp32 beside what was there.
+part=5x136x264x330
+right --shape $part --shape $part/special --shape $part/bad gemm_grouped_k
+right --shape $part --set 'cluster.m=[1,2]' --set cluster.n=2 --set stages=3 gemm_grouped_k
+right --shape $part --set grid=grouped_k --set layout.a=column --set layout.b=column gemm_128x256
+right --shape $part --set problem.d=fp32 --set epilogue.buffers=1 \
+    --set 'epilogue.ops=[[alpha,beta]]' gemm_grouped_k
+right --shape $part --set problem.groups=5 --set problem.k=330 --set dependent_launch=prologue \
+    --set epilogue.store=tma gemm_grouped_k
+
 # Ops: a bias for each group, operands of rows, what is written beside D, pairs of columns.
 right --shape "$shape" --shape "$shape"/rest gemm_grouped \
     --set 'epilogue.ops=[[bias,bias_m,residual,aux,{scale_n: w}]]'
@@ -61,10 +71,14 @@ wrong epilogue/store_tma.cu.in 's/row + STORE_M > end/row > end/' --shape "$shap
 wrong epilogue/store_some_rows.cu.in 's/first_row + row < end && //' --shape "$shape" gemm_grouped
 wrong epilogue/store_tma.cu.in '/an empty one/d' --shape "$shape" gemm_grouped
 wrong work/groups.cu.in 's/begin = group->end;//' --shape "$shape" gemm_grouped
-wrong work/groups.cu.in 's/before = __shfl.*/before = 0;/' "${bad[@]}" --seed 28 gemm_grouped
-wrong work/groups.cu.in 's/ || end\[i\] > m//' "${bad[@]}" --seed 1 gemm_grouped
-wrong work/groups.cu.in 's/end\[i\] < begin ||//' "${bad[@]}" --seed 2 gemm_grouped
-wrong work/groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
+wrong work/list_groups.cu.in 's/before = __shfl.*/before = 0;/' "${bad[@]}" --seed 28 gemm_grouped
+wrong work/list_groups.cu.in 's/ || end\[i\] > [^)]*//' "${bad[@]}" --seed 1 gemm_grouped
+wrong work/list_groups.cu.in 's/end\[i\] < begin ||//' "${bad[@]}" --seed 2 gemm_grouped
+wrong work/list_groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
     "${bad[@]}" gemm_masked_16x64
+wrong work/grouped_k.cu.in 's/const int first = steps == 0/const int first = 0/' \
+    --shape 8x136x264x20 --seed 1 gemm_grouped_k
+wrong operand/group_maps.cu.in 's/tensormap_replace_global_dim<1>(to, rows);//' \
+    --shape $part gemm_grouped_k
 wrong epilogue/epilogue.cu.in 's/own = own or operand.problem/own = own/' --shape "$shape" \
     --set 'epilogue.ops=[[bias]]' gemm_grouped

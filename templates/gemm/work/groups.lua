@@ -6,7 +6,8 @@ local groups = {}
 function groups.plan(s, row)
     local count = s.problem.groups
     local most = count == "dynamic" and s.most_groups or (count + 31) // 32 * 32
-    return { tensor = row.tensor, counts = row.counts or false, of = row.of, most = most }
+    return { tensor = row.tensor, counts = row.counts or false, along_k = row.along_k or false, of = row.of,
+        most_of = row.along_k and "k" or "m", most = most }
 end
 
 -- Numbers of groups: none too many for a CTA to list, more than a warp, and one.
@@ -16,7 +17,8 @@ local GROUPS = { 3, 40, 8, 1 }
 -- drawn of their sizes: some without rows, by default; `one` that has all, a `rest` of rows that are nobody's, sizes
 -- that cannot be (`bad`), and all rows of all (`full`).
 function groups.reference(s, p, one)
-    local masked = p.groups.counts
+    local masked, along_k = p.groups.counts, p.groups.along_k
+    one.values.along_k = along_k or nil
     for _, name in ipairs { "small", "waves", "full" } do
         for i, shape in ipairs(one[name]) do
             local count = s.problem.groups == "dynamic" and GROUPS[i % #GROUPS + 1] or s.problem.groups
@@ -33,7 +35,7 @@ function groups.reference(s, p, one)
     one.inputs = table.move(one.verified, 1, #one.verified, #one.inputs + 1, one.inputs)
     one.inputs[#one.inputs + 1] = masked and "full" or nil
     one.flops = { masked and { 2, "groups", "m", "n", "k" } or { 2, "m", "n", "k" } }
-    one.typical = masked and "64x16x2048x7168" or "8x8192x4096x4096"
+    one.typical = masked and "64x16x2048x7168" or along_k and "8x4096x4096x8192" or "8x8192x4096x4096"
     one.peer, one.product = nil, nil
     return one
 end

@@ -66,8 +66,9 @@ end
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
 -- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
 -- problems, of which the device knows the sizes: { tensor = that holds them, counts = they are numbers of rows, not
--- where rows end, of = the tensors that have a matrix for each group }. by_grid: blockIdx says which tile it is, so
--- that no size along M or N is asked for. launch: the grid in a few words. grid(s): the manifest's rule.
+-- where rows end, along_k = groups are parts of K instead, of = the tensors that have a matrix for each group }.
+-- by_grid: blockIdx says which tile it is, so that no size along M or N is asked for. launch: the grid in a few
+-- words. grid(s): the manifest's rule.
 return {
     { name = "tiles", doc = "a CTA a tile", batches = true, by_grid = true,
       launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
@@ -86,6 +87,9 @@ return {
     { name = "grouped", doc = "persistent, groups' rows behind each other in A and D, up to ends[g], a B for each",
       walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
       groups = { tensor = "ends", of = { b = true } } },
+    { name = "grouped_k", doc = "persistent, groups' parts of K behind each other, up to ends[g], a D for each",
+      walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
+      groups = { tensor = "ends", along_k = true, of = { d = true } } },
     { name = "masked", doc = "persistent, of each group's matrices in A and D the first counts[g] rows",
       walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
       groups = { tensor = "counts", counts = true, of = { a = true, b = true, d = true } } },

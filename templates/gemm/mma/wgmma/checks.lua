@@ -270,10 +270,14 @@ wgmma["groups"] = function(s, p, fail)
         fail("grid", ("grid: %s: neither repack, cache_hint nor dependent_launch: weights knows groups"):format(
             s.grid), "none of them")
     end
+    if p.groups.along_k and (not p.a_columns or not p.b_columns or s.prefetch_maps) then
+        fail("grid", "grid: grouped_k wants A[k, m] and B[k, n], of whose maps each group has its own",
+            "layout: {a: column, b: column}, and no prefetch_maps")
+    end
     if p.scaled then
         fail("grid", ("grid: %s: blocks along K have no scales in groups yet"):format(s.grid), "grouped without scales")
     end
-    if s.layout.a == "column" and not p.groups.counts then
+    if s.layout.a == "column" and p.clips and not p.groups.counts then
         fail("layout.a", "layout.a: column, but TMA loads no columns from where groups begin, which is anywhere",
             "row, or grid: masked")
     end

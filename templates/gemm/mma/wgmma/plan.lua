@@ -154,6 +154,7 @@ function wgmma.plan(s, work, gated, operands)
         pingpong = s.schedule == "pingpong",
     }
     p.groups = work.groups and groups.plan(s, work.groups)
+    p.clips = p.groups and not p.groups.along_k                 -- D's rows, where a group's end
     p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
     if p.in_cluster then
         p.cluster_size = p.cluster_size * s.splits
