@@ -215,6 +215,14 @@ class Gpu(unittest.TestCase):
         op(a, b).backward(torch.ones(1000, 272, device="cuda", dtype=torch.bfloat16))
         torch.testing.assert_close(a.grad[0], self.b.sum(0), rtol=2e-2, atol=0.1)
 
+    def test_the_manuals_layer(self):
+        with open(os.path.join(_tree, "runtime", "python", "README.md"), encoding="utf-8") as file:
+            code = file.read().split("## PyTorch")[1].split("```python\n")[1].split("```")[0]
+        made = {}
+        exec(code, made)
+        x = torch.randn(200, 1024, device="cuda", dtype=torch.bfloat16)
+        self.close(made["layer"](x), x.float() @ made["layer"].weight.detach().float().T)
+
     def test_ten_thousand_calls_leak_nothing(self):
         split = tmagen.load("gemm_16x64_split")
 

@@ -186,6 +186,22 @@ class Operators(unittest.TestCase):
                     for mine, other in zip(ours, theirs):
                         torch.testing.assert_close(mine.grad, other.grad)
 
+    def test_the_manuals_layer(self):
+        """As it stands there, but for the place and the compiler's size."""
+        with open("runtime/python/README.md", encoding="utf-8") as file:
+            code = file.read().split("## PyTorch")[1].split("```python\n")[1].split("```")[0]
+        code = code.replace('device="cuda"', 'device="cpu"')
+        code = code.replace('op("gemm_256x128")', 'op("gemm_64x64", device="emu")')
+        code = code.replace("1024, 4096", "64, 72").replace("fullgraph", 'backend="eager", fullgraph')
+        made = {}
+        exec(code, made)
+        x = randn(24, 64, grad=True)
+        y = made["layer"](x)
+        weight = made["layer"].weight
+        torch.testing.assert_close(y, x @ weight.T)
+        y.sum().backward()
+        torch.testing.assert_close(x.grad[0], weight.sum(0), rtol=2e-2, atol=1e-2)
+
     def test_a_table_is_refused(self):
         with self.assertRaisesRegex(tmagen.Error, "is a dispatch table; legal: one of its"):
             tmagen.torch.op("gemm_bf16_h200", device="emu")
