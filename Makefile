@@ -118,17 +118,23 @@ format:
 	scripts/setup.sh lint
 	git ls-files "*.[ch]" | xargs clang-format -i
 
-fuzz:
+.PHONY: fuzz-build sanitize-build
+fuzz-build:
 	scripts/setup.sh fuzz
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
 	    CFLAGS="$(SANITIZE) -fsanitize=fuzzer-no-link" $(fuzz_bin:$(BUILD)/%=$(BUILD)/fuzz/%)
+
+fuzz: fuzz-build
 	scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 # The suite under AddressSanitizer and UBSan, with the kernels that NVRTC has already compiled.
-sanitize:
-	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
-	    KERNELS=$(BUILD)/kernels CFLAGS="$(SANITIZE)" SANITIZED=1 test
+sanitized = $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize NVRTC=$(BUILD)/nvrtc \
+    KERNELS=$(BUILD)/kernels CFLAGS="$(SANITIZE)" SANITIZED=1
+sanitize-build:
+	+$(sanitized) all programs
+
+sanitize: sanitize-build
+	+ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 $(sanitized) test
 
 # The library and one test of it under ThreadSanitizer: what tmagen.h says of threads.
 .PHONY: threads abi uninstall
@@ -155,7 +161,8 @@ wheel: all                          # the Python module and a source archive, in
 clean:
 	rm -rf $(BUILD)
 
-ifneq ($(filter-out clean lint format fuzz sanitize threads uninstall,$(or $(MAKECMDGOALS),all)),)
+without_setup := clean lint format fuzz fuzz-build sanitize sanitize-build threads uninstall
+ifneq ($(filter-out $(without_setup),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/setup.mk
 endif
 $(BUILD)/setup.mk: scripts/setup.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test there is, two at a time: unit binaries (cmocka), case folders, tests/cli/*.sh.
+# Runs every test there is, two or $TEST_JOBS at a time: unit binaries (cmocka), case folders,
+# tests/cli/*.sh.
 # A test's cache and temporary files are its own, so that no order matters and nothing of the user's
 # is touched. Those that run many real kernels share a cache, $KERNELS, which outlives the run.
 #
@@ -114,7 +115,7 @@ mkdir -p "$LOGS"
     printf '%s\n' "$@"
     find tests/cases -mindepth 3 -maxdepth 3 -name spec.yaml -printf '%h/\n' | sort
 } | grep . | grep -e "${ONLY:-.}" |
-    xargs -r -P 2 -I{} bash -c 'run_one "$1"' run_one {}
+    xargs -r -P "${TEST_JOBS:-2}" -I{} bash -c 'run_one "$1"' run_one {}
 
 [ -n "${ONLY:-}" ] || sort -rnk5 "$LOGS"/*.count | head -8 |
     awk '{ printf "%6.1f s %s\n", $5 / 1e3, $6 }'
