@@ -35,6 +35,8 @@ has() { grep -q "$1" said || { fail "no /$1/ in:"; cat said; }; }
 files
 run 'A C program'
 has '^largest error: 0\.'
+run 'An FP8 layer with scales of blocks'
+has '^largest error: 0\.[01]'
 
 if command -v cmake >/dev/null; then
     run 'A CMake project'
