@@ -259,8 +259,7 @@ class Gpu(unittest.TestCase):
             """The library's launch alone; of no rows it does all but call the driver."""
             plan = next(p for p in kernel._plans.values() if p._request.views["a"].shape[0] == rows)
             slot, made = plan._slot(), plan._makers[0]()
-            for tensor, array in zip(slot.tensors, (a, b, made)):
-                tensor.data = array.data_ptr()
+            plan._fill(slot, [array.data_ptr() for array in (a, b, made)])
             sizes, stream = tmagen._library.LAUNCH_SIZES, plan._stream()
             return least(lambda: plan._launch(plan._native, stream, slot.address, sizes)), plan
 
