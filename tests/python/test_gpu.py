@@ -263,9 +263,12 @@ class Gpu(unittest.TestCase):
             sizes, stream = tmagen._library.LAUNCH_SIZES, plan._stream()
             return least(lambda: plan._launch(plan._native, stream, slot.address, sizes)), plan
 
-        whole = least(lambda: kernel(a=a, b=b))
-        (full, plan), (empty, _) = launch(8), launch(0)
-        allocation = least(plan._makers[0])
+        turns = []  # others use this machine, too: each at its best of five
+        for _ in range(5):
+            whole = least(lambda: kernel(a=a, b=b))
+            (full, plan), (empty, _) = launch(8), launch(0)
+            turns.append((whole, full, empty, least(plan._makers[0])))
+        whole, full, empty, allocation = map(min, zip(*turns))
         own = whole - (full - empty) - allocation
         print(f"\na call {whole:.2f} us, of which the driver's launch {full - empty:.2f} and "
               f"torch.empty {allocation:.2f}; tmagen's own {own:.2f}")
