@@ -17,6 +17,7 @@ enum {
     TMG_MAX_DIMS = 32,
     TMG_MAX_TENSORS = 32,
     TMG_MAX_PARAMS = 64,
+    TMG_MAX_MAPS = 32,  // of a kernel
     TMG_MAX_TILES = 8,
     TMG_MAX_PARTS = 8,
     TMG_MAX_OPS = 16,
@@ -102,6 +103,7 @@ struct tmg_param {
     enum tmg_value_type type;                     // dim, stride, tiles, scalar
     uint32_t box[TMAGEN_MAX_RANK];                // tensor map: outermost first
     uint32_t element_strides[TMAGEN_MAX_RANK];    // outermost first
+    int rows_apart;                               // tensor map: so many maps, see map_encode.h
     int swizzle, l2_promotion, interleave, fill;  // as in cuda_api.h
     char name[TMG_MAX_NAME];                      // scalar
     double value;                                 // scalar: the default

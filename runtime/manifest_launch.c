@@ -189,6 +189,23 @@ static const struct tmg_tensor *read_matrix_of(const struct tmg_node *node,
     return &manifest->parts[param->index].matrix;
 }
 
+// Whether rows of [tensor] that lie so many apart lie whole 16 bytes apart, as those of a map must;
+// or what the rows of a single map must be.
+static void check_map_rows(const struct tmg_node *node, const struct tmg_tensor *tensor,
+                           const struct tmg_param *param) {
+    const int apart = param->rows_apart;
+    if (apart > 1 && (apart * tmg_dtypes[tensor->dtype].bits % 128 || tensor->rank != 2))
+        tmg_node_fail(node, "has rows %d apart; legal: of a matrix, and whole 16 bytes of elements",
+                      apart);
+    if (apart == 1 && tensor->alignment % 16)
+        tmg_node_fail(node, "is of tensor '%s', whose alignment is %lld; legal: a multiple of 16",
+                      tensor->name, (long long)tensor->alignment);
+    if (apart == 1 && tensor->rank > 1 && tensor->stride_bytes_multiple % 16)
+        tmg_node_fail(node,
+                      "is of tensor '%s', whose strides are multiples of %lld bytes; legal: of 16",
+                      tensor->name, (long long)tensor->stride_bytes_multiple);
+}
+
 static void read_tensor_map(const struct tmg_node *node, const struct tmg_manifest *manifest,
                             struct tmg_param *param) {
     static const int spans[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
@@ -202,13 +219,8 @@ static void read_tensor_map(const struct tmg_node *node, const struct tmg_manife
     param->interleave = (int)tmg_member_integer(node, "interleave", 0, 0, 0);
     param->fill = tmg_member_choice(node, "fill", fills, 0);
     check_inner_box(node, tensor, param, spans[param->swizzle]);
-    if (tensor->alignment % 16)
-        tmg_node_fail(node, "is of tensor '%s', whose alignment is %lld; legal: a multiple of 16",
-                      tensor->name, (long long)tensor->alignment);
-    if (tensor->rank > 1 && tensor->stride_bytes_multiple % 16)
-        tmg_node_fail(node,
-                      "is of tensor '%s', whose strides are multiples of %lld bytes; legal: of 16",
-                      tensor->name, (long long)tensor->stride_bytes_multiple);
+    param->rows_apart = (int)tmg_member_integer(node, "rows_apart", 1, TMG_MAX_MAPS, 1);
+    if (!node->document->status) check_map_rows(node, tensor, param);
 }
 
 const char *const tmg_value_names[] = {"i32", "u32", "i64", "u64", "f32", "f64", NULL};
@@ -274,7 +286,8 @@ static const struct {
     const char *members;
     void (*read)(const struct tmg_node *, const struct tmg_manifest *, struct tmg_param *);
 } param_kinds[] = {
-    {"kind tensor part box swizzle_bytes l2_promotion interleave element_strides fill",
+    {"kind tensor part box swizzle_bytes l2_promotion interleave element_strides fill "
+     "rows_apart",
      read_tensor_map},
     {"kind tensor", read_pointer},
     {"kind dim type", read_dim_param},
@@ -379,6 +392,7 @@ static void read_variation(const struct tmg_node *root, struct tmg_manifest *man
 static void read_params(const struct tmg_node *root, struct tmg_manifest *manifest) {
     struct tmg_node params =
         tmg_node_array(root, "params", 0, TMG_MAX_PARAMS, &manifest->param_count);
+    int maps = 0;
     for (unsigned i = 0; i < manifest->param_count && !root->document->status; ++i) {
         struct tmg_node item = tmg_node_item(&params, i);
         struct tmg_param *param = &manifest->params[i];
@@ -386,7 +400,10 @@ static void read_params(const struct tmg_node *root, struct tmg_manifest *manife
         const int knows = param->kind == TMG_PARAM_STRIDE || param->kind == TMG_PARAM_TENSOR_MAP;
         if (knows && param->index >= 0 && !param->of_part)
             manifest->tensors[param->index].takes_gaps = 1;
+        if (param->kind == TMG_PARAM_TENSOR_MAP) maps += param->rows_apart;
     }
+    if (maps > TMG_MAX_MAPS)
+        tmg_node_fail(&params, "has %d tensor maps; legal: up to %d", maps, TMG_MAX_MAPS);
 }
 
 static void read_costs(const struct tmg_node *root, struct tmg_manifest *manifest) {

@@ -29,6 +29,16 @@ static void fill_args(const struct tmg_tensor *tensor, const struct tmg_param *p
     }
 }
 
+// Makes a map of all rows one of every [apart]th from [row] on.
+static void take_apart(struct tmg_tensor_map_args *args, uint64_t row, uint64_t apart, int bits) {
+    const uint64_t last = args->dims[1] - 1, first = row < last ? row : last;
+    const uint64_t address = args->address + first * args->strides[0], lead = address % 16;
+    args->address = address - lead;
+    args->dims[0] += lead * 8 / (uint64_t)bits;
+    args->dims[1] = (last - first) / apart + 1;
+    args->strides[0] *= apart;
+}
+
 // The first rule that [args] break, or NULL. Box, swizzle and element strides were checked with the
 // manifest.
 static const char *broken_rule(const struct tmg_tensor_map_args *args) {
@@ -70,13 +80,16 @@ static void print_args(const struct tmg_tensor_map_args *args, char *text, size_
     append(text, size, "element strides", steps, args->rank);
 }
 
-int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest *manifest,
-                          const struct tmg_param *param, const struct tmg_bound_tensor *bound,
-                          struct tmg_tensor_map *map) {
+static int encode_one(const tmagen_device *device, const struct tmg_manifest *manifest,
+                      const struct tmg_param *param, const struct tmg_bound_tensor *bound, int row,
+                      struct tmg_tensor_map *map) {
     const struct tmg_tensor *tensor =
         param->of_part ? &manifest->parts[param->index].matrix : &manifest->tensors[param->index];
     struct tmg_tensor_map_args args;
     fill_args(tensor, param, bound, &args);
+    if (param->rows_apart > 1)
+        take_apart(&args, (uint64_t)row, (uint64_t)param->rows_apart,
+                   tmg_dtypes[tensor->dtype].bits);
     const char *rule = broken_rule(&args);
     if (rule)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: tensor '%s': %s", manifest->name, tensor->name,
@@ -87,4 +100,13 @@ int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest
     print_args(&args, text, sizeof text);
     return tmg_fail_within(status, "%s: tensor '%s': no tensor map from %s", manifest->name,
                            tensor->name, text);
+}
+
+int tmg_tensor_map_encode(const tmagen_device *device, const struct tmg_manifest *manifest,
+                          const struct tmg_param *param, const struct tmg_bound_tensor *bound,
+                          struct tmg_tensor_map *maps) {
+    int status = TMAGEN_OK;
+    for (int i = 0; i < param->rows_apart && !status; ++i)
+        status = encode_one(device, manifest, param, bound, i, &maps[i]);
+    return status;
 }

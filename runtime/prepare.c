@@ -30,7 +30,8 @@ static const struct {
 };
 
 size_t tmg_param_bytes(const struct tmg_param *param) {
-    if (param->kind == TMG_PARAM_TENSOR_MAP) return sizeof(struct tmg_tensor_map);
+    if (param->kind == TMG_PARAM_TENSOR_MAP)
+        return (size_t)param->rows_apart * sizeof(struct tmg_tensor_map);
     if (param->kind == TMG_PARAM_POINTER || param->kind == TMG_PARAM_WORKSPACE) return 8;
     return types[param->type].bytes;
 }
@@ -44,9 +45,10 @@ int tmg_find_scalar(const struct tmg_manifest *manifest, const char *name) {
 
 static size_t place_maps(struct tmg_loaded *function, size_t word) {
     for (unsigned i = 0; i < function->manifest->param_count; ++i) {
-        if (function->manifest->params[i].kind != TMG_PARAM_TENSOR_MAP) continue;
+        const struct tmg_param *param = &function->manifest->params[i];
+        if (param->kind != TMG_PARAM_TENSOR_MAP) continue;
         function->param_word[i] = word;
-        word += TMG_MAP_WORDS;
+        word += (size_t)param->rows_apart * TMG_MAP_WORDS;
     }
     return word;
 }
@@ -102,11 +104,11 @@ static struct tmg_bound_tensor matrix_of(const struct preparation *work,
 
 static int write_tensor_map(const struct preparation *work, const struct tmg_param *param,
                             uint64_t *words) {
-    struct tmg_tensor_map map;
+    struct tmg_tensor_map maps[TMG_MAX_MAPS];
     const struct tmg_bound_tensor bound = matrix_of(work, param);
     int status =
-        tmg_tensor_map_encode(work->kernel->device, work->kernel->manifest, param, &bound, &map);
-    if (!status) memcpy(words, &map, sizeof map);
+        tmg_tensor_map_encode(work->kernel->device, work->kernel->manifest, param, &bound, maps);
+    if (!status) memcpy(words, maps, tmg_param_bytes(param));
     return status;
 }
 

@@ -210,9 +210,11 @@ local knobs = {
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
-    { "load", type = "enum", values = { "tma", "ldg", "shifted" }, optional = true, when = loads, when_doc = LOADS,
-      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k, strides and addresses ldg: the producers' "
-          .. "threads load pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around" },
+    { "load", type = "enum", values = { "tma", "eighths", "ldg", "shifted" }, optional = true, when = loads,
+      when_doc = LOADS,
+      doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k and strides eighths: boxes of each eighth "
+          .. "row of B, and A copied before as they want it; for any addresses too ldg: the producers' threads load "
+          .. "pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs" },

@@ -9,7 +9,9 @@ local function dims(s, p)
     local wgmma, list = p.mma ~= nil, {}
     for i, name in ipairs { "m", "n", "k" } do
         local step = s.tile[name] * (name ~= "k" and wgmma and s.cluster[name] or 1)
+        if p.apart and name == "n" then step = step * p.apart end
         local most = (name ~= "k" or wgmma) and rows.largest(math.max(step, s.raster.group)) // step * step
+        if p.apart and name == "k" then most = most - s.tile.k end
         if name == "k" and p.work.parts and p.work.parts.most_steps then
             most = math.min(most, p.work.parts.most_steps * step)
         end
@@ -97,6 +99,10 @@ local function repack(s, p)
             times = { operand.extent:lower(), "k", p.batched and "batch" or nil } }
     end
     local tiles = { { dim = "m", by = by }, { dim = "n", by = by }, { dim = "k", by = by * 16 } }
+    if p.apart then
+        tiles = { { dim = "m" }, { dim = "k", plus = 7, by = 1024 } }
+        cost[1].amount = 2 * p.apart
+    end
     tiles[#tiles + 1] = p.batched and { dim = "batch" } or nil
     return { entry = p.repack.entry, block = { 32 * p.repack.rows, 1, 1 }, parameters = p.repack.parameters,
         cost = cost, grid = rows.grid("persistent", tiles, { blocks_per_sm = 8, max_tiles = (1 << 31) - 1 }) }

@@ -89,6 +89,9 @@ local function tensor_plan(s, p)
     end
     add("a", s.problem.a, p.a_columns and { "k", "m" } or { "m", "k" }, "read", p.alignment.a)
     add("b", s.problem.b, p.b_columns and { "k", "n" } or { "n", "k" }, "read", p.alignment.b)
+    if p.apart then
+        list[#list].stride_bytes_multiple = dtypes.bytes(s.problem.b)
+    end
     local function add_operand(operand)
         local rows = operand.period and operand.name .. "_rows" or "m"
         local columns = operand.doubled and "n" or p.columns
@@ -123,7 +126,7 @@ local function dims(s, p)
     local function add(name, reads, copied)
         list[#list + 1] = (reads or copied and s.problem[name] ~= "dynamic") and name or nil
     end
-    local all = p.ldg or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
+    local all = p.ldg or p.apart or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
     local apart = p.reads.matrix and not p.reads.tma                -- by threads, which stop at edges
     add("m", all or p.op_wants.row or apart or p.scaled, a)
@@ -153,6 +156,10 @@ local function parameter_plan(s, p)
         if p[name] and p[name].repacked then
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
             list[#list].tensor, list[#list].part, list[#list].name = nil, name .. "_rows", name .. "_map"
+        elseif p[name] and p.apart then
+            tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
+            list[#list].rows_apart = p.apart
+            pointer(name, true)
         elseif p[name] and not p.ldg then
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
         else
@@ -287,6 +294,9 @@ local function workspace_plan(s, p)
     sums_plan(s, p, list)
     for _, operand in ipairs(p.repack and p.repack.operands or {}) do
         local dims = { operand.across:lower(), operand.along:lower() }
+        if p.apart then
+            dims = { { dim = "m", times = p.apart }, { dim = "k", plus = p.apart - 1 } }
+        end
         if p.batched then
             table.insert(dims, 1, "batch")
         end
@@ -319,7 +329,7 @@ function plan.plan(s)
     p.dims = dims(s, p)
     p.group_maps = p.groups and p.groups.along_k and group_maps_plan(s, p)
     p.parameters = parameter_plan(s, p)
-    p.repack = p.mma and #(s.repack or {}) > 0 and repack_plan(s, p)
+    p.repack = p.mma and (#(s.repack or {}) > 0 or p.apart) and repack_plan(s, p)
     p.workspace = workspace_plan(s, p)
     p.launch_registers = archs.launch_registers(s.arch, p.threads)
     p.launch = {
@@ -360,7 +370,8 @@ end
 local function explain_repack(p)
     local rows = { { "block", ("%d threads, a warp a row"):format(32 * p.repack.rows) } }
     for i, operand in ipairs(p.repack.operands) do
-        rows[i + 1] = { operand.name:upper(), "copied to the workspace, in rows that begin at whole 128 bytes" }
+        rows[i + 1] = { operand.name:upper(), "copied to the workspace, in rows that begin at whole 128 bytes"
+            .. (p.apart and ", and 1 to 7 elements behind" or "") }
     end
     return { title = "before, by " .. p.repack.entry, rows = rows }
 end

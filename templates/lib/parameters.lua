@@ -19,8 +19,10 @@ end
 
 local declare = {}
 
+-- [row].rows_apart: eight maps, of rows eight apart
 function declare.tensor_map(row)
-    return "const __grid_constant__ TensorMap " .. (row.name or row.tensor .. "_map")
+    local plural = row.rows_apart and "s" or ""
+    return ("const __grid_constant__ TensorMap%s %s"):format(plural, row.name or row.tensor .. "_map" .. plural)
 end
 
 -- [row].restrict: nothing else that the kernel writes overlaps the tensor
@@ -116,8 +118,9 @@ end
 local function misfit(row, declaration)
     local type = type_of(declaration)
     if row.kind == "tensor_map" then
-        if type ~= "TensorMap" or not declaration:find("__grid_constant__", 1, true) then
-            return "const __grid_constant__ TensorMap"
+        local wanted = row.rows_apart and "TensorMaps" or "TensorMap"
+        if type ~= wanted or not declaration:find("__grid_constant__", 1, true) then
+            return "const __grid_constant__ " .. wanted
         end
     elseif row.kind == "pointer" or row.kind == "workspace" then
         return not type:find("*", 1, true) and "a pointer" or nil

@@ -37,3 +37,8 @@ struct e5m2 {
 struct alignas(64) TensorMap {
     uint8_t opaque[128];
 };
+
+// those of a matrix's rows 0, 8, ..., of 1, 9, ... and so on
+struct alignas(64) TensorMaps {
+    TensorMap of[8];
+};

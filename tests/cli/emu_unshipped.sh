@@ -89,6 +89,13 @@ verify gemm_128x128_repack "${any[@]}" --set phase=6 --set grid=split_k --set sp
     --set epilogue.store=elements --set "epilogue.ops=$ops"
 verify "$exchanged" "${any[@]}" --set 'repack=[[a,b]]' --set epilogue.store=direct
 
+# Rows of B that begin anywhere, eight apart in a tile: warpgroups that share it, more rows, before
+# what infinities lie, B before the copy of A is over and after.
+verify gemm_32x64_eighths "${any[@]}" --set 'dependent_launch=[prologue,weights]' --set phase=6 \
+    --set tile.n=128 --set stages=4
+verify gemm_32x64_eighths --shape 65x70x515/special --shape 9x71x259/special --set 'tile.m=[8,72]' \
+    --set tile.k=64
+
 # A batch of problems: every load and store, clusters, both schedules, operands of each problem and
 # of all, a number of problems that the spec fixes.
 batch=(--set problem.batch=dynamic --shape 3x200x264x136)

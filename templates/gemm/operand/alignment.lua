@@ -26,7 +26,7 @@ return function(s, p)
         local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
         if p.ldg or operand.repacked then
             p.alignment[operand.name] = dtypes.bytes(operand.dtype)
-        elseif p.multiples[dim] < elements then
+        elseif p.multiples[dim] < elements and not p.apart then
             local which = dim ~= "k" and "column-major " .. operand.name:upper()
                 or p.a.along == p.b.along and "A and B" or operand.name:upper()
             p.multiples[dim] = elements

@@ -45,7 +45,8 @@ local function plan_operands(s, pair_rows)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
             depth = s.tile.k, pair_rows = name == "b" and pair_rows,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
-            peers = peers, ctas = ctas, hint = s.cache_hint[name], repacked = contains(s.repack or {}, name) }
+            peers = peers, ctas = ctas, hint = s.cache_hint[name], 
+            repacked = contains(s.repack or {}, name) or name == "a" and s.load == "eighths" }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
 end
@@ -186,6 +187,7 @@ function wgmma.plan(s, work, gated, operands)
     p.store = s.epilogue.store == "tma" and staging.plan(s, m, gated and n // 2 or n)
     p.direct = p.exchanged and "epilogue/store_direct_exchanged.cu.in" or p.elements and "epilogue/store_elements.cu.in"
         or "epilogue/store_direct.cu.in"                        -- the template of a store without shared memory
+    p.apart = s.load == "eighths" and 8 or false                -- rows of B that lie together in a tile
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
     p.barriers = barrier_plan(s, p)
