@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
     {"gpus", KEY_GPUS, "LIST", 0, "GPUs to measure on, as 0,2 or all (default: 0)", 0},
     {"gpu", KEY_GPU, "NAME", 0, "choose candidates by lib/gpus/NAME.json (nvidia_h200)", 0},
     {"keep", KEY_KEEP, "N", 0,
-     "launches of a shape that are looked at; 0: every legal one (default: 32)", 0},
+     "launches of a shape that are looked at; 0: every legal one (default: 28)", 0},
     {"jobs", KEY_JOBS, "N", 0, "processes that compile (default: one for each core)", 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "seconds until a launch counts as hung (default: 60)", 0},
     {"seed", KEY_SEED, "N", 0, "draw the inputs from this seed", 0},
@@ -237,7 +237,7 @@ int cmd_tune(int argc, char **argv) {
     static const char *const questions[] = {"merge", "show", "table", "error", "calibrate"};
     struct tune_arguments a = {
         .gpu = "nvidia_h200",
-        .plan = {.database = "tune.db", .gpus = "0", .keep = 32, .timeout = 60, .shards = 1}};
+        .plan = {.database = "tune.db", .gpus = "0", .keep = 28, .timeout = 60, .shards = 1}};
     a.plan.seed = random_fresh_seed() >> 16;  // a number that --seed takes
     spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     bool asks = false;
