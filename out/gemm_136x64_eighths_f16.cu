@@ -478,7 +478,7 @@ gemm_136x64_eighths_f16(const __grid_constant__ TensorMap a_map,
                     for (; k_tile < ahead; ++k_tile) {
                         load_b(smem, k_tile - item.k_begin, b_maps, item, k_tile);
                     }
-                    griddepcontrol_wait();                                        // before, only B is read: nobody writes it
+                    griddepcontrol_wait();    // before, only B is read: nobody writes it
                     for (k_tile = item.k_begin; k_tile < ahead; ++k_tile, ring.advance()) {
                         load_a(smem, ring.stage, &a_map, item, a_first, k_tile);
                     }

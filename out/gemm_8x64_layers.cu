@@ -393,7 +393,7 @@ gemm_8x64_layers(const __grid_constant__ TensorMap a_map, const __grid_constant_
             for (; k_tile < ahead; ++k_tile) {
                 load_b(smem, k_tile - item.k_begin, &b_map, item, k_tile);
             }
-            griddepcontrol_wait();                                        // before, only B is read: nobody writes it
+            griddepcontrol_wait();    // before, only B is read: nobody writes it
             for (k_tile = item.k_begin; k_tile < ahead; ++k_tile, ring.advance()) {
                 load_a(smem, ring.stage, &a_map, item, k_tile);
             }
