@@ -2,6 +2,8 @@
 // Written with vector types, not intrinsics: any compiler and machine, wide units where present.
 #include "runtime/emu/model/matmul.h"
 
+#include <pthread.h>
+
 typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
 
 enum { BLOCK_M = 4, BLOCK_N = 8 };
@@ -48,15 +50,22 @@ void tmg_multiply(int m, int n, int k, const float *a, const float *b, float *d)
     multiply_plain(m, n, k, a, b, d);
 }
 
-static inline float e4m3_to_f32(uint8_t bits) {
-    uint32_t magnitude = bits & 0x7fu;
-    float value = tmg_f32_from_bits(magnitude << 20) * 0x1p120f;  // rebias 7 to 127, exact
-    uint32_t wide = tmg_f32_bits(value) | (uint32_t)(bits & 0x80u) << 24;
-    uint32_t nan = 0u - (magnitude == 0x7f);
-    return tmg_f32_from_bits((wide & ~nan) | (TMG_F32_NAN & nan));
+// What each float of 8 bits is: looked up, since a subnormal number on the way would take a hundred
+// times as long.
+static float e4m3[256], e5m2[256];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static float value_of(enum tmg_number type, unsigned bits) {
+    double value = tmg_number_to_double(type, bits);
+    return value != value ? tmg_f32_from_bits(TMG_F32_NAN) : (float)value;
 }
 
-static inline float e5m2_to_f32(uint8_t bits) { return tmg_f16_to_f32((uint16_t)(bits << 8)); }
+static void fill(void) {
+    for (unsigned bits = 0; bits < 256; ++bits) {
+        e4m3[bits] = value_of(TMG_E4M3, bits);
+        e5m2[bits] = value_of(TMG_E5M2, bits);
+    }
+}
 
 // By eights, which compilers make vectors of, and what is left.
 #define WIDEN_ONE(TYPE, EXPRESSION, AT)                        \
@@ -75,12 +84,13 @@ void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, in
                float *restrict to) {
     float factor = sign < 0 ? -1.0f : 1.0f;
     size_t done = 0;
+    pthread_once(&filled, fill);
     switch (type) {
     case TMG_BF16: WIDEN_LOOP(uint16_t, tmg_bf16_to_f32(bits));
     case TMG_F16: WIDEN_LOOP(uint16_t, tmg_f16_to_f32(bits));
     case TMG_TF32: WIDEN_LOOP(uint32_t, tmg_f32_from_bits(bits & 0xffffe000u));
-    case TMG_E4M3: WIDEN_LOOP(uint8_t, e4m3_to_f32(bits));
-    case TMG_E5M2: WIDEN_LOOP(uint8_t, e5m2_to_f32(bits));
+    case TMG_E4M3: WIDEN_LOOP(uint8_t, e4m3[bits]);
+    case TMG_E5M2: WIDEN_LOOP(uint8_t, e5m2[bits]);
     case TMG_S8: WIDEN_LOOP(int8_t, (float)bits);
     case TMG_U8: WIDEN_LOOP(uint8_t, (float)bits);
     default: break;
