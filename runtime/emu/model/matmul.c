@@ -1,4 +1,5 @@
-// The blocked kernel: 4 rows by 8 columns of D stay in registers while k runs.
+// The blocked kernel: 8 rows by 8 columns of D stay in registers while k runs, enough sums that
+// none waits for itself.
 // Written with vector types, not intrinsics: any compiler and machine, wide units where present.
 #include "runtime/emu/model/matmul.h"
 
@@ -6,7 +7,7 @@
 
 typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
 
-enum { BLOCK_M = 4, BLOCK_N = 8 };
+enum { BLOCK_M = 8, BLOCK_N = 8 };
 
 static inline __attribute__((always_inline)) void multiply_block(int n, int k, const float *a,
                                                                  const float *b, float *d) {

@@ -12,8 +12,8 @@
 void tmg_widen(enum tmg_number type, const void *restrict from, size_t count, int sign,
                float *restrict to);
 
-// d[m][n] += a[m][k] * b[k][n], dense row-major, k innermost in order; [m] is a multiple of 4,
-// [n] of 8.
+// d[m][n] += a[m][k] * b[k][n], dense row-major, k innermost in order; [m] and [n] are
+// multiples of 8.
 // Every product is exact for the types above, so that fused and separate adds agree.
 void tmg_multiply(int m, int n, int k, const float *a, const float *b, float *d);
 

@@ -197,7 +197,7 @@ static void multiply_b1(const struct tmg_mma *op, const uint8_t *a, const uint8_
 
 // Integers: the exact sum of products. [m] may be any.
 static void multiply_integers(const struct tmg_mma *op, const float *a, const float *b, float *d) {
-    if (op->m % 4 == 0) {
+    if (op->m % 8 == 0) {
         tmg_multiply(op->m, N, op->k, a, b, d);
         return;
     }

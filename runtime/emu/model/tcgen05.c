@@ -269,7 +269,7 @@ static int lane_of(const struct fold *fold, int row) {
 static void multiply_integers(const struct fold *fold, int m, int k, const float *a, const float *b,
                               float *d) {
     int n = fold->n;
-    if (m % 4 == 0) {
+    if (m % 8 == 0) {
         tmg_multiply(m, n, k, a, b, d);
         return;
     }
