@@ -141,10 +141,25 @@ void tmg_read_matrix(const struct tmg_node *node, const struct tmg_manifest *man
         tmg_member_integer(node, "stride_bytes_multiple", 1, 4096, tmg_dtype_bytes(tensor->dtype));
 }
 
+// What the kernel found out about a tensor's elements, if [node] is that: one i32 that it writes.
+static void read_tells_of(const struct tmg_node *node, const struct tmg_manifest *manifest,
+                          struct tmg_tensor *tensor) {
+    struct tmg_node of = tmg_node_member(node, "tells_of");
+    char name[TMG_MAX_NAME];
+    if (!of.value) return;
+    tmg_node_name(&of, name, sizeof name);
+    tensor->tells_of = 1 + tmg_manifest_tensor(manifest, name);
+    if (!tensor->tells_of) tmg_node_fail(&of, "'%s' is no tensor before this one", name);
+    const struct tmg_extent *size = &tensor->dims[0];
+    if (tensor->rank != 1 || size->dim >= 0 || size->plus != 1 || !tensor->writes ||
+        tensor->dtype != TMG_DTYPE_I32)
+        tmg_node_fail(&of, "stands in a tensor that is not one i32 that is written");
+}
+
 static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manifest) {
     static const char *const accesses[] = {"read", "write", "read_write", NULL};
     struct tmg_tensor tensor = {0};
-    tmg_node_keys(node, "name dtype dims access alignment stride_bytes_multiple");
+    tmg_node_keys(node, "name dtype dims access alignment stride_bytes_multiple tells_of");
     tmg_member_name(node, "name", tensor.name);
     tmg_read_matrix(node, manifest, &tensor);
     int access = tmg_member_choice(node, "access", accesses, -1);
@@ -152,6 +167,7 @@ static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manife
     tensor.writes = access != 0;
     tensor.alignment =
         tmg_member_integer(node, "alignment", 1, 4096, tmg_dtype_bytes(tensor.dtype));
+    read_tells_of(node, manifest, &tensor);
     if (tmg_manifest_tensor(manifest, tensor.name) >= 0)
         tmg_node_fail(node, "repeats the name '%s'", tensor.name);
     manifest->tensors[manifest->tensor_count++] = tensor;

@@ -49,6 +49,7 @@ struct tmg_tensor {
     int reads, writes;
     int64_t alignment;              // of the address, in bytes
     int64_t stride_bytes_multiple;  // of every stride but the last, in bytes
+    int tells_of;                   // 1 + the tensor of whose elements it says whether they can be
     int takes_gaps;                 // the kernel learns its strides, so that there may be gaps
     char name[TMG_MAX_NAME];
 };

@@ -353,6 +353,15 @@ static inline int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_la
     return tmagen_kernel_workspace_sized(kernel, launch, TMAGEN_LAUNCH_SIZES, bytes);
 }
 
+/* What [launch], which must be over, found out on the device: TMAGEN_ERROR_ARGUMENT where sizes in
+ * its tensors, as those of groups, cannot be, with the first of them; then it has computed nothing.
+ * TMAGEN_OK else, and for kernels that have no such word. */
+TMAGEN_API int tmagen_kernel_status_sized(tmagen_kernel *kernel, const tmagen_launch *launch,
+                                          uint64_t sizes);
+static inline int tmagen_kernel_status(tmagen_kernel *kernel, const tmagen_launch *launch) {
+    return tmagen_kernel_status_sized(kernel, launch, TMAGEN_LAUNCH_SIZES);
+}
+
 /* ---- Sets: the best kernel for each shape ----
  * A set is a dispatch table (`tmagen gen TABLE.yaml` makes OUT/TABLE.json) and its kernels, which
  * are launched alike. What a launch is given follows from its shape, strides, alignment and

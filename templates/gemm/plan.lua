@@ -115,7 +115,10 @@ local function tensor_plan(s, p)
     for _, op in ipairs(p.ops) do
         if op.output then add_operand(op.output) end
     end
-    if p.groups then add("status", "i32", { 1 }, "write", 4) end
+    if p.groups then
+        add("status", "i32", { 1 }, "write", 4)
+        list[#list].tells_of = p.groups.tensor
+    end
     return list
 end
 
