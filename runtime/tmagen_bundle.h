@@ -36,7 +36,7 @@ TMAGEN_API int tmagen_bundle_load(tmagen_bundle *bundle, tmagen_device *device, 
                                   tmagen_kernel **kernel);
 
 /* Opens the dispatch table [name] as tmagen_set_open() does, and checks its digest. What it and its
- * manifests say is read when the set is first used, which takes some 10 ms; what is wrong with that
+ * manifests say is read when the set is first used, which takes some 12 ms; what is wrong with that
  * is said then. A kernel is loaded from the bundle when a launch first takes it, or by
  * tmagen_set_load(). */
 TMAGEN_API int tmagen_bundle_open_set(tmagen_bundle *bundle, tmagen_device *device,
