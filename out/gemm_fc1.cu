@@ -17,7 +17,8 @@
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     prefetch_maps: true
-//     epilogue: {ops: [bias, gelu], store: tma, tile: {m: 64, n: 64}, buffers: 2}
+//     epilogue: {ops: [bias, gelu], store: tma, tile: {m: 64, n: 64}, buffers: 2,
+//        read: {row: ahead}}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -41,10 +42,10 @@ __device__ __forceinline__ float tanh_approx(float x) {
     return d;
 }
 
-// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 2^-11 |x|
-__device__ __forceinline__ float gelu_tanh(float x) {
-    const float half = __fmul_rn(0.5f, x);
-    const float inner = __fmul_rn(x, __fmaf_rn(0.0356774081f, __fmul_rn(x, x), 0.7978845608f));
+// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) of an x of which [half] is the half: within 2^-11 |x|
+__device__ __forceinline__ float gelu_tanh_of_half(float half) {
+    const float square = __fmul_rn(half, half);
+    const float inner = __fmul_rn(half, __fmaf_rn(8 * 0.0356774081f, square, 2 * 0.7978845608f));
     return __fmaf_rn(half, tanh_approx(inner), half);
 }
 
@@ -289,6 +290,7 @@ constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consu
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
+constexpr int AHEAD = 1;    // operands that all rows share, read ahead of the multiplication
 constexpr int CLUSTER_M = 1, CLUSTER_N = 2, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -361,11 +363,12 @@ struct SharedMemory {
     bf16 a[STAGES][TILE_M * TILE_K];
     bf16 b[STAGES][TILE_N * TILE_K];
     alignas(1024) bf16 store[CONSUMERS][STORE_BUFFERS][STORE_M * STORE_N];
+    alignas(16) float ahead[CONSUMERS][AHEAD][TILE_N];    // what all rows share of operands, for a warpgroup
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
 };
-static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 231424, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -442,32 +445,17 @@ constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = s
 
 // what happens to an element of the product before it is rounded to one of D
 __device__ __forceinline__ float apply(float x, float bias) {
-    x = x + bias;
-    x = gelu_tanh(x);
+    x = __fmaf_rn(0.5f, x, bias);    // half of x and, as it was left, of bias
+    x = gelu_tanh_of_half(x);
     return x;
-}
-
-// what the ops read besides the accumulator
-struct Operands {
-    const bf16 *bias;
-    int n;
-};
-
-// two neighbouring elements of what all rows share, wherever it begins
-__device__ __forceinline__ float2 load_two(const bf16 *elements) {
-    return make_float2(bf16_to_float(elements[0]), bf16_to_float(elements[1]));
 }
 
 // the ops on COLUMNS columns of one block of the accumulator; n is even, so that a pair lies inside or outside
 template <int COLUMNS>
-__device__ __forceinline__ void apply_ops(float *x, const Operands &operands, int first_column) {
+__device__ __forceinline__ void apply_ops(float *x, const float *ahead) {
     #pragma unroll
     for (int pair = 0; pair < COLUMNS / 8; ++pair) {
-        const int column = first_column + pair_column(pair);
-        float2 bias = {0, 0};
-        if (column < operands.n) {
-            bias = load_two(operands.bias + column);
-        }
+        const float2 bias = *reinterpret_cast<const float2 *>(ahead + pair_column(pair));
         #pragma unroll
         for (int half = 0; half < 2; ++half, x += 2) {
             x[0] = apply(x[0], bias.x);
@@ -481,6 +469,40 @@ __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
     return row * STORE_ROW_BYTES + (byte ^ swizzle);
 }
+
+constexpr int AHEAD_EACH = (TILE_N + 127) / 128;    // of a tile's columns, those of a thread of the warpgroup
+
+// what a thread has of the operands' elements for a tile, and where the warpgroup leaves them
+struct Ahead {
+    float (*shared)[TILE_N];
+    bf16 bias[AHEAD_EACH];
+
+    __device__ __forceinline__ explicit Ahead(float (*shared)[TILE_N]) : shared(shared) {}
+
+    // reads the elements from [first_column] on; those that there are not are 0
+    __device__ __forceinline__ void read(const bf16 *bias_n, int n, int first_column) {
+        #pragma unroll
+        for (int i = 0; i < AHEAD_EACH; ++i) {
+            const int column = i * 128 + threadIdx.x % 128;
+            const bool inside = column < TILE_N && first_column + column < n;
+            bias[i] = {};
+            if (inside) {
+                bias[i] = bias_n[first_column + column];
+            }
+        }
+    }
+
+    // leaves them for the warpgroup; a barrier must follow
+    __device__ __forceinline__ void leave() const {
+        #pragma unroll
+        for (int i = 0; i < AHEAD_EACH; ++i) {
+            const int column = i * 128 + threadIdx.x % 128;
+            if (column < TILE_N) {
+                shared[0][column] = 0.5f * bf16_to_float(bias[i]);
+            }
+        }
+    }
+};
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
 __device__ __forceinline__ void stage_block(const float *sums, bf16 *buffer, int first_row) {
@@ -496,8 +518,9 @@ __device__ __forceinline__ void stage_block(const float *sums, bf16 *buffer, int
 // stores a warpgroup's accumulator by way of [staging], its own buffers; [barrier] is its own named barrier
 __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], const TensorMap *d_map,
                                            bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column,
-                                           int barrier, const Operands &operands) {
+                                           int barrier, const Ahead &ahead) {
     const bool issuer = threadIdx.x % 128 == 0;
+    ahead.leave();
     #pragma unroll
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
@@ -509,7 +532,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         #pragma unroll
         for (int block = 0; block < STORE_M; block += MMA_M) {
             float *sums = &accumulator[(row + block) / MMA_M][column / 2];
-            apply_ops<STORE_N>(sums, operands, first_column + column);
+            apply_ops<STORE_N>(sums, &ahead.shared[0][column]);
             stage_block(sums, buffer, block);
         }
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
@@ -566,7 +589,6 @@ gemm_fc1(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
         setmaxnreg_inc<232>();
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-        const Operands operands = {bias, n};
         Ring ring;
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
         Work work(m, n, k, cta);
@@ -576,6 +598,8 @@ gemm_fc1(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
         }
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
+            Ahead ahead(smem.ahead[warpgroup]);
+            ahead.read(bias, n, item.column);
             float accumulator[BLOCKS][TILE_N / 2];
             mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
             order_parity ^= 1;
@@ -597,7 +621,7 @@ gemm_fc1(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
             release(&smem.empty[previous]);
             work.advance();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
-            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, operands);
+            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, ahead);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it

@@ -17,13 +17,13 @@
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     prefetch_maps: true
-//     epilogue: {ops: [bias, residual], store: tma, tile: {m: 64, n: 64}, buffers: 2}
+//     epilogue: {ops: [bias, residual], store: tma, tile: {m: 64, n: 64}, buffers: 2,
+//        read: {row: ahead, matrix: tma}}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
 using uint32_t = unsigned int;
 using uint64_t = unsigned long;
-using int64_t = long;
 
 // bfloat16 as bits; arithmetic happens in fp32
 struct bf16 {
@@ -61,6 +61,14 @@ __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
 
 __device__ __forceinline__ float bf16_to_float(bf16 value) {
     return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+}
+
+// four 8 x 8 matrices of 16-bit elements, a word of each; lane l gives the address of row l % 8 of matrix l / 8
+__device__ __forceinline__ void ldmatrix_x4(uint32_t *words, uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address)
+                 : "memory");
 }
 
 // four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
@@ -284,6 +292,7 @@ constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consu
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
+constexpr int AHEAD = 1;    // operands that all rows share, read ahead of the multiplication
 constexpr int CLUSTER_M = 1, CLUSTER_N = 2, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -356,11 +365,13 @@ struct SharedMemory {
     bf16 a[STAGES][TILE_M * TILE_K];
     bf16 b[STAGES][TILE_N * TILE_K];
     alignas(1024) bf16 store[CONSUMERS][STORE_BUFFERS][STORE_M * STORE_N];
+    alignas(16) float ahead[CONSUMERS][AHEAD][TILE_N];    // what all rows share of operands, for a warpgroup
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
+    uint64_t operand_full[CONSUMERS][STORE_BUFFERS];    // residual is in the staging buffer
 };
-static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 231424, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -428,11 +439,6 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
     wgmma_commit_group();
 }
 
-// the row of a block in which a half of a thread's values lies
-__device__ __forceinline__ int pair_row(int half) {
-    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
-}
-
 // the first of the two columns in which a pair of a thread's values lies
 __device__ __forceinline__ int pair_column(int pair) {
     return pair * 8 + threadIdx.x % 4 * 2;
@@ -447,43 +453,16 @@ __device__ __forceinline__ float apply(float x, float bias, float residual) {
     return x;
 }
 
-// what the ops read besides the accumulator
-struct Operands {
-    const bf16 *bias;
-    const bf16 *residual;
-    int64_t residual_stride;
-    int m, n;
-};
-
-// two neighbouring elements of what all rows share, wherever it begins
-__device__ __forceinline__ float2 load_two(const bf16 *elements) {
-    return make_float2(bf16_to_float(elements[0]), bf16_to_float(elements[1]));
-}
-
-// two neighbouring elements of a row, which begins at a whole pair
-__device__ __forceinline__ float2 load_pair(const bf16 *elements) {
-    const uint32_t pair = *reinterpret_cast<const uint32_t *>(elements);
-    return make_float2(bf16_low_to_float(pair), bf16_high_to_float(pair));
-}
-
 // the ops on COLUMNS columns of one block of the accumulator; n is even, so that a pair lies inside or outside
 template <int COLUMNS>
-__device__ __forceinline__ void apply_ops(float *x, const Operands &operands, int first_row, int first_column) {
+__device__ __forceinline__ void apply_ops(float *x, const float *ahead, const uint32_t *pairs) {
     #pragma unroll
     for (int pair = 0; pair < COLUMNS / 8; ++pair) {
-        const int column = first_column + pair_column(pair);
-        float2 bias = {0, 0};
-        if (column < operands.n) {
-            bias = load_two(operands.bias + column);
-        }
+        const float2 bias = *reinterpret_cast<const float2 *>(ahead + pair_column(pair));
         #pragma unroll
         for (int half = 0; half < 2; ++half, x += 2) {
-            const int row = first_row + pair_row(half);
-            const bool inside = row < operands.m && column < operands.n;
-            float2 residual = {0, 0};
-            if (inside) {
-                residual = load_pair(operands.residual + row * operands.residual_stride + column);
-            }
+            const uint32_t word = pairs[pair * 2 + half];
+            const float2 residual = {bf16_low_to_float(word), bf16_high_to_float(word)};
             x[0] = apply(x[0], bias.x, residual.x);
             x[1] = apply(x[1], bias.y, residual.y);
         }
@@ -494,6 +473,78 @@ __device__ __forceinline__ void apply_ops(float *x, const Operands &operands, in
 __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
     return row * STORE_ROW_BYTES + (byte ^ swizzle);
+}
+
+constexpr int AHEAD_EACH = (TILE_N + 127) / 128;    // of a tile's columns, those of a thread of the warpgroup
+
+// what a thread has of the operands' elements for a tile, and where the warpgroup leaves them
+struct Ahead {
+    float (*shared)[TILE_N];
+    bf16 bias[AHEAD_EACH];
+
+    __device__ __forceinline__ explicit Ahead(float (*shared)[TILE_N]) : shared(shared) {}
+
+    // reads the elements from [first_column] on; those that there are not are 0
+    __device__ __forceinline__ void read(const bf16 *bias_n, int n, int first_column) {
+        #pragma unroll
+        for (int i = 0; i < AHEAD_EACH; ++i) {
+            const int column = i * 128 + threadIdx.x % 128;
+            const bool inside = column < TILE_N && first_column + column < n;
+            bias[i] = {};
+            if (inside) {
+                bias[i] = bias_n[first_column + column];
+            }
+        }
+    }
+
+    // leaves them for the warpgroup; a barrier must follow
+    __device__ __forceinline__ void leave() const {
+        #pragma unroll
+        for (int i = 0; i < AHEAD_EACH; ++i) {
+            const int column = i * 128 + threadIdx.x % 128;
+            if (column < TILE_N) {
+                shared[0][column] = bf16_to_float(bias[i]);
+            }
+        }
+    }
+};
+
+// where residual comes from, for a warpgroup, and the parity of the buffers' barriers
+struct Source {
+    const TensorMap *map;
+    uint64_t *full;
+    int parity = 0;
+};
+
+// one thread: loads the operand's elements of [part] of the tile at ([row], [column]) into the part's [staging]
+__device__ __forceinline__ void load_operand(const Source &source, bf16 (*staging)[STORE_M * STORE_N], int part,
+                                             int row, int column) {
+    bf16 *buffer = staging[part % STORE_BUFFERS];
+    uint64_t *full = &source.full[part % STORE_BUFFERS];
+    row += part / (TILE_N / STORE_N) * STORE_M;
+    column += part % (TILE_N / STORE_N) * STORE_N;
+    mbarrier_arrive_expect_tx(full, STORE_M * STORE_N * sizeof(bf16));
+    tma_load_2d(buffer, source.map, column, row, full);
+}
+
+// begins to load the first parts of a tile, as many as there are buffers; their stores have long been under way
+__device__ __forceinline__ void begin_operand(const Source &source, bf16 (*staging)[STORE_M * STORE_N], int row,
+                                              int column) {
+    if (threadIdx.x % 128 == 0) {
+        cp_async_bulk_wait_group_read<0>();
+        for (int part = 0; part < STORE_BUFFERS; ++part) {
+            load_operand(source, staging, part, row, column);
+        }
+    }
+}
+
+// reads the operand's elements of a block of the accumulator from [buffer], from [first_row] on
+__device__ __forceinline__ void read_pairs(uint32_t (&pairs)[STORE_N / 4], const bf16 *buffer, int first_row) {
+    const int lane = threadIdx.x % 32, row = first_row + threadIdx.x / 32 % 4 * 16 + lane % 16;
+    #pragma unroll
+    for (int j = 0; j < STORE_N / 16; ++j) {
+        ldmatrix_x4(&pairs[j * 4], smem_address(buffer) + staging_offset(row, j * 32 + lane / 16 * 16));
+    }
 }
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
@@ -510,20 +561,21 @@ __device__ __forceinline__ void stage_block(const float *sums, bf16 *buffer, int
 // stores a warpgroup's accumulator by way of [staging], its own buffers; [barrier] is its own named barrier
 __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], const TensorMap *d_map,
                                            bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column,
-                                           int barrier, const Operands &operands) {
+                                           int barrier, const Ahead &ahead, Source &source) {
     const bool issuer = threadIdx.x % 128 == 0;
+    ahead.leave();
+    barrier_sync(barrier, 128);                       // all of them are there
     #pragma unroll
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
         bf16 *buffer = staging[part % STORE_BUFFERS];
-        if (issuer) {
-            cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
-        }
-        barrier_sync(barrier, 128);                       // the buffer's last store has been read
+        mbarrier_wait_parity(&source.full[part % STORE_BUFFERS], source.parity ^ (part / STORE_BUFFERS & 1));
         #pragma unroll
         for (int block = 0; block < STORE_M; block += MMA_M) {
             float *sums = &accumulator[(row + block) / MMA_M][column / 2];
-            apply_ops<STORE_N>(sums, operands, first_row + row + block, first_column + column);
+            uint32_t pairs[STORE_N / 4];
+            read_pairs(pairs, buffer, block);
+            apply_ops<STORE_N>(sums, &ahead.shared[0][column], pairs);
             stage_block(sums, buffer, block);
         }
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
@@ -531,14 +583,21 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         if (issuer) {
             tma_store_2d(d_map, first_column + column, first_row + row, buffer);
             cp_async_bulk_commit_group();
+            constexpr int LATE = STORE_BUFFERS > 1;     // parts behind which a buffer is filled again
+            const int next = part - LATE + STORE_BUFFERS;
+            if (part >= LATE && next < STORES) {
+                cp_async_bulk_wait_group_read<LATE>();
+                load_operand(source, staging, next, first_row, first_column);
+            }
         }
     }
+    source.parity ^= STORES / STORE_BUFFERS & 1;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER_SIZE, 1, 1)
 gemm_fc2(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
-         const __grid_constant__ TensorMap d_map, const bf16 *bias, const bf16 *residual,
-         int64_t residual_stride, int m, int n, int k) {
+         const __grid_constant__ TensorMap d_map, const bf16 *bias,
+         const __grid_constant__ TensorMap residual_map, int m, int n, int k) {
     extern __shared__ __align__(1024) uint8_t dynamic_smem[];
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
@@ -557,6 +616,9 @@ gemm_fc2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
         }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
             mbarrier_init(&smem.order[consumer], 1);
+        }
+        for (int buffer = 0; buffer < CONSUMERS * STORE_BUFFERS; ++buffer) {
+            mbarrier_init(&smem.operand_full[buffer / STORE_BUFFERS][buffer % STORE_BUFFERS], 1);
         }
         fence_mbarrier_init();
     }
@@ -581,7 +643,7 @@ gemm_fc2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
         setmaxnreg_inc<232>();
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-        const Operands operands = {bias, residual, residual_stride, m, n};
+        Source source = {&residual_map, smem.operand_full[warpgroup]};
         Ring ring;
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
         Work work(m, n, k, cta);
@@ -591,6 +653,9 @@ gemm_fc2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
         }
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
+            Ahead ahead(smem.ahead[warpgroup]);
+            ahead.read(bias, n, item.column);
+            begin_operand(source, smem.store[warpgroup], item.row, item.column);
             float accumulator[BLOCKS][TILE_N / 2];
             mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
             order_parity ^= 1;
@@ -612,7 +677,7 @@ gemm_fc2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
             release(&smem.empty[previous]);
             work.advance();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
-            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, operands);
+            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, ahead, source);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it

@@ -389,10 +389,11 @@ local knobs = {
       when_doc = READING,
       doc = "how the first matrix (residual, add) does: l1, or nothing: the same; cp_async: pieces of 16 bytes into "
           .. "D's staging while the tile is multiplied; tma: boxes there" },
-    { "epilogue.read.layout", type = "enum", values = { "row", "blocked" }, optional = true, when = reading,
+    { "epilogue.read.layout", type = "enum", values = { "row", "blocked", "wrapped" }, optional = true, when = reading,
       when_doc = READING,
       doc = "of that matrix: row, or nothing: as all others; blocked: each 64 columns in the order in which four "
-          .. "threads hold them, 16 bytes a load: column 8 i + 2 t + j at place 16 t + 2 i + j" },
+          .. "threads hold them, 16 bytes a load: column 8 i + 2 t + j at place 16 t + 2 i + j; wrapped: the first "
+          .. "rows of those that begin anew stand behind the last too, so that each box of tma is whole" },
     { "epilogue.read.hint", type = "enum", values = cache_hints, optional = true, when = reading,
       when_doc = READING, doc = "what that matrix' lines are to the L2, where it is not read as all others" },
 }
@@ -479,6 +480,7 @@ local function ops_of(p)
                     period = operand and operand.period or 0, writes = op.row.writes or "",
                     scalar = scalars and (op.row.scalar or "") or nil,
                     sums = p.op_sums.any and (op.row.sums or "") or nil,
+                    wrapped = p.reads.tma and (operand and operand.wrapped or 0) or nil,
                     block = p.reads.by == "blocked" and (operand and operand.blocked and reads.BLOCK or 0) or nil }
     end
     return list

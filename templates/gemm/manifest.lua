@@ -23,7 +23,8 @@ local function dims(s, p)
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     list[#list + 1] = p.groups and { name = "groups", value = s.problem.groups, most = p.groups.most } or nil
     for _, operand in ipairs(p.op_operands) do
-        list[#list + 1] = operand.period and { name = operand.name .. "_rows", value = operand.period } or nil
+        list[#list + 1] = operand.period and { name = operand.name .. "_rows",
+            value = operand.wrapped_rows or operand.period } or nil
     end
     return list
 end
@@ -182,8 +183,11 @@ local function values_of(op)
     if op.operand and op.operand.period then
         values[#values + 1] = { op.operand.rows, op.operand.period }
     end
-    if op.operand and op.operand.blocks then
-        values[#values + 1] = { "block", reads.BLOCK }
+    if op.operand and op.operand.wrapped then
+        values[#values + 1] = { "wrapped", op.operand.wrapped }
+    end
+    if op.operand and (op.operand.blocks or op.operand.blocked) then
+        values[#values + 1] = { "block", op.operand.blocked and reads.BLOCK or 32 }
     end
     return #values > 0 and values or nil
 end

@@ -6,6 +6,7 @@ local dtypes = require "dtypes"
 local parameters = require "parameters"
 local swizzle = require "swizzle"
 local epilogue = require "epilogue/epilogue"
+local reads = require "epilogue/reads"
 local schedules = require "work/schedules"
 
 local plan = {}
@@ -47,6 +48,7 @@ local function plan_ops(s, p, ops, operands)
         operand.problem = operand.of and (operand.strided or p.groups) and p.problem[operand.of] or nil
     end
     p.reads = p.reads or { ahead = {} }
+    reads.halve(ops)
     p.op_direct = epilogue.direct(operands)
     p.op_types = epilogue.types(p.op_direct)
     p.held = s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and epilogue.held(ops) or {}

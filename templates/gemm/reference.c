@@ -108,7 +108,9 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
         return operand->rank > 1 ? at2(operand, index[-1], index[0]) : at(operand, &index[0]);
     if (same(kind, "row"))
         return operand->rank > 1 ? at2(operand, index[-1], index[1]) : at(operand, &index[1]);
-    const int64_t row = period ? index[0] % period : index[0];
+    const int64_t box = (int64_t)number_of(p, "ops.wrapped", i);  // rows of one, which are whole
+    const int64_t in_box = box ? index[0] % box : 0;
+    const int64_t row = period ? (index[0] - in_box) % period + in_box : index[0];
     if (operand->rank == 4) {
         const int64_t place[] = {row / 32, index[1] / 32, row % 32, index[1] % 32};
         return at(operand, place);

@@ -33,6 +33,10 @@ verify gemm_256x128 "$plain" "${edges[@]}" --set "$ahead" --set "$matrix=[cp_asy
 
 # Rows that begin anew, by threads; the order in which threads hold 64 columns.
 verify gemm_128x128_pingpong "$turned" "${edges[@]}" --set "$matrix=cp_async"
+verify gemm_128x128_pingpong "$turned" "${edges[@]}" --set "$matrix=tma" --set stages=4 \
+    --set epilogue.read.layout=wrapped --set 'epilogue.buffers=[2,4]'
+verify gemm_128x128_pingpong '[[{add: combined, row_period: 128}]]' --shape 300x264x72 \
+    --set "$matrix=tma"
 verify gemm_128x128_pingpong "$turned" --shape 200x320x72 --shape 640x384x136 \
     --set epilogue.read.layout=blocked --set 'epilogue.read.hint=[evict_first,evict_last]'
 verify gemm_fp8_128x192_pingpong '[[{add: combined, row_period: 7}, bias]]' --shape 200x320x272 \
@@ -52,3 +56,7 @@ verify gemm_128x128_fp32 '[[bias, {scale_n: sn}, relu]]' --shape 200x264x72 --se
 # Rows read ahead where the tiles' K is in parts, and where a CTA has one tile.
 verify gemm_128x128 '[[bias, gelu]]' --shape 200x264x264 --set "$ahead" --set epilogue.store=tma \
     --set 'grid=[split_k,stream_k,tiles]'
+
+# Halves are exact: the same bits as without.
+verify gemm_128x128_pingpong '[[bias, gelu], [relu, {scale_n: sn}, bias, gelu_erf, residual]]' \
+    --shape 200x264x72 --shape 200x264x72/special --set "$ahead"

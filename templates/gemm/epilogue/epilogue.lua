@@ -8,8 +8,8 @@ local epilogue = { rows = {} }
 
 local MUST = { "name", "doc", "cuda", "reference" }    -- strings
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string", gates = "boolean",
-    writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string", numbers = "table",
-    parameters = "table", error = "string", linear = "boolean", peer = "string" }
+    of_half = "string", writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string",
+    numbers = "table", parameters = "table", error = "string", linear = "boolean", peer = "string" }
 
 local by_name = {}
 

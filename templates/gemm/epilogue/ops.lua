@@ -4,6 +4,7 @@
 --
 -- name, doc       as a spec and `tmagen explain gemm` have them
 -- cuda            the new value; x is the old one and y the operand's element, both float
+-- of_half         the same where x is half of the old one: the op before adds a row that is read ahead, and halves both
 -- writes          the name of a tensor of D's shape and type that x is written to, as it is at this place of the chain
 -- most            true: it writes but one fp32, the largest magnitude of all that x is there
 -- sums            "row" or "column": it writes an fp32 for each of them, the sum of all that x is there in it
@@ -62,9 +63,11 @@ return {
     { name = "relu", doc = "max(x, 0)", cuda = "max_nan(x, 0.0f)", reference = "x <= 0 ? 0 : x", linear = false,
       peer = "CUBLASLT_EPILOGUE_RELU" },
     { name = "gelu", doc = "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by tanh.approx",
-      cuda = "gelu_tanh(x)", reference = "x / 2 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))",
+      cuda = "gelu_tanh(x)", of_half = "gelu_tanh_of_half(x)",
+      reference = "x / 2 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))",
       error = "0x1p-11 * fabs(x)", linear = false, peer = "CUBLASLT_EPILOGUE_GELU" },
     { name = "gelu_erf", doc = "x / 2 (1 + erf(x / sqrt(2)))", cuda = "gelu_erf(x)",
+      of_half = "gelu_erf_of_half(x)",
       reference = "x / 2 * (1 + erf(x * 0.7071067811865476))", error = "0x1p-21 * fabs(x)", linear = false },
     { name = "silu", doc = "x / (1 + exp(-x)), by ex2.approx and rcp.approx", cuda = "silu(x)",
       reference = "x / (1 + exp(-x))", error = "0x1p-20 * fabs(x)", linear = false },

@@ -14,6 +14,16 @@ local function readable(operand)
     return operand.kind == "matrix" and not operand.scalar and not operand.doubled and operand.dtype.bits == 16
 end
 
+local function common_divisor(a, b)
+    return b == 0 and a or common_divisor(b, a % b)
+end
+
+-- Rows of boxes of [rows] that begin anywhere in a matrix' period: those that follow its last stand behind it again.
+local function wrap(operand, rows)
+    operand.wrapped = rows
+    operand.wrapped_rows = operand.period - common_divisor(operand.period, rows) + rows
+end
+
 -- How the matrix is read: "tma" and "cp_async" by way of the staging, "blocked" from global memory; nil: as all others.
 local function matrix_by(read)
     return read.matrix ~= "l1" and read.matrix or read.layout == "blocked" and "blocked" or nil
@@ -30,10 +40,27 @@ function reads.plan(s, operands)
         elseif readable(operand) and not plan.matrix and matrix_by(read) then
             plan.matrix, plan.by = operand, matrix_by(read)
             operand.by, operand.blocked, operand.hint = plan.by, plan.by == "blocked", read.hint
+            if operand.period and plan.by == "tma" and read.layout == "wrapped" then
+                wrap(operand, s.epilogue.tile.m)
+            end
         end
     end
     plan.tma, plan.cp_async = plan.by == "tma", plan.by == "cp_async"
     return plan
+end
+
+-- Ops that work on half of x take it from the op before, which adds what is read ahead: an instruction an element less,
+-- and the same bits, since a half is exact.
+function reads.halve(ops)
+    for i = 2, #ops do
+        local before, op = ops[i - 1], ops[i]
+        if op.row.of_half and before.row.cuda == "x + y" and before.operand.ahead then
+            before.expression = ("x = __fmaf_rn(0.5f, x, %s)"):format(before.operand.name)
+            before.note = "half of x and, as it was left, of " .. before.operand.name
+            op.expression = "x = " .. op.row.of_half
+            before.operand.halved = true
+        end
+    end
 end
 
 -- The shared memory that they need, [consumers] times.
@@ -62,6 +89,9 @@ local function check_matrix(s, p, fail)
     if read.layout == "blocked" and by ~= "blocked" then
         fail("epilogue.read.layout", "epilogue.read.layout: blocked is for threads that load by themselves",
             "epilogue.read.matrix: l1")
+    elseif read.layout == "wrapped" and by ~= "tma" then
+        fail("epilogue.read.layout", "epilogue.read.layout: wrapped is for boxes of rows that begin anew",
+            "epilogue.read.matrix: tma, and add")
     elseif read.hint and not by then
         fail("epilogue.read.hint", "epilogue.read.hint: the matrix is read as all others",
             "matrix: cp_async or tma, or layout: blocked")
@@ -71,8 +101,12 @@ local function check_matrix(s, p, fail)
     elseif by and by ~= "blocked" and dtypes[s.problem.d].bits ~= 16 then
         fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is by way of D's staging, whose elements have %d bits")
             :format(by, dtypes[s.problem.d].bits), "l1, or D of 16 bits")
-    elseif by == "tma" and p.reads.matrix.period then
-        fail("epilogue.read.matrix", "epilogue.read.matrix: tma loads no boxes whose rows begin anew", "cp_async or l1")
+    elseif read.layout == "wrapped" and not p.reads.matrix.wrapped then
+        fail("epilogue.read.layout", "epilogue.read.layout: wrapped is for boxes of rows that begin anew",
+            "epilogue.read.matrix: tma, and add")
+    elseif by == "tma" and not p.reads.matrix.wrapped and (p.reads.matrix.period or 0) % s.epilogue.tile.m ~= 0 then
+        fail("epilogue.read.matrix", "epilogue.read.matrix: tma loads no boxes whose rows begin anew",
+            "layout: wrapped, or cp_async or l1")
     elseif by and (p.work.parts or p.in_cluster or p.batched or p.work.groups) then
         fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is for whole tiles of one problem"):format(by), "l1")
     elseif by == "blocked" and s.epilogue.tile.n % reads.BLOCK ~= 0 then
@@ -87,6 +121,8 @@ function reads.check(s, p, fail)
     elseif s.epilogue.read.row == "ahead" and #p.reads.ahead == 0 then
         fail("epilogue.read.row", "epilogue.read.row: no op reads a row that all rows of D share",
             "l1, or an op such as bias")
+    elseif s.epilogue.read.row == "ahead" and (p.batched or p.work.groups) then
+        fail("epilogue.read.row", "epilogue.read.row: ahead is for rows of one problem", "l1")
     end
     check_matrix(s, p, fail)
 end
