@@ -121,8 +121,6 @@ function reads.check(s, p, fail)
     elseif s.epilogue.read.row == "ahead" and #p.reads.ahead == 0 then
         fail("epilogue.read.row", "epilogue.read.row: no op reads a row that all rows of D share",
             "l1, or an op such as bias")
-    elseif s.epilogue.read.row == "ahead" and (p.batched or p.work.groups) then
-        fail("epilogue.read.row", "epilogue.read.row: ahead is for rows of one problem", "l1")
     end
     check_matrix(s, p, fail)
 end
