@@ -9,7 +9,7 @@
 //     tile: {m: 128, n: 128, k: 128}
 //     stages: 5
 //     mma_in_flight: 1
-//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: row, b: row}, pieces: 1}
+//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: row, b: row}}
 //     schedule: cooperative
 //     grid: persistent
 //     raster: {along: n, group: 8}

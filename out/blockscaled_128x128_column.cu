@@ -9,7 +9,7 @@
 //     tile: {m: 128, n: 128, k: 128}
 //     stages: 5
 //     mma_in_flight: 1
-//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, pieces: 1, load: tma}
+//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, load: tma}
 //     schedule: cooperative
 //     grid: persistent
 //     raster: {along: n, group: 8}
@@ -570,7 +570,7 @@ blockscaled_128x128_column(const __grid_constant__ TensorMap a_map,
                 const Scales scales = next;
                 load_scales(next, scale_tensors, item, min(k_tile + 1, item.k_end - 1));
                 wgmma_wait_group<0>();
-                __syncwarp();                                  // the scales are read
+                __syncwarp();                                      // the scales are read
                 release(&smem.empty[ring.stage]);
                 promote(accumulator, partial, scales);
             }

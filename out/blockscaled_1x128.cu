@@ -9,7 +9,7 @@
 //     tile: {m: 128, n: 128, k: 128}
 //     stages: 5
 //     mma_in_flight: 1
-//     scales: {a: 1x128, b: 1x128, type: fp32, order: {a: column, b: column}, pieces: 1, load: tma}
+//     scales: {a: 1x128, b: 1x128, type: fp32, order: {a: column, b: column}, load: tma}
 //     schedule: cooperative
 //     grid: persistent
 //     raster: {along: n, group: 8}
@@ -548,7 +548,7 @@ blockscaled_1x128(const __grid_constant__ TensorMap a_map, const __grid_constant
                 read_scales(next, smem, ring.stage, warpgroup);
                 const Scales scales = next;
                 wgmma_wait_group<0>();
-                __syncwarp();                                  // the scales are read
+                __syncwarp();                                      // the scales are read
                 release(&smem.empty[ring.stage]);
                 promote(accumulator, partial, scales);
             }

@@ -10,7 +10,7 @@
 //     tile: {m: 64, n: 64, k: 128}
 //     stages: 10
 //     mma_in_flight: 1
-//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, pieces: 1, load: tma}
+//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, load: tma}
 //     schedule: cooperative
 //     grid: tiles
 //     cluster: {m: 1, n: 1}
@@ -456,7 +456,7 @@ blockscaled_64x64_tiles(const __grid_constant__ TensorMap a_map,
             const Scales scales = next;
             load_scales(next, scale_tensors, item, min(k_tile + 1, item.k_end - 1));
             wgmma_wait_group<0>();
-            __syncwarp();                                  // the scales are read
+            __syncwarp();                                      // the scales are read
             release(&smem.empty[ring.stage]);
             promote(accumulator, partial, scales);
         }

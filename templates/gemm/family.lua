@@ -247,9 +247,6 @@ local knobs = {
       when_doc = SCALED, doc = "row: a_scales[m, k / 128]; column: a_scales[k / 128, m]" },
     { "scales.order.b", type = "enum", values = { "row", "column" }, default = "row", when = scaled,
       when_doc = SCALED, doc = "row: b_scales[n, k / 128] or [n / 128, k / 128]; column: the other way round" },
-    { "scales.pieces", type = "int", values = { 1, 2, 3, 4 }, default = 1, unit = "pieces", when = scaled,
-      when_doc = SCALED,
-      doc = "of a step's product, along wgmma's N: the sums of one are added up as the next are multiplied" },
     { "scales.load", type = "enum", values = { "ldg", "tma" }, default = "ldg", when = staged_scales,
       when_doc = "scales 1x128 of fp32 stand in order: column",
       doc = "ldg: threads load their scales a step ahead, from any address; tma: boxes with the stage, where rows of "

@@ -24,13 +24,13 @@ few='--set cluster.m=1 --set stages=3'
         --set 'scales.order.b=[row,column]' --set 'scales.type=[fp32,ue8m0]' \
         --set 'scales.b=[128x128,1x128]' --shape 136x144x400/special
     verify blockscaled_128x128_column $few --set 'scales.b=[128x128,1x128]' \
-        --set 'exchange=[false,true]' --set 'scales.pieces=[1,2]' --shape 136x144x400/special
-    verify blockscaled_128x128 $few --set 'exchange=[false,true]' --set 'scales.pieces=[1,2]' \
+        --set 'exchange=[false,true]' --shape 136x144x400/special
+    verify blockscaled_128x128 $few --set 'exchange=[false,true]' \
         --set 'grid=[tiles,split_k,stream_k]' --shape 136x144x912/special
     verify blockscaled_128x128 $few --set grid=cluster_k --set epilogue.buffers=1 \
         --set 'exchange=[false,true]' --shape 136x144x912/exact
-    verify blockscaled_64x192_pingpong --set stages=2 --set 'problem.d=[bf16,fp32]' \
-        --set 'scales.pieces=[1,3]' --shape 136x400x400/exact
+    verify blockscaled_128x128_column --set schedule=pingpong --set tile.m=64 --set stages=2 \
+        --set 'problem.d=[bf16,fp32]' --shape 136x400x400/exact
     verify blockscaled_128x128 $few --set 'tile.n=[96,136,160]' --set epilogue.store=elements \
         --shape 136x333x400
     verify blockscaled_128x128 $few --set 'epilogue.ops=[[bias, gelu, {scale_m: s}, residual]]' \

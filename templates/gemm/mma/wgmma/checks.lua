@@ -36,12 +36,6 @@ wgmma["scales"] = function(s, p, fail)
     elseif s.promote_every and s.promote_every ~= 1 then
         fail("promote_every", ("promote_every: %d, but each step's sum has scales of its own"):format(s.promote_every),
             "1, or nothing")
-    elseif p.right.rows % (8 * p.pieces) ~= 0 then
-        fail("scales.pieces", ("scales.pieces: %d pieces of the N of wgmma, %d, are no multiples of 8"):format(p.pieces,
-            p.right.rows), "1, or another number or tile")
-    elseif p.pieces > 1 and s.stages < 2 then
-        fail("scales.pieces", "scales.pieces: the next step's pieces follow before a stage is free: a deadlock",
-            "1, or stages: 2 and more")
     elseif s.problem.batch then
         fail("problem.batch", "problem.batch, but scales of blocks are of one problem", "no batch")
     elseif p.staged_scales[1] and s.dependent_launch == "weights" then

@@ -173,7 +173,6 @@ function wgmma.plan(s, work, gated, operands)
     end
     p.mma = instruction(p)
     p.scaled, p.staged_scales = scales(s, p, work)
-    p.pieces = p.scaled and s.scales.pieces or 1                -- that a step's product is multiplied in
     p.promote_every = p.scaled and 1 or s.promote_every or false
     p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
