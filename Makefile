@@ -39,7 +39,9 @@ fake_lib := $(fake_src:%.c=$(BUILD)/%.so)
 c_files   = $(lib_src) $(tool_src) $(reference_src) $(unit_src) $(user_src) \
             $(fuzz_src) $(fake_src) $(vector_src) $(embed_src)
 
-hopper := $(filter-out specs/gemm_sm100_%.yaml,$(wildcard specs/*.yaml))    # what an H200 can run
+# what an H200 can run
+blackwell := specs/gemm_sm100_%.yaml specs/blockscaled_sm100_%.yaml
+hopper := $(filter-out $(blackwell),$(wildcard specs/*.yaml))
 recorded := $(filter-out specs/gemm_fp16_h200.yaml,$(hopper))    # whose kernels in bf16 are there
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)

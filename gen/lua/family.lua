@@ -173,7 +173,7 @@ end
 
 -- What a family that has a base may say: it is that one, with other defaults, and with another ladder if it says so.
 local BASED_FIELDS = { name = true, doc = true, base = true, sets = true, arch = false, phases = false,
-                       default_phase = false, tune = false }
+                       default_phase = false, ladders = false, tune = false }
 
 -- The definition of [base], changed by what [own] says.
 local function based(own, base, fault)

@@ -1,12 +1,43 @@
--- blockscaled: gemm of E4M3 whose blocks have scales, one for each 128 of K of a row of A, and of a row of B or of 128
--- of them. All of gemm's axes are its own; what stands here is where it starts from, and its ladder.
+-- blockscaled: gemm of operands whose blocks along K have scales. On Hopper E4M3, one for each 128 of a row of A,
+-- and of a row of B or of 128 of them, which threads apply to sums; on Blackwell E2M1 by 16 or 32, or 8-bit floats by
+-- 32, which the instruction applies to products. All of gemm's axes are its own; what stands here is where it starts
+-- from, and its ladders.
+
+local archs = require "archs"
+
+-- [hopper] or [blackwell], as the architecture multiplies
+local function either(hopper, blackwell)
+    return function(s)
+        return archs[s.arch].mma == "tcgen05" and blackwell or hopper
+    end
+end
+
+local blackwell = {
+    [1] = { title = "TMA and tcgen05", doc = "a warp loads a ring of stages with scales, a thread multiplies, four "
+                .. "warps store",
+            sets = { ["math"] = "tcgen05", ["tile.m"] = 128, ["tile.n"] = 128, ["stages"] = 4 } },
+    [2] = { title = "two accumulators", doc = "a CTA an SM walks the tiles: one's sums are stored while the next is "
+                .. "multiplied",
+            predict = "the epilogue hides behind the next tile's products",
+            sets = { ["grid"] = "persistent", ["accumulators"] = 2, ["tile.n"] = 256 } },
+    [3] = { title = "CTA pairs", doc = "two CTAs multiply a tile of twice the rows; each loads half of B's",
+            predict = "half the bytes of B in each SM's shared memory",
+            sets = { ["cta_group"] = 2 } },
+    [4] = { title = "TMA store", doc = "sums into swizzled staging, TMA store drained under the next",
+            predict = "whole sectors written, by bulk copies that nobody waits for",
+            sets = { ["epilogue.store"] = "tma", ["raster.snake"] = true, ["raster.group"] = 4 } },
+}
 
 return {
     name = "blockscaled",
     base = "gemm",
     doc = "D[M,N] = sum over blocks of K of a_scales b_scales (A[M,K] B[N,K]^T), A and B in E4M3, then gemm's ops",
-    arch = { "sm_90a" },
-    sets = { ["problem.a"] = "e4m3", ["scales.a"] = "1x128", ["scales.b"] = "128x128" },
+    arch = { "sm_90a", "sm_100a", "sm_103a" },
+    sets = { ["problem.a"] = either("e4m3", "e2m1"),
+             ["scales.a"] = function(s)
+                 return archs[s.arch].mma ~= "tcgen05" and "1x128" or s.problem.a == "e2m1" and "1x16" or "1x32"
+             end,
+             ["scales.b"] = function(s) return archs[s.arch].mma ~= "tcgen05" and "128x128" or s.scales.a end },
     phases = {
         [1] = { title = "ring", doc = "a warp fills a ring of stages; two warpgroups multiply, and add up scaled sums",
                 sets = { ["math"] = "wgmma", ["tile.m"] = 128, ["tile.n"] = 128, ["stages"] = 6,
@@ -23,4 +54,5 @@ return {
                 sets = { ["cluster.m"] = 2 } },
     },
     default_phase = 4,
+    ladders = { sm_100a = blackwell, sm_103a = blackwell },
 }

@@ -32,7 +32,10 @@ local function foreign(s)
     return (s.math == "wgmma" or s.math == "tcgen05") and s.math ~= archs[s.arch].mma
 end
 
-list[#list + 1] = { "GPU", check = function(s, _, fail)
+list[#list + 1] = { "GPU", check = function(s, p, fail)
+    if p.a_type.stored and s.math ~= "tcgen05" then
+        fail("problem.a", ("problem.a: %s is for tcgen05"):format(s.problem.a), "types of 8 or 16 bits")
+    end
     if s.epilogue.store == "staged" and s.math ~= "tcgen05" then
         fail("epilogue.store", "epilogue.store: staged is of tcgen05's epilogue", "tma, direct or elements")
     end

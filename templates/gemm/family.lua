@@ -14,7 +14,7 @@ local schedules = require "work/schedules"
 local swizzle = require "swizzle"
 
 -- what wgmma multiplies, and what pairs of accumulators can be packed into
-local input_types, output_types = dtypes.with("wgmma"), dtypes.with("pack_pair")
+local input_types, output_types = dtypes.with("sum"), dtypes.with("pack_pair")
 
 local cache_hints = { "evict_first", "evict_last" }
 
@@ -80,9 +80,17 @@ local function reading(s)
         and not epilogue.gates(s.epilogue.ops)
 end
 
--- Blocks of the operands have scales.
+-- Blocks of the operands may have scales: threads apply them to sums, or tcgen05.mma to products.
+local function takes_scales(s)
+    return keeps_few_bits(s) or tensor_memory(s)
+end
+
 local function scaled(s)
-    return keeps_few_bits(s) and (s.scales.a or s.scales.b) ~= nil
+    return takes_scales(s) and (s.scales.a or s.scales.b) ~= nil
+end
+
+local function promoted(s)
+    return warpgroups(s) and scaled(s)
 end
 
 -- Scales that boxes can bring with a stage: those of rows beside each other, in fp32.
@@ -90,7 +98,7 @@ local function staged_scales(s)
     local function fit(operand)
         return s.scales[operand] == "1x128" and s.scales.order[operand] == "column"
     end
-    return scaled(s) and s.scales.type == "fp32" and (fit("a") or fit("b"))
+    return promoted(s) and s.scales.type == "fp32" and (fit("a") or fit("b"))
 end
 
 local function persistent(s)
@@ -181,8 +189,9 @@ local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or
 local STAGING, HELD = "epilogue.store is tma or staged", "epilogue.operand.load is not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
 local GROUPED = "grid is grouped, grouped_k or masked"
+local TAKES_SCALES = "math is tcgen05, or wgmma, and A and B are e4m3 or e5m2"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
-local SCALED = "scales.a and scales.b are given"
+local SCALED, PROMOTED = "scales.a and scales.b are given", "math is wgmma, and scales.a and scales.b are given"
 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
@@ -236,17 +245,22 @@ local knobs = {
     { "promote_every", type = "int", min = 1, max = 64, unit = "k steps", optional = true, when = keeps_few_bits,
       when_doc = FEW_BITS,
       doc = "after so many, wgmma's sums, of few bits, are added to others in fp32; without, never, the fastest" },
-    { "scales.a", type = "enum", values = { "1x128" }, optional = true, when = keeps_few_bits, when_doc = FEW_BITS,
-      doc = "a scale for each row and 128 of K, in the tensor a_scales; sums of 128 products times both operands' "
-          .. "scales are added up in fp32" },
-    { "scales.b", type = "enum", values = { "1x128", "128x128" }, optional = true, when = keeps_few_bits,
-      when_doc = FEW_BITS, doc = "a scale for each row of B, or each 128 rows, and 128 of K, in b_scales" },
-    { "scales.type", type = "enum", values = { "fp32", "ue8m0" }, default = "fp32", when = scaled, when_doc = SCALED,
-      doc = "ue8m0: bytes, 2^(byte - 127) each, 255 being NaN" },
-    { "scales.order.a", type = "enum", values = { "row", "column" }, default = "row", when = scaled,
-      when_doc = SCALED, doc = "row: a_scales[m, k / 128]; column: a_scales[k / 128, m]" },
-    { "scales.order.b", type = "enum", values = { "row", "column" }, default = "row", when = scaled,
-      when_doc = SCALED, doc = "row: b_scales[n, k / 128] or [n / 128, k / 128]; column: the other way round" },
+    { "scales.a", type = "enum", values = { "1x128", "1x32", "1x16" }, optional = true, when = takes_scales,
+      when_doc = TAKES_SCALES, default = function(s) return s.problem.a == "e2m1" and "1x16" or nil end,
+      doc = "a scale for each so many rows and elements along K, in the tensor a_scales. 128, of wgmma: sums of 128 "
+          .. "products times both operands' scales are added up in fp32. 32 and 16, of tcgen05, which applies them: in "
+          .. "atoms of 512 bytes, a_scales[m / 128, k / block / 4, m % 32, m / 32 % 4 * 4 + k / block % 4]" },
+    { "scales.b", type = "enum", values = { "1x128", "128x128", "1x32", "1x16" }, optional = true,
+      when = takes_scales, when_doc = TAKES_SCALES,
+      default = function(s) return tensor_memory(s) and s.scales.a or nil end,
+      doc = "the same of B, in b_scales; 128x128: for each 128 rows" },
+    { "scales.type", type = "enum", values = { "fp32", "ue8m0", "ue4m3" }, when = scaled, when_doc = SCALED,
+      default = function(s) return s.scales.a == "1x16" and "ue4m3" or tensor_memory(s) and "ue8m0" or "fp32" end,
+      doc = "ue8m0: bytes, 2^(byte - 127) each, 255 being NaN; ue4m3: e4m3 without a sign, for blocks of 16" },
+    { "scales.order.a", type = "enum", values = { "row", "column" }, default = "row", when = promoted,
+      when_doc = PROMOTED, doc = "row: a_scales[m, k / 128]; column: a_scales[k / 128, m]" },
+    { "scales.order.b", type = "enum", values = { "row", "column" }, default = "row", when = promoted,
+      when_doc = PROMOTED, doc = "row: b_scales[n, k / 128] or [n / 128, k / 128]; column: the other way round" },
     { "scales.load", type = "enum", values = { "ldg", "tma" }, default = "ldg", when = staged_scales,
       when_doc = "scales 1x128 of fp32 stand in order: column",
       doc = "ldg: threads load their scales a step ahead, from any address; tma: boxes with the stage, where rows of "
@@ -445,9 +459,9 @@ local blackwell = {
 }
 
 -- The product that Freivalds' check knows: with a bias, and no other op.
-local function product_of(p)
+local function product_of(s, p)
     local first = p.ops[1] and p.ops[1].row.name
-    if #p.ops > 1 or first and first ~= "bias" or p.scaled then
+    if #p.ops > 1 or first and first ~= "bias" or s.scales.a then
         return nil
     end
     return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil,
@@ -492,6 +506,12 @@ local function gate_of(p)
     end
 end
 
+-- What reference.c draws by itself: operands of less than a byte, and scales.
+local function draws_of(s, p)
+    local packed = p.a_type.stored and { "a", "b" } or {}
+    return s.scales.a and { "a_scales", "b_scales", table.unpack(packed) } or nil
+end
+
 -- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
 -- waves of an H200, long and short k; n and k are rounded up to the multiples that the manifest wants.
 local function reference_of_one(s, p)
@@ -511,16 +531,18 @@ local function reference_of_one(s, p)
         waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
     end
     return {
-        dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" }, peer = "cublaslt",
+        dims = { "m", "n", "k" }, typical = "4096x4096x4096", inputs = { "special", "exact" },
+        peer = not (p.tcgen05 and s.scales.a) and "cublaslt" or nil,
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
-        product = product_of(p),
+        product = product_of(s, p), draws = draws_of(s, p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, gate = p.gated and gate_of(p) or nil,
             a_columns = p.a_columns or nil, b_columns = p.b_columns or nil, sum_bits = p.sum_bits,
             promoted = p.promoted, a_scale_rows = p.scaled and p.scaled.a.block or nil,
             b_scale_rows = p.scaled and p.scaled.b.block or nil,
             a_scale_columns = p.scaled and p.scaled.a.column or nil,
-            b_scale_columns = p.scaled and p.scaled.b.column or nil },
-        draws = p.scaled and { "a_scales", "b_scales" } or nil,
+            b_scale_columns = p.scaled and p.scaled.b.column or nil,
+            block = p.tcgen05 and s.scales.a and tonumber(s.scales.a:match("x(%d+)")) or nil,
+            ue4m3 = s.scales.a and s.scales.type == "ue4m3" or nil },
         scalars = scalars_of(p),
         small = small,
         waves = waves,

@@ -89,10 +89,18 @@ local function tensor_plan(s, p)
         list[#list + 1] = { name = name, dtype = dtype, dims = dims, access = access, alignment = alignment,
             stride_bytes_multiple = alignment }
     end
-    add("a", s.problem.a, p.a_columns and { "k", "m" } or { "m", "k" }, "read", p.alignment.a)
-    add("b", s.problem.b, p.b_columns and { "k", "n" } or { "n", "k" }, "read", p.alignment.b)
+    local function add_input(name, extent, columns)
+        local type = dtypes[s.problem[name]]
+        local k = type.stored and { dim = "k", by = 8 // type.bits } or "k"
+        add(name, type.stored or type.name, columns and { k, extent } or { extent, k }, "read", p.alignment[name])
+    end
+    add_input("a", "m", p.a_columns)
+    add_input("b", "n", p.b_columns)
     if p.apart then
         list[#list].stride_bytes_multiple = dtypes.bytes(s.problem.b)
+    end
+    for _, staged in ipairs(p.tcgen05 and p.staged_scales or {}) do
+        add(staged.tensor, "u8", staged.dims, "read", 16)
     end
     local function add_operand(operand)
         local rows = operand.period and operand.name .. "_rows" or "m"
@@ -170,6 +178,10 @@ local function parameter_plan(s, p)
         else
             pointer(name, true, p.problem[name])
         end
+    end
+    for _, staged in ipairs(p.tcgen05 and p.staged_scales or {}) do
+        list[#list + 1] = { kind = "tensor_map", tensor = staged.tensor, box = { staged.atoms, staged.depth, 32, 16 },
+            swizzle_bytes = 0 }
     end
     if p.store and not p.store.by_threads then
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)

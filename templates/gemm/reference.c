@@ -28,7 +28,7 @@ static double cutting(const struct problem *p, double bits, double sum, double s
 static double summing(const struct problem *p, const struct tensor *out, double sum,
                       double squares) {
     const double bits = number_of(p, "sum_bits", 0);
-    if (!is_float(tensor_of(p, "a")->type))
+    if (!is_float(tensor_of(p, "a")->type) && !(number_of(p, "block", 0) > 0))
         return out->type == I32 || fabs(sum) <= 0x1p24 ? 0 : 0x1p-24 * fabs(sum);
     if (inputs_are(p, "exact")) return 0;
     if (bits > 0) return cutting(p, bits, sum, squares);
@@ -187,6 +187,50 @@ static double saturated(const struct tensor *out, double x) {
     return x > most ? most : x < -most ? -most : x;
 }
 
+// What element [k] of row [row] of an operand is; of those of 4 bits the even one is in the low
+// half of its byte.
+static double element_of_row(const struct tensor *t, int64_t row, int64_t k) {
+    if (t->type != U8) return at2(t, row, k);
+    const int code = (int)at2(t, row, k / 2) >> (k % 2 * 4) & 15, exponent = code >> 1 & 3;
+    const double size = exponent ? ldexp(1 + (code & 1) / 2.0, exponent - 1) : (code & 1) / 2.0;
+    return code & 8 ? -size : size;
+}
+
+// The scale of block [block] of row [row], in atoms of 128 rows and four blocks.
+static double scale_of_block(const struct problem *p, const struct tensor *t, int64_t row,
+                             int64_t block) {
+    const int64_t index[] = {row / 128, block / 4, row % 32, row / 32 % 4 * 4 + block % 4};
+    const double byte = at(t, index);
+    if (number_of(p, "ue4m3", 0) > 0) return decoded(E4M3, (uint64_t)byte & 0x7f);
+    return byte == 255 ? NAN : ldexp(1, (int)byte - 127);
+}
+
+// The product's element [index] where blocks of [length] elements along K have scales that the
+// instruction applies. Of elements of 4 bits it keeps 35 bits of each 16 products' sum, below the
+// largest scales of all its blocks, those that pad the last atom included: four sums, of scales
+// whose significands are below 2 each, an instruction of 64.
+static struct passing block_product(const struct problem *p, const struct tensor *out,
+                                    const int64_t *index, int64_t length) {
+    const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
+    const int64_t depth = dim_of(p, "k");
+    const int64_t blocks = ((depth + length - 1) / length + 3) / 4 * 4;
+    double sum = 0, squares = 0, largest = 0;
+    for (int64_t block = 0; block < blocks; ++block) {
+        const double scale = scale_of_block(p, tensor_of(p, "a_scales"), index[0], block) *
+                             scale_of_block(p, tensor_of(p, "b_scales"), index[1], block);
+        if (scale > largest) largest = scale;
+        for (int64_t k = block * length; k < (block + 1) * length && k < depth; ++k) {
+            const double product =
+                scale * element_of_row(a, index[0], k) * element_of_row(b, index[1], k);
+            sum += product;
+            squares += product * product;
+        }
+    }
+    const double cut = a->type == U8 ? 0x1p-31 * largest * (double)(depth / 64 + 1) : 0;
+    const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares) + cut};
+    return value;
+}
+
 // The rows of A and B whose product an element is.
 struct rows {
     const struct tensor *a, *b;
@@ -277,6 +321,8 @@ static void add_block(const struct problem *p, const struct tensor *out,
 // GPUs are small.
 static struct passing product(const struct problem *p, const struct tensor *out,
                               const int64_t *index) {
+    const int64_t block = (int64_t)number_of(p, "block", 0);
+    if (block > 0) return block_product(p, out, index, block);
     const struct rows rows = rows_of(p, index);
     const struct scaling scaling = scaling_of(p, index);
     float xs[PIECE], ys[PIECE];
@@ -446,6 +492,34 @@ static struct value element(const struct problem *p, const struct tensor *out,
     return result;
 }
 
+// A scale: of 2^-3 to 2^4, with "exact" 1; with "special" some are NaN, tiny or 0. What pads atoms
+// is a number: it is multiplied by zeros.
+static int drawn_scale(const struct problem *p, uint64_t bits, int pads) {
+    const int e4m3 = number_of(p, "ue4m3", 0) > 0, one = e4m3 ? 0x38 : 127;
+    if (inputs_are(p, "exact")) return one;
+    if (inputs_are(p, "special") && bits % 8 == 0) {
+        if (bits >> 8 & 63 || pads) return e4m3 ? (int)(bits >> 16 & 7) : 100;
+        return e4m3 ? 0x7f : 255;
+    }
+    return one - (e4m3 ? 24 : 3) + (int)((bits >> 16) % (e4m3 ? 56 : 8));
+}
+
+// Operands of 4 bits, all codes alike; scales, in rows of 16 of an atom.
+static void draw_blocks(const struct problem *p, const struct tensor *t, const int64_t *row) {
+    const int64_t start = row_of(t, row), count = t->dims[t->rank - 1], from = start * 2;
+    const int scales = t->rank == 4;
+    const int64_t extent = dim_of(p, t->name[0] == 'a' ? "m" : "n"), depth = dim_of(p, "k");
+    for (int64_t i = 0; i < count; ++i) {
+        const uint64_t bits = bits_at(t, (uint64_t)(from + i));
+        int pads = 0;
+        if (scales) {
+            const int64_t block = row[1] * 4 + i % 4, line = row[0] * 128 + i / 4 * 32 + row[2];
+            pads = line >= extent || block * (int64_t)number_of(p, "block", 0) >= depth;
+        }
+        put_bits(t, start + i, scales ? (uint64_t)drawn_scale(p, bits, pads) : bits >> 20 & 255);
+    }
+}
+
 // Scales as quantising gives them, of all magnitudes between 2^-3 and 2^4. Of "special" ones some
 // are 0, infinite, NaN or subnormal; with "exact" they are powers of two, so that sums are exact.
 static void draw_scales(const struct problem *p, const struct tensor *t, const int64_t *row) {
@@ -469,6 +543,8 @@ static void draw_scales(const struct problem *p, const struct tensor *t, const i
 static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
     if (same(t->name, "ends") || same(t->name, "counts"))
         draw_sizes(p, t);
+    else if (number_of(p, "block", 0) > 0)
+        draw_blocks(p, t, row);
     else
         draw_scales(p, t, row);
 }

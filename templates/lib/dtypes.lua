@@ -46,6 +46,9 @@ local rows = {
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e5m2x2", store_shared = "st_shared_u8", one_bits = 0x3c,
         low_pair = "f16x2_of_e5m2x2_low", high_pair = "f16x2_of_e5m2x2_high",
     },
+    e2m1 = {                                                        -- two in a byte, the even one in its low half
+        bits = 4, cuda = "uint8_t", ptx = "e2m1", stored = "u8", tcgen05_type = 1, sum = "fp32", product = "bf16",
+    },
     i8 = {
         bits = 8, cuda = "int8_t", ptx = "s8", wgmma = "s8", tcgen05 = "i8", tcgen05_type = 1, sum = "i32",
         product = "i32", to_float = "float",
@@ -63,15 +66,13 @@ local dtypes = {}
 for name, row in pairs(rows) do
     row.name = name
     row.span_elements = 1024 // row.bits                            -- of a 128-byte span
-    row.mma_k = row.wgmma and 256 // row.bits                       -- k of an instruction, wgmma or tcgen05: 32 bytes
+    row.mma_k = row.sum and 256 // row.bits                         -- k of an instruction, wgmma or tcgen05: 32 bytes
     dtypes[name] = row
 end
 
 -- bytes of [count] elements in memory; whole bytes, whatever the type
 function dtypes.bytes(name, count)
-    local bits = dtypes[name].bits * (count or 1)
-    assert(bits % 8 == 0, "elements end inside a byte")
-    return bits // 8
+    return (dtypes[name].bits * (count or 1) + 7) // 8
 end
 
 -- The names of the types that have [field], sorted: values of a knob.

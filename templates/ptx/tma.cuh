@@ -90,6 +90,26 @@ __device__ __forceinline__ void tma_load_3d_multicast(void *destination, const T
         : "memory");
 }
 
+// box at ([x], [y], [z], [w]) -> [destination]; its bytes complete on [barrier]
+__device__ __forceinline__ void tma_load_4d(void *destination, const TensorMap *map, int x, int y, int z, int w,
+                                            uint64_t *barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(smem_address(barrier))
+        : "memory");
+}
+
+// the same on the [barrier] of either CTA of a pair, as mapa gives it
+__device__ __forceinline__ void tma_load_4d_pair(void *destination, const TensorMap *map, int x, int y, int z, int w,
+                                                 uint32_t barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"
+        " [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
+        : "memory");
+}
+
 // [source] -> box at ([x], [y], [z]); what lies outside the tensor is not written; joins the thread's bulk group
 __device__ __forceinline__ void tma_store_3d(const TensorMap *map, int x, int y, int z, const void *source) {
     asm volatile(

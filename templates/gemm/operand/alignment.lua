@@ -23,7 +23,7 @@ return function(s, p)
         p.why_multiples.n = "halves of B whose rows, as many as a tile loads together, lie in one block"
     end
     for _, operand in ipairs(p.operands) do
-        local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits
+        local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits * (operand.packed or 1)
         if p.ldg or operand.repacked then
             p.alignment[operand.name] = dtypes.bytes(operand.dtype)
         elseif p.multiples[dim] < elements and not p.apart then

@@ -3,10 +3,14 @@
 local archs = require "archs"
 local dtypes = require "dtypes"
 local operands = require "operand/checks"
+local scales = require "mma/tcgen05/scales"
 local staging = require "epilogue/staging"
 
 local function input_types(s, p, fail)
     local a, b = p.a_type, p.b_type
+    if s.scales.a or a.stored or b.stored then
+        return scales.check(s, p, fail)
+    end
     if a.tcgen05 == "i8" and not archs[s.arch].tensor_i8 then
         fail("problem.a", ("problem.a: i8, but %s has no tcgen05.mma of integers"):format(s.arch), "types of floats")
     end
@@ -36,7 +40,7 @@ local function instruction(s, p, fail)
     if p.tensor_memory_columns > most then
         fail("accumulators", ("%d accumulators of %d columns are more than the %d of tensor memory"):format(
             s.accumulators, p.accumulator_columns, most),
-            ("accumulators up to %d"):format(most // p.accumulator_columns))
+            ("accumulators up to %d"):format(most // s.tile.n))
     end
 end
 

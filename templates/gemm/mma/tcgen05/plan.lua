@@ -6,6 +6,7 @@ local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local operand = require "operand/operand"
+local scales = require "mma/tcgen05/scales"
 local smem = require "smem"
 local staging = require "epilogue/staging"
 
@@ -16,17 +17,27 @@ local tcgen05 = { template = function() return "mma/tcgen05/pipelined.cu.in" end
 -- The instruction: the rows and columns of a tile, or of a pair's, and 32 bytes of K (PTX ISA 9.7.16.2.1).
 local function instruction(s)
     local a = dtypes[s.problem.a]
-    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = a.mma_k, kind = a.tcgen05,
+    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = a.mma_k, kind = scales.kind(s) or a.tcgen05,
         bytes = dtypes.bytes(a.name, a.mma_k) }
 end
 
--- Columns of tensor memory: those of each accumulator begin at a multiple of the least that can be had.
-local function plan_columns(s)
+-- Columns of tensor memory: those of each accumulator begin at a multiple of the least that can be had, scales behind
+-- them. Where two of 256 columns and scales are too many, the accumulators overlap, `overlap` columns of each, which
+-- are stored first: those of the first tile from its last ones on.
+local function plan_columns(s, p)
     local each, all = (s.tile.n + LEAST_COLUMNS - 1) // LEAST_COLUMNS * LEAST_COLUMNS, LEAST_COLUMNS
-    while all < each * s.accumulators do
+    local most, wanted = archs[s.arch].tensor_memory_columns, each * s.accumulators + scales.columns(p)
+    p.overlap = 0
+    if s.accumulators == 2 and #p.staged_scales > 0 and wanted > most then
+        p.overlap = wanted - most
+        wanted, each = most, each - p.overlap
+    end
+    while all < wanted do
         all = all * 2
     end
-    return each, all
+    p.accumulator_columns, p.tensor_memory_columns = each, all
+    p.scales_column = wanted - scales.columns(p)
+    p.empties = p.overlap > 0 and 1 or s.accumulators           -- barriers that say so
 end
 
 local function barrier_plan(s, p)
@@ -38,7 +49,7 @@ local function barrier_plan(s, p)
           doc = "the stage may be filled again" },
         { name = "accumulator_full", count = s.accumulators, arrivals = 1, bytes = 0,
           who = "the commit of a tile's products", doc = "the sums are complete" },
-        { name = "accumulator_empty", count = s.accumulators, arrivals = p.epilogue_warps * s.cta_group, bytes = 0,
+        { name = "accumulator_empty", count = p.empties, arrivals = p.epilogue_warps * s.cta_group, bytes = 0,
           who = p.paired and "each epilogue warp of both CTAs" or "each epilogue warp",
           doc = "the sums have been loaded" },
     }
@@ -51,6 +62,10 @@ local function smem_plan(s, p)
         { name = "b", bytes = s.stages * p.b.stage_bytes, align = 8 * p.b.row_bytes,
           doc = p.paired and "halves of tiles of B, a stage each" or "tiles of B, a stage each" },
     }
+    for _, staged in ipairs(p.staged_scales) do
+        members[#members + 1] = { name = staged.tensor, bytes = s.stages * staged.bytes, align = 512,
+            doc = "their scales, a stage each" }
+    end
     if p.store then
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
             bytes = s.epilogue.buffers * p.store.buffer_bytes * (p.store.own and p.epilogue_warps or 1) }
@@ -79,7 +94,9 @@ function tcgen05.plan(s, _, gated)
     p.threads = (p.epilogue_warps + 2) * 32
     p.pair_rows = gated and s.tile.n // 2                       -- of B, whose pairs' others lie behind them
     local function of(name, extent, rows)
-        return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = rows, depth = s.tile.k,
+        local type = dtypes[s.problem[name]]
+        return operand { name = name, extent = extent:upper(), dtype = type.stored or type.name, rows = rows,
+            depth = type.stored and s.tile.k * type.bits // 8 or s.tile.k, packed = type.stored and 8 // type.bits,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name], peers = 1, ctas = 1,
             hint = s.cache_hint[name], pair_rows = name == "b" and not p.paired and p.pair_rows }
     end
@@ -87,8 +104,12 @@ function tcgen05.plan(s, _, gated)
     p.operands = { p.a, p.b }
     p.left, p.right = p.a, p.b
     p.stage_bytes = p.a.stage_bytes + p.b.stage_bytes
+    p.staged_scales = scales.plan(s, p)
+    for _, staged in ipairs(p.staged_scales) do
+        p.stage_bytes = p.stage_bytes + staged.bytes
+    end
     p.mma = instruction(s)
-    p.accumulator_columns, p.tensor_memory_columns = plan_columns(s)
+    plan_columns(s, p)
     local columns = gated and s.tile.n // 2 or s.tile.n
     p.sharing = (p.epilogue_warps + 3) // 4                     -- warps that share rows, and divide columns
     p.store = (s.epilogue.store == "tma" or s.epilogue.store == "staged")

@@ -25,6 +25,12 @@ end
 
 wgmma["scales"] = function(s, p, fail)
     local a, b = s.scales.a, s.scales.b
+    for _, name in ipairs { "a", "b" } do
+        if s.scales[name] and not s.scales[name]:match("x128$") or s.scales.type == "ue4m3" then
+            return fail("scales." .. name, ("scales.%s: %s, but wgmma's sums are scaled, of 128 along K"):format(name,
+                s.scales[name]), "1x128, by fp32 or ue8m0")
+        end
+    end
     if not a and not b then
         return
     elseif not p.scaled then

@@ -21,7 +21,7 @@ end
 -- Its name says the type of both operands, or where they differ first that of the 64 rows.
 local function instruction(p)
     local left, right = dtypes[p.left.dtype], dtypes[p.right.dtype]
-    local types = left == right and left.wgmma or left.wgmma .. "_" .. right.wgmma
+    local types = left == right and left.wgmma or ("%s_%s"):format(left.wgmma, right.wgmma)
     return { m = 64, k = left.mma_k, types = types, bytes = dtypes.bytes(left.name, left.mma_k) }
 end
 

@@ -1,0 +1,100 @@
+-- scales.lua: scales of blocks that tcgen05.mma applies by itself: atoms of 512 bytes, four scales of each of 128 rows,
+-- come to shared memory with a stage, and from there to tensor memory, four columns each, ahead of the products.
+
+local dtypes = require "dtypes"
+
+local scales = { ATOM = 512, ROWS = 128, COLUMNS = 4 }
+
+-- elements that have one
+function scales.block(s, name)
+    return s.scales[name] == "1x16" and 16 or 32
+end
+
+-- The instruction's kind; nil without scales, false where there is none.
+function scales.kind(s)
+    if not s.scales.a then
+        return nil
+    elseif s.problem.a ~= "e2m1" then
+        return "mxf8f6f4"
+    end
+    return scales.block(s, "a") == 32 and s.scales.type == "ue8m0" and "mxf4" or "mxf4nvf4"
+end
+
+-- Those of both operands, a list: `atoms` of 128 rows by `depth` of four blocks a stage.
+function scales.plan(s, p)
+    local list = {}
+    for i, operand in ipairs(s.scales.a and p.operands or {}) do
+        local name, block = operand.name, scales.block(s, operand.name)
+        local rows = i == 1 and s.tile.m or s.tile.n            -- of B all, also of a pair's half
+        local within = rows % scales.ROWS ~= 0                  -- tiles begin in the middle of atoms, too
+        local atoms = (rows + (within and 64 or 0) + scales.ROWS - 1) // scales.ROWS
+        local depth = math.max(1, s.tile.k // (4 * block))
+        list[i] = { tensor = name .. "_scales", name = name, extent = operand.extent, block = block, atoms = atoms,
+            depth = depth, within = within, bytes = atoms * depth * scales.ATOM,
+            first = (i == 1 and "item.row" or "item.column") .. " / SCALE_ROWS",
+            dims = { { dim = operand.extent:lower(), by = scales.ROWS }, { dim = "k", by = 4 * block }, 32, 16 } }
+    end
+    return list
+end
+
+-- columns of tensor memory that those of a stage take
+function scales.columns(p)
+    local columns = 0
+    for _, staged in ipairs(p.staged_scales) do
+        columns = columns + staged.atoms * staged.depth * scales.COLUMNS
+    end
+    return columns
+end
+
+-- Scales of an operand's row that an instruction takes.
+function scales.taken(s)
+    return dtypes[s.problem.a].mma_k // scales.block(s, "a")
+end
+
+local function types(s, p, fail)
+    local a, b, block = p.a_type, p.b_type, scales.block(s, "a")
+    if a.bits ~= b.bits or a.bits > 8 or a.sum ~= "fp32" then
+        fail("problem.b", ("scales: of %s and %s"):format(a.name, b.name), "two of e4m3 and e5m2, or e2m1 for both")
+    elseif s.scales.b ~= s.scales.a or a.bits == 8 and block ~= 32 then
+        fail("scales.a", ("scales: %s of A, %s of B, in %s"):format(s.scales.a, s.scales.b, a.name),
+            a.bits == 8 and "1x32 for both" or "1x16 for both, or 1x32")
+    end
+    if s.scales.a == "1x128" or s.scales.type == "fp32" then
+        fail("scales.a", ("scales: %s of %s, but tcgen05.mma has none such"):format(s.scales.a, s.scales.type),
+            "1x16 or 1x32, of ue8m0 or ue4m3")
+    end
+    if s.scales.type == "ue4m3" and block ~= 16 then
+        fail("scales.type", "scales.type: ue4m3 is for blocks of 16 elements", "ue8m0")
+    end
+end
+
+function scales.check(s, p, fail)
+    local a = p.a_type
+    if not s.scales.a then
+        if a.stored or p.b_type.stored then
+            fail("problem.a", ("problem.a: %s is multiplied with scales alone"):format(a.name),
+                "scales.a: 1x16 or 1x32")
+        end
+        return
+    end
+    types(s, p, fail)
+    if s.tile.n % 64 ~= 0 then
+        fail("tile.n", ("tile.n: %d, but scales come in halves of atoms, of 64 rows"):format(s.tile.n),
+            "64, 128, 192 or 256")
+    end
+    local taken = scales.taken(s)
+    if s.tile.k // scales.block(s, "a") % 4 ~= 0 or s.tile.k % (4 // math.min(4, taken) * a.mma_k) ~= 0 then
+        fail("tile.k", ("tile.k: %d columns have no whole atoms of four scales"):format(s.tile.k),
+            "a multiple of " .. 4 * scales.block(s, "a"))
+    end
+    if p.gated or p.a_columns or p.b_columns then
+        fail("scales.a", "scales: of rows along K, and of ops that make one value of one", "layout: row, no gate")
+    end
+    if p.overlap > 0 and (p.sharing > 1 or p.parts_apart or s.epilogue.operand.order == "ahead"
+        or s.epilogue.release == "late") then
+        fail("accumulators", "accumulators that overlap are given back by part, in an order of their own",
+            "accumulators: 1, or four epilogue warps, epilogue.release: early, no operand ahead, one part at a time")
+    end
+end
+
+return scales

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# blockscaled for sm_100a with settings that no shipped spec has, on the emulator; those that ship
+# are in emu_shapes.sh. No GPU has run them: the reference is all they are held to.
+set -eu
+"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+export TMAGEN_CACHE=$KERNELS
+
+# verify ARGUMENT... - shows the closing line, or what is wrong.
+calls=0
+verify() {
+    calls=$((calls + 1))
+    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
+    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" -o "$TMPDIR/out" "$@" \
+        >"$TMPDIR/table" || {
+        grep -v ' ok ' "$TMPDIR/table"
+        exit 1
+    }
+    tail -n 1 "$TMPDIR/table"
+}
+pair=blockscaled_sm100_256x256 one=blockscaled_sm100_128x128
+
+# Types of scales and of operands; K that ends within an atom; swizzles, boxes and atoms a stage.
+verify $pair --shape 300x520x416 --set scales.type=ue8m0
+verify $one --shape 300x520x160 --set 'scales={a: 1x32}' --set tile.k=512 --set stages=2
+verify $pair --shape 300x520x80 --set 'problem={a: e5m2, b: e4m3}' --set stages=2 \
+    --set 'swizzle_bits={a: 6, b: 5}' --set tile.k=256
+verify $one --shape 200x136x416 --set phase=1 --set 'problem={a: e4m3, d: fp32}' --set stages=4
+verify $one --shape 200x144x352 --set 'swizzle_bits={a: 0, b: 6, d: 5}' --set problem.d=e4m3
+
+# Tiles that begin in the middle of an atom of B's scales.
+verify $pair --shape 300x584x352 --set tile.n=192
+verify $one --shape 200x320x416 --set tile.n=64 --set 'scales={a: 1x32}'
+verify $pair --shape 300x456x208 --set tile.n=64 --set problem.a=e4m3 --set stages=4
+
+# Accumulators that overlap, by one CTA and pairs, stored directly, by element and by TMA, from
+# either end, behind ops that know where they are; and whole ones, of more epilogue warps.
+ops='[[bias,{add: other, row_period: 7},amax]]'
+verify $pair --shape 300x1040x96 --set cta_group=1 --set stages=3 --set "epilogue.ops=$ops"
+verify $pair --shape 300x1042x96 --set epilogue.store=direct --set epilogue.load=16
+verify $pair --shape 300x1041x96 --set epilogue.store=elements --set "epilogue.ops=$ops"
+verify $pair --shape 300x1040x96 --set 'epilogue.tile={m: 32, n: 32}' \
+    --set epilogue.operand.load=ldg --set "epilogue.ops=[[residual]]"
+verify $pair --shape 300x1040x96 --set accumulators=1 --set epilogue.warps=5 \
+    --set epilogue.store=staged --set stages=3
+verify $one --shape 300x520x96 --set epilogue.warps=8 --set arch=sm_103a --set stages=4
