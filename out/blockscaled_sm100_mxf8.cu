@@ -53,11 +53,15 @@ __device__ __forceinline__ float tanh_approx(float x) {
     return d;
 }
 
-// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 2^-11 |x|
-__device__ __forceinline__ float gelu_tanh(float x) {
-    const float half = __fmul_rn(0.5f, x);
-    const float inner = __fmul_rn(x, __fmaf_rn(0.0356774081f, __fmul_rn(x, x), 0.7978845608f));
+// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) of an x of which [half] is the half: within 2^-11 |x|
+__device__ __forceinline__ float gelu_tanh_of_half(float half) {
+    const float square = __fmul_rn(half, half);
+    const float inner = __fmul_rn(half, __fmaf_rn(8 * 0.0356774081f, square, 2 * 0.7978845608f));
     return __fmaf_rn(half, tanh_approx(inner), half);
+}
+
+__device__ __forceinline__ float gelu_tanh(float x) {
+    return gelu_tanh_of_half(__fmul_rn(0.5f, x));
 }
 
 // address of [pointer], which points into shared memory, inside the shared window
