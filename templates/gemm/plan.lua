@@ -186,7 +186,7 @@ local function parameter_plan(s, p)
     if p.store and not p.store.by_threads then
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)
     end
-    if not p.store or p.clips then
+    if not p.store or p.store.by_threads or p.clips then
         pointer("d", true, p.problem.d)
     end
     for _, scales in ipairs(p.scaled or {}) do
