@@ -27,13 +27,9 @@ for spec in specs/$shipped.yaml; do
     */gemm_fp8_patch_embedding.yaml) ;; # not recorded yet: emu_shapes.sh
     */blockscaled_192x128.yaml) ;; # right on an H200, not recorded yet
     */gemm_4096.yaml) ;;    # fixed at a size that takes most of a minute
-    */gemm_fc1.yaml | */gemm_swiglu.yaml)
+    */gemm_fc1.yaml | */gemm_swiglu.yaml | */gemm_grouped_swiglu.yaml)
         ;;    # approximate: within its bound, not bit for bit; emu_shapes.sh has it
-    # not recorded yet: emu_shapes.sh has them
-    */gemm_*_eighths.yaml | */gemm_96x64_cluster*.yaml | */gemm_1[146]*x256_cluster.yaml) ;;
-    */gemm_104x128.yaml | */gemm_72x128.yaml | */gemm_40x64.yaml | */gemm_56x64.yaml) ;;
-    */gemm_[456][468]x64_split.yaml | */gemm_80x64_split.yaml | */gemm_64x96_split.yaml) ;;
-    */gemm_160x128_pingpong.yaml | */gemm_128x160_cluster.yaml) ;;
+    */gemm_grouped_128x192.yaml | */gemm_fp8_patch_embedding.yaml) ;; # not recorded yet: emu_shapes.sh
     *) specs+=("$spec") ;;
     esac
 done
