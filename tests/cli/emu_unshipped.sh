@@ -215,7 +215,7 @@ verify deform_attn_padded --shape 1x301x9 --set 'problem.levels=[[3,51],[2,7]]' 
 # Values of 8 bits: pixels of a quarter of 128 bytes whose corners are all quarters, or not; a half,
 # of several heads, whose corners are read in a pixel's or a record's order; sums in fp32, other
 # tensors bf16.
-bytes=(deform_attn_padded_e4m3 --set 'problem.value=[e4m3,e5m2]')
+bytes=(deform_attn_padded_e4m3 --set resident_levels=2 --set 'problem.value=[e4m3,e5m2]')
 verify "${bytes[@]}" --shape 2x310x77 --set 'problem.levels=[[3,52],[2,8]]'
 verify "${bytes[@]}" --shape 1x310x77 --set 'problem.levels=[[3,52],[2,8]]' --set math=fp32 \
     --set problem.dtype=bf16 --set resident_levels=1

@@ -51,6 +51,8 @@ struct emu_shadowed {
 };
 extern const struct emu_shadowed emu_shadowed_shared;
 
+// ---- states.c ----
+
 struct emu_shadow *emu_shadow_new(const struct emu_shadowed *of, const struct emu_cta *cta,
                                   uint32_t bytes);
 // As new; and [smem], if not NULL, is blank again where it was touched.
@@ -58,6 +60,9 @@ void emu_shadow_clean(struct emu_shadow *shadow, uint8_t *smem);
 // Those bytes count as never written or read.
 void emu_shadow_forget(struct emu_shadow *shadow, uint32_t offset, uint32_t bytes);
 void emu_shadow_delete(struct emu_shadow *shadow);
+
+// ---- shadow.c: the rules ----
+
 // Notes that an mbarrier lies at [offset], which has just been written: what writes there from now
 // on, while that mbarrier is valid, is reported.
 void emu_shadow_barrier(struct emu_shadow *shadow, uint32_t offset);

@@ -4,29 +4,6 @@
 
 // ---- the rule: of two touches, one a write, one happens before the other ----
 
-// Is it of a tensor core's pipeline?
-static bool is_pipelined(const struct emu_cluster *cluster, const struct shadow_touch *touch) {
-    return touch->agent - emu_tensor_agents(cluster, TENSOR_DONE) < cluster->warp_count;
-}
-
-// Has [touch] happened before [toucher], who has [view]?
-bool emu_touch_known(const struct emu_toucher *toucher, const uint32_t *view,
-                     const struct shadow_touch *touch) {
-    const uint32_t *of = view + touch->agent;
-
-    if (toucher->pipelined && is_pipelined(toucher->warp->cta->cluster, touch) &&
-        of[toucher->warp->cta->cluster->warp_count] >= touch->time)
-        return true;  // as TENSOR_GIVEN
-    if (touch->lanes && touch->agent == toucher->agent)
-        return emu_lanes_know(toucher->warp, toucher->lanes, touch->lanes, touch->time);
-    if (!touch->four)
-        return of[0] >= touch->time &&
-               emu_was_told(toucher->warp->cta->cluster, touch->agent, touch->lanes, touch->time,
-                            toucher->clock->seen[touch->agent]);
-    return of[0] >= touch->time && of[1] >= touch->time && of[2] >= touch->time &&
-           of[3] >= touch->time;
-}
-
 // What was read before it was written over may have been read for nothing.
 static void watch_reader(const struct emu_shadow *shadow, const struct shadow_touch *read,
                          const struct emu_toucher *toucher) {

@@ -84,14 +84,11 @@ static inline const struct emu_insn *emu_touch_insn(const struct emu_shadow *sha
     return &shadow->cta->cluster->machine->program->code[touch->insn];
 }
 
-// ---- shadow.c ----
+// ---- conflict.c: when there is no order, and what is said of it ----
 
 // Has [touch] happened before [toucher], who has [view]?
 bool emu_touch_known(const struct emu_toucher *toucher, const uint32_t *view,
                      const struct shadow_touch *touch);
-
-// ---- conflict.c: what is said of it ----
-
 // [toucher]'s [use] of [offset] and the touch [before], which wrote or read, have no order.
 void emu_conflict(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                   const struct shadow_touch *before, bool before_wrote,
