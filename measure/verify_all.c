@@ -216,10 +216,12 @@ static bool run_shape(struct session *session, const struct verified *subject,
     return result.verdict != VERIFY_BROKEN || session->emulated;
 }
 
-// The inputs that verify draws for a shape: bench's words are nothing to it.
+// The inputs that verify draws for a shape: bench's words are nothing to it. A family without a
+// reference lists none.
 static const char *inputs_of(const struct reference *reference, const struct shape *shape) {
-    const bool known = reference_lists(VERIFY_INPUTS, shape->inputs) ||
-                       reference_lists(reference->verified, shape->inputs);
+    const char *listed = reference->verified ? reference->verified : "";
+    const bool known =
+        reference_lists(VERIFY_INPUTS, shape->inputs) || reference_lists(listed, shape->inputs);
     return known ? shape->inputs : "";
 }
 
