@@ -6,7 +6,7 @@ bad=0
 mkdir "$TMPDIR/specs"
 cp specs/gemm_phase[12].yaml specs/gemm_64x64.yaml specs/resample_phase0.yaml "$TMPDIR/specs"
 cd "$TMPDIR" || exit 1
-spec=$(find specs -name 'gemm*.yaml' | sort | head -n 1)
+spec=$(find specs -maxdepth 1 -name 'gemm*.yaml' | sort | head -n 1)
 stem=$(basename "$spec" .yaml)
 "$TMAGEN" gen -o out specs/*.yaml || exit 1
 

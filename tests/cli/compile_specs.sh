@@ -10,7 +10,7 @@ shipped='*'
 [ -z "${SANITIZED:-}" ] || shipped='*phase*'    # NVRTC is not ours to look at
 table=gemm_fp16_h200
 out=$TMPDIR/out
-find specs -name "$shipped.yaml" ! -name "$table.yaml" | sort |
+find specs -maxdepth 1 -name "$shipped.yaml" ! -name "$table.yaml" | sort |
     xargs "$TMAGEN" -o "$out" --for emu || exit 1
 
 # text KERNEL TYPES - without comments, with F16 for its 16-bit types.
