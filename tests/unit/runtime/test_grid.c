@@ -243,6 +243,7 @@ static struct tmg_manifest swapped = {
     .name = "k",
     .tensors = {{.name = "q", .dtype = 2, .rank = 4}},
     .params = {{.kind = TMG_PARAM_TENSOR_MAP,
+                .rows_apart = 1,
                 .box = {1, 1, 64, 32},
                 .element_strides = {1, 1, 2, 1},
                 .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
@@ -273,9 +274,10 @@ static void test_driver_order_is_innermost_first(void **state) {
 static void test_strides_of_halves_of_bytes(void **state) {
     (void)state;
     struct tmg_tensor_map map;
-    struct tmg_manifest packed = {.name = "k",
-                                  .tensors = {{.name = "q", .dtype = TMG_DTYPE_E2M1, .rank = 2}},
-                                  .params = {{.box = {8, 128}, .element_strides = {1, 1}}}};
+    struct tmg_manifest packed = {
+        .name = "k",
+        .tensors = {{.name = "q", .dtype = TMG_DTYPE_E2M1, .rank = 2}},
+        .params = {{.rows_apart = 1, .box = {8, 128}, .element_strides = {1, 1}}}};
     const struct tmg_bound_tensor bound = {.data = 0x1000, .dims = {8, 256}, .strides = {320, 1}};
     answer = 0;
     assert_int_equal(tmg_tensor_map_encode(&device, &packed, &packed.params[0], &bound, &map), 0);

@@ -23,8 +23,10 @@ static tmagen_launch smallest(const struct tmg_manifest *manifest) {
         tensors[i] = (tmagen_tensor){.name = manifest->tensors[i].name,
                                      .data = (tmagen_address)(i + 1) << 58};
     for (unsigned i = 0; i < manifest->tensor_count; ++i) {
-        // rows of scales, of any size, begin at whole 16 bytes: with gaps
-        if (!strstr(tensors[i].name, "_scales") || manifest->tensors[i].alignment < 16) continue;
+        // rows of scales, of any size, begin at whole 16 bytes: with gaps; atoms of them are whole
+        const struct tmg_tensor *tensor = &manifest->tensors[i];
+        if (!strstr(tensor->name, "_scales") || tensor->alignment < 16 || tensor->rank > 2)
+            continue;
         tensors[i].strides[0] = 1 << 20, tensors[i].strides[1] = 1;
     }
     size_t dynamic = 0;

@@ -152,6 +152,9 @@ static void misuse_kernel(void) {
     REFUSED(tmagen_kernel_workspace(NULL, &it->launch, &bytes), "is missing");
     REFUSED(tmagen_kernel_workspace(kernel, NULL, &bytes), "is missing");
     REFUSED(tmagen_kernel_workspace(kernel, &it->launch, NULL), "is missing");
+    REFUSED(tmagen_kernel_status(NULL, &it->launch), "is missing");
+    REFUSED(tmagen_kernel_status(kernel, NULL), "is missing");
+    REFUSED(tmagen_kernel_status_sized(kernel, &it->launch, 0), "its size is 0 bytes");
     it->tensors[0].name = NULL;
     REFUSED(tmagen_kernel_launch(kernel, NULL, &it->launch), "'(null)'");
     it = rows_of(8, 8, 0), it->tensors[0].rank = -1;
@@ -273,7 +276,8 @@ static const struct {
      "tmagen_cache_clear_sized tmagen_cache_prune_sized tmagen_cache_why_sized ",
      misuse_cache},
     {"tmagen_kernel_load_sized tmagen_kernel_unload ", misuse_load},
-    {"tmagen_kernel_get_info_sized tmagen_kernel_launch_sized tmagen_kernel_workspace_sized ",
+    {"tmagen_kernel_get_info_sized tmagen_kernel_launch_sized tmagen_kernel_workspace_sized "
+     "tmagen_kernel_status_sized ",
      misuse_kernel},
     {"tmagen_kernel_signature tmagen_set_signature tmagen_signature_get_info_sized "
      "tmagen_signature_get_dim_sized tmagen_signature_get_tensor_sized "
