@@ -11,8 +11,8 @@ if [ -n "${SANITIZED:-}" ]; then    # ten times as slow: a few, for what the san
     exec "$TMAGEN" profile specs/gemm_phase[137].yaml specs/resample_phase*.yaml
 fi
 # a table's kernels are there by themselves, or cost what their like does in another type
-find specs -maxdepth 1 -name '*.yaml' ! -name '*_h200.yaml' | sort | xargs "$TMAGEN" profile >"$TMPDIR/now" ||
-    exit 1
+find specs -maxdepth 1 -name '*.yaml' ! -name '*_h200.yaml' | sort |
+    xargs "$TMAGEN" profile >"$TMPDIR/now" || exit 1
 
 # a kernel's counts are the same whatever was run before it
 "$TMAGEN" profile specs/gemm_phase6.yaml >"$TMPDIR/alone"
