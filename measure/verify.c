@@ -16,7 +16,6 @@
 
 enum { GUARD = 1 << 16 };  // bytes before and behind each tensor; a multiple of every alignment
 static const uint8_t input_poison = 0xff;  // NaN in every floating-point type
-static const uint8_t other_poison = 0xa5;
 
 struct guarded_buffer {
     tmagen_address address;
@@ -130,20 +129,11 @@ static int poison_workspace(struct verification *run) {
                               0, (size_t)semaphores);
 }
 
-// What output [i] is filled with in a run of [poison]: the other one where it is of integers, whose
-// sums may well be -1, all bits of it.
-static uint8_t poison_of(const struct verification *run, unsigned i, uint8_t poison) {
-    const enum tmg_dtype_id dtype = run->problem.tensors[i].dtype;
-    if (tmg_dtypes[dtype].kind == TMG_KIND_FLOAT) return poison;
-    return poison == input_poison ? other_poison : input_poison;
-}
-
 static int poison_outputs(struct verification *run, uint8_t poison) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct guarded_buffer *buffer = &run->buffers[i];
         if (!is_output(run, i)) continue;
-        const int status = tmg_memory_poison(run->device, buffer->address,
-                                             poison_of(run, i, poison), buffer->bytes);
+        const int status = tmg_memory_poison(run->device, buffer->address, poison, buffer->bytes);
         if (status) return status;
     }
     return poison_workspace(run);
@@ -251,7 +241,7 @@ static int check_first(struct verification *run, uint8_t poison) {
         struct ref_tensor *tensor = &run->problem.tensors[i];
         memcpy(tensor->data, run->buffers[i].host + run->buffers[i].before, tensor->bytes);
         struct comparison comparison;
-        if (compare_output(run, i, poison_of(run, i, poison), &comparison)) {
+        if (compare_output(run, i, poison, &comparison)) {
             compare_free(&comparison);
             return TMAGEN_ERROR_MEMORY;
         }
@@ -263,7 +253,7 @@ static int check_first(struct verification *run, uint8_t poison) {
             run->result->verdict = VERIFY_WRONG;
             explain(run, &comparison);
         }
-        if (!check_guards(run, i, poison_of(run, i, poison))) run->result->verdict = VERIFY_WRONG;
+        if (!check_guards(run, i, poison)) run->result->verdict = VERIFY_WRONG;
         compare_free(&comparison);
         memcpy(run->buffers[i].first, run->buffers[i].host, run->buffers[i].bytes);
     }
@@ -275,10 +265,9 @@ static int check_first(struct verification *run, uint8_t poison) {
 static bool left_alone(const struct verification *run, unsigned i, size_t at, uint8_t poison) {
     const struct ref_tensor *tensor = &run->problem.tensors[i];
     const uint8_t *now = run->buffers[i].host + at, *first = run->buffers[i].first + at;
-    const uint8_t first_poison = poison_of(run, i, run->first_poison);
     if (!reference_leaves(run->problem.reference, tensor->declared->name)) return false;
     for (size_t byte = 0; byte < tmg_dtype_bytes(tensor->dtype); ++byte) {
-        if (now[byte] != poison_of(run, i, poison) || first[byte] != first_poison) return false;
+        if (now[byte] != poison || first[byte] != run->first_poison) return false;
     }
     return true;
 }
@@ -316,7 +305,7 @@ static void check_again(struct verification *run, uint8_t poison, int number) {
         if (memcmp(buffer->host + buffer->before, buffer->first + buffer->before, tensor->bytes)) {
             explain_moved(run, i, poison, number);
         }
-        if (!check_guards(run, i, poison_of(run, i, poison))) run->result->verdict = VERIFY_WRONG;
+        if (!check_guards(run, i, poison)) run->result->verdict = VERIFY_WRONG;
     }
 }
 
@@ -393,8 +382,18 @@ static int run_peer(struct verification *run) {
     return status;
 }
 
+// Whether an output is of integers, whose sums may well be -1, all bits of it.
+static bool gives_integers(const struct verification *run) {
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const enum tmg_dtype_id dtype = run->problem.tensors[i].dtype;
+        if (is_output(run, i) && tmg_dtypes[dtype].kind != TMG_KIND_FLOAT) return true;
+    }
+    return false;
+}
+
 static int run_all(struct verification *run) {
-    const uint8_t poisons[] = {input_poison, other_poison};
+    const bool integers = gives_integers(run);
+    const uint8_t poisons[] = {integers ? 0xa5 : input_poison, integers ? input_poison : 0xa5};
     int status = ref_problem_fill(&run->problem, run->what->seed);
     if (status == TMAGEN_OK) status = upload_inputs(run);
     if (status == TMAGEN_OK && run->what->peer) status = run_peer(run);
