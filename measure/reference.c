@@ -34,7 +34,7 @@ int reference_read(const struct tmg_manifest *manifest, struct reference *refere
 
 bool reference_lists(const char *words, const char *wanted) {
     const size_t len = strlen(wanted);
-    while (*words) {
+    while (words && *words) {
         const size_t size = strcspn(words, " ");
         if (size == len && !strncmp(words, wanted, len)) return true;
         words += size + (words[size] == ' ');

@@ -106,7 +106,7 @@ int reference_lack(const struct tmg_manifest *manifest, struct reference *refere
 
 // ---- What the rows say
 
-// Whether [word] is one of [words], which spaces separate.
+// Whether [word] is one of [words], which spaces separate; NULL is no words.
 bool reference_lists(const char *words, const char *word);
 
 // The shapes of row [name]: "small", which verify uses by default on the emulator, "waves", several

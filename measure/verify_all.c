@@ -216,12 +216,10 @@ static bool run_shape(struct session *session, const struct verified *subject,
     return result.verdict != VERIFY_BROKEN || session->emulated;
 }
 
-// The inputs that verify draws for a shape: bench's words are nothing to it. A family without a
-// reference lists none.
+// The inputs that verify draws for a shape: bench's words are nothing to it.
 static const char *inputs_of(const struct reference *reference, const struct shape *shape) {
-    const char *listed = reference->verified ? reference->verified : "";
-    const bool known =
-        reference_lists(VERIFY_INPUTS, shape->inputs) || reference_lists(listed, shape->inputs);
+    const bool known = reference_lists(VERIFY_INPUTS, shape->inputs) ||
+                       reference_lists(reference->verified, shape->inputs);
     return known ? shape->inputs : "";
 }
 

@@ -3,19 +3,13 @@
 
 local archs = require "archs"
 local dtypes = require "dtypes"
+local integers = require "integers"
 local levels = require "levels"
 local parameters = require "parameters"
 local smem = require "smem"
 local vectors = require "vectors"
 
 local plan = {}
-
-local function gcd(a, b)
-    while b ~= 0 do
-        a, b = b, a % b
-    end
-    return a
-end
 
 -- largest power of two up to [limit] that divides [n]
 local function power_of_two(n, limit)
@@ -42,7 +36,7 @@ end
 
 -- points whose locations one 16-byte load brings
 local function chunk_of(s)
-    return gcd(s.problem.points, 8 // dtypes.bytes(s.problem.dtype))
+    return integers.common_divisor(s.problem.points, 8 // dtypes.bytes(s.problem.dtype))
 end
 
 -- default of `unroll`: two points of a gather are eight loads
@@ -51,7 +45,7 @@ function plan.default_unroll(s)
         return 4
     end
     local share = s.lanes and s.lanes * chunk_of(s) or 16
-    return math.min(power_of_two(gcd(s.problem.points, share), 2), 2)
+    return math.min(power_of_two(integers.common_divisor(s.problem.points, share), 2), 2)
 end
 
 -- default of `resident_levels`: the last levels that fit in 96 KiB, which leave L1 more than half of its memory

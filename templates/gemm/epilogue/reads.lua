@@ -3,6 +3,7 @@
 -- buffers, into which they are copied under the multiplication, or in an order that gives a thread 16 bytes at once.
 
 local dtypes = require "dtypes"
+local integers = require "integers"
 
 local reads = {}
 
@@ -14,14 +15,10 @@ local function readable(operand)
     return operand.kind == "matrix" and not operand.scalar and not operand.doubled and operand.dtype.bits == 16
 end
 
-local function common_divisor(a, b)
-    return b == 0 and a or common_divisor(b, a % b)
-end
-
 -- Rows of boxes of [rows] that begin anywhere in a matrix' period: those that follow its last stand behind it again.
 local function wrap(operand, rows)
     operand.wrapped = rows
-    operand.wrapped_rows = operand.period - common_divisor(operand.period, rows) + rows
+    operand.wrapped_rows = operand.period - integers.common_divisor(operand.period, rows) + rows
 end
 
 -- How the matrix is read: "tma" and "cp_async" by way of the staging, "blocked" from global memory; nil: as all others.

@@ -2,12 +2,9 @@
 -- the threads that multiply. The CUDA is in mma/wgmma/scales.cu.in.
 
 local dtypes = require "dtypes"
+local integers = require "integers"
 
 local BLOCK = 128 -- of K, and of rows where a block has more than one
-
-local function greatest_common(a, b)
-    return b == 0 and a or greatest_common(b, a % b)
-end
 
 -- Those of [operand], `block` rows of it each. A thread has two rows of each 64 of the left operand of wgmma, and two
 -- of each 8 of the right one; `span` rows of that surely lie in one block. `halves`: its tile's rows are
@@ -21,7 +18,7 @@ local function scales_of(s, p, work, operand)
         column = column, dims = column and { across, along } or { along, across },
         type = s.scales.type, dtype = dtypes[s.scales.type == "ue8m0" and "u8" or "fp32"],
         left = operand == p.left, line = extent == "M" and "row" or "column",
-        halves = halves, span = greatest_common(halves and operand.pair_rows or operand.rows, BLOCK) }
+        halves = halves, span = integers.common_divisor(halves and operand.pair_rows or operand.rows, BLOCK) }
     scales.first = "item." .. scales.line
     scales.staged = s.scales.load == "tma" and block == 1 and column and not halves
     scales.alignment = scales.staged and 16 or dtypes.bytes(scales.dtype.name)
