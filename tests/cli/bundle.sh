@@ -3,8 +3,8 @@
 # one is damaged or cannot be made, and a program that has all of its kernels inside, on the
 # emulator.
 set -u
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 

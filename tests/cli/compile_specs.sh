@@ -4,8 +4,8 @@
 # The kernels of a table in fp16 whose text is that of a compiled one but for the type are not: of
 # 47 each had the same registers and spills.
 set -u
-"$BUILD/scripts/find_nvrtc" || exit 77
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 shipped='*'
 [ -z "${SANITIZED:-}" ] || shipped='*phase*'    # NVRTC is not ours to look at
 table=gemm_fp16_h200

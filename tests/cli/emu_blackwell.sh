@@ -2,21 +2,8 @@
 # gemm for sm_100a with settings that no shipped spec has, on the emulator; those that ship are in
 # emu_shapes.sh. No GPU has run them: the reference is all they are held to.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
-
-# verify ARGUMENT... - shows the closing line, or what is wrong.
-calls=0
-verify() {
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" -o "$TMPDIR/out" "$@" \
-        >"$TMPDIR/table" || {
-        grep -v ' ok ' "$TMPDIR/table"
-        exit 1
-    }
-    tail -n 1 "$TMPDIR/table"
-}
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 
 pair=gemm_sm100_phase5
 

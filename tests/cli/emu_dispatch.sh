@@ -2,8 +2,8 @@
 # The shipped tables on the emulator: what they take at small shapes, aligned or not, computes what
 # it should, and $TMAGEN_PICK forces another.
 set -u
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 failed=0
 fail() { echo "FAILED: $*"; cat "$TMPDIR/out" "$TMPDIR/err"; failed=1; }
 table=gemm_bf16_h200

@@ -2,21 +2,9 @@
 # blockscaled for sm_100a with settings that no shipped spec has, on the emulator; those that ship
 # are in emu_shapes.sh. No GPU has run them: the reference is all they are held to.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 
-# verify ARGUMENT... - shows the closing line, or what is wrong.
-calls=0
-verify() {
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" -o "$TMPDIR/out" "$@" \
-        >"$TMPDIR/table" || {
-        grep -v ' ok ' "$TMPDIR/table"
-        exit 1
-    }
-    tail -n 1 "$TMPDIR/table"
-}
 pair=blockscaled_sm100_256x256 one=blockscaled_sm100_128x128
 
 # Types of scales and of operands; K that ends within an atom; swizzles, boxes and atoms a stage.

@@ -7,8 +7,8 @@
 # copies a shape, for all shapes and waves, and for the tiles that a table adds to the shipped ones,
 # of which emu_verify.sh has two cases each: make test-emu.
 set -u
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 shipped='*'
 # ten times as slow: half of the rungs, emu_verify.sh has the others
 [ -z "${SANITIZED:-}" ] || { SCHEDULES=1; shipped='*phase[1357]*'; }
@@ -24,19 +24,12 @@ for spec in specs/$shipped.yaml; do
     *) recorded+=("$spec") ;;
     esac
 done
-verify() {
-    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" "$@" >"$TMPDIR/table" || {
-        grep -v ' ok ' "$TMPDIR/table"
-        exit 1
-    }
-    tail -n 1 "$TMPDIR/table"
-}
 
 if [ -n "${SCHEDULES:-}" ] && [ -z "${SANITIZED:-}" ]; then
-    verify "${specs[@]}"
+    right "${specs[@]}"
 else
-    verify --no-waves "${specs[@]}"
-    [ -n "${SANITIZED:-}" ] || verify --odd "${recorded[@]}"
-    verify --shape 640x768x136 specs/gemm_phase7.yaml
-    [ -n "${SANITIZED:-}" ] || verify --shape 640x768x136 specs/gemm_*pingpong.yaml
+    right --no-waves "${specs[@]}"
+    [ -n "${SANITIZED:-}" ] || right --odd "${recorded[@]}"
+    right --shape 640x768x136 specs/gemm_phase7.yaml
+    [ -n "${SANITIZED:-}" ] || right --shape 640x768x136 specs/gemm_*pingpong.yaml
 fi

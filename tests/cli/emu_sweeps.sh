@@ -2,8 +2,8 @@
 # The sweeps that ship: all of their points are legal and generated, and points that have every two
 # values of two knobs are verified on the emulator: the first of them, which have most; POINTS=all.
 set -u
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 points=${POINTS:-5}
 [ "$points" != all ] || points=1000000
 for sweep in specs/sweeps/*.yaml; do

@@ -1,22 +1,9 @@
 #!/usr/bin/env bash
 # Settings that no shipped spec has, on the emulator.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
-
-# verify ARGUMENT... - shows the closing line, or what is wrong.
-calls=0
-verify() {
-    # one in five under sanitizers, which make it ten times as slow: they look at our C, which all
-    # kernels run alike
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" "$@" >"$TMPDIR/table" || {
-        grep -v ' ok ' "$TMPDIR/table"
-        exit 1
-    }
-    tail -n 1 "$TMPDIR/table"
-}
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
+SCHEDULES=1    # however many make test-emu asks for: these are many
 
 # Descriptors without a swizzle in a cluster: an address has the CTA's rank in it.
 verify gemm_phase5 --shape 256x256x72 --set swizzle_bits.a=0 --set swizzle_bits.b=0

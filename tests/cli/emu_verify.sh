@@ -2,18 +2,10 @@
 # Every shipped spec on the emulator, on the record's data: every bit as an H200 gave it.
 # Fresh data: emu_shapes.sh; what no shipped spec has: emu_unshipped.sh.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 record=tests/emu/results.jsonl
 
-# verify ARGUMENT... - shows the closing line, or what is wrong.
-verify() {
-    "$TMAGEN" verify "$@" >"$TMPDIR/table" || {
-        grep -v ' ok ' "$TMPDIR/table"
-        exit 1
-    }
-    tail -n 1 "$TMPDIR/table"
-}
 
 specs=() m=640 k=520
 shipped='*'
@@ -32,10 +24,10 @@ for spec in specs/$shipped.yaml; do
     *) specs+=("$spec") ;;
     esac
 done
-verify --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
+right --device emu:1 --schedules 1 --against "$record" "${specs[@]}"
 # gemm_4096 is fixed at a size that takes a minute of both cores: make test-emu. Here smaller sizes
 # are fixed, in several waves too.
 if [ -n "${SCHEDULES:-}" ]; then
-    verify --device emu --schedules 1 --against "$record" --shape 4096x4096x4096 gemm_4096
+    right --schedules 1 --against "$record" --shape 4096x4096x4096 gemm_4096
 fi
-verify --device emu --schedules 1 --set problem="{m: $m, n: 768, k: $k}" gemm_4096
+right --schedules 1 --set problem="{m: $m, n: 768, k: $k}" gemm_4096

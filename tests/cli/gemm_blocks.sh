@@ -3,19 +3,8 @@
 # types of scales, every way that threads come to them, through every schedule; and that a scale
 # that is another's is noticed.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
-
-calls=0
-# verify SPEC ARGUMENT... - all right, on one schedule; one in five under sanitizers.
-verify() {
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" "$@" >"$TMPDIR/table" 2>&1 &&
-        return
-    cat "$TMPDIR/table"
-    exit 1
-}
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 
 few='--set cluster.m=1 --set stages=3'
 # shellcheck disable=SC2086
@@ -41,34 +30,17 @@ few='--set cluster.m=1 --set stages=3'
         --set 'scales.b=[128x128,1x128]' --shape 72x640x400/special
 }
 
-# wrong WHAT FILE EDIT - with FILE of the templates edited so, something is not right.
-wrong() {
-    mkdir -p "$TMPDIR/templates/gemm/mma/wgmma"
-    sed "$3" "templates/gemm/mma/wgmma/$2.cu.in" >"$TMPDIR/templates/gemm/mma/wgmma/$2.cu.in"
-    cmp -s "templates/gemm/mma/wgmma/$2.cu.in" "$TMPDIR/templates/gemm/mma/wgmma/$2.cu.in" && {
-        echo "no edit for $1"
-        exit 1
-    }
-    local status=0
-    "$TMAGEN" verify --templates "$TMPDIR/templates" --device emu:1 --schedules 1 \
-        -o "$TMPDIR/out" --shape 264x272x400 "${@:4}" >"$TMPDIR/table" 2>&1 || status=$?
-    rm "$TMPDIR/templates/gemm/mma/wgmma/$2.cu.in"
-    [ $status = 1 ] && grep -q -e WRONG -e 'race' "$TMPDIR/table" && return
-    cat "$TMPDIR/table"
-    echo "$1 is not noticed"
-    exit 1
-}
-
-# shellcheck disable=SC2016
+# What stands wrong in a template is noticed: a step's scales for the next, a row's for the one 8
+# below, one scale of B for two blocks, a row's scale for the one beside it, a stage that is given
+# back before its scales are read.
+wgmma=gemm/mma/wgmma shape='--shape 264x272x400'
+# shellcheck disable=SC2016,SC2086
 {
-    wrong "a step's scales for the next" multiply_scaled 's/min(k_tile + 1, /min(k_tile, /' \
+    noticed $wgmma/multiply_scaled.cu.in 's/min(k_tile + 1, /min(k_tile, /' $shape \
         blockscaled_128x128
-    wrong "a row's scale for the one 8 below" scales 's/(half)")/(0)")/' \
-        blockscaled_128x128
-    wrong "one scale of B for two blocks" scales 's/("span \* SPAN_" .. N)/("0")/' \
+    noticed $wgmma/scales.cu.in 's/(half)")/(0)")/' $shape blockscaled_128x128
+    noticed $wgmma/scales.cu.in 's/("span \* SPAN_" .. N)/("0")/' $shape \
         blockscaled_128x128 --set tile.n=192 --set epilogue.buffers=1 --set stages=3
-    wrong "a row's scale for the one beside it" scales 's/= two\[1\]/= two[0]/' \
-        blockscaled_1x128
-    wrong "a stage that is given back before its scales are read" multiply_scaled \
-        's/__syncwarp();//' blockscaled_128x128_column
+    noticed $wgmma/scales.cu.in 's/= two\[1\]/= two[0]/' $shape blockscaled_1x128
+    noticed $wgmma/multiply_scaled.cu.in 's/__syncwarp();//' $shape blockscaled_128x128_column
 }

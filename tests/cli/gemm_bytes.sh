@@ -2,21 +2,8 @@
 # Operands of 8 bits against the reference, on the emulator: every pair of types, every type of D,
 # through every way that D is stored; sums promoted to fp32; and a step that is left out is noticed.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
-
-# verify SPEC ARGUMENT... - all right, on one schedule.
-calls=0
-verify() {
-    # one in five under sanitizers, which make it ten times as slow: they look at our C, which all
-    # kernels run alike
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" "$@" >"$TMPDIR/table" 2>&1 &&
-        return
-    cat "$TMPDIR/table"
-    exit 1
-}
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 
 fp8=gemm_fp8_128x128_pingpong
 verify $fp8 --set 'problem.a=[e4m3,e5m2]' --set 'problem.b=[e4m3,e5m2]' \
@@ -49,27 +36,10 @@ verify gemm_phase0 --set problem.a=i8 --set 'problem.d=[i32,fp32]' --shape 40x40
 # some of these sums are -1, every bit of it set, and were written all the same
 verify gemm_phase0 --set problem.a=i8 --set problem.d=i32 --shape 520x520x8 --seed 1
 
-# wrong WHAT ARGUMENT... - with the scratch templates something is not right, and that is noticed.
-wrong() {
-    local what=$1 status=0
-    shift
-    "$TMAGEN" verify --templates "$TMPDIR/templates" --device emu:1 --schedules 1 -o "$TMPDIR/out" \
-        --set cluster.m=1 --shape 136x144x8192 "$@" >"$TMPDIR/table" 2>&1 || status=$?
-    [ $status = 1 ] && grep -q WRONG "$TMPDIR/table" && return
-    cat "$TMPDIR/table"
-    echo "$what is not noticed"
-    exit 1
-}
-
-# the last of 64 steps is left out; sums are promoted too seldom
-mkdir -p "$TMPDIR/templates/gemm/mma/wgmma" "$TMPDIR/templates/gemm/operand"
-for file in mma/wgmma/multiply operand/produce; do
-    sed 's/k_tile < item.k_end;/k_tile < item.k_end - 1;/' "templates/gemm/$file.cu.in" \
-        >"$TMPDIR/templates/gemm/$file.cu.in"
-done
-wrong "a step that is left out" $fp8 --set schedule=cooperative
-rm "$TMPDIR/templates/gemm/mma/wgmma/multiply.cu.in" "$TMPDIR/templates/gemm/operand/produce.cu.in"
-sed 's/PROMOTE_EVERY = [^;]*;/PROMOTE_EVERY = 64;/' templates/gemm/mma/wgmma/step.cu.in \
-    >"$TMPDIR/templates/gemm/mma/wgmma/step.cu.in"
-wrong "a promotion that is left out" gemm_fp8_promoted --set problem.d=fp32 --set stages=4 \
+# The last of 64 steps left out, and sums that are promoted too seldom, are noticed.
+noticed 'gemm/mma/wgmma/multiply.cu.in gemm/operand/produce.cu.in' \
+    's/k_tile < item.k_end;/k_tile < item.k_end - 1;/' \
+    --shape 136x144x8192 $fp8 --set cluster.m=1 --set schedule=cooperative
+noticed gemm/mma/wgmma/step.cu.in 's/PROMOTE_EVERY = [^;]*;/PROMOTE_EVERY = 64;/' \
+    --shape 136x144x8192 gemm_fp8_promoted --set cluster.m=1 --set problem.d=fp32 --set stages=4 \
     --set promote_every=2

@@ -2,22 +2,12 @@
 # Every op of gemm's epilogue against the reference, on the emulator: alone, in chains, and through
 # every way that D is stored. A new op of templates/gemm/epilogue/ops.lua has its place in `single`.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 
 # verify SPEC CHAINS SETTING... - each of CHAINS, a list of lists, as epilogue.ops of SPEC.
-calls=0
 verify() {
-    local spec=$1 chains=$2
-    shift 2
-    # one in five under sanitizers, which make it ten times as slow: they look at our C, which all
-    # kernels run alike
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules 1 -o "$TMPDIR/out" --shape 136x136x72 \
-        --set "epilogue.ops=$chains" "$@" "$spec" >"$TMPDIR/table" 2>&1 && return
-    cat "$TMPDIR/table"
-    exit 1
+    ! due || right --shape 136x136x72 "$1" --set "epilogue.ops=$2" "${@:3}"
 }
 
 single='[[bias], [bias_m], [residual], [{add: combined, row_period: 7}], [relu], [gelu], [gelu_erf],

@@ -2,20 +2,13 @@
 # The ways in which operands of gemm's ops are read ahead, on the emulator: every staging that they
 # go through, schedules, edges of D inside a box, several orders of warps and copies.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
+: "${SCHEDULES:=2}"
 
 # verify SPEC CHAINS SETTING... - each of CHAINS, a list of lists, as epilogue.ops of SPEC.
-calls=0
 verify() {
-    local spec=$1 chains=$2
-    shift 2
-    calls=$((calls + 1))
-    [ -z "${SANITIZED:-}" ] || [ $((calls % 5)) = 1 ] || return 0
-    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-2}" -o "$TMPDIR/out" \
-        --set "epilogue.ops=$chains" "$@" "$spec" >"$TMPDIR/table" 2>&1 && return
-    cat "$TMPDIR/table"
-    exit 1
+    ! due || right "$1" --set "epilogue.ops=$2" "${@:3}"
 }
 
 ahead='epilogue.read.row=ahead' matrix='epilogue.read.matrix'

@@ -3,8 +3,8 @@
 # knobs that go together are in one of them. tests/pairwise.py says how; a few of each family are
 # verified on the emulator here, and all of them, of a fresh draw, by `make pairwise`.
 set -u
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 few=(--seed 1 --verify 4 --least 28)
 [ -z "${SANITIZED:-}" ] || few=(--seed 1 --rounds 1 --verify 2)
 exec tests/pairwise.py "${few[@]}"

@@ -3,7 +3,8 @@
 # folder of templates that holds nothing but the files touched, over the ones that tmagen has, and
 # the result is verified. touch.sh has the rest, touch_emu.sh an instruction of the emulator.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 scratch=$TMPDIR/templates
 
 # start - an empty scratch folder.
@@ -28,8 +29,7 @@ touched() {
 
 # verify ARGUMENT... - right on the emulator.
 verify() {
-    "$TMAGEN" verify --templates "$scratch" --device emu:1 --schedules 1 -o "$TMPDIR/out" "$@" \
-        >"$TMPDIR/table" 2>&1 || { cat "$TMPDIR/table"; exit 1; }
+    right --templates "$scratch" "$@"
 }
 
 start    # an op: its row

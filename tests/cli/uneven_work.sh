@@ -3,8 +3,8 @@
 # reach past both ends of K by different numbers of tiles, keeps every bit of the H200's record,
 # under ping-pong and in clusters too.
 set -eu
-"$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-export TMAGEN_CACHE=$KERNELS
+# shellcheck source=tests/kernels.sh
+. tests/kernels.sh
 uneven=tests/fixtures/uneven
 
 verify() {
