@@ -176,8 +176,8 @@ end
 -- The swizzle of an operand: 128 bytes, or of a column-major one what divides its row of a tile.
 local function widest_swizzle(operand, extent)
     return function(s)
-        local bytes = dtypes.bytes(s.problem[operand], s.tile[extent])
-        return s.layout[operand] == "column" and swizzle.widest(bytes) or 7
+        local columns = s.layout[operand] == "column"
+        return columns and swizzle.widest(dtypes.bytes(s.problem[operand], s.tile[extent])) or 7
     end
 end
 

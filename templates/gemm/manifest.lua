@@ -88,8 +88,8 @@ end
 -- What the L2 delivers of operand [name], whose [rows] are read once for each [other]: {dim=, by=}. The rows of one
 -- that is copied before begin with lines, whatever the tensor's do.
 local function fetches(name, type, rows, other, repacked)
-    local k = type.stored and { dim = "k", by = 8 // type.bits } or "k"
-    return { unit = "l2_bytes", per = "launch", amount = dtypes.bytes(type.name), times = { rows, k, other },
+    local stored, k = dtypes.stored(type.name, "k")
+    return { unit = "l2_bytes", per = "launch", amount = dtypes.bytes(stored.name), times = { rows, k, other },
         tensor = not repacked and name or nil }
 end
 
@@ -163,8 +163,8 @@ local function cost(s, p)
         { unit = "store_bytes", per = "tile", amount = s.tile.m * s.tile.n * p.d.bits // 8 },
     }
     for _, part in ipairs { { "a", p.a_type, "m", "k" }, { "b", p.b_type, "n", "k" }, { "d", p.d, "m", p.columns } } do
-        local along = part[2].stored and { dim = part[4], by = 8 // part[2].bits } or part[4]
-        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = dtypes.bytes(part[2].name),
+        local stored, along = dtypes.stored(part[2].name, part[4])
+        list[#list + 1] = { unit = "dram_bytes", per = "launch", amount = dtypes.bytes(stored.name),
             times = { part[3], along }, tensor = part[1] }
     end
     for _, row in ipairs(list) do

@@ -90,9 +90,8 @@ local function tensor_plan(s, p)
             stride_bytes_multiple = alignment }
     end
     local function add_input(name, extent, columns)
-        local type = dtypes[s.problem[name]]
-        local k = type.stored and { dim = "k", by = 8 // type.bits } or "k"
-        add(name, type.stored or type.name, columns and { k, extent } or { extent, k }, "read", p.alignment[name])
+        local type, k = dtypes.stored(s.problem[name], "k")
+        add(name, type.name, columns and { k, extent } or { extent, k }, "read", p.alignment[name])
     end
     add_input("a", "m", p.a_columns)
     add_input("b", "n", p.b_columns)

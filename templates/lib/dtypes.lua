@@ -70,9 +70,20 @@ for name, row in pairs(rows) do
     dtypes[name] = row
 end
 
--- bytes of [count] elements in memory; whole bytes, whatever the type
+-- bytes of [count] elements in memory, which are whole bytes
 function dtypes.bytes(name, count)
-    return (dtypes[name].bits * (count or 1) + 7) // 8
+    local bits = dtypes[name].bits * (count or 1)
+    assert(bits % 8 == 0, "elements end inside a byte")
+    return bits // 8
+end
+
+-- What [name] lies in memory as, and how many of those [dim] elements of it are: less than a byte each, several in one.
+function dtypes.stored(name, dim)
+    local row = dtypes[name]
+    if not row.stored then
+        return row, dim
+    end
+    return dtypes[row.stored], { dim = dim, by = 8 // row.bits }
 end
 
 -- The names of the types that have [field], sorted: values of a knob.
