@@ -1,0 +1,15 @@
+-- arguments.lua: what a Work is made of, in the order of its constructor: the sizes as this kernel walks them, what its
+-- schedule takes besides, and where the CTA stands in its cluster.
+
+return function(plan)
+    local list = { plan.apart and "m, eighths(n), k + 7" or "m, n, k" }
+    if plan.work.parts and plan.work.parts.takes_splits then
+        list[2] = "splits"
+    elseif plan.batched then
+        list[2] = "batch"
+    elseif plan.groups then
+        list[2] = "smem.groups, smem.group_count"
+    end
+    list[#list + 1] = plan.clustered and "cta" or nil
+    return table.concat(list, ", ")
+end
