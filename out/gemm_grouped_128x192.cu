@@ -448,8 +448,8 @@ __device__ __forceinline__ void stage_block(const float *sums, bf16 *buffer, int
 }
 
 // writes the rows of [buffer] that lie before row [end] of [d] by the warpgroup's threads, whole 16 bytes each
-__device__ __forceinline__ void store_some_rows(const bf16 *buffer, bf16 *d, int64_t d_stride, int end, int n,
-                                                int first_row, int first_column) {
+__device__ __forceinline__ void drain_rows(const bf16 *buffer, bf16 *d, int64_t d_stride, int end, int n,
+                                           int first_row, int first_column) {
     constexpr int PIECE = 16 / sizeof(bf16), PIECES = STORE_N / PIECE;
     #pragma unroll 1
     for (int i = threadIdx.x % 128; i < STORE_M * PIECES; i += 128) {
@@ -484,7 +484,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
         barrier_sync(barrier, 128);
         if (first_row + row + STORE_M > end) {
-            store_some_rows(buffer, d, d_stride, end, n, first_row + row, first_column + column);
+            drain_rows(buffer, d, d_stride, end, n, first_row + row, first_column + column);
             if (issuer) {
                 cp_async_bulk_commit_group();         // an empty one: each buffer has its own
             }

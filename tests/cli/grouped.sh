@@ -54,7 +54,7 @@ wrong() {
 }
 bad=(--shape 40x70x136x72/bad)
 wrong epilogue/store_tma.cu.in 's/row + STORE_M > end/row > end/' --shape "$shape" gemm_grouped
-wrong epilogue/store_some_rows.cu.in 's/first_row + row < end && //' --shape "$shape" gemm_grouped
+wrong epilogue/drain_rows.cu.in 's/first_row + row < end && //' --shape "$shape" gemm_grouped
 wrong epilogue/store_tma.cu.in '/an empty one/d' --shape "$shape" gemm_grouped
 wrong work/groups.cu.in 's/begin = group->end;//' --shape "$shape" gemm_grouped
 wrong work/list_groups.cu.in 's/before = __shfl.*/before = 0;/' "${bad[@]}" --seed 28 gemm_grouped
