@@ -517,10 +517,10 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
                 }
             }
         }
-        uint4 *vectors = reinterpret_cast<uint4 *>(out) + (item * VECTORS + sub) * OUT_VECTORS;
-        #pragma unroll
-        for (int i = 0; i < OUT_VECTORS; ++i) {
-            if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
+        if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
+            uint4 *vectors = reinterpret_cast<uint4 *>(out) + (item * VECTORS + sub) * OUT_VECTORS;
+            #pragma unroll
+            for (int i = 0; i < OUT_VECTORS; ++i) {
                 vectors[i] = sums.rounded(i);
             }
         }
