@@ -11,21 +11,6 @@ local function dims(s, p)
         { name = "q", value = s.problem.q, most = rows.largest(step) // s.problem.heads } }
 end
 
-local function tensors(s, p)
-    local points = s.problem.heads * p.points_of_item
-    -- [stride]: bytes that every row is a multiple of
-    local function tensor(name, columns, access, stride)
-        local is_value = name == "value"
-        return { name = name, dtype = is_value and s.problem.value or s.problem.dtype, access = access,
-            dims = { "b", is_value and "s" or "q", columns }, alignment = 16, stride_bytes_multiple = stride }
-    end
-    return {
-        tensor("value", p.record_bytes // p.value_bytes, "read", 16),
-        tensor("locations", 2 * points, "read", 2 * p.bytes),
-        tensor("weights", points, "read", p.bytes), tensor("out", s.problem.heads * s.problem.channels, "write", 16),
-    }
-end
-
 local function grid(s, p)
     local tiles, more = {}, { blocks_per_sm = p.persistent and s.blocks_per_sm or nil }
     for i, factor in ipairs(p.grid) do
@@ -50,7 +35,7 @@ end
 return function(s, p)
     local counter = { name = "counter", bytes = 4, per = "launch", zero = "launch" }
     return rows.manifest("deform_attn", s, p, {
-        dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(s, p),
+        dims = dims(s, p), tensors = p.tensors, grid = grid(s, p), cost = cost(s, p),
         workspace = s.schedule == "dynamic" and { counter } or nil,
     })
 end

@@ -242,13 +242,19 @@ local function smem_plan(s, p)
     return smem.layout(members)
 end
 
-local function tensor_list(s)
-    local list = {}
-    for i, name in ipairs { "value", "locations", "weights", "out" } do
-        list[i] = { name = name, dtype = name == "value" and s.problem.value or s.problem.dtype,
-            access = name == "out" and "write" or "read" }
+-- The tensors as the manifest has them.
+local function tensor_list(s, p)
+    local points = s.problem.heads * p.points_of_item
+    -- [stride]: bytes that every row is a multiple of
+    local function tensor(name, rows, columns, access, stride)
+        return { name = name, dtype = name == "value" and s.problem.value or s.problem.dtype, access = access,
+            dims = { "b", rows, columns }, alignment = 16, stride_bytes_multiple = stride }
     end
-    return list
+    return {
+        tensor("value", "s", p.record_bytes // p.value_bytes, "read", 16),
+        tensor("locations", "q", 2 * points, "read", 2 * p.bytes), tensor("weights", "q", points, "read", p.bytes),
+        tensor("out", "q", s.problem.heads * s.problem.channels, "write", 16),
+    }
 end
 
 local function parameter_plan(s, p)
@@ -322,7 +328,7 @@ function plan.plan(s)
     end
     p.smem, p.smem_bytes = smem_plan(s, p)
     role_list(s, p)
-    p.tensors = tensor_list(s)
+    p.tensors = tensor_list(s, p)
     p.dims = s.mapping == "gather" and s.schedule == "static" and { "q" } or { "b", "q" }    -- that the kernel reads
     p.parameters = parameter_plan(s, p)
     local grid_text

@@ -3,18 +3,9 @@
 
 local rows = require "rows"
 
--- rows of [bytes], 16-byte aligned
-local function tensor(s, p, name, bytes, access)
-    return { name = name, dtype = s.problem.dtype, dims = { "b", "s", bytes // p.bytes }, access = access,
-        alignment = 16, stride_bytes_multiple = 16 }
-end
-
 return function(s, p)
     return rows.manifest("deform_pair", s, p, {
-        dims = { { name = "b", value = s.problem.b }, { name = "s", value = p.pixels } },
-        tensors = {
-            tensor(s, p, "value", p.record_bytes // 2, "read"), tensor(s, p, "pairs", p.record_bytes, "write"),
-        },
+        dims = { { name = "b", value = s.problem.b }, { name = "s", value = p.pixels } }, tensors = p.tensors,
         grid = rows.grid("tiles", { { dim = "b", by = 1 }, { dim = "s", times = p.record_vectors, by = p.tile } }),
         cost = { { unit = "dram_bytes", per = "launch", amount = p.record_bytes * 3 // 2, times = { "b", "s" } },
             { unit = "store_bytes", per = "launch", amount = p.record_bytes, times = { "b", "s" } } },

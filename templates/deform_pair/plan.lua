@@ -24,6 +24,12 @@ local function row_ends(s)
     return ends, pixels
 end
 
+-- a tensor as the manifest has it: rows of [bytes], 16-byte aligned
+local function tensor(s, p, name, bytes, access)
+    return { name = name, dtype = s.problem.dtype, dims = { "b", "s", bytes // p.bytes }, access = access,
+        alignment = 16, stride_bytes_multiple = 16 }
+end
+
 function plan.plan(s)
     local p = { warps = s.threads // 32, element = dtypes[s.problem.dtype], bytes = dtypes.bytes(s.problem.dtype) }
     p.row_ends, p.pixels = row_ends(s)
@@ -34,8 +40,7 @@ function plan.plan(s)
     p.smem, p.smem_bytes, p.barriers = {}, 0, {}
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, s.threads) } }
-    p.tensors = { { name = "value", dtype = s.problem.dtype, access = "read" },
-        { name = "pairs", dtype = s.problem.dtype, access = "write" } }
+    p.tensors = { tensor(s, p, "value", p.record_bytes // 2, "read"), tensor(s, p, "pairs", p.record_bytes, "write") }
     p.parameters = parameters.list(p.tensors, { { kind = "pointer", tensor = "value" },
         { kind = "pointer", tensor = "pairs" } })
     p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, dynamic_smem = 0,

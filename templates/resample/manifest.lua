@@ -12,22 +12,6 @@ local function dims(s, p)
         { name = "d", value = s.problem.d, multiple_of = multiple, most = rows.largest(STEP) } }
 end
 
--- A kernel for any d looks at the alignment itself, and takes elements one by one where it is too small.
-local function tensors(s, p)
-    local dtype, alignment = s.problem.dtype, p.scalar_path and p.bytes or p.vector_bytes
-    local function times(name, dim)
-        return { name = name, dtype = "fp32", dims = { "b", dim }, access = "read", alignment = 4,
-            stride_bytes_multiple = 4 }
-    end
-    return {
-        { name = "source", dtype = dtype, dims = { "b", "s", "d" }, access = "read", alignment = alignment,
-          stride_bytes_multiple = p.bytes },
-        times("source_times", "s"), times("target_times", "t"),
-        { name = "out", dtype = dtype, dims = { "b", "t", "d" }, access = "write", alignment = alignment,
-          stride_bytes_multiple = p.bytes },
-    }
-end
-
 local function grid(s, p)
     local tiles = {}
     for i, factor in ipairs(p.grid) do
@@ -48,6 +32,6 @@ end
 
 return function(s, p)
     return rows.manifest("resample", s, p, {
-        dims = dims(s, p), tensors = tensors(s, p), grid = grid(s, p), cost = cost(p),
+        dims = dims(s, p), tensors = p.tensors, grid = grid(s, p), cost = cost(p),
     })
 end

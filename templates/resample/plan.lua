@@ -83,11 +83,21 @@ local function smem_plan(s, p)
     return {}, 0
 end
 
-local function tensor_list(s)
-    return { { name = "source", dtype = s.problem.dtype, access = "read" },
-        { name = "source_times", dtype = "fp32", access = "read" },
-        { name = "target_times", dtype = "fp32", access = "read" },
-        { name = "out", dtype = s.problem.dtype, access = "write" } }
+-- The tensors as the manifest has them. A kernel for any d looks at the alignment itself, and takes elements one by one
+-- where it is too small.
+local function tensor_list(s, p)
+    local dtype, alignment = s.problem.dtype, p.scalar_path and p.bytes or p.vector_bytes
+    local function times(name, dim)
+        return { name = name, dtype = "fp32", dims = { "b", dim }, access = "read", alignment = 4,
+            stride_bytes_multiple = 4 }
+    end
+    return {
+        { name = "source", dtype = dtype, dims = { "b", "s", "d" }, access = "read", alignment = alignment,
+          stride_bytes_multiple = p.bytes },
+        times("source_times", "s"), times("target_times", "t"),
+        { name = "out", dtype = dtype, dims = { "b", "t", "d" }, access = "write", alignment = alignment,
+          stride_bytes_multiple = p.bytes },
+    }
 end
 
 local function parameter_plan(s, p)
@@ -157,7 +167,7 @@ function plan.plan(s)
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps,
         registers = archs.launch_registers(s.arch, s.threads, s.blocks_per_sm) } }
-    p.tensors = tensor_list(s)
+    p.tensors = tensor_list(s, p)
     p.dims = p.persistent and { "b", "s", "t", "d" } or { "s", "t", "d" }   -- that the kernel reads
     p.parameters = parameter_plan(s, p)
     local grid_text
