@@ -496,6 +496,14 @@ __device__ __forceinline__ int64_t block_offset(int row, int column, int n) {
     return static_cast<int64_t>(block) * 1024 + row % 32 * 32 + column % 32;
 }
 
+// puts 16 bytes into four [words]
+__device__ __forceinline__ void set_words(uint32_t *words, uint4 bytes) {
+    words[0] = bytes.x;
+    words[1] = bytes.y;
+    words[2] = bytes.z;
+    words[3] = bytes.w;
+}
+
 struct Held {
     uint32_t combined[HELD_N / 2];    // pairs
 
@@ -509,10 +517,7 @@ struct Held {
             if (inside) {
                 combined_words = ld_global_v4(operands.combined + block_offset(row % 196, column, operands.n));
             }
-            combined[i / 2] = combined_words.x;
-            combined[i / 2 + 1] = combined_words.y;
-            combined[i / 2 + 2] = combined_words.z;
-            combined[i / 2 + 3] = combined_words.w;
+            set_words(&combined[i / 2], combined_words);
         }
     }
 };

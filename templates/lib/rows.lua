@@ -81,7 +81,7 @@ function rows.tensors(tensors)
     local list = {}
     for i, tensor in ipairs(tensors) do
         list[i] = json.object { { "name", tensor.name }, { "dtype", tensor.dtype }, { "dims", extents(tensor.dims) },
-            { "access", tensor.access }, { "alignment", tensor.alignment }, 
+            { "access", tensor.access }, { "alignment", tensor.alignment },
             { "stride_bytes_multiple", tensor.stride_bytes_multiple }, { "tells_of", tensor.tells_of } }
     end
     return json.array(list)

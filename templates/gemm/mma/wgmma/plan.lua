@@ -45,7 +45,7 @@ local function plan_operands(s, pair_rows)
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
             depth = s.tile.k, pair_rows = name == "b" and pair_rows,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
-            peers = peers, ctas = ctas, hint = s.cache_hint[name], 
+            peers = peers, ctas = ctas, hint = s.cache_hint[name],
             repacked = contains(s.repack or {}, name) or name == "a" and s.load == "eighths" }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
