@@ -1,6 +1,7 @@
 // Registers that a wgmma still uses, or that a tcgen05.ld has yet to fill: marks that stand from
 // its issue to the wait for it, and the check that no other instruction comes between. The values
-// themselves are there at once.
+// themselves are there at once. What a tcgen05.ld loads may be read without a wait: PTX keeps true
+// dependencies between registers (9.7.16.6.4.5), and compilers move reads before the wait.
 #include "runtime/emu/check/check.h"
 
 #include <stdlib.h>
@@ -80,11 +81,11 @@ static void hazard(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
     uint32_t value = warp->pending->marks[slot & ~EMU_WIDE];
 
     if (value == 0 || (!written && (value & READ_MARK))) return;
+    if (warp->cta->cluster->has_tmem && !written) return;
     if (warp->cta->cluster->has_tmem)
         emu_report(warp, insn, EMU_REGISTER_HAZARD,
-                   "this %s a register that a tcgen05.ld still loads: no tcgen05.wait::ld has "
-                   "waited for it",
-                   written ? "writes" : "reads");
+                   "this writes a register that a tcgen05.ld still loads: no tcgen05.wait::ld has "
+                   "waited for it");
     else
         emu_report(
             warp, insn, EMU_REGISTER_HAZARD,
@@ -108,7 +109,7 @@ void emu_pending_check(struct emu_warp *warp, const struct emu_insn *insn) {
     const uint32_t *entry = insn->op;
 
     if (emu_is(insn, FACT_OWN_REGISTERS)) return;
-    if (emu_is(insn, FACT_COPIES)) {
+    if (emu_is(insn, FACT_COPIES) && !warp->cta->cluster->has_tmem) {
         follow_move(warp, insn);
         return;
     }

@@ -14,12 +14,23 @@ static void whole_name(const struct ptx_statement *statement, char *text, size_t
         used += (size_t)snprintf(text + used, size - used, ".%s", statement->words[i].text);
 }
 
+struct word_rank {
+    const char *words;
+    int rank;
+};
+
+static int rank_among(const struct word_rank *ranks, size_t count, const char *text, int other) {
+    char word[40];
+
+    snprintf(word, sizeof word, " %.36s ", text);
+    for (size_t i = 0; i < count; i++)
+        if (strstr(ranks[i].words, word) != NULL) return ranks[i].rank;
+    return other;
+}
+
 // Where a modifier stands in the rows of the instructions below; ptxas takes them in any order.
 static int word_rank(const char *text) {
-    static const struct {
-        const char *words;
-        int rank;
-    } ranks[] = {
+    static const struct word_rank ranks[] = {
         {" mmio ", 0},
         {" arrive arrive_drop expect_tx complete_tx noComplete test_wait try_wait parity ", 0},
         {" sync weak relaxed acquire release acq_rel sc volatile ", 1},
@@ -30,17 +41,29 @@ static int word_rank(const char *text) {
         {" global shared shared::cta shared::cluster local param const ", 6},
         {" relu v2 v4 v8 ", 8},
     };
-    char word[32];
 
-    snprintf(word, sizeof word, " %.28s ", text);
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
-        if (strstr(ranks[i].words, word) != NULL) return ranks[i].rank;
-    return ptx_type_find(text, strlen(text)) == T_NONE ? 7 : 9;
+    return rank_among(ranks, sizeof ranks / sizeof *ranks, text,
+                      ptx_type_find(text, strlen(text)) == T_NONE ? 7 : 9);
+}
+
+// The same of bulk copies: what is copied, from where to where, and how it is told.
+static int copy_rank(const char *text) {
+    static const struct word_rank ranks[] = {
+        {" async reduce bulk prefetch tensor 1d 2d 3d 4d 5d ", 0},
+        {" tile tile::gather4 tile::scatter4 im2col im2col_no_offs im2col::w im2col::w::128 ", 2},
+        {" mbarrier::complete_tx::bytes bulk_group ", 3},
+        {" multicast::cluster ", 4},
+        {" cta_group::1 cta_group::2 ", 5},
+        {" L2::cache_hint ", 6},
+    };
+
+    return rank_among(ranks, sizeof ranks / sizeof *ranks, text, 1);
 }
 
 // [statement] with its modifiers in the manual's order. False if they are, or have none.
 static bool reorder(const struct ptx_statement *statement, struct ptx_statement *ordered) {
-    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix mbarrier min max fma ";
+    static const char opcodes[] = " atom red ld st vote ldmatrix stmatrix mbarrier min max fma cp ";
+    int (*rank)(const char *) = strcmp(statement->opcode.text, "cp") ? word_rank : copy_rank;
     char opcode[32];
     bool changed = false;
 
@@ -50,7 +73,7 @@ static bool reorder(const struct ptx_statement *statement, struct ptx_statement 
     for (uint32_t i = 1; i < ordered->word_count; i++)
         for (uint32_t k = i; k > 0; k--) {
             struct ptx_word *a = &ordered->words[k - 1], *b = &ordered->words[k], swap = *a;
-            if (word_rank(a->text) <= word_rank(b->text)) break;
+            if (rank(a->text) <= rank(b->text)) break;
             *a = *b;
             *b = swap;
             changed = true;
