@@ -119,12 +119,24 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     return operand->rank > 2 ? at3(operand, index[-1], row, column) : at2(operand, row, column);
 }
 
-// The most that [exact] moves by where x and y move by so much, forth and back.
-static double moved(const char *exact, double x, double y, double off_x, double off_y) {
-    const double now = evaluate(exact, x, y);
-    const double below = fabs(evaluate(exact, x - off_x, y - off_y) - now);
-    const double above = fabs(evaluate(exact, x + off_x, y + off_y) - now);
+// The larger distance of two values from [now].
+static double further(const double *two, double now) {
+    const double below = fabs(two[0] - now), above = fabs(two[1] - now);
     return below > above ? below : above;
+}
+
+// What [exact] is at a point, and the most that it moves by where x and y are off by so much, forth
+// and back: together, and against each other.
+static struct passing moved(const char *exact, double x, double y, double off_x, double off_y) {
+    const double xs[] = {x, x - off_x, x + off_x, x - off_x, x + off_x};
+    const double ys[] = {y, y - off_y, y + off_y, y + off_y, y - off_y};
+    const int points = off_y != 0 ? 5 : off_x != 0 ? 3 : 1;
+    double values[EXPRESSION_POINTS];
+    evaluate_all(exact, points, xs, ys, values);
+    const double along = points > 1 ? further(values + 1, values[0]) : 0;
+    const double across = points > 3 ? further(values + 3, values[0]) : along;
+    const struct passing at = {values[0], along > across ? along : across};
+    return at;
 }
 
 #define LEAST 0x1p-149  // of fp32, above 0
@@ -144,8 +156,8 @@ static int is_open(const struct problem *p, int i, const struct passing *value, 
     const char *exact = word_of(p, "ops.value", i);
     if (!other) return !certain(exact, value->x, y, value->off, 0);
     const double error = evaluate(word_of(p, "ops.error", i), value->x, 1) + LEAST;
-    const double gate = evaluate(exact, value->x, 1);
-    if (isinf(y) && fabs(gate) <= moved(exact, value->x, 1, value->off, 0) + error) return 1;
+    const struct passing gate = moved(exact, value->x, 1, value->off, 0);
+    if (isinf(y) && fabs(gate.x) <= gate.off + error) return 1;
     return !certain(exact, value->x, y, value->off, other->off) ||
            !certain(exact, value->x, y, value->off, -other->off);
 }
@@ -163,22 +175,16 @@ static void apply(const struct problem *p, int i, const int64_t *index, const st
                            : factor * (!operand      ? *scalar != 0
                                        : factor == 0 ? 0  // it is not read
                                                      : element_of(p, i, operand, index));
-    const double x = value->x, now = evaluate(exact, x, y);
-    value->x = now;
-    if (!isfinite(now)) {
-        const struct passing from = {x, value->off};
+    const struct passing from = {value->x, value->off};
+    *value = moved(exact, from.x, y, from.off, other ? other->off : 0);
+    if (!isfinite(value->x)) {
         value->off = is_open(p, i, &from, y, other) ? -1 : 0;
         return;
     }
-    const double error = evaluate(word_of(p, "ops.error", i), x, y);
-    const int rounds = value->off > 0 || error > 0 || *scalar;
-    double off = moved(exact, x, y, value->off, 0);
-    if (other) {
-        const double along = moved(exact, x, y, value->off, other->off);
-        const double across = moved(exact, x, y, value->off, -other->off);
-        off = along > across ? along : across;
-    }
-    value->off = off + error + (rounds ? 0x1p-23 * (fabs(now) + fabs(y)) + LEAST : 0);
+    const double error = evaluate(word_of(p, "ops.error", i), from.x, y);
+    value->off += error;
+    if (from.off > 0 || error > 0 || *scalar)
+        value->off += 0x1p-23 * (fabs(value->x) + fabs(y)) + LEAST;
 }
 
 // Conversions to 8-bit floats stop at the largest of them, also for infinities; NaN stays NaN.
@@ -187,44 +193,58 @@ static double saturated(const struct tensor *out, double x) {
     return x > most ? most : x < -most ? -most : x;
 }
 
-// What element [k] of row [row] of an operand is; of those of 4 bits the even one is in the low
-// half of its byte.
-static double element_of_row(const struct tensor *t, int64_t row, int64_t k) {
-    if (t->type != U8) return at2(t, row, k);
-    const int code = (int)at2(t, row, k / 2) >> (k % 2 * 4) & 15, exponent = code >> 1 & 3;
-    const double size = exponent ? ldexp(1 + (code & 1) / 2.0, exponent - 1) : (code & 1) / 2.0;
-    return code & 8 ? -size : size;
+// The elements of row [row] of an operand from [k] on, an even one, in [room] where they are not
+// decoded yet. Of those of 4 bits the even one is in the low half of its byte.
+static const float *elements_of_row(const struct tensor *t, int64_t row, int64_t k, int count,
+                                    float *room) {
+    const int64_t first = row * t->strides[0], step = t->strides[1];
+    if (t->type != U8) return numbers_of(t, first + k * step, step, count, room);
+    const float codes[] = {0, .5f, 1, 1.5f, 2, 3, 4, 6, -0.f, -.5f, -1, -1.5f, -2, -3, -4, -6};
+    for (int i = 0; i < count; i += 2) {
+        const int byte = (int)read(t, first + (k + i) / 2 * step);
+        room[i] = codes[byte & 15];
+        room[i + 1] = codes[byte >> 4];
+    }
+    return room;
 }
 
-// The scale of block [block] of row [row], in atoms of 128 rows and four blocks.
-static double scale_of_block(const struct problem *p, const struct tensor *t, int64_t row,
-                             int64_t block) {
+// The scale of block [block] of row [row], in atoms of 128 rows and four blocks: of 8 bits for
+// E4M3, or a power of two.
+static double scale_of_block(const struct tensor *t, int is_e4m3, int64_t row, int64_t block) {
     const int64_t index[] = {row / 128, block / 4, row % 32, row / 32 % 4 * 4 + block % 4};
-    const double byte = at(t, index);
-    if (number_of(p, "ue4m3", 0) > 0) return decoded(E4M3, (uint64_t)byte & 0x7f);
-    return byte == 255 ? NAN : ldexp(1, (int)byte - 127);
+    const uint64_t byte = (uint64_t)at(t, index);
+    if (is_e4m3) return decoded(E4M3, byte & 0x7f);
+    return byte == 255 ? NAN : decoded(FP64, (byte + 1023 - 127) << 52);
 }
+
+enum { BLOCK = 32 };  // the longest
 
 // The product's element [index] where blocks of [length] elements along K have scales that the
 // instruction applies. Of elements of 4 bits it keeps 35 bits of each 16 products' sum, below the
 // largest scales of all its blocks, those that pad the last atom included: four sums, of scales
 // whose significands are below 2 each, an instruction of 64.
 static struct passing block_product(const struct problem *p, const struct tensor *out,
-                                    const int64_t *index, int64_t length) {
-    const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
+                                    const int64_t *index, int length) {
+    const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b"),
+                        *a_scales = tensor_of(p, "a_scales"), *b_scales = tensor_of(p, "b_scales");
+    const int is_e4m3 = number_of(p, "ue4m3", 0) > 0;
     const int64_t depth = dim_of(p, "k");
     const int64_t blocks = ((depth + length - 1) / length + 3) / 4 * 4;
     double sum = 0, squares = 0, largest = 0;
+    float xs[BLOCK], ys[BLOCK];
     for (int64_t block = 0; block < blocks; ++block) {
-        const double scale = scale_of_block(p, tensor_of(p, "a_scales"), index[0], block) *
-                             scale_of_block(p, tensor_of(p, "b_scales"), index[1], block);
+        const double scale = scale_of_block(a_scales, is_e4m3, index[0], block) *
+                             scale_of_block(b_scales, is_e4m3, index[1], block);
+        const int64_t k = block * length, rest = depth - k;
+        double own[2] = {0, 0};
         if (scale > largest) largest = scale;
-        for (int64_t k = block * length; k < (block + 1) * length && k < depth; ++k) {
-            const double product =
-                scale * element_of_row(a, index[0], k) * element_of_row(b, index[1], k);
-            sum += product;
-            squares += product * product;
-        }
+        if (rest <= 0) continue;
+        const int count = rest < length ? (int)rest : length;
+        const float *x = elements_of_row(a, index[0], k, count, xs);
+        const float *y = elements_of_row(b, index[1], k, count, ys);
+        add_products(x, y, count, &own[0], &own[1]);
+        sum += scale * own[0];
+        squares += scale * scale * own[1];
     }
     const double cut = a->type == U8 ? 0x1p-31 * largest * (double)(depth / 64 + 1) : 0;
     const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares) + cut};
@@ -321,7 +341,7 @@ static void add_block(const struct problem *p, const struct tensor *out,
 // GPUs are small.
 static struct passing product(const struct problem *p, const struct tensor *out,
                               const int64_t *index) {
-    const int64_t block = (int64_t)number_of(p, "block", 0);
+    const int block = (int)number_of(p, "block", 0);
     if (block > 0) return block_product(p, out, index, block);
     const struct rows rows = rows_of(p, index);
     const struct scaling scaling = scaling_of(p, index);

@@ -4,15 +4,16 @@
 #ifndef REFERENCE_EXPRESSION_H
 #define REFERENCE_EXPRESSION_H
 
-enum { EXPRESSION_DEPTH = 24 };
+enum { EXPRESSION_DEPTH = 24, EXPRESSION_POINTS = 5 };
 
-// What evaluate() is at: the text that is left, numbers, and the operators that wait for more of
-// it. 'n' is a minus before its operand, 'l' and 'g' are <= and >=, 'A' to 'F' open parentheses.
+// What evaluate_all() is at: the text that is left, numbers for each point, and the operators that
+// wait for more of it. 'n' is a minus before its operand, 'l' and 'g' are <= and >=, 'A' to 'F'
+// open parentheses.
 struct expression {
     const char *at;
-    double values[EXPRESSION_DEPTH];
+    double values[EXPRESSION_DEPTH][EXPRESSION_POINTS];
     char waiting[EXPRESSION_DEPTH];
-    int value_count, waiting_count;
+    int points, value_count, waiting_count;
 };
 
 REFERENCE int is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -48,7 +49,7 @@ REFERENCE double take_number(struct expression *e) {
         for (; is_digit(*e->at); ++e->at) exponent = exponent * 10 + digit_of(*e->at);
     }
     take(e, "");
-    return ldexp(value / unit, sign * exponent);
+    return exponent ? ldexp(value / unit, sign * exponent) : value / unit;
 }
 
 // How tightly an operator binds; 0 for what opens a parenthesis.
@@ -72,24 +73,25 @@ REFERENCE int rank_of(char op) {
 // The numbers that it takes. A ? is no operator yet, as long as its : is to come.
 REFERENCE int arity_of(char op) { return op == ':' ? 3 : rank_of(op) > 2 && op != 'n' ? 2 : 1; }
 
-REFERENCE double applied(char op, const double *v) {
+// The operator's value for point [i], whose operands are in the rows from [v] on.
+REFERENCE double applied(char op, double (*v)[EXPRESSION_POINTS], int i) {
     switch (op) {
-    case ':': return v[0] != 0 ? v[1] : v[2];
-    case '<': return v[0] < v[1];
-    case '>': return v[0] > v[1];
-    case 'l': return v[0] <= v[1];
-    case 'g': return v[0] >= v[1];
-    case '+': return v[0] + v[1];
-    case '-': return v[0] - v[1];
-    case '*': return v[0] * v[1];
-    case '/': return v[0] / v[1];
-    case 'n': return -v[0];
-    case 'A': return fabs(v[0]);
-    case 'B': return sqrt(v[0]);
-    case 'C': return exp(v[0]);
-    case 'D': return tanh(v[0]);
-    case 'E': return erf(v[0]);
-    default: return v[0];
+    case ':': return v[0][i] != 0 ? v[1][i] : v[2][i];
+    case '<': return v[0][i] < v[1][i];
+    case '>': return v[0][i] > v[1][i];
+    case 'l': return v[0][i] <= v[1][i];
+    case 'g': return v[0][i] >= v[1][i];
+    case '+': return v[0][i] + v[1][i];
+    case '-': return v[0][i] - v[1][i];
+    case '*': return v[0][i] * v[1][i];
+    case '/': return v[0][i] / v[1][i];
+    case 'n': return -v[0][i];
+    case 'A': return fabs(v[0][i]);
+    case 'B': return sqrt(v[0][i]);
+    case 'C': return exp(v[0][i]);
+    case 'D': return tanh(v[0][i]);
+    case 'E': return erf(v[0][i]);
+    default: return v[0][i];
     }
 }
 
@@ -97,8 +99,8 @@ REFERENCE double applied(char op, const double *v) {
 REFERENCE void reduce(struct expression *e) {
     const char op = e->waiting[--e->waiting_count];
     e->value_count -= arity_of(op) - 1;
-    double *v = &e->values[e->value_count - 1];
-    *v = applied(op, v);
+    double(*v)[EXPRESSION_POINTS] = &e->values[e->value_count - 1];
+    for (int i = 0; i < e->points; ++i) v[0][i] = applied(op, v, i);
 }
 
 // Reduces all that bind as tightly as [rank]; the one that waits then, 0 where there is none.
@@ -113,23 +115,27 @@ REFERENCE int wait_for(struct expression *e, char op) {
     return 1;
 }
 
-// Takes an operand with what stands before it; whether there is one.
-REFERENCE int take_operand(struct expression *e, double x, double y) {
+// Takes what may stand before an operand; whether there is room for it.
+REFERENCE int take_before(struct expression *e) {
     const char *const before[] = {"-", "fabs(", "sqrt(", "exp(", "tanh(", "erf(", "("};
     const char codes[] = "nABCDEF";
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 7 && *e->at != 'x' && *e->at != 'y' && !is_digit(*e->at); ++i) {
         if (!take(e, before[i])) continue;
         if (!wait_for(e, codes[i])) return 0;
         i = -1;  // another may follow
     }
-    if (e->value_count == EXPRESSION_DEPTH) return 0;
-    double *value = &e->values[e->value_count++];
-    if (is_digit(*e->at)) {
-        *value = take_number(e);
-        return 1;
-    }
-    *value = *e->at == 'x' ? x : y;
-    return take(e, "x") || take(e, "y");
+    return 1;
+}
+
+// Takes an operand with what stands before it; whether there is one.
+REFERENCE int take_operand(struct expression *e, const double *x, const double *y) {
+    if (!take_before(e) || e->value_count == EXPRESSION_DEPTH) return 0;
+    double *values = e->values[e->value_count++];
+    const int is_number = is_digit(*e->at);
+    const double number = is_number ? take_number(e) : 0;
+    for (int i = 0; i < e->points; ++i)
+        values[i] = is_number ? number : *e->at == 'x' ? x[i] : y[i];
+    return is_number || take(e, "x") || take(e, "y");
 }
 
 // Takes an operator of two operands; whether there is one, and nothing that it needs is missing.
@@ -146,20 +152,38 @@ REFERENCE int take_operator(struct expression *e) {
     return wait_for(e, op);
 }
 
-// The value of [text], C of numbers, x, y, + - * /, comparisons with ?:, and fabs, sqrt, exp, tanh
-// and erf; NaN where it is something else. So that a row of a table can say what an op computes.
-REFERENCE_ONCE double evaluate(const char *text, double x, double y) {
-    struct expression e = {text, {0}, {0}, 0, 0};
+// What evaluate_all() does; 0 where the text is something else.
+REFERENCE int take_all(struct expression *e, const double *x, const double *y) {
     for (;;) {
-        if (!take_operand(&e, x, y)) return NAN;
-        while (take(&e, ")")) {
-            if (!reduce_to(&e, 1)) return NAN;
-            reduce(&e);
+        if (!take_operand(e, x, y)) return 0;
+        while (take(e, ")")) {
+            if (!reduce_to(e, 1)) return 0;
+            reduce(e);
         }
-        if (!*e.at) break;
-        if (!take_operator(&e)) return NAN;
+        if (!*e->at) break;
+        if (!take_operator(e)) return 0;
     }
-    return reduce_to(&e, 1) || e.value_count != 1 ? NAN : e.values[0];
+    return !reduce_to(e, 1) && e->value_count == 1;
+}
+
+// The values of [text], C of numbers, x, y, + - * /, comparisons with ?:, and fabs, sqrt, exp, tanh
+// and erf, at the first [points] of [x] and [y]; NaN where it is something else. So that a row of a
+// table can say what an op computes.
+REFERENCE_ONCE void evaluate_all(const char *text, int points, const double *x, const double *y,
+                                 double *values) {
+    struct expression e;
+    e.at = text;
+    e.points = points;
+    e.value_count = e.waiting_count = 0;
+    const int whole = take_all(&e, x, y);
+    for (int i = 0; i < points; ++i) values[i] = whole ? e.values[0][i] : NAN;
+}
+
+// Its value at one.
+REFERENCE double evaluate(const char *text, double x, double y) {
+    double value;
+    evaluate_all(text, 1, &x, &y, &value);
+    return value;
 }
 
 #endif

@@ -11,10 +11,19 @@
 #define REFERENCE_FUNCTIONS_ONLY
 #include "templates/lib/reference.h"
 
+static int alike(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+// Both alone and among other points.
 static void is(const char *text, double x, double y, double wanted) {
-    const double got = evaluate(text, x, y);
-    if (got != wanted && !(isnan(got) && isnan(wanted)))
-        fail_msg("%s at %g, %g: %.17g, not %.17g", text, x, y, got, wanted);
+    const double xs[EXPRESSION_POINTS] = {x, x - 1, x + 1, x, -x}, ys[] = {y, y, y + 1, y, -y};
+    double all[EXPRESSION_POINTS];
+    evaluate_all(text, EXPRESSION_POINTS, xs, ys, all);
+    for (int i = 0; i < EXPRESSION_POINTS; ++i) {
+        const double got = evaluate(text, xs[i], ys[i]), want = i % 3 ? got : wanted;
+        if (!alike(got, want) || !alike(got, all[i]))
+            fail_msg("%s at %g, %g: %.17g, among others %.17g, not %.17g", text, xs[i], ys[i], got,
+                     all[i], want);
+    }
 }
 
 static void operators_bind_as_in_c(void **state) {
