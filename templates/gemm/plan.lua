@@ -118,7 +118,7 @@ local function tensor_plan(s, p)
         if op.operand then add_operand(op.operand) end
     end
     for _, scales in ipairs(p.scaled or {}) do
-        add(scales.tensor, scales.dtype.name, scales.dims, "read", scales.alignment)
+        add(scales.tensor, scales.dtype.name, scales.dims, "read", scales.alignment, scales.operand.name)
     end
     add("d", s.problem.d, { "m", p.columns }, "write", p.alignment.d)
     for _, op in ipairs(p.ops) do
@@ -190,10 +190,10 @@ local function parameter_plan(s, p)
     end
     for _, scales in ipairs(p.scaled or {}) do
         if scales.staged then
-            list[#list + 1] = { kind = "tensor_map", tensor = scales.tensor, box = { 1, scales.rows },
-                swizzle_bytes = 0 }
+            list[#list + 1] = { kind = "tensor_map", tensor = scales.tensor,
+                box = scales.problem and { 1, 1, scales.rows } or { 1, scales.rows }, swizzle_bytes = 0 }
         else
-            pointer(scales.tensor, true)
+            pointer(scales.tensor, true, scales.problem)
         end
     end
     for _, operand in ipairs(p.op_operands) do
@@ -340,6 +340,9 @@ function plan.plan(s)
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     p.batched = s.problem.batch ~= nil
     p.problem = problems(p)
+    for _, scales in ipairs(p.scaled or {}) do
+        scales.problem = p.problem[scales.operand.name]             -- whose they are, its matrix' too
+    end
     plan_ops(s, p, ops, operands)
     p.tensors = tensor_plan(s, p)
     p.dims = dims(s, p)

@@ -296,13 +296,14 @@ static struct rows rows_of(const struct problem *p, const int64_t *index) {
 // The scales of the blocks of 128 along K that an element's operands have; none, if [a] is null.
 struct scaling {
     const struct tensor *a, *b;
-    int64_t a_line, b_line;    // of the blocks, in their tensors
-    int a_columns, b_columns;  // the blocks of K are the tensor's rows
+    int64_t problem, a_line, b_line;  // of the blocks, in their tensors
+    int a_columns, b_columns;         // the blocks of K are the tensor's rows
 };
 
 static struct scaling scaling_of(const struct problem *p, const int64_t *index) {
-    struct scaling scaling = {tensor_of(p, "a_scales"), tensor_of(p, "b_scales"), 0, 0, 0, 0};
+    struct scaling scaling = {tensor_of(p, "a_scales"), tensor_of(p, "b_scales"), 0, 0, 0, 0, 0};
     if (!scaling.a) return scaling;
+    scaling.problem = index[-1];
     scaling.a_line = index[0] / (int64_t)number_of(p, "a_scale_rows", 0);
     scaling.b_line = index[1] / (int64_t)number_of(p, "b_scale_rows", 0);
     scaling.a_columns = number_of(p, "a_scale_columns", 0) > 0;
@@ -311,8 +312,10 @@ static struct scaling scaling_of(const struct problem *p, const int64_t *index) 
 }
 
 // One of them; bytes are exponents.
-static double scale_of(const struct tensor *t, int64_t line, int columns, int64_t block) {
-    const double scale = columns ? at2(t, block, line) : at2(t, line, block);
+static double scale_of(const struct tensor *t, int64_t problem, int64_t line, int columns,
+                       int64_t block) {
+    const int64_t row = columns ? block : line, column = columns ? line : block;
+    const double scale = t->rank > 2 ? at3(t, problem, row, column) : at2(t, row, column);
     if (t->type != U8) return scale;
     return scale == 255 ? NAN : ldexp(1.0, (int)scale - 127);
 }
@@ -328,8 +331,10 @@ struct scaled_sums {
 static void add_block(const struct problem *p, const struct tensor *out,
                       const struct scaling *scaling, int64_t block, double sum, double squares,
                       struct scaled_sums *sums) {
-    const double a = scale_of(scaling->a, scaling->a_line, scaling->a_columns, block);
-    const double b = scale_of(scaling->b, scaling->b_line, scaling->b_columns, block);
+    const double a =
+        scale_of(scaling->a, scaling->problem, scaling->a_line, scaling->a_columns, block);
+    const double b =
+        scale_of(scaling->b, scaling->problem, scaling->b_line, scaling->b_columns, block);
     const double scale = rounded(FP32, a * b), off = summing(p, out, sum, squares);
     sums->sum += sum * scale;
     sums->open |= isinf(scale) && off > 0 && fabs(sum) <= off;
@@ -544,9 +549,10 @@ static void draw_blocks(const struct problem *p, const struct tensor *t, const i
 // are 0, infinite, NaN or subnormal; with "exact" they are powers of two, so that sums are exact.
 static void draw_scales(const struct problem *p, const struct tensor *t, const int64_t *row) {
     const int64_t start = row_of(t, row), count = t->dims[t->rank - 1];
+    const int64_t number = t->rank > 2 ? row[0] * t->dims[1] + row[1] : row[0];
     const double odd_ones[] = {0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-140, 0x1p-60, 0x1p60};
     for (int64_t i = 0; i < count; ++i) {
-        const uint64_t bits = bits_at(t, (uint64_t)(row[0] * count + i));
+        const uint64_t bits = bits_at(t, (uint64_t)(number * count + i));
         const int exponent = (int)(bits >> 8 & 0xffff) % 7 - 3, odd = (bits >> 32) % 24 == 0;
         double scale = ldexp(1 + share_of(bits), exponent);
         if (inputs_are(p, "exact")) scale = ldexp(1.0, exponent / 2);

@@ -25,6 +25,14 @@ right --shape 5x328x264x136 --set layout.b=column --set layout.a=column \
     --set grid=masked gemm_grouped
 right --shape "$shape" --set problem.groups=5 --set dependent_launch=prologue gemm_grouped
 
+# Scales of blocks: of rows that begin anywhere, by threads and by boxes, of bytes, of pairs.
+blocks=5x330x264x272
+right --shape $blocks --shape $blocks/special --shape $blocks/bad blockscaled_grouped
+right --shape 5x332x264x144 --set "$both" --set scales.order.a=column --set 'scales.b=[1x128]' \
+    --set scales.order.b=column --set scales.load=tma --set cluster.n=2 blockscaled_grouped
+right --shape 5x70x384x272 --set "$both" --set scales.type=ue8m0 --set tile.n=128 --set stages=8 \
+    --set 'epilogue.ops=[[swiglu]]' blockscaled_masked_16x64
+
 # Parts of K: of any length, none too; both ways of sharing, clusters, fp32 beside what was there.
 part=5x136x264x330
 right --shape $part --shape $part/special --shape $part/bad gemm_grouped_k
@@ -62,6 +70,12 @@ wrong work/list_groups.cu.in 's/ || end\[i\] > [^)]*//' "${bad[@]}" --seed 1 gem
 wrong work/list_groups.cu.in 's/end\[i\] < begin ||//' "${bad[@]}" --seed 2 gemm_grouped
 wrong work/list_groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
     "${bad[@]}" gemm_masked_16x64
+for of in a b; do    # the scales of the first group for all
+    wrong mma/wgmma/scales.cu.in "s/scales.problem, x, scales.problem, /x == '$of' and 0 or &/" \
+        --shape 5x70x264x272 blockscaled_masked_16x64
+done
+wrong operand/load.cu.in 's/", item." .. scales.problem/", 0"/' --shape 5x132x264x144 \
+    --set scales.b=1x128 --set scales.order.b=column --set scales.load=tma blockscaled_grouped
 wrong work/grouped_k.cu.in 's/const int first = steps == 0/const int first = 0/' \
     --shape 8x136x264x20 --seed 1 gemm_grouped_k
 wrong operand/group_maps.cu.in 's/tensormap_replace_global_dim<1>(to, rows);//' \

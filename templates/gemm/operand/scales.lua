@@ -8,7 +8,7 @@ local BLOCK = 128 -- of K, and of rows where a block has more than one
 
 -- Those of [operand], `block` rows of it each. A thread has two rows of each 64 of the left operand of wgmma, and two
 -- of each 8 of the right one; `span` rows of that surely lie in one block. `halves`: its tile's rows are
--- of two halves of the tensor.
+-- of two halves of the tensor. Where rows of A begin anywhere, as those of groups do, no box begins, but threads load.
 local function scales_of(s, p, work, operand)
     local name, extent = operand.name, operand.extent
     local halves = operand.pair_rows and true or false
@@ -20,7 +20,8 @@ local function scales_of(s, p, work, operand)
         left = operand == p.left, line = extent == "M" and "row" or "column",
         halves = halves, span = integers.common_divisor(halves and operand.pair_rows or operand.rows, BLOCK) }
     scales.first = "item." .. scales.line
-    scales.staged = s.scales.load == "tma" and block == 1 and column and not halves
+    local anywhere = name == "a" and p.clips and not p.groups.counts
+    scales.staged = s.scales.load == "tma" and block == 1 and column and not halves and not anywhere
     scales.alignment = scales.staged and 16 or dtypes.bytes(scales.dtype.name)
     scales.box_bytes = 4 * operand.rows
     scales.stage_bytes = (scales.box_bytes + 127) // 128 * 128

@@ -291,8 +291,8 @@ wgmma["groups"] = function(s, p, fail)
         fail("grid", "grid: grouped_k wants A[k, m] and B[k, n], of whose maps each group has its own",
             "layout: {a: column, b: column}, and no prefetch_maps")
     end
-    if p.scaled then
-        fail("grid", ("grid: %s: blocks along K have no scales in groups yet"):format(s.grid), "grouped without scales")
+    if p.scaled and p.groups.along_k then
+        fail("grid", "grid: grouped_k, but blocks of 128 along K do not end where its parts do", "grouped or masked")
     end
     if s.layout.a == "column" and p.clips and not p.groups.counts then
         fail("layout.a", "layout.a: column, but TMA loads no columns from where groups begin, which is anywhere",
