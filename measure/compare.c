@@ -26,8 +26,9 @@ struct compare_job {
     uint8_t poison;
     const int64_t *list;             // elements to compare
     const struct ref_value *values;  // what they should be
-    int64_t *odd;                    // elements that are no finite numbers, the first ODD_MAX found
-    int64_t odd_count;
+    int64_t *odd;                    // elements that are no finite numbers, ODD_MAX or fewer
+    int64_t odd_count, odd_listed;   // of how many
+    uint64_t odd_thinned;            // listed are those in whose random bits all of these are 0
     bool leaves;  // the kernel may leave elements as they were: the reference tells which
     pthread_mutex_t lock;
 };
@@ -86,10 +87,25 @@ static enum finding_kind judge(const struct ref_tensor *output, int64_t linear, 
     return isfinite(*value) ? FINDING_KINDS : FINDING_NOT_FINITE;
 }
 
+static bool odd_is_listed(const struct compare_job *job, int64_t linear) {
+    return (random_bits(ODD_MAX, (uint64_t)linear) & job->odd_thinned) == 0;
+}
+
+// Drops about half of the list, by chance but the same half every time.
+static void thin_odd(struct compare_job *job) {
+    int64_t kept = 0;
+    job->odd_thinned = 2 * job->odd_thinned + 1;
+    for (int64_t i = 0; i < job->odd_listed; ++i) {
+        if (odd_is_listed(job, job->odd[i])) job->odd[kept++] = job->odd[i];
+    }
+    job->odd_listed = kept;
+}
+
 // Lists an element that is infinite or NaN, or was left, as it may have to be: the reference tells.
 static void note_odd(struct compare_job *job, int64_t linear) {
     pthread_mutex_lock(&job->lock);
-    if (job->odd_count < ODD_MAX) job->odd[job->odd_count] = linear;
+    while (job->odd_listed == ODD_MAX && odd_is_listed(job, linear)) thin_odd(job);
+    if (odd_is_listed(job, linear)) job->odd[job->odd_listed++] = linear;
     ++job->odd_count;
     pthread_mutex_unlock(&job->lock);
 }
@@ -211,12 +227,14 @@ static int compute(struct compare_job *job, const int64_t *list, int64_t first, 
     return status;
 }
 
-// Computes what is infinite or NaN, where not all is computed anyway; of too many, the first.
+// Computes what is infinite or NaN, where not all is computed anyway; of too many, some from
+// everywhere, which tell of the others.
 static int compute_odd(struct compare_job *job) {
-    const int64_t listed = job->odd_count < ODD_MAX ? job->odd_count : ODD_MAX;
+    int64_t *wrong = &job->comparison->found[FINDING_NOT_FINITE];
+    const int64_t listed = job->odd_listed;
     qsort(job->odd, (size_t)listed, sizeof *job->odd, ascending);
     if (compute(job, job->odd, 0, listed)) return -1;
-    if (!job->leaves) job->comparison->found[FINDING_NOT_FINITE] += job->odd_count - listed;
+    if (*wrong == listed) *wrong = job->odd_count;
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -376,6 +377,37 @@ static void test_special_inputs(void **state) {
     drop(&f);
 }
 
+// More NaN than are computed: what is computed comes from everywhere, and tells of the others.
+static void test_nothing_but_nan(void **state) {
+    (void)state;
+    enum { M = 1024, N = 1024, K = 2048, FIRST_RIGHT = 1000 };
+    struct compare_problem f;
+    struct comparison comparison;
+    make(&f, bf16, M, N, K, 0, false);
+    json_object_del(f.reference.rows, "product");  // which would compute all of it, and take long
+    const struct ref_tensor *a = ref_tensor_find(&f.problem, "a");
+    const int64_t nan_elements = (int64_t)FIRST_RIGHT * K;
+    for (int64_t i = 0; i < f.d->count; ++i) num_encode(TMG_DTYPE_BF16, NAN, at(&f, 0, i));
+    assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
+    assert_int_equal(comparison.found[FINDING_NOT_FINITE], f.d->count);  // all of it is wrong
+    compare_free(&comparison);
+    for (int64_t i = 0; i < nan_elements; ++i)
+        num_encode(TMG_DTYPE_BF16, NAN, (char *)a->data + 2 * i);
+    assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
+    const int64_t found = comparison.found[FINDING_NOT_FINITE];
+    assert_in_range(found, (M - FIRST_RIGHT) * N / 40, (M - FIRST_RIGHT) * N / 10);
+    assert_true(comparison.first[0].linear >= FIRST_RIGHT * N);
+    compare_free(&comparison);
+    for (int64_t i = FIRST_RIGHT * N; i < f.d->count; ++i) memset(at(&f, 0, i), 0, 2);
+    memset((char *)a->data + 2 * nan_elements, 0, a->bytes - (size_t)(2 * nan_elements));
+    memset(ref_tensor_find(&f.problem, "bias")->data, 0,
+           ref_tensor_find(&f.problem, "bias")->bytes);
+    assert_int_equal(compare(&f.problem, f.d, 0xa5, 1, &comparison), 0);
+    assert_true(compare_passed(&comparison));
+    compare_free(&comparison);
+    drop(&f);
+}
+
 // Inputs whose sums are exact: ties come up, and only the even neighbour is right.
 static void test_ties(void **state) {
     (void)state;
@@ -416,6 +448,7 @@ int main(void) {
         cmocka_unit_test(test_manifests_without_a_reference),
         cmocka_unit_test(test_special_values),
         cmocka_unit_test(test_special_inputs),
+        cmocka_unit_test(test_nothing_but_nan),
         cmocka_unit_test(test_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
