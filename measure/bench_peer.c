@@ -192,7 +192,8 @@ static int measure_matrix(struct bench_session *session, const struct tmg_manife
     if (reference_read(manifest, &reference) || !reference.matrix || !*reference.peer) {
         return TMAGEN_OK;
     }
-    for (unsigned i = 0; i < manifest->dim_count; ++i) dims[i] = 8192;
+    for (unsigned i = 0; i < manifest->dim_count; ++i)
+        dims[i] = strcmp(manifest->dims[i].name, "batch") ? 8192 : 1;
     if (ref_problem_make(manifest, &reference, dims, 0, &problem)) return TMAGEN_OK;
     int status = rotation_make(&session->gpu, &session->source, &problem, &rotation);
     if (status != TMAGEN_OK) return status;

@@ -135,7 +135,21 @@ static int data_type(enum tmg_dtype_id dtype) {
     }
 }
 
-// A row-major matrix is a column-major one of its rows as columns. [dtype]: of its elements.
+// [layout] is that of the first of [count] matrices, each [offset] elements behind the one before.
+static int set_batch(struct cublaslt *library, cublasLtMatrixLayout_t layout, int64_t count,
+                     int64_t offset) {
+    const int32_t problems = (int32_t)count;
+    cublasStatus_t status = library->cublasLtMatrixLayoutSetAttribute(
+        layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &problems, sizeof problems);
+    if (status == 0) {
+        status = library->cublasLtMatrixLayoutSetAttribute(
+            layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset);
+    }
+    return check(library, status, "cublasLtMatrixLayoutSetAttribute");
+}
+
+// A row-major matrix is a column-major one of its rows as columns. [dtype]: of its elements. Of
+// rank 3 it is a batch of matrices.
 static int make_layout(struct cublaslt *library, const struct ref_tensor *tensor,
                        enum tmg_dtype_id dtype, cublasLtMatrixLayout_t *layout) {
     const int type = data_type(dtype);
@@ -143,10 +157,14 @@ static int make_layout(struct cublaslt *library, const struct ref_tensor *tensor
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "cuBLASLt has no type %s",
                         tmg_dtypes[tensor->dtype].name);
     }
-    return check(library,
-                 library->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)tensor->dims[1],
-                                                     (uint64_t)tensor->dims[0], tensor->strides[0]),
-                 "cublasLtMatrixLayoutCreate");
+    const int row = tensor->rank - 2;
+    const int status = check(
+        library,
+        library->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)tensor->dims[row + 1],
+                                            (uint64_t)tensor->dims[row], tensor->strides[row]),
+        "cublasLtMatrixLayoutCreate");
+    if (status || row == 0) return status;
+    return set_batch(library, *layout, tensor->dims[0], tensor->strides[0]);
 }
 
 static int set_attribute(struct cublaslt_plan *plan, int attribute, const void *value,
@@ -270,15 +288,15 @@ int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *probl
     struct cublaslt_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return tmg_fail_memory();
     plan->library = library;
-    const json_t *product = json_object_get(problem->reference->rows, "product");
+    const json_t *values = json_object_get(problem->reference->rows, "values");
     const struct ref_tensor *a = ref_tensor_find(problem, "a"), *b = ref_tensor_find(problem, "b"),
                             *d = ref_tensor_find(problem, "d");
     // what C would be, were it read: of 8 bits there is none
     const enum tmg_dtype_id c = is_fp8(d) ? TMG_DTYPE_BF16 : d->dtype;
     plan->integers = d->dtype == TMG_DTYPE_I32;
     int status = describe(plan, ref_tensor_find(problem, "bias"),
-                          json_is_true(json_object_get(product, "a_columns")),
-                          json_is_true(json_object_get(product, "b_columns")));
+                          json_is_true(json_object_get(values, "a_columns")),
+                          json_is_true(json_object_get(values, "b_columns")));
     if (status == TMAGEN_OK && ref_tensor_find(problem, "a_scales"))
         status = describe_blocks(plan, problem);
     else if (status == TMAGEN_OK && is_fp8(a))

@@ -51,6 +51,10 @@ enum {
     CUBLASLT_MATMUL_DESC_B_SCALE_MODE = 32
 };
 enum { CUBLASLT_SCALE_VEC128_32F = 4, CUBLASLT_SCALE_BLK128x128_32F = 5 };
+enum {
+    CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,
+    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6  // in elements
+};
 enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
 
 // X(function, arguments); all return cublasStatus_t.
@@ -64,6 +68,8 @@ enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
     X(cublasLtMatrixLayoutCreate, (cublasLtMatrixLayout_t * layout, int type, uint64_t rows,     \
                                    uint64_t columns, int64_t leading_dimension))                 \
     X(cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                              \
+    X(cublasLtMatrixLayoutSetAttribute,                                                          \
+      (cublasLtMatrixLayout_t layout, int attribute, const void *value, size_t bytes))           \
     X(cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                 \
     X(cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                  \
     X(cublasLtMatmulPreferenceSetAttribute,                                                      \

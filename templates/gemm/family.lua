@@ -560,7 +560,7 @@ local function reference(s, p)
         end
     end
     one.dims = { "batch", table.unpack(one.dims) }
-    one.typical, one.flops, one.peer, one.product = "64x512x512x512", { { 2, "batch", "m", "n", "k" } }, nil, nil
+    one.typical, one.flops, one.product = "64x512x512x512", { { 2, "batch", "m", "n", "k" } }, nil
     return one
 end
 

@@ -362,7 +362,8 @@ REFERENCE void put(const struct tensor *t, int64_t offset, double value) {
 
 // Writes at [to] the element drawn for place [from]: a standard normal value. With "special" every
 // eighth is a zero, subnormal or the least normal number, every 512th, unless [finite], NaN or
-// infinite, of longer rows one in two to four rows; with "exact" sixteenths of -3..3, or quarters of -5/4..5/4, whose sums are exact.
+// infinite, of longer rows fewer, one in two to four; with "exact" sixteenths of -3..3, or quarters
+// of -5/4..5/4, whose sums are exact.
 REFERENCE void put_drawn(const struct problem *p, const struct tensor *t, int64_t to, int64_t from,
                          int finite) {
     const uint64_t odd = bits_at(t, (uint64_t)from + ((uint64_t)1 << 40)), kind = odd >> 32 & 0xff;

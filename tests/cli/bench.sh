@@ -91,6 +91,12 @@ bench "$TMPDIR/waits.yaml" gemm_256x128 --chain --shape 64x1024x1024 --shape 64x
     --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^bf16 64x1024x1024 ' 'waits +0\.02 ms' 'no chain: no input is as the output'
 
+# problems side by side meet cuBLASLt's strided batches, and the roof is that of one problem
+FAKE_MEMORY=4096 bench gemm_batched --vs cublaslt --shape 16x512x512x512 --rounds 5 ||
+    fail "exit code $?"
+has "$TMPDIR/out" 'matrix [0-9]+' 'gemm_batched +0\.02 ms +[^ ]+ +214\.7 TFLOP/s' \
+    'cuBLASLt best of 6 \(#3\) +0\.024 ms' '^bf16 16x512x512x512 .*1\.500 +1\.200$'
+
 # a copy of as many bytes takes 20 us here, as every kernel does
 bench gemm_256x128 --vs copy --shape 1x4096x4096 --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" 'x copy' 'gemm_256x128 .* 1\.000 \[1\.000, 1\.000\]' '^ +copy +0\.02 ms'
