@@ -28,6 +28,7 @@ right --shape "$shape" --set problem.groups=5 --set dependent_launch=prologue ge
 # Scales of blocks: of rows that begin anywhere, by threads and by boxes, of bytes, of pairs.
 blocks=5x330x264x272
 right --shape $blocks --shape $blocks/special --shape $blocks/bad blockscaled_grouped
+TMAGEN_CC=/nowhere/cc right --shape 3x24x72x80 blockscaled_masked_16x64    # its reference as CUDA
 right --shape 5x332x264x144 --set "$both" --set scales.order.a=column --set 'scales.b=[1x128]' \
     --set scales.order.b=column --set scales.load=tma --set cluster.n=2 blockscaled_grouped
 right --shape 5x70x384x272 --set "$both" --set scales.type=ue8m0 --set tile.n=128 --set stages=8 \
