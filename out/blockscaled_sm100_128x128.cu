@@ -3,7 +3,7 @@
 //   again with: tmagen gen specs/blockscaled_sm100_128x128.yaml
 //   kernel: blockscaled
 //     arch: sm_100a
-//     phase: 4
+//     phase: 5
 //     problem: {a: e2m1, b: e2m1, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: tcgen05
 //     tile: {m: 128, n: 128, k: 256}
@@ -268,6 +268,23 @@ constexpr int STORE_M = 128, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 
+struct SharedMemory {
+    uint8_t a[STAGES][TILE_M * TILE_K / 2];
+    uint8_t b[STAGES][TILE_N * TILE_K / 2];
+    alignas(512) uint8_t a_scales[STAGES][1 * 4 * SCALE_ATOM];
+    alignas(512) uint8_t b_scales[STAGES][1 * 4 * SCALE_ATOM];
+    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
+    uint64_t full[STAGES];     // the stage's bytes have landed
+    uint64_t empty[STAGES];    // the products that read the stage are there
+    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
+    uint64_t accumulator_empty[ACCUMULATORS];    // and have been loaded
+    uint32_t tensor_memory;                      // address of the accumulators
+};
+static_assert(sizeof(SharedMemory) <= 218112, "the launch plan's shared memory");
+
+constexpr int SCALE_BYTES = sizeof(SharedMemory::a_scales[0]) + sizeof(SharedMemory::b_scales[0]);    // in a stage
+constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]) + SCALE_BYTES;
+
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
 struct Item {
@@ -316,23 +333,6 @@ struct Work {
         return {row * TILE_M, column * TILE_N, 0, steps};
     }
 };
-
-struct SharedMemory {
-    uint8_t a[STAGES][TILE_M * TILE_K / 2];
-    uint8_t b[STAGES][TILE_N * TILE_K / 2];
-    alignas(512) uint8_t a_scales[STAGES][1 * 4 * SCALE_ATOM];
-    alignas(512) uint8_t b_scales[STAGES][1 * 4 * SCALE_ATOM];
-    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
-    uint64_t full[STAGES];     // the stage's bytes have landed
-    uint64_t empty[STAGES];    // the products that read the stage are there
-    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
-    uint64_t accumulator_empty[ACCUMULATORS];    // and have been loaded
-    uint32_t tensor_memory;                      // address of the accumulators
-};
-static_assert(sizeof(SharedMemory) <= 218112, "the launch plan's shared memory");
-
-constexpr int SCALE_BYTES = sizeof(SharedMemory::a_scales[0]) + sizeof(SharedMemory::b_scales[0]);    // in a stage
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]) + SCALE_BYTES;
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -456,8 +456,7 @@ __device__ __forceinline__ void stage_row(const float *x, bf16 *buffer, int row)
 
 // stores a tile whose sums begin, for the warp, at [sums] of tensor memory, by way of [staging]
 __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, const TensorMap *d_map,
-                                           bf16 (*staging)[STORE_M * STORE_N], int first_row,
-                                           int first_column) {
+                                           bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column) {
     const int row = threadIdx.x;
     const bool issuer = row == 0;
     #pragma unroll 1

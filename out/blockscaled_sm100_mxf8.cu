@@ -3,7 +3,7 @@
 //   again with: tmagen gen specs/blockscaled_sm100_mxf8.yaml
 //   kernel: blockscaled
 //     arch: sm_100a
-//     phase: 4
+//     phase: 5
 //     problem: {a: e4m3, b: e5m2, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: tcgen05
 //     tile: {m: 128, n: 256, k: 128}
@@ -347,6 +347,23 @@ __device__ __forceinline__ Cta this_cta() {
     return {rank, 0};
 }
 
+struct SharedMemory {
+    e4m3 a[STAGES][TILE_M * TILE_K];
+    e5m2 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
+    alignas(512) uint8_t a_scales[STAGES][1 * 1 * SCALE_ATOM];
+    alignas(512) uint8_t b_scales[STAGES][2 * 1 * SCALE_ATOM];
+    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
+    uint64_t full[STAGES];     // the stage's bytes have landed
+    uint64_t empty[STAGES];    // the products that read the stage are there
+    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
+    uint64_t accumulator_empty[1];               // those that the next tile's want too have been loaded
+    uint32_t tensor_memory;                      // address of the accumulators
+};
+static_assert(sizeof(SharedMemory) <= 205824, "the launch plan's shared memory");
+
+constexpr int SCALE_BYTES = sizeof(SharedMemory::a_scales[0]) + sizeof(SharedMemory::b_scales[0]);    // in a stage
+constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]) + SCALE_BYTES;
+
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
 struct Item {
@@ -398,23 +415,6 @@ struct Work {
         return {row * TILE_M, column * TILE_N, 0, steps};
     }
 };
-
-struct SharedMemory {
-    e4m3 a[STAGES][TILE_M * TILE_K];
-    e5m2 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
-    alignas(512) uint8_t a_scales[STAGES][1 * 1 * SCALE_ATOM];
-    alignas(512) uint8_t b_scales[STAGES][2 * 1 * SCALE_ATOM];
-    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
-    uint64_t full[STAGES];     // the stage's bytes have landed
-    uint64_t empty[STAGES];    // the products that read the stage are there
-    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
-    uint64_t accumulator_empty[1];               // those that the next tile's want too have been loaded
-    uint32_t tensor_memory;                      // address of the accumulators
-};
-static_assert(sizeof(SharedMemory) <= 205824, "the launch plan's shared memory");
-
-constexpr int SCALE_BYTES = sizeof(SharedMemory::a_scales[0]) + sizeof(SharedMemory::b_scales[0]);    // in a stage
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]) + SCALE_BYTES;
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -575,8 +575,8 @@ __device__ __forceinline__ void stage_row(const float *x, bf16 *buffer, int row)
 
 // stores a tile whose sums begin, for the warp, at [sums] of tensor memory, by way of [staging]
 __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, const TensorMap *d_map,
-                                           bf16 (*staging)[STORE_M * STORE_N], int first_row,
-                                           int first_column, bool backwards, const Operands &operands) {
+                                           bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column,
+                                           bool backwards, const Operands &operands) {
     const int row = threadIdx.x;
     const bool issuer = row == 0;
     #pragma unroll 1

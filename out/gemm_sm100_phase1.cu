@@ -211,16 +211,6 @@ constexpr int THREADS = (MMA_WARP + 1) * 32;
 constexpr int ACCUMULATORS = 1, ACCUMULATOR_COLUMNS = 128;    // of tensor memory
 constexpr int TENSOR_MEMORY_COLUMNS = 128;
 
-// What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
-// k_begin up to, not including, k_end; at least one.
-struct Item {
-    int row, column, k_begin, k_end;
-};
-
-__device__ __forceinline__ Item only_item(int k) {
-    return {static_cast<int>(blockIdx.y) * TILE_M, static_cast<int>(blockIdx.x) * TILE_N, 0, ceil_div(k, TILE_K)};
-}
-
 struct SharedMemory {
     bf16 a[STAGES][TILE_M * TILE_K];
     bf16 b[STAGES][TILE_N * TILE_K];
@@ -233,6 +223,16 @@ struct SharedMemory {
 static_assert(sizeof(SharedMemory) <= 132096, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+
+// What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
+// k_begin up to, not including, k_end; at least one.
+struct Item {
+    int row, column, k_begin, k_end;
+};
+
+__device__ __forceinline__ Item only_item(int k) {
+    return {static_cast<int>(blockIdx.y) * TILE_M, static_cast<int>(blockIdx.x) * TILE_N, 0, ceil_div(k, TILE_K)};
+}
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -317,8 +317,8 @@ __device__ __forceinline__ void store_pair(bf16 *d, float x, float y) {
 
 // Stores a tile whose sums begin, for the warp, at [sums] of tensor memory.
 // n is even, so that a pair lies inside or outside.
-__device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, bf16 *d, int64_t d_stride, int m,
-                                           int n, int first_row, int first_column) {
+__device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, bf16 *d, int64_t d_stride, int m, int n,
+                                           int first_row, int first_column) {
     const int row = first_row + threadIdx.x;
     #pragma unroll 1
     for (int column = 0; column < TILE_N; column += LOAD_N) {

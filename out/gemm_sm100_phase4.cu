@@ -254,6 +254,19 @@ __device__ __forceinline__ Cta this_cta() {
     return {rank, 0};
 }
 
+struct SharedMemory {
+    bf16 a[STAGES][TILE_M * TILE_K];
+    bf16 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
+    uint64_t full[STAGES];     // the stage's bytes have landed
+    uint64_t empty[STAGES];    // the products that read the stage are there
+    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
+    uint64_t accumulator_empty[ACCUMULATORS];    // and have been loaded
+    uint32_t tensor_memory;                      // address of the accumulators
+};
+static_assert(sizeof(SharedMemory) <= 197632, "the launch plan's shared memory");
+
+constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
 struct Item {
@@ -305,19 +318,6 @@ struct Work {
         return {row * TILE_M, column * TILE_N, 0, steps};
     }
 };
-
-struct SharedMemory {
-    bf16 a[STAGES][TILE_M * TILE_K];
-    bf16 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
-    uint64_t full[STAGES];     // the stage's bytes have landed
-    uint64_t empty[STAGES];    // the products that read the stage are there
-    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
-    uint64_t accumulator_empty[ACCUMULATORS];    // and have been loaded
-    uint32_t tensor_memory;                      // address of the accumulators
-};
-static_assert(sizeof(SharedMemory) <= 197632, "the launch plan's shared memory");
-
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -406,8 +406,8 @@ __device__ __forceinline__ void store_pair(bf16 *d, float x, float y) {
 
 // Stores a tile whose sums begin, for the warp, at [sums] of tensor memory.
 // n is even, so that a pair lies inside or outside.
-__device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, bf16 *d, int64_t d_stride, int m,
-                                           int n, int first_row, int first_column) {
+__device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, bf16 *d, int64_t d_stride, int m, int n,
+                                           int first_row, int first_column) {
     const int row = first_row + threadIdx.x;
     #pragma unroll 1
     for (int column = 0; column < TILE_N; column += LOAD_N) {

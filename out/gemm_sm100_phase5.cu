@@ -291,6 +291,20 @@ __device__ __forceinline__ Cta this_cta() {
     return {rank, 0};
 }
 
+struct SharedMemory {
+    bf16 a[STAGES][TILE_M * TILE_K];
+    bf16 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
+    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
+    uint64_t full[STAGES];     // the stage's bytes have landed
+    uint64_t empty[STAGES];    // the products that read the stage are there
+    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
+    uint64_t accumulator_empty[ACCUMULATORS];    // and have been loaded
+    uint32_t tensor_memory;                      // address of the accumulators
+};
+static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
+
+constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
 struct Item {
@@ -342,20 +356,6 @@ struct Work {
         return {row * TILE_M, column * TILE_N, 0, steps};
     }
 };
-
-struct SharedMemory {
-    bf16 a[STAGES][TILE_M * TILE_K];
-    bf16 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
-    alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
-    uint64_t full[STAGES];     // the stage's bytes have landed
-    uint64_t empty[STAGES];    // the products that read the stage are there
-    uint64_t accumulator_full[ACCUMULATORS];     // a tile's sums are complete
-    uint64_t accumulator_empty[ACCUMULATORS];    // and have been loaded
-    uint32_t tensor_memory;                      // address of the accumulators
-};
-static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
-
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
 struct Ring {
@@ -455,8 +455,7 @@ __device__ __forceinline__ void stage_row(const float *x, bf16 *buffer, int row)
 
 // stores a tile whose sums begin, for the warp, at [sums] of tensor memory, by way of [staging]
 __device__ __forceinline__ void store_tile(uint32_t sums, uint64_t *loaded, const TensorMap *d_map,
-                                           bf16 (*staging)[STORE_M * STORE_N], int first_row,
-                                           int first_column) {
+                                           bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column) {
     const int row = threadIdx.x;
     const bool issuer = row == 0;
     #pragma unroll 1

@@ -12,21 +12,8 @@ local function either(hopper, blackwell)
     end
 end
 
-local blackwell = {
-    [1] = { title = "TMA and tcgen05", doc = "a warp loads a ring of stages with scales, a thread multiplies, four "
-                .. "warps store",
-            sets = { ["math"] = "tcgen05", ["tile.m"] = 128, ["tile.n"] = 128, ["stages"] = 4 } },
-    [2] = { title = "two accumulators", doc = "a CTA an SM walks the tiles: one's sums are stored while the next is "
-                .. "multiplied",
-            predict = "the epilogue hides behind the next tile's products",
-            sets = { ["grid"] = "persistent", ["accumulators"] = 2, ["tile.n"] = 256 } },
-    [3] = { title = "CTA pairs", doc = "two CTAs multiply a tile of twice the rows; each loads half of B's",
-            predict = "half the bytes of B in each SM's shared memory",
-            sets = { ["cta_group"] = 2 } },
-    [4] = { title = "TMA store", doc = "sums into swizzled staging, TMA store drained under the next",
-            predict = "whole sectors written, by bulk copies that nobody waits for",
-            sets = { ["epilogue.store"] = "tma", ["raster.snake"] = true, ["raster.group"] = 4 } },
-}
+-- gemm's own, whose stages have scales here, too
+local blackwell = require "ladder_tcgen05" (nil, 4)
 
 return {
     name = "blockscaled",

@@ -18,10 +18,10 @@ local list = {
         if not p.batched then
             return
         end
-        local hints = s.math == "wgmma" and (s.cache_hint.a or s.cache_hint.b)
+        local hints = p.mma and (s.cache_hint.a or s.cache_hint.b)
         if s.math == "fma" or not p.work.batches or p.gated or hints or p.sum.name == "i32" then
-            fail("problem.batch", "problem.batch is for mma and wgmma, floats, grid: tiles or persistent, no hints "
-                .. "for the L2 with wgmma, and ops without a gate", "no batch, or such a kernel")
+            fail("problem.batch", "problem.batch is for tensor cores, floats, whole tiles, no hints for the L2 with "
+                .. "wgmma or tcgen05, and ops without a gate", "no batch, or such a kernel")
         end
     end },
     { "epilogue ops", check = ops },
@@ -42,6 +42,8 @@ list[#list + 1] = { "GPU", check = function(s, p, fail)
     if foreign(s) then
         fail("math", ("math: %s is not for %s"):format(s.math, s.arch),
             ("%s, mma or fma"):format(archs[s.arch].mma))
+    elseif p.work.asks and s.math ~= "tcgen05" then
+        fail("grid", ("grid: %s is of tcgen05's kernels"):format(s.grid), "tiles or persistent")
     end
 end }
 

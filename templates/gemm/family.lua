@@ -439,7 +439,7 @@ local phases = {
 }
 
 -- The ladder for GPUs with tensor memory.
-local blackwell = require "ladder_tcgen05" (phases)
+local blackwell = require "ladder_tcgen05" (phases[0], 6)
 
 -- The product that Freivalds' check knows: with a bias, and no other op.
 local function product_of(s, p)

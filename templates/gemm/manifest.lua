@@ -132,6 +132,7 @@ local function multiplies(s, p)
     }
     if p.tcgen05 then
         local role = epilogue_role(s, p, m * n // (p.gated and 2 or 1), clusters.m * clusters.n, steps)
+        role[#role + 1] = sums(s, p, clusters)
         return table.move(role, 1, #role, #list + 1, list)
     end
     list[#list + 1] = { unit = "store_bytes", per = "tile", amount = m * n // (p.gated and 2 or 1) * p.d.bits // 8,

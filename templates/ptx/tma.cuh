@@ -145,3 +145,13 @@ __device__ __forceinline__ void tma_load_3d(void *destination, const TensorMap *
         "l"(map), "r"(x), "r"(y), "r"(z), "r"(smem_address(barrier))
         : "memory");
 }
+
+// the same on the [barrier] of either CTA of a pair, as mapa gives it
+__device__ __forceinline__ void tma_load_3d_pair(void *destination, const TensorMap *map, int x, int y, int z,
+                                                 uint32_t barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"
+        " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+        : "memory");
+}

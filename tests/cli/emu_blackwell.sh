@@ -52,3 +52,17 @@ verify $pair --shape 300x528x80 --set 'problem={a: i8, d: bf16}' --set epilogue.
 # Column-major operands, by one CTA and by pairs.
 verify $pair --shape 304x520x200 --set problem.a=fp16 --set layout.a=column --set layout.b=column
 verify gemm_sm100_phase1 --shape 304x328x136 --set layout.a=column
+
+# Tiles taken over from clusters that have not begun, by pairs and by CTAs; parts of K, also of two
+# halves of N and of operands with scales; problems side by side.
+verify gemm_sm100_phase6 --shape 1300x1032x72
+verify gemm_sm100_phase2 --shape 300x1032x72 --set grid=launch_control
+verify $pair --shape 300x520x1096 --set grid=split_k --set splits=3 --set epilogue.warps=8 \
+    --set 'epilogue.ops=[[bias,residual,amax]]' --set epilogue.buffers=1
+verify gemm_sm100_phase2 --shape 300x1044x600 --set grid=stream_k --set epilogue.warps=5 \
+    --set 'epilogue.ops=[[bias,swiglu]]'
+verify blockscaled_sm100_256x256 --shape 300x520x1600 --set grid=split_k
+verify gemm_sm100_phase6 --shape 3x300x520x136 --set problem.batch=dynamic --set layout.b=column \
+    --set 'epilogue.ops=[[residual]]' --set 'epilogue.operand={load: ldg, order: ahead}'
+verify gemm_sm100_phase1 --shape 2x300x264x72 --set problem.batch=2 --set epilogue.store=elements \
+    --set 'epilogue.ops=[[residual,beta]]'

@@ -133,6 +133,15 @@ function epilogue.direct(operands)
     return list
 end
 
+-- Whether an item has operands of its own: of its problem, or that end with its group's rows.
+function epilogue.own(plan)
+    local own = plan.clips and plan.op_wants.row
+    for _, operand in ipairs(plan.op_direct) do
+        own = own or operand.problem
+    end
+    return own
+end
+
 -- Those of [ops] that can be read by 16 bytes, ahead of where they are wanted.
 function epilogue.held(ops)
     local list = {}

@@ -1,7 +1,7 @@
 -- arguments.lua: what a Work is made of, in the order of its constructor: the sizes as this kernel walks them, what its
--- schedule takes besides, and where the CTA stands in its cluster.
+-- schedule takes besides, and where the CTA stands in its cluster. [whole]: all lanes of a warp walk together.
 
-return function(plan)
+return function(plan, whole)
     local list = { plan.apart and "m, eighths(n), k + 7" or "m, n, k" }
     if plan.work.parts and plan.work.parts.takes_splits then
         list[2] = "splits"
@@ -9,6 +9,9 @@ return function(plan)
         list[2] = "batch"
     elseif plan.groups then
         list[2] = "smem.groups, smem.group_count"
+    end
+    if plan.work.asks then
+        list[#list + 1] = "smem, " .. (whole and "true" or "false")
     end
     list[#list + 1] = plan.clustered and "cta" or nil
     return table.concat(list, ", ")

@@ -48,6 +48,13 @@ local function cta_an_sm(s)
     return walkers(s)
 end
 
+-- As many CTAs as there are tiles, in whole clusters, of which those that run take over what others would do.
+local function cta_a_tile(s)
+    local grid = walkers(s)
+    grid[1][2] = "tiles"
+    return grid
+end
+
 -- A cluster a tile, of CTAs that divide its K.
 local function part_a_cta(s)
     return json.object { { "rule", "persistent" }, { "tiles", json.array {
@@ -63,6 +70,7 @@ end
 -- parts: an item may be a part of a tile's K; their sums meet in the workspace: { counters =, sums = } are needed, so
 -- many for each of what the manifest counts; varies_with, what the sums' order depends on; takes_splits, whether it
 -- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
+-- asks: Work asks for its next tile, and takes the shared memory for that.
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
 -- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
 -- problems, of which the device knows the sizes: { tensor = that holds them, counts = they are numbers of rows, not
@@ -74,6 +82,8 @@ return {
       launch = "ceil(n / tile.n) x ceil(m / tile.m)", grid = tile_a_cta },
     { name = "persistent", doc = "a CTA an SM that walks the tiles", walks = true, batches = true,
       launch = "persistent: min(tiles, SMs), in whole clusters", grid = cta_an_sm },
+    { name = "launch_control", doc = "a CTA, or cluster, a tile, which those that run take over (tcgen05)",
+      walks = true, asks = true, batches = true, launch = "tiles, in whole clusters", grid = cta_a_tile },
     { name = "split_k", doc = "the same, where a tile's K is divided by `splits`: for few tiles and a long K",
       walks = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters", grid = parts_an_sm,
       parts = { counters = { 1, "tile" }, sums = { 1, "item" }, varies_with = { "splits" }, takes_splits = true } },

@@ -55,8 +55,15 @@ local function cluster(s, p, fail)
 end
 
 local function schedule(s, p, fail)
-    if p.work.parts or p.work.in_cluster or p.work.groups or p.batched then
-        fail("grid", ("grid: %s is not for tcgen05 yet, nor are batches"):format(s.grid), "tiles or persistent")
+    if p.work.in_cluster or p.work.groups then
+        fail("grid", ("grid: %s is not for tcgen05"):format(s.grid), "tiles, persistent, launch_control, split_k")
+    end
+    if p.work.parts and (p.sum.name == "i32" or p.split_loads or s.epilogue.release == "late") then
+        fail("grid", ("grid: %s is for sums of floats that are loaded and awaited together, and given back early")
+            :format(s.grid), "epilogue.release: early, store: tma or direct, operands not read between")
+    end
+    if p.batched and (s.scales.a or s.epilogue.operand.layout == "blocked") then
+        fail("problem.batch", "problem.batch: scales, and operands in blocks, are one problem's", "no batch")
     end
     if s.accumulators > 1 and not p.work.walks then
         fail("accumulators", ("accumulators: %d, but a CTA has one tile"):format(s.accumulators),

@@ -12,6 +12,8 @@ local staging = require "epilogue/staging"
 
 local LEAST_COLUMNS = 32                                        -- of an allocation, a power of two (PTX ISA 9.7.16.7)
 
+local ANSWER_BYTES = 16                                         -- of clusterlaunchcontrol.try_cancel
+
 local tcgen05 = { template = function() return "mma/tcgen05/pipelined.cu.in" end }
 
 -- The instruction: the rows and columns of a tile, or of a pair's, and 32 bytes of K (PTX ISA 9.7.16.2.1).
@@ -41,7 +43,7 @@ local function plan_columns(s, p)
 end
 
 local function barrier_plan(s, p)
-    return {
+    local list = {
         { name = "full", count = s.stages, arrivals = 1, bytes = p.stage_bytes * s.cta_group,
           who = "the loading thread",
           doc = p.paired and "the stage's bytes have landed in both CTAs" or "the stage's bytes have landed" },
@@ -53,6 +55,13 @@ local function barrier_plan(s, p)
           who = p.paired and "each epilogue warp of both CTAs" or "each epilogue warp",
           doc = "the sums have been loaded" },
     }
+    if p.answers then
+        list[#list + 1] = { name = "answer_full", count = p.answers, arrivals = 1, bytes = ANSWER_BYTES,
+            who = "the loading thread", doc = "it is known which tile comes next" }
+        list[#list + 1] = { name = "answer_empty", count = p.answers, arrivals = p.answer_readers, bytes = 0,
+            who = "the cluster's threads that load or multiply, and epilogue warps", doc = "all of them know it" }
+    end
+    return list
 end
 
 -- members in the order of the template's struct SharedMemory
@@ -75,6 +84,10 @@ local function smem_plan(s, p)
         members[#members + 1] = { name = "held", bytes = p.epilogue_warps * count * p.part_columns * 32 * 2, align = 16,
             doc = "operands of ops, a part of a tile" }
     end
+    if p.answers then
+        members[#members + 1] = { name = "answer", bytes = ANSWER_BYTES * p.answers, align = 16,
+            doc = "which tiles come next" }
+    end
     for _, barrier in ipairs(p.barriers) do
         members[#members + 1] = { name = barrier.name, bytes = 8 * barrier.count, align = 8, doc = barrier.doc }
     end
@@ -84,7 +97,7 @@ local function smem_plan(s, p)
     return laid_out, total
 end
 
-function tcgen05.plan(s, _, gated)
+function tcgen05.plan(s, work, gated)
     local p = {
         gated = gated, tcgen05 = true, paired = s.cta_group == 2, epilogue_warps = s.epilogue.warps,
         producers = 1, consumers = 1,
@@ -92,6 +105,10 @@ function tcgen05.plan(s, _, gated)
         exchanged = false, pingpong = false, shared_tile = false, elements = s.epilogue.store == "elements",
     }
     p.threads = (p.epilogue_warps + 2) * 32
+    if work.asks then
+        p.answers = s.accumulators + 2                          -- loads are a tile ahead of products, those of stores
+        p.answer_readers = p.cluster_size * (p.epilogue_warps + 1) + p.cluster_size // s.cta_group
+    end
     p.pair_rows = gated and s.tile.n // 2                       -- of B, whose pairs' others lie behind them
     local function of(name, extent, rows)
         local type = dtypes[s.problem[name]]
