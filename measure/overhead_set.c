@@ -63,7 +63,7 @@ static int time_new(const struct target *set, uint64_t seed, struct set_figures 
                 (int64_t)(STEP * (1 + random_below(seed, i * table->dim_count + j, LARGEST)));
         tmg_ask_at(&asked, table->interface, table->dims, sizes, table->dim_count);
         const double begin = tmg_seconds();
-        const int status = tmg_set_choose(set->set, &asked.launch, -1, choices, &count);
+        const int status = tmg_set_choose(set->set, &asked.launch, -1, TMG_PICKED, choices, &count);
         us[i] = (tmg_seconds() - begin) * 1e6;
         if (status != TMAGEN_OK) return status;
     }

@@ -23,7 +23,8 @@ struct ranking {
     struct tmg_near near;
     struct tmg_choice choices[TMG_CHOICES];
     unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
-    unsigned count;
+    unsigned count, most;
+    signed char fits[TMG_MAX_TABLE_KERNELS];  // by the first row of the same rules; -1: not asked
 };
 
 int tmg_choice_read(const struct tmg_table *table, const char *text, int *kernel, int *splits) {
@@ -62,9 +63,9 @@ static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
         else
             at = middle + 1;
     }
-    if (at == TMG_CHOICES) return;
-    const int full = ranking->count == TMG_CHOICES;
-    const unsigned place = full ? ranking->order[TMG_CHOICES - 1] : ranking->count++;
+    if (at == ranking->most) return;
+    const int full = ranking->count == ranking->most;
+    const unsigned place = full ? ranking->order[ranking->most - 1] : ranking->count++;
     memmove(ranking->order + at + 1, ranking->order + at, ranking->count - at - 1);
     ranking->order[at] = (unsigned char)place;
     ranking->choices[place] = *choice;
@@ -80,9 +81,20 @@ static int64_t workspace_of(const struct ranking *ranking, const int64_t counts[
     return question->workspace >= 0 && layout.bytes > question->workspace ? -1 : layout.bytes;
 }
 
+static int is_tuned(const struct ranking *ranking, int kernel, int splits) {
+    const struct tmg_tuned *tuned = ranking->tuned;
+    return tuned && tuned->kernel == kernel && (!tuned->splits || tuned->splits == splits);
+}
+
+// Whether somebody has named that launch, so that it is no matter of the model.
+static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
+    const struct tmg_question *question = ranking->question;
+    return splits <= 1 || question->launch->splits || question->kernel >= 0 ||
+           is_tuned(ranking, kernel, splits);
+}
+
 static void add(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
-    const struct tmg_tuned *tuned = ranking->tuned;
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
     struct tmg_choice choice = {.kernel = kernel,
@@ -95,10 +107,12 @@ static void add(struct ranking *ranking, int kernel, int splits) {
     if (choice.workspace < 0) return;
     const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
                                        &ranking->work, &question->table->rates, &estimate);
+    // parts of nothing only cost, whatever was measured nearby
+    if (!status && estimate.steps < 1 && !is_asked_for(ranking, kernel, splits)) return;
     choice.us = status ? INFINITY : estimate.us * tmg_near_times(&ranking->near, kernel, splits);
     choice.binds = status ? TMG_BOUNDS : estimate.binds;
-    if (tuned && tuned->kernel == kernel && (!tuned->splits || tuned->splits == splits)) {
-        choice.tuned_us = tuned->us;
+    if (is_tuned(ranking, kernel, splits)) {
+        choice.tuned_us = ranking->tuned->us;
         if (!choice.why) choice.why = TMAGEN_BY_TUNING;
     }
     if (!choice.why) choice.why = TMAGEN_BY_MODEL;
@@ -138,6 +152,34 @@ static void bring(const struct tmg_row *row) {
     tmg_bring(row->rules, TMG_RULES_USUAL);
 }
 
+static int fits(struct ranking *ranking, const struct tmg_row *row) {
+    signed char *known = &ranking->fits[row->fits_as];
+    if (*known < 0) *known = (signed char)tmg_rules_fit(row->rules, ranking->binding);
+    return *known;
+}
+
+// Adds the kernels that are for what no other runs, or the others.
+static void add_kernels(struct ranking *ranking, int last) {
+    const struct tmg_table *table = ranking->question->table;
+    const int only = ranking->question->kernel;
+    for (int i = 0; i < (int)table->kernel_count; ++i) {
+        const struct tmg_row *row = &table->kernels[i];
+        if (i + AHEAD < (int)table->kernel_count) bring(row + AHEAD);
+        if (row->last != last || (only >= 0 && only != i) || !fits(ranking, row)) continue;
+        ranking->binding->manifest = row->manifest;
+        add_kernel(ranking, i);
+    }
+}
+
+// Those for the rest are behind all others, and are not looked at where these are enough.
+static void add_all(struct ranking *ranking) {
+    const struct tmg_tuned *tuned = ranking->tuned;
+    add_kernels(ranking, 0);
+    if (ranking->count < ranking->most ||
+        (tuned && ranking->question->table->kernels[tuned->kernel].last))
+        add_kernels(ranking, 1);
+}
+
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
     const struct tmg_table *table = question->table;
     struct tmg_binding binding;
@@ -145,7 +187,9 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     int64_t shape[TMG_MAX_TABLE_DIMS];
     ranking.question = question;
     ranking.binding = &binding;
+    ranking.most = question->most ? question->most : TMG_CHOICES;
     ranking.count = *count = 0;
+    memset(ranking.fits, -1, sizeof ranking.fits);
     if (tmg_bind(table->interface, question->launch, &binding)) return tmg_refuse(question);
     if (binding.empty) return TMAGEN_OK;
     for (unsigned i = 0; i < table->dim_count; ++i) shape[i] = binding.dims[table->shape_dims[i]];
@@ -153,13 +197,7 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     ranking.tuned = tmg_table_find(table, shape, alignment);
     tmg_near_find(table, shape, alignment, &ranking.near);
     tmg_pitches_of(&binding, &table->rates, &ranking.pitches);
-    for (int i = 0; i < (int)table->kernel_count; ++i) {
-        if (i + AHEAD < (int)table->kernel_count) bring(&table->kernels[i + AHEAD]);
-        if (question->kernel >= 0 && question->kernel != i) continue;
-        if (!tmg_rules_fit(table->kernels[i].rules, &binding)) continue;
-        binding.manifest = table->kernels[i].manifest;
-        add_kernel(&ranking, i);
-    }
+    add_all(&ranking);
     *count = ranking.count;
     for (unsigned i = 0; i < ranking.count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);

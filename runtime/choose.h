@@ -4,7 +4,10 @@
 
 #include "runtime/table.h"
 
-enum { TMG_CHOICES = 128 };  // that a ranking holds at most; the rest are slower
+enum {
+    TMG_CHOICES = 128,  // that a ranking holds at most; the rest are slower
+    TMG_PICKED = 8      // that a launch asks for first: one of them is nearly always loaded
+};
 
 struct tmg_choice {
     int kernel, splits;  // of the table; splits 0: the kernel has none
@@ -23,11 +26,13 @@ struct tmg_question {
     int kernel, splits;            // pinned: that one alone; -1 and 0: any
     int why;                       // TMAGEN_BY_* of a pin; 0: none
     int64_t workspace;             // bytes that there are; -1: as many as are needed
+    unsigned most;                 // choices that are wanted; 0: TMG_CHOICES
 };
 
-// Writes the choices that can run the launch to [choices], TMG_CHOICES long, the first to be taken
-// first. *count is 0, successfully, where a size is 0. TMAGEN_ERROR_ARGUMENT where nothing serves
-// the launch: the message has each kernel's reason, and what would be served.
+// Writes the choices that can run the launch to [choices], which has room for as many as are
+// wanted, the first to be taken first. *count is 0, successfully, where a size is 0.
+// TMAGEN_ERROR_ARGUMENT where nothing serves the launch: the message has each kernel's reason, and
+// what would be served.
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count);
 
 // Reads "KERNEL" or "KERNEL/SPLITS" into the question's pin. TMAGEN_ERROR_ARGUMENT where the table

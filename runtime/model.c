@@ -252,7 +252,8 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                         "rates have no sums and l1: another GPU's?",
                         binding->manifest->name);
     const double full = floor(work.items / work.slots), rest = work.items - full * work.slots;
-    *estimate = (struct tmg_estimate){.items = work.items, .waves = full + (rest > 0)};
+    *estimate =
+        (struct tmg_estimate){.items = work.items, .steps = work.steps, .waves = full + (rest > 0)};
     double *bound = estimate->bound;
     const double us = add_waves(&work, rates, full, work.slots, estimate) +
                       add_waves(&work, rates, rest > 0, rest, estimate);

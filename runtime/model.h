@@ -66,6 +66,7 @@ struct tmg_estimate {
     enum tmg_bound binds;      // the largest of them
     double waves;              // items of work of the busiest CTA
     double items;              // of work: tiles times splits
+    double steps;              // of an item
 };
 
 // What of an estimate does not depend on splits: worked out once for all that are asked about.

@@ -25,19 +25,46 @@ static double apart(int alignment, int other) {
     return ALIGNED * (classes < 2 ? classes : 2);
 }
 
-// Takes [measured] in; where there is no room, for the one that weighs least.
-static void take(struct tmg_near *near, const struct tmg_measured *measured, double weight) {
+// Takes [measured] in; where there is no room, for the farthest.
+static void take(struct tmg_near *near, const struct tmg_measured *measured, double far) {
     unsigned at = near->count;
     if (near->count < TMG_NEAR_MOST) {
         ++near->count;
     } else {
         at = 0;
         for (unsigned i = 1; i < near->count; ++i)
-            if (near->weights[i] < near->weights[at]) at = i;
-        if (weight <= near->weights[at]) return;
+            if (near->weights[i] > near->weights[at]) at = i;
+        if (far >= near->weights[at]) return;
     }
     near->shapes[at] = measured;
-    near->weights[at] = weight;
+    near->weights[at] = far;
+}
+
+// The first row whose first dim is not below [least]; they are sorted by it.
+static unsigned first_row(const struct tmg_table *table, double least) {
+    unsigned at = 0, end = table->measured_count;
+    while (at < end) {
+        const unsigned middle = (at + end) / 2;
+        if (table->measured[middle].at[0] < least)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return at;
+}
+
+// Takes in what lies near [at]; weights are distances so far.
+static void look_around(struct tmg_near *near, const double *at, int alignment) {
+    const struct tmg_table *table = near->table;
+    const double reach = sqrt(FAR);
+    for (unsigned i = first_row(table, at[0] - reach); i < table->measured_count; ++i) {
+        const struct tmg_measured *measured = &table->measured[i];
+        if (measured->at[0] > at[0] + reach) break;
+        double far = distance(measured->at, at, table->dim_count);
+        if (far > FAR) continue;
+        far += apart(alignment, measured->alignment);
+        if (far <= FAR) take(near, measured, far);
+    }
 }
 
 void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
@@ -47,13 +74,10 @@ void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alig
     near->count = 0;
     if (!table->measured_count) return;
     for (unsigned i = 0; i < table->dim_count; ++i) at[i] = log2((double)shape[i]);
-    for (unsigned i = 0; i < table->measured_count; ++i) {
-        const struct tmg_measured *measured = &table->measured[i];
-        double far = distance(table->at + (size_t)i * table->dim_count, at, table->dim_count);
-        if (far > FAR) continue;
-        far += apart(alignment, measured->alignment);
-        const double weight = far > 0 ? exp(-far / (2 * WIDTH * WIDTH)) : SAME;
-        if (far <= FAR) take(near, measured, weight);
+    look_around(near, at, alignment);
+    for (unsigned i = 0; i < near->count; ++i) {
+        const double far = near->weights[i];
+        near->weights[i] = far > 0 ? exp(-far / (2 * WIDTH * WIDTH)) : SAME;
     }
 }
 

@@ -135,3 +135,18 @@ int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *bindi
         if (!fits_tensor(&rules->tensors[i], &binding->tensors[i])) return 0;
     return 1;
 }
+
+static int same_tensor(const struct tmg_tensor_rule *a, const struct tmg_tensor_rule *b) {
+    return a->alignment == b->alignment && a->stride_bits == b->stride_bits && a->rank == b->rank &&
+           a->bits == b->bits && a->takes_gaps == b->takes_gaps;
+}
+
+int tmg_rules_alike(const struct tmg_rules *a, const struct tmg_rules *b) {
+    for (unsigned i = 0; i < a->dim_count; ++i)
+        if (a->dims[i].multiple_of != b->dims[i].multiple_of ||
+            a->dims[i].most != b->dims[i].most || a->dims[i].value != b->dims[i].value)
+            return 0;
+    for (unsigned i = 0; i < a->tensor_count; ++i)
+        if (!same_tensor(&a->tensors[i], &b->tensors[i])) return 0;
+    return 1;
+}

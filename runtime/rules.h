@@ -60,6 +60,9 @@ struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest);
 // tmg_bind() would say of the same launch, without the words.
 int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *binding);
 
+// Whether tmg_rules_fit() says the same by [a] and [b], kernels of the same tensors and dims.
+int tmg_rules_alike(const struct tmg_rules *a, const struct tmg_rules *b);
+
 // Asks for [bytes] at [at] to be brought near, while others are worked on.
 static inline void tmg_bring(const void *at, size_t bytes) {
     for (size_t i = 0; i < bytes; i += TMG_CACHE_LINE) __builtin_prefetch((const char *)at + i);

@@ -395,7 +395,7 @@ static struct tmg_pin pin_of(tmagen_set *set, const tmagen_launch *launch, int *
     return pin;
 }
 
-int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
+int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspace, unsigned most,
                    struct tmg_choice *choices, unsigned *count) {
     int why;
     const struct tmg_pin pin = pin_of(set, launch, &why);
@@ -405,6 +405,7 @@ int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspa
                                           .kernel = pin.kernel,
                                           .splits = pin.splits,
                                           .why = why,
-                                          .workspace = workspace};
+                                          .workspace = workspace,
+                                          .most = most};
     return tmg_choose(&question, choices, count);
 }

@@ -61,8 +61,8 @@ int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kern
 int tmg_set_pick(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
                  struct tmg_choice *choice, tmagen_kernel **kernel);
 
-// Asks the table, with the pins, for [launch].
-int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
+// Asks the table, with the pins, for the [most] best for [launch].
+int tmg_set_choose(tmagen_set *set, const tmagen_launch *launch, int64_t workspace, unsigned most,
                    struct tmg_choice *choices, unsigned *count);
 
 // What [launch] takes with as much workspace as it needs, loaded, and how that is laid out.

@@ -73,29 +73,51 @@ static int make_key(tmagen_set *set, const tmagen_launch *launch, int64_t worksp
 
 // ---- Picking
 
-// Takes the first choice whose kernel can be had. [choice] is it; *kernel is NULL where a size is
-// 0.
-static int pick_new(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
-                    struct tmg_choice *choice, tmagen_kernel **kernel) {
-    struct tmg_choice choices[TMG_CHOICES];
-    unsigned count;
-    int status = tmg_set_choose(set, launch, workspace, choices, &count);
-    *kernel = NULL;
-    if (status || !count) return status;
-    const int compile = set->flags & TMAGEN_SET_COMPILE;
+// Whether what failed would fail for every other kernel as well.
+static int is_fatal(int status) {
+    return status == TMAGEN_ERROR_DEVICE || status == TMAGEN_ERROR_MEMORY;
+}
+
+// Takes the first of [choices] whose kernel can be had; else *kernel stays NULL, and the status is
+// the last one's.
+static int obtain_first(tmagen_set *set, const struct tmg_choice *choices, unsigned count,
+                        struct tmg_choice *choice, tmagen_kernel **kernel) {
+    const int compile = (set->flags & TMAGEN_SET_COMPILE) != 0;
+    int status = TMAGEN_OK;
     for (unsigned i = 0; i < count; ++i) {
-        const int index = choices[i].kernel;
-        if (atomic_load(&set->missing[index])) continue;
-        status = tmg_set_obtain(set, index, compile != 0, kernel);
+        if (atomic_load(&set->missing[choices[i].kernel])) continue;
+        status = tmg_set_obtain(set, choices[i].kernel, compile, kernel);
         if (status == TMAGEN_OK) return *choice = choices[i], TMAGEN_OK;
-        if (status == TMAGEN_ERROR_DEVICE || status == TMAGEN_ERROR_MEMORY) return status;
+        if (is_fatal(status)) return status;
     }
+    return status;
+}
+
+static int refuse_all(const tmagen_set *set, const struct tmg_choice *choices, unsigned count,
+                      int status) {
+    if (is_fatal(status)) return status;
     return tmg_fail(TMAGEN_ERROR_MISS,
                     "%s: none of the %u kernels that could serve this could be loaded, %s first; "
                     "tmagen_set_load() or `tmagen %s` compiles them%s%s",
                     set->table->name, count, set->table->kernels[choices[0].kernel].name,
                     set->table->name, status ? "; the last: " : "",
                     status ? tmagen_error_last() : "");
+}
+
+// [choice] is what was taken; *kernel is NULL where a size is 0.
+static int pick_new(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
+                    struct tmg_choice *choice, tmagen_kernel **kernel) {
+    struct tmg_choice choices[TMG_CHOICES];
+    unsigned count;
+    int status = tmg_set_choose(set, launch, workspace, TMG_PICKED, choices, &count);
+    *kernel = NULL;
+    if (status || !count) return status;
+    status = obtain_first(set, choices, count, choice, kernel);
+    if (!*kernel && !is_fatal(status) && count == TMG_PICKED) {
+        status = tmg_set_choose(set, launch, workspace, TMG_CHOICES, choices, &count);
+        if (!status) status = obtain_first(set, choices, count, choice, kernel);
+    }
+    return *kernel ? TMAGEN_OK : refuse_all(set, choices, count, status);
 }
 
 int tmg_set_pick(tmagen_set *set, const tmagen_launch *launch, int64_t workspace,
@@ -211,7 +233,7 @@ static int rank_own(tmagen_set *set, const tmagen_launch *launch, char *choices,
     struct tmg_choice ranked[TMG_CHOICES];
     unsigned found;
     int status = check(set, launch);
-    if (!status) status = tmg_set_choose(set, launch, -1, ranked, &found);
+    if (!status) status = tmg_set_choose(set, launch, -1, TMG_CHOICES, ranked, &found);
     if (status) return status;
     const size_t given = found < room ? found : room;
     for (size_t i = 0; i < given && !status; ++i) {

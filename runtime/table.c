@@ -24,6 +24,11 @@ static int compare_tuned(const void *left, const void *right) {
     return order ? order : (a->alignment > b->alignment) - (a->alignment < b->alignment);
 }
 
+static int compare_measured(const void *left, const void *right) {
+    const struct tmg_measured *a = left, *b = right;
+    return (a->at[0] > b->at[0]) - (a->at[0] < b->at[0]);
+}
+
 int tmg_table_kernel(const struct tmg_table *table, const char *name) {
     for (unsigned i = 0; i < table->kernel_count; ++i)
         if (!strcmp(table->kernels[i].name, name)) return (int)i;
@@ -102,11 +107,11 @@ static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
 static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_measured *measured = &table->measured[table->measured_count];
     int64_t shape[TMG_MAX_TABLE_DIMS] = {0};
-    double *at = table->at + (size_t)table->measured_count * table->dim_count;
     unsigned count;
+    measured->at = table->at + (size_t)table->measured_count * table->dim_count;
     tmg_node_keys(node, "shape alignment misses");
     measured->alignment = read_shape(node, table, shape);
-    for (unsigned i = 0; i < table->dim_count; ++i) at[i] = log2((double)shape[i]);
+    for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = log2((double)shape[i]);
     measured->misses = table->misses + (size_t)table->measured_count * table->launch_count;
     struct tmg_node list =
         tmg_node_array(node, "misses", table->launch_count, table->launch_count, &count);
@@ -188,6 +193,7 @@ static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
         struct tmg_node item = tmg_node_item(&shapes, i);
         read_measured(&item, table);
     }
+    qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
     return root->document->status;
 }
 
@@ -357,7 +363,17 @@ static int find_dims(struct tmg_table *table) {
     return TMAGEN_OK;
 }
 
+// Which rows ask the same of sizes and tensors: what one of them runs, all do.
+static void find_alike(struct tmg_table *table) {
+    for (unsigned i = 0; i < table->kernel_count; ++i) {
+        unsigned at = 0;
+        while (at < i && !tmg_rules_alike(table->kernels[at].rules, table->kernels[i].rules)) ++at;
+        table->kernels[i].fits_as = at;
+    }
+}
+
 int tmg_table_finish(struct tmg_table *table) {
+    find_alike(table);
     table->interface = malloc(sizeof *table->interface);
     if (!table->interface) return tmg_fail_memory();
     *table->interface = *table->kernels[0].manifest;

@@ -22,6 +22,7 @@ struct tmg_row {
     const struct tmg_rules *rules;  // the manifest's
     int last;                       // only where no other kernel runs the launch
     unsigned first_launch;          // the first of its splits, counted through the table
+    unsigned fits_as;               // the first row with the same rules of sizes and tensors
     unsigned split_count;
     int splits[TMG_MAX_TABLE_SPLITS];
     char name[TMG_MAX_NAME];
@@ -39,6 +40,7 @@ struct tmg_tuned {
 struct tmg_measured {
     int alignment;  // as of tuned entries
     float *misses;
+    double *at;  // log2 of its dims
 };
 
 struct tmg_table {
@@ -49,10 +51,10 @@ struct tmg_table {
     unsigned dim_count, kernel_count, tuned_count, measured_count, launch_count;
     char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];  // in the order of shapes
     struct tmg_row *kernels;
-    struct tmg_tuned *tuned;  // sorted
-    struct tmg_measured *measured;
-    double *at;     // log2 of their dims, as many for each as the table has
-    float *misses;  // of all of them
+    struct tmg_tuned *tuned;        // sorted
+    struct tmg_measured *measured;  // sorted by their first dim
+    double *at;                     // of all of them
+    float *misses;
     // What all kernels together take: their tensors and dims with the loosest of their rules.
     struct tmg_manifest *interface;
     int shape_dims[TMG_MAX_TABLE_DIMS];  // of the interface

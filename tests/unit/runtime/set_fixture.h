@@ -24,7 +24,7 @@
     "},"                                                                                       \
     "  {\"name\": \"d\", \"dtype\": \"bf16\", \"dims\": [\"m\"], \"access\": \"write\"}],"     \
     " \"cost\": [{\"unit\": \"tensor_flops\", \"per\": \"tile\", \"amount\": " flops "},"      \
-    "  {\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 1, \"ahead\": 4}]," more           \
+    "  {\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 16, \"ahead\": 64}]," more         \
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"a\"},"                                \
     "  {\"kind\": \"stride\", \"tensor\": \"a\", \"axis\": 0, \"type\": \"i64\"}" params "]}"
 #define GRID(rows, splits)                                                                         \
