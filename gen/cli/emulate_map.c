@@ -80,7 +80,8 @@ static void read_sizes(const struct fields *f, const char *key, long long most, 
 
 // The fields that are one word each.
 static void read_modes(const struct fields *f, struct tmg_map *map) {
-    static const char *const swizzles[] = {"0", "32", "64", "128", NULL};
+    static const char *const swizzles[] = {
+        "0", "32", "64", "128", "128_atom_32", "128_atom_32_flip_8", "128_atom_64", NULL};
     static const char *const promotions[] = {"0", "64", "128", "256", NULL};
     static const char *const interleaves[] = {"0", "16", "32", NULL};
     static const char *const fills[] = {"zero", "nan", NULL};
@@ -101,11 +102,11 @@ static void read_corner(const struct fields *f, const char *key, int rank, int *
 
 static void read_im2col(struct emulate_reader *r, const struct spec_node *node, const char *path,
                         struct tmg_map *map) {
-    static const char *const keys[] = {"lower", "upper", "channels", "pixels", NULL};
+    static const char *const keys[] = {"lower", "upper", "channels", "pixels", "along", NULL};
+    static const char *const kinds[] = {"all", "w", "w128", NULL};
     char inner[EMULATE_PATH_TEXT];
     snprintf(inner, sizeof inner, "%.300sim2col.", path);
     const struct fields f = {r->diag, node, inner};
-    map->im2col = true;
     if (node->kind != SPEC_MAP) {
         diag_error(r->diag, node->place, "lower, upper, channels, pixels",
                    "%sim2col: must be a map", path);
@@ -117,8 +118,10 @@ static void read_im2col(struct emulate_reader *r, const struct spec_node *node, 
                    path, map->rank);
         return;
     }
-    read_corner(&f, "lower", map->rank - 2, map->lower);
-    read_corner(&f, "upper", map->rank - 2, map->upper);
+    map->im2col = TMG_IM2COL_ALL + fields_word(&f, "along", kinds, 0);
+    const int corners = map->im2col == TMG_IM2COL_ALL ? map->rank - 2 : 1;
+    read_corner(&f, "lower", corners, map->lower);
+    read_corner(&f, "upper", corners, map->upper);
     map->channels = (uint32_t)fields_int(&f, "channels", 1, 256, 1);
     map->pixels = (uint32_t)fields_int(&f, "pixels", 1, 1024, 1);
     fields_need(&f, "channels");

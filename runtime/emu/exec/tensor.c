@@ -173,6 +173,11 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
                   map->built ? " (of zeros, by tensormap.replace; is a field missing?)" : "", why);
         return false;
     }
+    if (map->swizzle > TMG_SWIZZLE_128B && !warp->cta->cluster->has_tmem) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "tensor map: swizzle %s needs sm_100a",
+                  tmg_swizzle_rules[map->swizzle].name);
+        return false;
+    }
     const char *unsupported = tmg_tma_unsupported(map);
     if (unsupported != NULL) {
         emu_fatal(warp, insn, EMU_UNIMPLEMENTED, "tensor map: %s", unsupported);
@@ -232,7 +237,7 @@ int emu_tensor_map_encode(void *map, int type, uint32_t rank, uint64_t address,
 }
 
 // aux
-enum { OFFSETS = 1, REDUCES = 2, FOUR_ROWS = 4 };
+enum { OFFSETS = 1, REDUCES = 2, FOUR_ROWS = 4, ALONG_W = 8, ALONG_W128 = 16 };
 
 // The H200 stops with an illegal instruction, though PTX does not say so: a row must start at a
 // multiple of 16 bytes from the tensor, and a box that is written may not start before it.
@@ -267,6 +272,33 @@ static bool four_rows(struct emu_warp *warp, const struct emu_insn *insn, struct
     return false;
 }
 
+// The offsets of an im2col load, and whether its map is of the same kind; false after a report.
+static bool read_offsets(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                         struct emu_box *box) {
+    static const char *const kinds[] = {"tiles", "im2col", "im2col::w", "im2col::w::128"};
+    int aux = insn->row->aux;
+    int kind = aux & ALONG_W      ? TMG_IM2COL_W
+               : aux & ALONG_W128 ? TMG_IM2COL_W128
+                                  : box->map.im2col == TMG_IM2COL_ALL && (aux & OFFSETS);
+    const uint32_t *list = insn->op + insn->op[6];
+
+    if (kind != box->map.im2col) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "a tensor map of %s in an instruction for %s",
+                  kinds[box->map.im2col], kinds[aux & OFFSETS && !kind ? TMG_IM2COL_ALL : kind]);
+        return false;
+    }
+    if (!(aux & OFFSETS)) return true;
+    for (uint32_t i = 0; i < list[0] && i < 3; i++)
+        box->offsets[i] = (uint16_t)emu_get(warp, list[1 + i], lane);
+    box->request.offsets = box->offsets;
+    if (kind == TMG_IM2COL_ALL) return true;
+    const char *wrong = list[0] != 2 ? "it wants wHalo and wOffset"
+                                     : tmg_tma_halo(&box->map, box->offsets[0], box->offsets[1],
+                                                    box->coordinates[1]);
+    if (wrong != NULL) emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s: %s", kinds[kind], wrong);
+    return wrong == NULL;
+}
+
 // A box for [lanes], as the first of them names it. Entries of the tensor operand: map slot, list
 // of coordinates.
 static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
@@ -298,6 +330,7 @@ static struct emu_async *new_box(struct emu_warp *warp, const struct emu_insn *i
         emu_profile_place(warp, insn, box->coordinates, list[0]);
     if (!read_map(warp, insn, emu_r64(warp, insn->op[tensor_at])[lane], &box->map) ||
         !box_place(warp, insn, box, tensor_at == 0) || (four && !four_rows(warp, insn, box)) ||
+        (tensor_at != 0 && !read_offsets(warp, insn, lane, box)) ||
         !emu_shared_address(warp, insn, shared_address, &cta, &offset) ||
         !shared_place(warp, insn, box, cta, offset))
         return NULL;
@@ -346,13 +379,6 @@ EMU_HANDLER(load) {
         op->barrier = barrier;
         op->run = run_load;
         if ((insn->flags & F_PAIR) && !pair_barrier(op, barrier_cta)) return EMU_NEXT;
-        if (offsets) {
-            struct emu_box *box = op->box;
-            const uint32_t *list = insn->op + insn->op[6];
-            for (uint32_t i = 0; i < list[0] && i < 3; i++)
-                box->offsets[i] = (uint16_t)emu_get(warp, list[1 + i], lane);
-            box->request.offsets = box->offsets;
-        }
         if ((insn->flags & F_MULTICAST) &&
             !emu_async_multicast(op, emu_r32(warp, insn->op[offsets ? 7 : 6])[lane]))
             return EMU_NEXT;
@@ -446,6 +472,13 @@ const struct emu_op emu_ops_tensor[] = {
     LOAD("shared::cta", "{.tile}", "", 0),
     LOAD("shared::cluster", ".im2col", "u", OFFSETS),
     LOAD("shared::cta", ".im2col", "u", OFFSETS),
+    LOAD_AS("shared::cluster", ".im2col::w", "{.GROUP}", "u", OFFSETS | ALONG_W,
+            TMG_HAS_TENSOR_MEMORY),
+    LOAD_AS("shared::cta", ".im2col::w", "{.GROUP}", "u", OFFSETS | ALONG_W, TMG_HAS_TENSOR_MEMORY),
+    LOAD_AS("shared::cluster", ".im2col::w::128", "{.GROUP}", "u", OFFSETS | ALONG_W128,
+            TMG_HAS_TENSOR_MEMORY),
+    LOAD_AS("shared::cta", ".im2col::w::128", "{.GROUP}", "u", OFFSETS | ALONG_W128,
+            TMG_HAS_TENSOR_MEMORY),
     LOAD_AS("shared::cluster", ".tile::gather4", "{.GROUP}", "", FOUR_ROWS, TMG_HAS_TENSOR_MEMORY),
     LOAD_AS("shared::cta", ".tile::gather4", "{.GROUP}", "", FOUR_ROWS, TMG_HAS_TENSOR_MEMORY),
     {"cp.async.bulk.tensor.DIM.global.shared::cta.tile::scatter4.bulk_group", "Tm", store,
@@ -473,5 +506,9 @@ const struct emu_op emu_ops_tensor[] = {
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", nothing, 0},
     {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col.L2::cache_hint", "Tuj", nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col::w{.L2::cache_hint}", "Tu?j", nothing, 0,
+     0, TMG_HAS_TENSOR_MEMORY},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col::w::128{.L2::cache_hint}", "Tu?j", nothing,
+     0, 0, TMG_HAS_TENSOR_MEMORY},
     {NULL, NULL, NULL, 0},
 };

@@ -38,7 +38,7 @@ static int check_enums(const struct tmg_map *map, char *why) {
     } enums[] = {
         {"tensorDataType", map->type, TMG_TENSOR_TYPES},
         {"interleave", map->interleave, TMG_INTERLEAVE_32B + 1},
-        {"swizzle", map->swizzle, TMG_SWIZZLE_128B + 1},  // the other modes came with sm_100
+        {"swizzle", map->swizzle, TMG_SWIZZLE_COUNT},
         {"l2Promotion", map->l2_promotion, TMG_L2_256B + 1},
         {"oobFill", map->fill, TMG_FILL_NAN + 1},
     };
@@ -120,8 +120,8 @@ static int check_box(const struct tmg_map *map, char *why) {
 
 static int check_corners(const struct tmg_map *map, char *why) {
     static const int limits[TMG_TENSOR_RANK + 1] = {[3] = 32768, [4] = 128, [5] = 16};
-    int limit = limits[map->rank];
-    for (int i = 0; i < map->rank - 2; ++i) {
+    int limit = limits[map->im2col > TMG_IM2COL_ALL ? 3 : map->rank];
+    for (int i = 0; i < (map->im2col > TMG_IM2COL_ALL ? 1 : map->rank - 2); ++i) {
         int lower = map->lower[i], upper = map->upper[i];
         if (lower < -limit || lower >= limit || upper < -limit || upper >= limit) {
             return refuse(why, "pixelBox corner %d is %d and %d, not in %d..%d", i, lower, upper,
@@ -142,6 +142,12 @@ static int check_im2col(const struct tmg_map *map, char *why) {
     }
     if (map->pixels == 0 || map->pixels > 1024) {
         return refuse(why, "pixelsPerColumn is %u, not in 1..1024", map->pixels);
+    }
+    bool wide = map->im2col > TMG_IM2COL_ALL;
+    if (wide &&
+        (map->swizzle == TMG_SWIZZLE_NONE || map->swizzle == TMG_SWIZZLE_128B_ATOM_32B_FLIP_8B)) {
+        return refuse(why, "im2col along W wants a swizzle, and not %s",
+                      tmg_swizzle_rules[map->swizzle].name);
     }
     return check_inner(map, "channelsPerPixel", map->channels, why);
 }
@@ -178,7 +184,7 @@ _Static_assert(sizeof(struct encoded) == TMG_TENSOR_MAP_BYTES, "a tensor map is 
 static const char magic[4] = {'T', 'M', 'A', '1'};
 
 void tmg_tensor_map_write(void *bytes, const struct tmg_map *map) {
-    struct encoded out = {.im2col = map->im2col,
+    struct encoded out = {.im2col = (uint8_t)map->im2col,
                           .type = (uint8_t)map->type,
                           .rank = (uint8_t)map->rank,
                           .interleave = (uint8_t)map->interleave,
@@ -207,7 +213,7 @@ int tmg_tensor_map_read(const void *bytes, struct tmg_map *map) {
     struct encoded in;
     memcpy(&in, bytes, sizeof in);
     if (memcmp(in.magic, magic, sizeof magic)) return -1;
-    *map = (struct tmg_map){.im2col = in.im2col != 0,
+    *map = (struct tmg_map){.im2col = in.im2col,
                             .type = in.type,
                             .rank = in.rank,
                             .interleave = in.interleave,
@@ -271,7 +277,7 @@ int tmg_tensor_map_encode_im2col(void *bytes, int type, uint32_t rank, uint64_t 
                                  int l2_promotion, int fill, char *why) {
     struct tmg_map map = common(type, rank, address, dims, strides, element_strides, interleave,
                                 swizzle, l2_promotion, fill);
-    map.im2col = true;
+    map.im2col = TMG_IM2COL_ALL;
     map.channels = channels;
     map.pixels = pixels;
     for (uint32_t i = 0; i + 2 < rank && i < 3; ++i) {

@@ -41,20 +41,24 @@ enum tmg_interleave { TMG_INTERLEAVE_NONE, TMG_INTERLEAVE_16B, TMG_INTERLEAVE_32
 enum tmg_l2_promotion { TMG_L2_NONE, TMG_L2_64B, TMG_L2_128B, TMG_L2_256B };
 enum tmg_fill { TMG_FILL_ZERO, TMG_FILL_NAN };
 
+// Tiles, or pixels one by one: of all dimensions, or along W alone (sm_100a, PTX ISA 5.5.5).
+enum tmg_im2col { TMG_IM2COL_NONE, TMG_IM2COL_ALL, TMG_IM2COL_W, TMG_IM2COL_W128 };
+
 // All arrays innermost dimension first. [strides][i] is the byte stride of dimension i + 1.
-// im2col: [lower] and [upper] are the corners for W, H, D; [box] is not used.
+// im2col: [lower] and [upper] are the corners for W, H, D; [box] is not used. [halo] is no field of
+// a map, but what an instruction of W or W128 adds: pixels behind all, or behind each 32.
 struct tmg_map {
-    bool im2col;
+    int im2col;  // enum tmg_im2col
     bool built;  // by tensormap.replace out of zeros: a field that nobody gave is zero
     int type, rank, interleave, swizzle, l2_promotion, fill;  // the enums above, unchecked
     uint64_t address;
     uint64_t dims[TMG_TENSOR_RANK], strides[TMG_TENSOR_RANK - 1];
     uint32_t box[TMG_TENSOR_RANK], element_strides[TMG_TENSOR_RANK];
     int lower[3], upper[3];
-    uint32_t channels, pixels;
+    uint32_t channels, pixels, halo;
 };
 
-// 0 when the driver would accept [map] on sm_90, else -1 and one sentence with the offending
+// 0 when the driver would accept [map] on sm_100, else -1 and one sentence with the offending
 // argument, its value and the rule, in [why] (TMG_TENSOR_WHY bytes; may be NULL).
 int tmg_tensor_map_check(const struct tmg_map *map, char *why);
 

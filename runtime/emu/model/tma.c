@@ -1,8 +1,8 @@
-// Box traversal: tiled (PTX ISA 5.5.3) and im2col (5.5.4), as rows along the innermost dimension.
+// Box traversal: tiled (PTX ISA 5.5.3) and im2col (5.5.4, 5.5.5), as rows along the innermost dimension.
 // A row is the unit because only it is contiguous; the tensor's edge cuts it into at most three.
 #include "runtime/emu/model/tma.h"
 
-enum { LINE = 128 };
+enum { LINE = 128, WIDE_PIXELS = 128, WIDE_CHUNK = 32 };
 
 static uint32_t element_bytes(const struct tmg_map *map) {
     return (uint32_t)tmg_number_bytes(tmg_tensor_types[map->type].number);
@@ -20,6 +20,22 @@ const char *tmg_tma_four_rows(struct tmg_map *map) {
     return NULL;
 }
 
+const char *tmg_tma_halo(struct tmg_map *map, uint32_t halo, uint32_t offset, int32_t w) {
+    if (map->im2col == TMG_IM2COL_W && halo >= 512) return "wHalo is not below 512";
+    if (map->im2col == TMG_IM2COL_W128 && halo >= 32) return "wHalo is not below 32";
+    if (offset >= 32) return "wOffset is not below 32";
+    if (w > (int64_t)map->dims[1] - 1 + map->upper[0])
+        return "the first pixel lies behind the box's last along W";
+    if (map->im2col == TMG_IM2COL_W128) map->pixels = WIDE_PIXELS;
+    map->halo = halo;
+    return NULL;
+}
+
+// Pixels of an im2col map along W that a halo is behind.
+static uint32_t chunk(const struct tmg_map *map) {
+    return map->im2col == TMG_IM2COL_W128 ? WIDE_CHUNK : map->pixels;
+}
+
 // Elements that the box takes along dimension [i]: strided ones count once (driver API,
 // elementStrides).
 static uint32_t taken(const struct tmg_map *map, int i) {
@@ -29,7 +45,8 @@ static uint32_t taken(const struct tmg_map *map, int i) {
 
 uint64_t tmg_tma_box_bytes(const struct tmg_map *map) {
     uint64_t bytes = element_bytes(map);
-    if (map->im2col) return bytes * map->channels * map->pixels;
+    if (map->im2col)
+        return bytes * map->channels * (map->pixels + map->pixels / chunk(map) * map->halo);
     for (int i = 0; i < map->rank; ++i) bytes *= taken(map, i);
     return bytes;
 }
@@ -110,24 +127,56 @@ static void next_pixel(const struct tmg_map *map, int64_t *at) {
     at[last] += 1;
 }
 
+// The channels of the pixel at [at], moved by [offsets] in space; NULL: by nothing.
+static int visit_pixel(const struct tmg_map *map, const int64_t *at, const uint16_t *offsets,
+                       struct box_row *row, tmg_tma_visit *visit, void *context) {
+    row->global = map->address;
+    row->outside = false;
+    for (int i = 1; i < map->rank; ++i) {
+        int64_t place = at[i] + (i < map->rank - 1 && offsets ? offsets[i - 1] : 0);
+        row->outside |= is_outside(map, i, place);
+        row->global += (uint64_t)place * map->strides[i - 1];
+    }
+    int stop = visit_row(map, row, visit, context);
+    row->shared += row->count * element_bytes(map);
+    return stop;
+}
+
+static int visit_halo(const struct tmg_map *map, const int64_t *last, struct box_row *row,
+                      tmg_tma_visit *visit, void *context) {
+    int64_t at[TMG_TENSOR_RANK];
+    int stop = 0;
+    for (int i = 0; i < TMG_TENSOR_RANK; ++i) at[i] = last[i];
+    for (uint32_t pixel = 0; pixel < map->halo && !stop; ++pixel) {
+        at[1] += map->element_strides[1];
+        stop = visit_pixel(map, at, NULL, row, visit, context);
+    }
+    return stop;
+}
+
+// The next pixel along W alone, where H and D stay: behind the last of an image, the next image's.
+static void next_along_w(const struct tmg_map *map, int64_t *at, int64_t shift) {
+    at[1] += map->element_strides[1];
+    if (at[1] <= (int64_t)map->dims[1] - 1 + map->upper[0] + shift) return;
+    at[1] = map->lower[0] + shift;
+    at[map->rank - 1] += 1;
+}
+
 static int visit_im2col(const struct tmg_map *map, const struct tmg_tma_request *request,
                         tmg_tma_visit *visit, void *context) {
-    int64_t at[TMG_TENSOR_RANK] = {0};
+    bool wide = map->im2col != TMG_IM2COL_ALL;
+    int64_t at[TMG_TENSOR_RANK] = {0}, shift = wide ? request->offsets[1] : 0;
     for (int i = 0; i < map->rank; ++i) at[i] = request->coordinates[i];
     struct box_row row = {.shared = request->shared, .count = map->channels, .at = at[0]};
-    for (uint32_t pixel = 0; pixel < map->pixels; ++pixel) {
-        row.global = map->address;
-        row.outside = false;
-        for (int i = 1; i < map->rank; ++i) {
-            bool spatial = i < map->rank - 1 && request->offsets;
-            int64_t place = at[i] + (spatial ? request->offsets[i - 1] : 0);
-            row.outside |= is_outside(map, i, place);
-            row.global += (uint64_t)place * map->strides[i - 1];
-        }
-        int stop = visit_row(map, &row, visit, context);
+    at[1] += shift;
+    for (uint32_t pixel = 1; pixel <= map->pixels; ++pixel) {
+        int stop = visit_pixel(map, at, wide ? NULL : request->offsets, &row, visit, context);
+        if (!stop && pixel % chunk(map) == 0) stop = visit_halo(map, at, &row, visit, context);
         if (stop) return stop;
-        row.shared += row.count * element_bytes(map);
-        next_pixel(map, at);
+        if (wide)
+            next_along_w(map, at, shift);
+        else
+            next_pixel(map, at);
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 // TMA loads in im2col mode, from PTX through a tensor map that an argument brings, against the
 // definition: list all positions of the bounding box, take as many as a column has from the given
-// one on, add the offsets, and read zeros where that is outside of the tensor.
+// one on, add the offsets, and read zeros where that is outside of the tensor. Along W alone: walk
+// the images row by row of the given H and D, and put the halo behind the last pixel, or each 32nd.
 #include "runtime/emu/model/tensormap.h"
 #include "tests/unit/emu/emu_kernel.h"
 
@@ -21,6 +22,7 @@ struct im2col_trial {
     int dims[5], strides[5];  // C, W, H, D, N: those there are, C first; strides in bytes
     int lower[3], upper[3], step[5], offsets[3], start[5];
     int channels, pixels;
+    int along, halo, shift;  // enum tmg_im2col; of the instruction, along W
 };
 
 static uint8_t tensor[1 << 18], column[BYTES], expected[BYTES];
@@ -29,6 +31,26 @@ static uint8_t tensor[1 << 18], column[BYTES], expected[BYTES];
 static int positions(const struct im2col_trial *t, int i) {
     int last = t->dims[1 + i] - 1 + t->upper[i];
     return last < t->lower[i] ? 0 : (last - t->lower[i]) / t->step[1 + i] + 1;
+}
+
+// Along W alone, all of the drawn trial but that is as it was.
+static void draw_along(struct im2col_trial *t) {
+    static const int swizzles[] = {1, 2, 3, 3, 4, 6};
+    int all = positions(t, 0);
+    t->swizzle = swizzles[between(0, 5)];
+    t->along = between(TMG_IM2COL_W, TMG_IM2COL_W128);
+    if (t->along == TMG_IM2COL_W128) t->pixels = 128;
+    t->halo = t->along == TMG_IM2COL_W128 ? 2 * between(0, 2) : between(0, 3);
+    if (t->along == TMG_IM2COL_W) t->pixels = 8 * between(1, 5) - t->halo;
+    t->shift = between(0, 4);
+    t->channels = 16 / t->size * between(1, t->swizzle == 1 ? 2 : t->swizzle == 2 ? 4 : 8);
+    t->start[1] = t->lower[0] + t->step[1] * between(-2, all - 1);
+    for (int i = 1; i < t->spatial; i++) t->start[1 + i] = between(-1, t->dims[1 + i]);
+}
+
+// Pixels in shared memory, halos and all.
+static int pixels_of(const struct im2col_trial *t) {
+    return t->pixels + (t->along == TMG_IM2COL_W128 ? 4 : 1) * t->halo;
 }
 
 static bool draw(struct im2col_trial *t) {
@@ -63,13 +85,15 @@ static bool draw(struct im2col_trial *t) {
     t->strides[0] = t->size;
     t->strides[1] = t->dims[0] * t->size + 16 * between(0, 1);
     for (int i = 2; i < t->rank; i++) t->strides[i] = t->dims[i - 1] * t->strides[i - 1];
+    if (between(0, 2) == 0) draw_along(t);
     return t->dims[t->rank - 1] * t->strides[t->rank - 1] <= (int)sizeof tensor;
 }
 
-// The swizzle of PTX ISA 5.5.7: the bits from 4 on are turned by those from 7 on.
+// The swizzle of PTX ISA 5.5.7: the bits from 4 on are turned by those from 7 on; with atoms of 32
+// and 64 bytes, those from 5 and 6 on.
 static int swizzled(const struct im2col_trial *t, int at) {
-    static const int masks[] = {0, 1, 3, 7};
-    return at ^ (at >> 7 & masks[t->swizzle]) << 4;
+    static const int masks[] = {0, 1, 3, 7, 3, 0, 1}, from[] = {4, 4, 4, 4, 5, 0, 6};
+    return at ^ (at >> 7 & masks[t->swizzle]) << from[t->swizzle];
 }
 
 // The element of the tensor at [place]; false where it is outside.
@@ -80,6 +104,36 @@ static bool element(const struct im2col_trial *t, const int *place, const uint8_
         *from += place[i] * t->strides[i];
     }
     return true;
+}
+
+static void put(const struct im2col_trial *t, int number, const int *pixel) {
+    for (int c = 0; c < t->channels; c++) {
+        const uint8_t *from;
+        int place[5] = {t->start[0] + c, pixel[1], pixel[2], pixel[3], pixel[4]};
+        int to = (number * t->channels + c) * t->size;
+        if (element(t, place, &from))
+            for (int k = 0; k < t->size; k++) expected[swizzled(t, to + k)] = from[k];
+    }
+}
+
+static void fill_along(const struct im2col_trial *t) {
+    int at[5] = {0}, chunk = t->along == TMG_IM2COL_W128 ? 32 : t->pixels, number = 0;
+    int end = t->dims[1] + t->upper[0] + t->shift;
+    memset(expected, 0, sizeof expected);
+    memcpy(at, t->start, sizeof at);
+    at[1] += t->shift;
+    for (int pixel = 0; pixel < t->pixels; pixel++) {
+        int after[5];
+        put(t, number++, at);
+        memcpy(after, at, sizeof after);
+        for (int h = 0; h < t->halo && pixel % chunk == chunk - 1; h++) {
+            after[1] += t->step[1];
+            put(t, number++, after);
+        }
+        if ((at[1] += t->step[1]) < end) continue;
+        at[1] = t->lower[0] + t->shift;
+        at[t->rank - 1]++;
+    }
 }
 
 // Walks all positions of the box, N outermost, and takes t->pixels of them from the start on.
@@ -121,13 +175,21 @@ static void make_map(const struct im2col_trial *t, uint64_t address, uint8_t *by
                                      steps, TMG_INTERLEAVE_NONE, t->swizzle, TMG_L2_NONE,
                                      TMG_FILL_ZERO, why))
         fail_msg("%s", why);
+    if (!t->along) return;
+    struct tmg_map map;
+    tmg_tensor_map_read(bytes, &map);
+    map.im2col = t->along;
+    if (t->along == TMG_IM2COL_W128) map.pixels = 5;  // which it ignores
+    if (tmg_tensor_map_check(&map, why)) fail_msg("%s", why);
+    tmg_tensor_map_write(bytes, &map);
 }
 
 static void write_kernel(const struct im2col_trial *t, char *ptx) {
-    int bytes = t->channels * t->pixels * t->size;
+    static const char *const modes[] = {"", "", "::w", "::w::128"};
+    int bytes = t->channels * pixels_of(t) * t->size;
     ptx +=
         sprintf(ptx,
-                ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                ".version 8.6\n.target %s\n.address_size 64\n"
                 ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)\n{\n"
                 ".reg .pred %%p, %%q;\n.reg .b32 %%r<8>;\n.reg .b64 %%rd<4>;\n.reg .b16 %%h<4>;\n"
                 ".shared .align 1024 .b8 s[%d];\n.shared .align 8 .b64 bar;\n"
@@ -136,12 +198,14 @@ static void write_kernel(const struct im2col_trial *t, char *ptx) {
                 "setp.ne.u32 %%p, %%r0, 0;\n@%%p bra W;\nmbarrier.init.shared.b64 [%%r2], 1;\n"
                 "fence.mbarrier_init.release.cluster;\n"
                 "mbarrier.arrive.expect_tx.shared.b64 _, [%%r2], %d;\n"
-                "cp.async.bulk.tensor.%dd.shared::cluster.global.im2col"
+                "cp.async.bulk.tensor.%dd.shared::cluster.global.im2col%s"
                 ".mbarrier::complete_tx::bytes [%%r1], [%%rd0, {",
-                BYTES, bytes, t->rank);
+                t->along ? "sm_100a" : "sm_90a", BYTES, bytes, t->rank, modes[t->along]);
     for (int i = 0; i < t->rank; i++) ptx += sprintf(ptx, "%s%d", i ? ", " : "", t->start[i]);
     ptx += sprintf(ptx, "}], [%%r2], {");
-    for (int i = 0; i < t->spatial; i++) ptx += sprintf(ptx, "%s%d", i ? ", " : "", t->offsets[i]);
+    if (t->along) ptx += sprintf(ptx, "%d, %d", t->halo, t->shift);
+    for (int i = 0; i < t->spatial && !t->along; i++)
+        ptx += sprintf(ptx, "%s%d", i ? ", " : "", t->offsets[i]);
     sprintf(ptx,
             "};\nW: bar.warp.sync -1;\n"
             "V: mbarrier.try_wait.parity.shared.b64 %%q, [%%r2], 0;\n@!%%q bra V;\n"
@@ -173,7 +237,7 @@ static void run(const struct im2col_trial *t, uint64_t seed) {
 }
 
 static void compare(const struct im2col_trial *t, int trial) {
-    int bytes = t->channels * t->pixels * t->size;
+    int bytes = t->channels * pixels_of(t) * t->size;
     for (int i = 0; i < bytes; i++)
         if (column[i] != expected[i])
             fail_msg(
@@ -182,21 +246,27 @@ static void compare(const struct im2col_trial *t, int trial) {
 }
 
 static void takes_columns_as_defined(void **state) {
-    int by_rank[6] = {0}, runs = 0;
+    int by_rank[6] = {0}, by_kind[4] = {0}, runs = 0;
     (void)state;
     for (size_t i = 0; i < sizeof tensor; i++) tensor[i] = (uint8_t)between(1, 119);
     for (int trial = 0; runs < TRIALS; trial++) {
         struct im2col_trial t;
         // whole lines of the swizzle, so that all bytes of a column stay within it
-        if (!draw(&t) || t.channels * t.pixels * t.size > BYTES) continue;
-        if (t.swizzle && t.channels * t.pixels * t.size % 1024) continue;
-        fill_expected(&t);
+        if (!draw(&t) || t.channels * pixels_of(&t) * t.size > BYTES) continue;
+        if (t.swizzle && t.channels * pixels_of(&t) * t.size % 1024) continue;
+        if (t.along)
+            fill_along(&t);
+        else
+            fill_expected(&t);
         run(&t, (uint64_t)trial);
         compare(&t, trial);
         by_rank[t.rank]++;
+        by_kind[t.along]++;
         runs++;
     }
     for (int rank = 3; rank <= 5; rank++) assert_true(by_rank[rank] > TRIALS / 6);
+    for (int kind = TMG_IM2COL_W; kind <= TMG_IM2COL_W128; kind++)
+        assert_true(by_kind[kind] > TRIALS / 16);
 }
 
 int main(void) {

@@ -55,6 +55,9 @@ struct element {
 
 static uint32_t swizzled(int mode, uint32_t address) {  // PTX ISA 5.5.7, as Swizzle<mode, 4, 3>
     uint32_t line = address / 128, piece = address / 16 % 8;
+    if (mode == 4 || mode == 5)
+        return (address ^ (line & 3) * 32) ^ (mode == 5 && (line & 1) ? 8 : 0);
+    if (mode == 6) return address ^ (line & 1) * 64;
     return line * 128 + (piece ^ (line & ((1u << mode) - 1))) * 16 + address % 16;
 }
 
@@ -84,9 +87,9 @@ static struct tmg_map random_map(int32_t *start) {
                                 TMG_TENSOR_F16, TMG_TENSOR_F32, TMG_TENSOR_F64, TMG_TENSOR_BF16};
     struct tmg_map map = {.type = types[random_below(8)], .rank = 1 + (int)random_below(5)};
     uint32_t bytes = element_size(&map), pitch = 0;
-    map.swizzle = (int)random_below(4);
+    map.swizzle = (int)random_below(7);
     map.address = BASE + 16 * random_below(64);
-    uint32_t span = map.swizzle ? 16u << map.swizzle : 256;
+    uint32_t span = map.swizzle > 3 ? 128 : map.swizzle ? 16u << map.swizzle : 256;
     map.box[0] = 16 / bytes * (1 + random_below(span / 16));
     if (map.box[0] > 256) map.box[0] = 256;
     if (tmg_number_is_float(tmg_tensor_types[map.type].number)) map.fill = (int)random_below(2);
@@ -323,7 +326,7 @@ static void spoil(struct tmg_map *map, int rule) {
     case 13: map->element_strides[1] = 0; break;
     case 14: map->interleave = TMG_INTERLEAVE_16B; break;
     case 15: map->interleave = 3; break;
-    case 16: map->swizzle = 4; break;
+    case 16: map->swizzle = 7; break;
     case 17: map->l2_promotion = 4; break;
     case 18: map->fill = 2; break;
     case 19: map->type = TMG_TENSOR_U16, map->fill = TMG_FILL_NAN; break;

@@ -10,7 +10,8 @@
 // afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; "// notes"
 // where what is no fault is none here, while elsewhere it counts as a report; how large each
 // buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with
-// sizes innermost first. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
+// sizes innermost first, and with "along 1" or "along 2" as im2col::w and im2col::w::128 take it: its
+// box is one of channels and pixels. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
 // (words that count from 0) and [fresh] (never written); the last is the map over [out] where there
 // is one. "// follows: NAME NAME": the entries of these names are launched before, each of which,
 // as k, may begin before the one before it is over (programmatic dependent launch). TMAGEN_SEEDS is
@@ -28,6 +29,7 @@
 #include <string.h>
 
 #include "runtime/emu/emu.h"
+#include "runtime/emu/model/tensormap.h"
 #include "runtime/whole_file.h"
 
 enum { FILES = 96, BYTES = 1 << 16, TEXT = 1 << 16, LINE = 320, WORDS = 16 };
@@ -89,6 +91,14 @@ static void read_map(struct program *p, const char *line, uint64_t address) {
     if (emu_tensor_map_encode(p->map, type, rank, address, dims, strides, boxes, ones, 0, swizzle,
                               0, 0, &error))
         fail_msg("%s: map: %s", p->path, error.text);
+    const char *along = strstr(line, "along ");
+    if (along == NULL || along > strchr(line, '\n')) return;
+    struct tmg_map map;
+    tmg_tensor_map_read(p->map, &map);
+    map.im2col = TMG_IM2COL_ALL + (int)number_of(line, "along ", 0);
+    map.channels = map.box[0];
+    map.pixels = map.box[1];
+    tmg_tensor_map_write(p->map, &map);
 }
 
 static void read_program(struct program *p) {
