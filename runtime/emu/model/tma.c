@@ -1,5 +1,6 @@
-// Box traversal: tiled (PTX ISA 5.5.3) and im2col (5.5.4, 5.5.5), as rows along the innermost dimension.
-// A row is the unit because only it is contiguous; the tensor's edge cuts it into at most three.
+// Box traversal: tiled (PTX ISA 5.5.3) and im2col (5.5.4, 5.5.5), as rows along the innermost
+// dimension. A row is the unit because only it is contiguous; the tensor's edge cuts it into at
+// most three.
 #include "runtime/emu/model/tma.h"
 
 enum { LINE = 128, WIDE_PIXELS = 128, WIDE_CHUNK = 32 };

@@ -8,9 +8,8 @@
 
 // Operands of one cp{.reduce}.async.bulk.tensor. [coordinates] innermost first, as many as the
 // rank; [offsets] are im2col's, W first, rank - 2 of them, or along W alone wHalo and wOffset, NULL
-// for none; [rows] are those that
-// gather4 and scatter4 name, 4 in place of the second coordinate, NULL for none. [shared] is the
-// address of the box in the CTA's shared window.
+// for none; [rows] are those that gather4 and scatter4 name, 4 in place of the second coordinate,
+// NULL for none. [shared] is the address of the box in the CTA's shared window.
 struct tmg_tma_request {
     const int32_t *coordinates;
     const uint16_t *offsets;
@@ -36,8 +35,8 @@ const char *tmg_tma_unsupported(const struct tmg_map *map);
 // Makes of a map of single rows one of four, as gather4 and scatter4 take them; else what is wrong.
 const char *tmg_tma_four_rows(struct tmg_map *map);
 
-// Makes of a map along W the one of an instruction with [halo] and [offset] that begins at [w]; else
-// what is wrong.
+// Makes of a map along W the one of an instruction with [halo] and [offset] that begins at [w];
+// else what is wrong.
 const char *tmg_tma_halo(struct tmg_map *map, uint32_t halo, uint32_t offset, int32_t w);
 
 // All below want a map that passed tmg_tensor_map_check and tmg_tma_unsupported: the bytes in

@@ -10,12 +10,12 @@
 // afterwards, "// out: 1 2 0xff", with "// runs on" where reports do not change it; "// notes"
 // where what is no fault is none here, while elsewhere it counts as a report; how large each
 // buffer is, "// bytes: 8175"; and a tensor map, "// map: bf16 64x40 box 72x8 swizzle 128", with
-// sizes innermost first, and with "along 1" or "along 2" as im2col::w and im2col::w::128 take it: its
-// box is one of channels and pixels. Parameters, as many as the entry has: the addresses of [out] (zeros), [in]
-// (words that count from 0) and [fresh] (never written); the last is the map over [out] where there
-// is one. "// follows: NAME NAME": the entries of these names are launched before, each of which,
-// as k, may begin before the one before it is over (programmatic dependent launch). TMAGEN_SEEDS is
-// the number of orders, ONLY_RULE a part of the only programs' names.
+// sizes innermost first, and with "along 1" or "along 2" as im2col::w and im2col::w::128 take it:
+// its box is one of channels and pixels. Parameters, as many as the entry has: the addresses of
+// [out] (zeros), [in] (words that count from 0) and [fresh] (never written); the last is the map
+// over [out] where there is one. "// follows: NAME NAME": the entries of these names are launched
+// before, each of which, as k, may begin before the one before it is over (programmatic dependent
+// launch). TMAGEN_SEEDS is the number of orders, ONLY_RULE a part of the only programs' names.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
