@@ -1,6 +1,7 @@
 // Asks the model about the shapes that were measured.
 #include "gen/dispatch_measured.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,10 +101,12 @@ static void write_row(const struct measured *measured, const int64_t *shape, int
     fprintf(out, "%s\n    {\"shape\": [", measured->count ? "," : "");
     for (unsigned i = 0; i < measured->table->dim_count; i++)
         fprintf(out, "%s%lld", i ? ", " : "", (long long)shape[i]);
-    fprintf(out, "], \"alignment\": %d, \"misses\": [", alignment);
-    for (unsigned i = 0; i < measured->table->launch_count; i++)
-        fprintf(out, "%s%.3g", i ? ", " : "", measured->misses[i]);
-    fprintf(out, "]}");
+    fprintf(out, "], \"alignment\": %d, \"misses\": \"", alignment);
+    for (unsigned i = 0; i < measured->table->launch_count; i++) {
+        const double miss = measured->misses[i];
+        fprintf(out, "%s%.0f", i ? " " : "", miss > 0 ? fmax(1, round(1000 * miss)) : 0);
+    }
+    fprintf(out, "\"}");
 }
 
 static bool repeats(const struct measured *measured, const int64_t *shape) {

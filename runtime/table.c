@@ -103,25 +103,40 @@ static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
     if (!(tuned->us > 0)) tmg_node_fail(&us, "must be positive");
 }
 
-// Reads how many times as long as predicted each launch took; 0: that is not known.
+// Reads the number at *text, which ends at the next space, and steps behind; -1: none is there.
+static long next_number(const char **text) {
+    const char *at = *text;
+    long number = *at >= '0' && *at <= '9' ? 0 : -1;
+    for (; *at >= '0' && *at <= '9' && number <= 1000 * MOST_TIMES; ++at)
+        number = 10 * number + (*at - '0');
+    if (*at && *at++ != ' ') return -1;
+    *text = at;
+    return number;
+}
+
+// Reads how many thousandths of what is predicted each launch took; 0: that is not known. They are
+// one text: an array of tens of thousands of numbers would be most of what opening a set takes.
+static void read_misses(const struct tmg_node *node, unsigned count, float *misses) {
+    const struct tmg_node member = tmg_node_member(node, "misses");
+    const char *text = json_string_value(member.value);
+    for (unsigned i = 0; text && i < count; ++i) {
+        const long times = next_number(&text);
+        if (times < 0 || times > 1000 * MOST_TIMES) break;
+        misses[i] = times ? logf((float)times * .001f) : NAN;
+        if (i + 1 == count && !*text) return;
+    }
+    tmg_node_fail(&member, "must be a text of %u numbers from 0 to %d", count, 1000 * MOST_TIMES);
+}
+
 static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_measured *measured = &table->measured[table->measured_count];
     int64_t shape[TMG_MAX_TABLE_DIMS] = {0};
-    unsigned count;
     measured->at = table->at + (size_t)table->measured_count * table->dim_count;
     tmg_node_keys(node, "shape alignment misses");
     measured->alignment = read_shape(node, table, shape);
     for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = log2((double)shape[i]);
     measured->misses = table->misses + (size_t)table->measured_count * table->launch_count;
-    struct tmg_node list =
-        tmg_node_array(node, "misses", table->launch_count, table->launch_count, &count);
-    for (unsigned i = 0; i < count; ++i) {
-        struct tmg_node item = tmg_node_item(&list, i);
-        const double times = tmg_node_number(&item);
-        if (!(times >= 0 && times <= MOST_TIMES))
-            tmg_node_fail(&item, "must lie between 0 and %d", MOST_TIMES);
-        measured->misses[i] = times > 0 ? (float)log(times) : NAN;
-    }
+    read_misses(node, table->launch_count, measured->misses);
     ++table->measured_count;
 }
 

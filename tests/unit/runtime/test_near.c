@@ -40,12 +40,12 @@ static void assert_near(double value, double wanted, double apart) {
 }
 
 #define ROW(m, k, alignment, misses) \
-    "{\"shape\": [" m ", " k "], \"alignment\": " alignment ", \"misses\": [" misses "]}"
+    "{\"shape\": [" m ", " k "], \"alignment\": " alignment ", \"misses\": \"" misses "\"}"
 
 static void test_a_shape_itself_decides(void **state) {
     (void)state;
     assert_int_equal(
-        parse(ROW("64", "64", "128", "2, 0.5, 0") ", " ROW("65", "64", "128", "9, 9, 9")),
+        parse(ROW("64", "64", "128", "2000 500 0") ", " ROW("65", "64", "128", "9000 9000 9000")),
         TMAGEN_OK);
     assert_near(times(64, 64, 128, 0, 0), 2, .05);
     assert_near(times(64, 64, 128, 1, 2), .5, .05);
@@ -55,9 +55,9 @@ static void test_a_shape_itself_decides(void **state) {
 
 static void test_nearer_weighs_more(void **state) {
     (void)state;
-    assert_int_equal(
-        parse(ROW("64", "64", "128", "4, 1, 1") ", " ROW("512", "64", "128", "1, 1, 1")),
-        TMAGEN_OK);
+    assert_int_equal(parse(ROW("64", "64", "128", "4000 1000 1000") ", " ROW("512", "64", "128",
+                                                                             "1000 1000 1000")),
+                     TMAGEN_OK);
     const double near = times(90, 64, 128, 0, 0), middle = times(181, 64, 128, 0, 0);
     assert_true(near > 3.5 && near < 4);
     assert_near(middle, 2, .2);  // the mean is of logs
@@ -67,7 +67,8 @@ static void test_nearer_weighs_more(void **state) {
 
 static void test_rows_that_lie_otherwise_are_farther(void **state) {
     (void)state;
-    const char *rows = ROW("64", "64", "128", "4, 1, 1") ", " ROW("64", "64", "16", "1, 1, 1");
+    const char *rows =
+        ROW("64", "64", "128", "4000 1000 1000") ", " ROW("64", "64", "16", "1000 1000 1000");
     assert_int_equal(parse(rows), TMAGEN_OK);
     assert_true(times(80, 80, 128, 0, 0) > times(80, 80, 32, 0, 0));
     assert_near(times(64, 64, 16, 0, 0), 1, .05);
@@ -77,7 +78,7 @@ static void test_rows_that_lie_otherwise_are_farther(void **state) {
 // alignment adds .5 to that, and more than two add no more.
 static void test_far_is_far(void **state) {
     (void)state;
-    assert_int_equal(parse(ROW("64", "64", "128", "4, 1, 1")), TMAGEN_OK);
+    assert_int_equal(parse(ROW("64", "64", "128", "4000 1000 1000")), TMAGEN_OK);
     assert_true(times(288, 64, 128, 0, 0) > 1.5);   // 4.7
     assert_near(times(320, 64, 128, 0, 0), 1, 0);   // 5.4
     assert_near(times(160, 256, 128, 0, 0), 1, 0);  // 1.7 and 4
@@ -93,10 +94,11 @@ static void test_the_nearest_are_kept(void **state) {
     char rows[1 << 13] = "";
     size_t used = 0;
     for (int i = 0; i < 40; ++i)
-        used += (size_t)snprintf(rows + used, sizeof rows - used,
-                                 "%s{\"shape\": [%d, 64], \"alignment\": 128, \"misses\": [%d, 1, "
-                                 "1]}",
-                                 i ? ", " : "", i < 32 ? 200 + i : 100 + i, i < 32 ? 1 : 5);
+        used +=
+            (size_t)snprintf(rows + used, sizeof rows - used,
+                             "%s{\"shape\": [%d, 64], \"alignment\": 128, \"misses\": \"%d 1000 "
+                             "1000\"}",
+                             i ? ", " : "", i < 32 ? 200 + i : 100 + i, i < 32 ? 1000 : 5000);
     assert_int_equal(parse(rows), TMAGEN_OK);
     const int64_t shape[TMG_MAX_TABLE_DIMS] = {100, 64};
     struct tmg_near near;
@@ -120,15 +122,17 @@ static void refused(const char *rows, const char *message) {
 
 static void test_tables_that_are_wrong(void **state) {
     (void)state;
-    refused(ROW("64", "64", "128", "1, 1"), "measured[0].misses");
-    refused(ROW("64", "64", "128", "1, 1, 1, 1"), "measured[0].misses");
-    refused(ROW("64", "64", "128", "1, -1, 1"), "measured[0].misses[1]");
-    refused(ROW("64", "64", "128", "1, 1001, 1"), "measured[0].misses[1]");
-    refused(ROW("64", "0", "128", "1, 1, 1"), "measured[0].shape[1]");
-    refused(ROW("64", "64", "3", "1, 1, 1"), "power of two");
-    refused("{\"shape\": [64], \"alignment\": 128, \"misses\": [1, 1, 1]}", "measured[0].shape");
-    refused("{\"shape\": [64, 64], \"misses\": [1, 1, 1]}", "alignment");
-    refused("{\"shape\": [64, 64], \"alignment\": 128, \"misses\": [1, 1, 1], \"x\": 1}", "x");
+    refused(ROW("64", "64", "128", "1000 1000"), "measured[0].misses");
+    refused(ROW("64", "64", "128", "1000 1000 1000 1000"), "measured[0].misses");
+    refused(ROW("64", "64", "128", "1000 -1 1000"), "measured[0].misses");
+    refused(ROW("64", "64", "128", "1000 1000001 1000"), "measured[0].misses");
+    refused(ROW("64", "0", "128", "1000 1000 1000"), "measured[0].shape[1]");
+    refused(ROW("64", "64", "3", "1000 1000 1000"), "power of two");
+    refused("{\"shape\": [64], \"alignment\": 128, \"misses\": \"1000 1000 1000\"}",
+            "measured[0].shape");
+    refused("{\"shape\": [64, 64], \"misses\": \"1000 1000 1000\"}", "alignment");
+    refused("{\"shape\": [64, 64], \"alignment\": 128, \"misses\": \"1000 1000 1000\", \"x\": 1}",
+            "x");
     refused("7", "measured[0]");
 }
 
