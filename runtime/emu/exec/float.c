@@ -124,18 +124,49 @@ F32_BINARY(sub_f32, OP_SUB, a - b)
 F32_BINARY(mul_f32, OP_MUL, flags &F_FTZ ? flush_tiny((double)a *b, a *b, ROUND_RN) : a *b)
 F32_BINARY(div_f32, OP_DIV, flags &F_FTZ ? flush_tiny((double)a / b, a / b, ROUND_RN) : a / b)
 
+static uint32_t fma_bits(const struct emu_insn *insn, uint32_t x, uint32_t y, uint32_t z) {
+    uint32_t flags = insn->flags;
+    float a = f32_in(x, flags), b = f32_in(y, flags), c = f32_in(z, flags);
+    bool simple = nearest(insn);
+    float r = simple ? fmaf(a, b, c) : directed(OP_FMA, a, b, c, insn->round, flags);
+
+    if (simple && flags & F_FTZ && fabsf(r) == 0x1p-126f)
+        r = flush_tiny(add_odd((double)a * b, c), r, ROUND_RN);
+    return f32_out(r, flags);
+}
+
 EMU_HANDLER(fma_f32) {
-    uint32_t *d = emu_r32(warp, insn->op[0]), flags = insn->flags;
+    uint32_t *d = emu_r32(warp, insn->op[0]);
     const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);
     const uint32_t *pc = emu_r32(warp, insn->op[3]);
-    bool simple = nearest(insn);
+
+    EMU_EACH_LANE(lane, mask) d[lane] = fma_bits(insn, pa[lane], pb[lane], pc[lane]);
+    return EMU_NEXT;
+}
+
+// One half of an .f32x2; the third operand is FMA's.
+static uint32_t half_bits(const struct emu_insn *insn, uint32_t x, uint32_t y, uint32_t z) {
+    uint32_t flags = insn->flags;
+    int op = insn->row->aux;
+
+    if (op == OP_FMA) return fma_bits(insn, x, y, z);
+    return f32_out(directed(op, f32_in(x, flags), f32_in(y, flags), 0,
+                            insn->round == ROUND_NONE ? ROUND_RN : insn->round, flags),
+                   flags);
+}
+
+EMU_HANDLER(arithmetic_f32x2) {
+    uint64_t *d = emu_r64(warp, insn->op[0]);
+    const uint64_t *pa = emu_r64(warp, insn->op[1]), *pb = emu_r64(warp, insn->op[2]);
+    const uint64_t *pc = insn->row->aux == OP_FMA ? emu_r64(warp, insn->op[3]) : pa;
 
     EMU_EACH_LANE(lane, mask) {
-        float a = f32_in(pa[lane], flags), b = f32_in(pb[lane], flags), c = f32_in(pc[lane], flags);
-        float r = simple ? fmaf(a, b, c) : directed(OP_FMA, a, b, c, insn->round, flags);
-        if (simple && flags & F_FTZ && fabsf(r) == 0x1p-126f)
-            r = flush_tiny(add_odd((double)a * b, c), r, ROUND_RN);
-        d[lane] = f32_out(r, flags);
+        uint64_t a = pa[lane], b = pb[lane], c = pc[lane];
+        uint32_t low = half_bits(insn, (uint32_t)a, (uint32_t)b, (uint32_t)c);
+        d[lane] =
+            (uint64_t)half_bits(insn, (uint32_t)(a >> 32), (uint32_t)(b >> 32), (uint32_t)(c >> 32))
+                << 32 |
+            low;
     }
     return EMU_NEXT;
 }
@@ -320,6 +351,10 @@ const struct emu_op emu_ops_float[] = {
     {"mul{.RND}{.ftz}{.sat}.f32", "daa", mul_f32, 0},
     {"fma.RND{.ftz}{.sat}.f32", "daaa", fma_f32, 0},
     {"mad{.RND}{.ftz}{.sat}.f32", "daaa", fma_f32, 0},
+    {"add{.RND}{.ftz}.f32x2", "daa", arithmetic_f32x2, OP_ADD, 0, TMG_HAS_LAUNCH_CONTROL},
+    {"sub{.RND}{.ftz}.f32x2", "daa", arithmetic_f32x2, OP_SUB, 0, TMG_HAS_LAUNCH_CONTROL},
+    {"mul{.RND}{.ftz}.f32x2", "daa", arithmetic_f32x2, OP_MUL, 0, TMG_HAS_LAUNCH_CONTROL},
+    {"fma.RND{.ftz}.f32x2", "daaa", arithmetic_f32x2, OP_FMA, 0, TMG_HAS_LAUNCH_CONTROL},
     {"div.approx{.ftz}.f32", "daa", div_approx_f32, 0},
     {"div.full{.ftz}.f32", "daa", div_approx_f32, 1},
     {"div.RND{.ftz}.f32", "daa", div_f32, 0},
