@@ -179,6 +179,7 @@ $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 
 # The references of the families inside: each a table of functions, named after its family.
 $(BUILD)/templates/%.o: CPPFLAGS += -Itemplates/lib -DREFERENCE_EXPORT=reference_$(notdir $(@D))
+$(BUILD)/templates/%.o: QUICK := -O2    # under sanitizers too, where elements take longest
 
 $(BUILD)/references.c: $(BUILD)/embed.list
 	echo '#include "measure/reference_code.h"' >$@

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every test there is, two or $TEST_JOBS at a time: unit binaries (cmocka), case folders,
-# tests/cli/*.sh.
+# Runs every test there is, three or $TEST_JOBS at a time, for two cores, since some wait for locks
+# and sleep: unit binaries (cmocka), case folders, tests/cli/*.sh. What is timed is timed by the
+# CPU's clock.
 # A test's cache and temporary files are its own, so that no order matters and nothing of the user's
 # is touched. Those that run many real kernels share a cache, $KERNELS, which outlives the run.
 #
@@ -12,8 +13,9 @@
 #   A script passes with exit 0, is skipped with 77 (its last line says why) and fails otherwise. It
 #   runs in the tree's root with TMAGEN (the program), BUILD, TMAGEN_CACHE and TMPDIR (both fresh),
 #   KERNELS, and SANITIZED in a sanitizer build.
-#   The last lines name the slowest tests, with the seconds of a core that they took, and say
-#   'N passed, N failed'; exit 1 if any failed. $BUILD/logs has the logs, and every test's times.
+#   The last lines name the ten slowest tests, with the seconds of a core that they took, the sum of
+#   all, and say 'N passed, N failed'; exit 1 if any failed. $BUILD/logs has the logs, and every
+#   test's times.
 set -u
 export BUILD=${BUILD:-build}
 cd "$(dirname "$0")/.." || exit 1
@@ -115,10 +117,12 @@ mkdir -p "$LOGS"
     printf '%s\n' "$@"
     find tests/cases -mindepth 3 -maxdepth 3 -name spec.yaml -printf '%h/\n' | sort
 } | grep . | grep -e "${ONLY:-.}" |
-    xargs -r -P "${TEST_JOBS:-2}" -I{} bash -c 'run_one "$1"' run_one {}
+    xargs -r -P "${TEST_JOBS:-3}" -I{} bash -c 'run_one "$1"' run_one {}
 
-[ -n "${ONLY:-}" ] || sort -rnk5 "$LOGS"/*.count | head -8 |
-    awk '{ printf "%6.1f s %s\n", $5 / 1e3, $6 }'
+[ -n "${ONLY:-}" ] || sort -rnk5 "$LOGS"/*.count |
+    awk 'NR <= 10 { printf "%6.1f s %s\n", $5 / 1e3, $6 }
+        { all += $5 }
+        END { printf "%6.1f s of a core, all tests\n", all / 1e3 }'
 awk '{ passed += $1; failed += $2; skipped += $3 }
     END { printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
           exit failed > 0 || passed == 0 }' "$LOGS"/*.count /dev/null

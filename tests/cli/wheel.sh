@@ -12,13 +12,18 @@ case $? in
 *) cat "$TMPDIR/log"; exit 1 ;;
 esac
 cd "$TMPDIR" || exit 1
-python3 -m venv fresh || { echo "python3 has no venv"; exit 77; }
+# its own pip would take longer to install than all else here; an old one knows no other Python
+pip=(python3 -m pip --python fresh/bin/python)
+if ! python3 -m venv --without-pip fresh || ! "${pip[@]}" --version >/dev/null 2>&1; then
+    python3 -m venv --clear fresh || { echo "python3 has no venv"; exit 77; }
+    pip=(fresh/bin/python -m pip)
+fi
 fail() { echo "$*"; exit 1; }
 tag='py3-none-manylinux_2_[0-9]*_[a-z0-9_]*'
 wheel=$(find "$wheels" -name "tmagen-*-$tag.whl")
 [ -n "$wheel" ] || fail "no wheel with the tag $tag: $(ls "$wheels")"
 unset PYTHONPATH
-fresh/bin/python -m pip install --quiet --no-index --no-deps "$wheel" || fail "pip install"
+"${pip[@]}" install --quiet --no-index --no-deps "$wheel" || fail "pip install"
 
 # The archive is the tree, and nothing that was made from it.
 archive=$(find "$wheels" -name 'tmagen-*.tar.gz')
