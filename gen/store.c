@@ -46,22 +46,6 @@ struct store *store_new(const char *folders) {
 
 size_t store_places(const struct store *s) { return s->folder_count + 1; }
 
-void store_free(struct store *s) {
-    if (!s) return;
-    for (size_t i = 0; i < s->count; i++) {
-        struct entry *e = &s->entries[i];
-        free(e->path);
-        free(e->code);
-        if (!e->owned) continue;
-        free((char *)e->name);
-        free((char *)e->text);
-    }
-    free(s->entries);
-    for (size_t i = 0; i < s->folder_count; i++) free(s->folders[i]);
-    free(s->folders);
-    free(s);
-}
-
 static struct store_file file_of(const struct entry *e) {
     return (struct store_file){
         .name = e->name, .text = e->text, .len = e->len, .number = e->number};

@@ -16,7 +16,6 @@ struct store_file {
 // [folders], with a : between them, are searched in order, before the embedded templates; may be
 // NULL.
 struct store *store_new(const char *folders);
-void store_free(struct store *);
 
 // True where [path] is one below a folder, as a family may name it: words with a / between, none
 // of which begins with a dot.

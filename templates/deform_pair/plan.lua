@@ -43,7 +43,7 @@ function plan.plan(s)
     p.tensors = { tensor(s, p, "value", p.record_bytes // 2, "read"), tensor(s, p, "pairs", p.record_bytes, "write") }
     p.parameters = parameters.list(p.tensors, { { kind = "pointer", tensor = "value" },
         { kind = "pointer", tensor = "pairs" } })
-    p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, dynamic_smem = 0,
+    p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 },
         grid = ("b x ceil(%d s / %d)"):format(p.record_vectors, p.tile) }
     return p
 end

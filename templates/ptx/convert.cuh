@@ -94,11 +94,6 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint3
                  : "memory");
 }
 
-__device__ __forceinline__ void stmatrix_x2(uint32_t address, uint32_t m0, uint32_t m1) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0), "r"(m1)
-                 : "memory");
-}
-
 // the same, each matrix transposed: what a lane holds of row r goes to column r
 __device__ __forceinline__ void stmatrix_x4_trans(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
                                                   uint32_t m3) {

@@ -73,12 +73,6 @@ __device__ __forceinline__ uint4 ld_global_cs_v4(const void *address) {
     return v;
 }
 
-// 16 bytes to global [address]
-__device__ __forceinline__ void st_global_v4(void *address, uint4 x) {
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
-                 : "memory");
-}
-
 __device__ __forceinline__ int64_t mov_clock64() {
     int64_t clock;
     asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock));

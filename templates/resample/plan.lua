@@ -172,7 +172,7 @@ function plan.plan(s)
     p.parameters = parameter_plan(s, p)
     local grid_text
     p.grid, grid_text = grid_plan(s, p)
-    p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, dynamic_smem = p.smem_bytes, grid = grid_text }
+    p.launch = { block = { s.threads, 1, 1 }, cluster = { 1, 1, 1 }, grid = grid_text }
     return p
 end
 

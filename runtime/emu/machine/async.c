@@ -111,10 +111,6 @@ bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
     return false;
 }
 
-void emu_async_join(struct emu_async *op, struct emu_clock *into) {
-    emu_clock_join(op->warp->cta->cluster, into, &op->clock);
-}
-
 static void free_op(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 

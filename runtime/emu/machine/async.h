@@ -78,8 +78,6 @@ void emu_async_start(struct emu_async *op);
 void emu_async_follow(struct emu_async *op, struct emu_async *next);
 // Sets the CTAs of a multicast; false after a report of those that do not exist.
 bool emu_async_multicast(struct emu_async *op, uint32_t ctas);
-// What waits for [op] has happened after it: joins its clock into [into].
-void emu_async_join(struct emu_async *op, struct emu_clock *into);
 
 // ---- called by the scheduler ----
 

@@ -67,7 +67,6 @@ static const struct format formats[TMG_NUMBER_COUNT] = {
     [TMG_U4] = INTEGER("u4", 4, false),
 };
 
-int tmg_number_container_bits(enum tmg_number type) { return formats[type].container; }
 int tmg_number_bytes(enum tmg_number type) { return (formats[type].bits + 7) / 8; }
 bool tmg_number_is_float(enum tmg_number type) { return formats[type].is_float; }
 bool tmg_number_is_signed(enum tmg_number type) { return formats[type].is_signed; }

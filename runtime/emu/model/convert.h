@@ -69,9 +69,6 @@ uint64_t tmg_cvt_scalar(const struct tmg_cvt *cvt, uint64_t bits);
 // in the highest element of the result; one packed operand when packed_source.
 uint64_t tmg_cvt_packed(const struct tmg_cvt *cvt, const uint64_t *source);
 
-// Bits of one element inside a packed register: 4 for e2m1, 8 for the other narrow types.
-int tmg_number_container_bits(enum tmg_number type);
-
 // Bytes of one element in memory (tf32 is 4, the 4- and 6-bit types are 1).
 int tmg_number_bytes(enum tmg_number type);
 

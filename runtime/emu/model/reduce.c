@@ -4,27 +4,6 @@
 
 #include <math.h>
 
-static bool is_64_or_32(enum tmg_number type, bool is_signed) {
-    return type == TMG_U32 || type == TMG_U64 ||
-           (is_signed && (type == TMG_S32 || type == TMG_S64));
-}
-
-const char *tmg_reduce_check(enum tmg_reduce op, enum tmg_number type) {
-    bool half = type == TMG_F16 || type == TMG_BF16;
-    switch (op) {
-    case TMG_REDUCE_ADD:
-        if (is_64_or_32(type, true) || half || type == TMG_F32 || type == TMG_F64) return NULL;
-        return "add is for 32- and 64-bit integers and floats";
-    case TMG_REDUCE_MIN:
-    case TMG_REDUCE_MAX:
-        if (is_64_or_32(type, true) || half) return NULL;
-        return "min and max are for 32- and 64-bit integers, f16 and bf16";
-    case TMG_REDUCE_INC:
-    case TMG_REDUCE_DEC: return type == TMG_U32 ? NULL : "inc and dec are for u32";
-    default: return is_64_or_32(type, true) ? NULL : "and, or and xor are for 32 and 64 bits";
-    }
-}
-
 static int bits_of(enum tmg_number type) { return 8 * tmg_number_bytes(type); }
 
 static uint64_t narrow(enum tmg_number type, uint64_t value) {

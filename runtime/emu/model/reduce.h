@@ -17,10 +17,6 @@ enum tmg_reduce {
     TMG_REDUCE_COUNT
 };
 
-// NULL when a bulk reduction to global memory knows this pair, else a sentence
-// (PTX ISA 9.7.9.25.4.2, the table of .redOp and element types).
-const char *tmg_reduce_check(enum tmg_reduce op, enum tmg_number type);
-
 // What memory holding [old] holds after reducing [value] into it. Floats round to nearest even.
 // [far]: f32 additions flush subnormals to signed zero, as atom does in global memory and bulk
 // reductions, against PTX ISA 9.7.9.25.4.2, were seen not to; f64 additions leave a NaN as it is.

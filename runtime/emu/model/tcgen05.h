@@ -56,9 +56,6 @@ struct tmg_tcgen05 {
 
 // ---- tcgen05_descriptor.c ----
 
-// "f16", ...
-const char *tmg_tcgen05_kind_name(enum tmg_tcgen05_kind kind);
-
 // Takes the instruction descriptor apart (9.7.16.4.2) and checks it against what the text says.
 // NULL, or a sentence that names the field, in [text].
 const char *tmg_tcgen05_decode(struct tmg_tcgen05 *op, uint32_t descriptor, char *text,

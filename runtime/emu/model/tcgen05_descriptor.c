@@ -67,8 +67,6 @@ static const struct kind_row {
                            .negates = true},
 };
 
-const char *tmg_tcgen05_kind_name(enum tmg_tcgen05_kind kind) { return kinds[kind].name; }
-
 // A sentence being written; once there is one, no other comes.
 struct field_refusal {
     char *text;

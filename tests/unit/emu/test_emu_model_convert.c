@@ -231,12 +231,12 @@ static void floats_to_integers_clamp(void **state) {
         memcpy(&bits, &x, sizeof bits);
         struct tmg_cvt cvt = {.to = to, .from = TMG_F64, .round = round};
         uint64_t want =
-            oracle_integer(x, round, tmg_number_container_bits(to), tmg_number_is_signed(to));
+            oracle_integer(x, round, 8 * tmg_number_bytes(to), tmg_number_is_signed(to));
         assert_int_equal(tmg_cvt_scalar(&cvt, bits), want);
         volatile float single = (float)x;  // volatile: not moved past the host's rounding mode
         cvt.from = TMG_F32;
         want =
-            oracle_integer(single, round, tmg_number_container_bits(to), tmg_number_is_signed(to));
+            oracle_integer(single, round, 8 * tmg_number_bytes(to), tmg_number_is_signed(to));
         assert_int_equal(tmg_cvt_scalar(&cvt, tmg_f32_bits(single)), want);
     }
 }
