@@ -163,7 +163,8 @@ constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
 constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 4;          // points that a lane loads at a time
 constexpr int SHARES = 2;     // chunks of a lane
-constexpr int UNROLL = 2, AHEAD = 1;    // points of a step; steps that loads are ahead of sums
+constexpr int UNROLL = 2;    // points of a step
+constexpr int AHEAD = 1;     // steps that loads are ahead of sums
 constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32
 // from this level and pixel on, value is in shared memory
 constexpr int RESIDENT_LEVEL = 2, RESIDENT_FIRST = 19164;
@@ -426,6 +427,7 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
         #pragma unroll
         for (int begin = 0; begin < LEVELS * POINTS + AHEAD * UNROLL; begin += UNROLL) {
             if (begin < LEVELS * POINTS) {
+                Step &step = steps[begin / UNROLL % (AHEAD + 1)];
                 // locate the next chunk of every lane
                 if (begin % (LANES * CHUNK) == 0) {
                     const int i = begin / (LANES * CHUNK);
@@ -437,7 +439,6 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
                 // load
                 const Level level = level_of(begin / POINTS);
-                Step &step = steps[begin / UNROLL % (AHEAD + 1)];
                 #pragma unroll
                 for (int i = 0; i < UNROLL; ++i) {
                     const int point = begin + i;
@@ -462,8 +463,8 @@ __device__ __forceinline__ void gather_groups(const fp16 *value, const fp16 *loc
                 }
             }
             if (begin >= AHEAD * UNROLL) {
-                // sum
                 const Step &step = steps[(begin / UNROLL - AHEAD) % (AHEAD + 1)];
+                // sum
                 #pragma unroll
                 for (int i = 0; i < UNROLL; ++i) {
                     const int point = begin - AHEAD * UNROLL + i;

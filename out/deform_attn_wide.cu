@@ -74,7 +74,7 @@ constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int CHUNK = 1;          // points that a lane loads at a time
 constexpr int CHUNKS = LEVELS * POINTS / CHUNK;
 constexpr int SHARES = 1;     // chunks of a lane
-constexpr int UNROLL = 1, AHEAD = 0;    // points of a step; steps that loads are ahead of sums
+constexpr int UNROLL = 1;    // points of a step
 constexpr int PASSES = 2;         // vectors of a lane, one after another
 constexpr int PASS_BYTES = LANES * VECTOR_BYTES;
 constexpr int TILE = 64;          // queries of a CTA
@@ -270,46 +270,40 @@ __device__ __forceinline__ void gather_groups(const float *value, const float *l
         for (int pass = 0; pass < PASSES; ++pass) {
             Sums sums;
             Words words[CHUNK];
-            Step steps[AHEAD + 1];
             #pragma unroll
-            for (int begin = 0; begin < LEVELS * POINTS + AHEAD * UNROLL; begin += UNROLL) {
-                if (begin < LEVELS * POINTS) {
-                    // locate the next chunk of every lane
-                    if (begin % (LANES * CHUNK) == 0) {
-                        const int i = begin / (LANES * CHUNK);
-                        const Level level = level_of_share();
-                        #pragma unroll
-                        for (int k = 0; k < CHUNK; ++k) {
-                            words[k] = encode(locate_in(level, share.locations[i], share.weights[i], k));
-                        }
-                    }
-                    // load
-                    const Level level = level_of(begin / POINTS);
-                    Step &step = steps[begin / UNROLL % (AHEAD + 1)];
+            for (int begin = 0; begin < LEVELS * POINTS; begin += UNROLL) {
+                Step step;
+                // locate the next chunk of every lane
+                if (begin % (LANES * CHUNK) == 0) {
+                    const int i = begin / (LANES * CHUNK);
+                    const Level level = level_of_share();
                     #pragma unroll
-                    for (int i = 0; i < UNROLL; ++i) {
-                        const int point = begin + i;
-                        const int owner = lane / LANES * LANES + point / CHUNK % LANES;
-                        step.columns[i] = decode(shuffle(words[point % CHUNK], owner));
-                        const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
-                        const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * PASS_BYTES;
-                        const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * PASS_BYTES;
-                        step.corners[i][0] = ld_global_nc_v4(first);
-                        step.corners[i][1] = ld_global_nc_v4(first + level.pitch * PIXEL_BYTES);
-                        step.corners[i][2] = ld_global_nc_v4(second);
-                        step.corners[i][3] = ld_global_nc_v4(second + level.pitch * PIXEL_BYTES);
+                    for (int k = 0; k < CHUNK; ++k) {
+                        words[k] = encode(locate_in(level, share.locations[i], share.weights[i], k));
                     }
                 }
-                if (begin >= AHEAD * UNROLL) {
-                    // sum
-                    const Step &step = steps[(begin / UNROLL - AHEAD) % (AHEAD + 1)];
-                    #pragma unroll
-                    for (int i = 0; i < UNROLL; ++i) {
-                        sums.add(step.corners[i][0], step.columns[i].first_top);
-                        sums.add(step.corners[i][1], step.columns[i].first_bottom);
-                        sums.add(step.corners[i][2], step.columns[i].second_top);
-                        sums.add(step.corners[i][3], step.columns[i].second_bottom);
-                    }
+                // load
+                const Level level = level_of(begin / POINTS);
+                #pragma unroll
+                for (int i = 0; i < UNROLL; ++i) {
+                    const int point = begin + i;
+                    const int owner = lane / LANES * LANES + point / CHUNK % LANES;
+                    step.columns[i] = decode(shuffle(words[point % CHUNK], owner));
+                    const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
+                    const uint8_t *first = pixels + first_pixel * PIXEL_BYTES + pass * PASS_BYTES;
+                    const uint8_t *second = pixels + second_pixel * PIXEL_BYTES + pass * PASS_BYTES;
+                    step.corners[i][0] = ld_global_nc_v4(first);
+                    step.corners[i][1] = ld_global_nc_v4(first + level.pitch * PIXEL_BYTES);
+                    step.corners[i][2] = ld_global_nc_v4(second);
+                    step.corners[i][3] = ld_global_nc_v4(second + level.pitch * PIXEL_BYTES);
+                }
+                // sum
+                #pragma unroll
+                for (int i = 0; i < UNROLL; ++i) {
+                    sums.add(step.corners[i][0], step.columns[i].first_top);
+                    sums.add(step.corners[i][1], step.columns[i].first_bottom);
+                    sums.add(step.corners[i][2], step.columns[i].second_top);
+                    sums.add(step.corners[i][3], step.columns[i].second_bottom);
                 }
             }
             reinterpret_cast<uint4 *>(out)[item * VECTORS + pass * LANES + sub] = sums.rounded();
