@@ -235,8 +235,7 @@ static void floats_to_integers_clamp(void **state) {
         assert_int_equal(tmg_cvt_scalar(&cvt, bits), want);
         volatile float single = (float)x;  // volatile: not moved past the host's rounding mode
         cvt.from = TMG_F32;
-        want =
-            oracle_integer(single, round, 8 * tmg_number_bytes(to), tmg_number_is_signed(to));
+        want = oracle_integer(single, round, 8 * tmg_number_bytes(to), tmg_number_is_signed(to));
         assert_int_equal(tmg_cvt_scalar(&cvt, tmg_f32_bits(single)), want);
     }
 }
