@@ -36,6 +36,9 @@ list[#list + 1] = { "GPU", check = function(s, p, fail)
     if p.a_type.stored and s.math ~= "tcgen05" then
         fail("problem.a", ("problem.a: %s is for tcgen05"):format(s.problem.a), "types of 8 or 16 bits")
     end
+    if p.d.stored and s.math ~= "tcgen05" then
+        fail("problem.d", ("problem.d: %s is for tcgen05"):format(s.problem.d), "types of 8 bits or more")
+    end
     if s.epilogue.store == "staged" and s.math ~= "tcgen05" then
         fail("epilogue.store", "epilogue.store: staged is of tcgen05's epilogue", "tma, direct or elements")
     end

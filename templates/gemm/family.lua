@@ -15,6 +15,7 @@ local swizzle = require "swizzle"
 
 -- what wgmma multiplies, and what pairs of accumulators can be packed into
 local input_types, output_types = dtypes.with("sum"), dtypes.with("pack_pair")
+table.insert(output_types, "e2m1")                                  -- of blocks that have scales
 
 local cache_hints = { "evict_first", "evict_last" }
 
@@ -150,7 +151,7 @@ end
 -- Columns of one: 64, or as many as a row of 128 bytes takes, if they divide what a warpgroup stores.
 local function staging_columns(s)
     local consumers = exchanged(s) and s.schedule ~= "pingpong" and s.warps.consumer.count // 4 or 1
-    local columns = math.max(64, 1024 // dtypes[s.problem.d].bits)
+    local columns = math.min(math.max(64, 1024 // dtypes[s.problem.d].bits), 128)
     return columns_of_d(s) // consumers % columns == 0 and columns or 64
 end
 
@@ -254,6 +255,10 @@ local knobs = {
       when = takes_scales, when_doc = TAKES_SCALES,
       default = function(s) return tensor_memory(s) and s.scales.a or nil end,
       doc = "the same of B, in b_scales; 128x128: for each 128 rows" },
+    { "scales.d", type = "enum", values = { "1x32", "1x16" }, optional = true, when = tensor_memory,
+      when_doc = TENSOR_MEMORY, default = function(s) return s.problem.d == "e2m1" and "1x16" or nil end,
+      doc = "D is quantised: of each so many columns of a row the scale, of the largest magnitude, goes to d_scales, in "
+          .. "atoms as a_scales of the next GEMM; 1x32: ue8m0, rounded up; 1x16, of e2m1: e4m3 without a sign" },
     { "scales.type", type = "enum", values = { "fp32", "ue8m0", "ue4m3" }, when = scaled, when_doc = SCALED,
       default = function(s) return s.scales.a == "1x16" and "ue4m3" or tensor_memory(s) and "ue8m0" or "fp32" end,
       doc = "ue8m0: bytes, 2^(byte - 127) each, 255 being NaN; ue4m3: e4m3 without a sign, for blocks of 16" },
@@ -444,7 +449,7 @@ local blackwell = require "ladder_tcgen05" (phases[0], 6)
 -- The product that Freivalds' check knows: with a bias, and no other op.
 local function product_of(s, p)
     local first = p.ops[1] and p.ops[1].row.name
-    if #p.ops > 1 or first and first ~= "bias" or s.scales.a then
+    if #p.ops > 1 or first and first ~= "bias" or s.scales.a or p.quantised then
         return nil
     end
     return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil,
@@ -525,6 +530,7 @@ local function reference_of_one(s, p)
             a_scale_columns = p.scaled and p.scaled.a.column or nil,
             b_scale_columns = p.scaled and p.scaled.b.column or nil,
             block = p.tcgen05 and s.scales.a and tonumber(s.scales.a:match("x(%d+)")) or nil,
+            quantised = p.quantised and p.quantised.block or nil, largest = p.quantised and p.d.largest or nil,
             ue4m3 = s.scales.a and s.scales.type == "ue4m3" or nil },
         scalars = scalars_of(p),
         small = small,

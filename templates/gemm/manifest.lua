@@ -70,9 +70,9 @@ end
 -- What an epilogue of its own warps spends on a cluster's tile. Half of the stores hide behind the next part's work
 -- where there is a buffer for that; threads read staging and write, bulk copies only read.
 local function epilogue_role(s, p, count, ctas, steps)
-    local d, stored = p.d.bits // 8, nil
+    local stored
     if p.store then
-        stored = count * d * (p.store.by_threads and 2 or 1) // (s.epilogue.buffers > 1 and 2 or 1)
+        stored = count * p.d.bits // 8 * (p.store.by_threads and 2 or 1) // (s.epilogue.buffers > 1 and 2 or 1)
     else
         stored = count // 2 * 32
     end

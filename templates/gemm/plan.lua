@@ -120,7 +120,12 @@ local function tensor_plan(s, p)
     for _, scales in ipairs(p.scaled or {}) do
         add(scales.tensor, scales.dtype.name, scales.dims, "read", scales.alignment, scales.operand.name)
     end
-    add("d", s.problem.d, { "m", p.columns }, "write", p.alignment.d)
+    local stored, columns = dtypes.stored(s.problem.d, p.columns)
+    add("d", stored.name, { "m", columns }, "write", p.alignment.d)
+    if p.quantised then
+        local by = 4 * p.quantised.block * (p.gated and 2 or 1)
+        add("d_scales", "u8", { { dim = "m", by = 128 }, { dim = "n", by = by }, 32, 16 }, "write", 4)
+    end
     for _, op in ipairs(p.ops) do
         if op.output then add_operand(op.output) end
     end
@@ -138,7 +143,7 @@ local function dims(s, p)
     local function add(name, reads, copied)
         list[#list + 1] = (reads or copied and s.problem[name] ~= "dynamic") and name or nil
     end
-    local all = p.ldg or p.apart or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
+    local all = p.ldg or p.apart or p.quantised or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
     local apart = p.reads.matrix and not p.reads.tma                -- by threads, which stop at edges
     add("m", all or p.op_wants.row or apart or p.scaled, a)
@@ -188,6 +193,7 @@ local function parameter_plan(s, p)
     if not p.store or p.store.by_threads or p.clips then
         pointer("d", true, p.problem.d)
     end
+    if p.quantised then pointer("d_scales") end
     for _, scales in ipairs(p.scaled or {}) do
         if scales.staged then
             list[#list + 1] = { kind = "tensor_map", tensor = scales.tensor,
@@ -331,6 +337,7 @@ function plan.plan(s)
     p.work, p.dependent_launch = work, s.dependent_launch or false
     p.prefetch_maps = s.prefetch_maps or false
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
+    p.quantised = s.math == "tcgen05" and s.scales.d and { block = s.scales.d == "1x16" and 16 or 32 }
     p.sum = dtypes[p.a_type.sum]                                    -- what an accumulator holds
     if p.mma then
         p.sum_bits = s.math == "wgmma" and p.a_type.sum_bits or nil -- that it keeps, where fp32 holds more

@@ -37,54 +37,6 @@ static double summing(const struct problem *p, const struct tensor *out, double 
 
 enum { PIECE = 128 };
 
-// Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
-// yet.
-static const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
-                               float *room) {
-    if (t->numbers && step == 1) return t->numbers + place;
-    for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i * step);
-    return room;
-}
-
-// Adds up products and their squares, in eight sums that need not wait for each other.
-REFERENCE void add_products(const float *x, const float *y, int count, double *sum,
-                            double *squares) {
-    double sums[8] = {*sum}, of_squares[8] = {*squares};
-    int i = 0;
-    for (; i + 8 <= count; i += 8) {
-        for (int j = 0; j < 8; ++j) {
-            const double product = (double)x[i + j] * y[i + j];
-            sums[j] += product;
-            of_squares[j] += product * product;
-        }
-    }
-    for (; i < count; ++i) {
-        const double product = (double)x[i] * y[i];
-        sums[0] += product;
-        of_squares[0] += product * product;
-    }
-    for (int j = 1; j < 8; ++j) {
-        sums[0] += sums[j];
-        of_squares[0] += of_squares[j];
-    }
-    *sum = sums[0];
-    *squares = of_squares[0];
-}
-
-#if defined __x86_64__ && !defined __CUDACC__
-// A fifth of verify's time on the emulator goes into these.
-__attribute__((target("avx2"), flatten)) static void add_products_avx2(const float *x,
-                                                                       const float *y, int count,
-                                                                       double *sum,
-                                                                       double *squares) {
-    add_products(x, y, count, sum, squares);
-}
-static int has_avx2(void) { return __builtin_cpu_supports("avx2"); }
-#else
-#define add_products_avx2 add_products
-static int has_avx2(void) { return 0; }
-#endif
-
 // A value on its way through the epilogue: what it should be, and how far off it may be.
 struct passing {
     double x, off;
@@ -187,12 +139,6 @@ static void apply(const struct problem *p, int i, const int64_t *index, const st
         value->off += 0x1p-23 * (fabs(value->x) + fabs(y)) + LEAST;
 }
 
-// Conversions to 8-bit floats stop at the largest of them, also for infinities; NaN stays NaN.
-static double saturated(const struct tensor *out, double x) {
-    const double most = out->type == E4M3 || out->type == E5M2 ? largest_of(out->type) : INFINITY;
-    return x > most ? most : x < -most ? -most : x;
-}
-
 // The elements of row [row] of an operand from [k] on, an even one, in [room] where they are not
 // decoded yet. Of those of 4 bits the even one is in the low half of its byte.
 static const float *elements_of_row(const struct tensor *t, int64_t row, int64_t k, int count,
@@ -256,10 +202,6 @@ struct rows {
     const struct tensor *a, *b;
     int64_t a_row, b_row, a_step, b_step, length;
 };
-
-static int64_t int_at(const struct tensor *t, int64_t i) {
-    return (int32_t)bits_of(t->type, t->data, i);
-}
 
 // Whether groups are parts of K.
 static int along_k(const struct problem *p) { return number_of(p, "along_k", 0) > 0; }
@@ -499,9 +441,91 @@ static void draw_sizes(const struct problem *p, const struct tensor *t) {
     put(t, at, wrong[one / groups % (m < 2147483647 ? 4 : 2)]);
 }
 
+// ---- D of blocks that have a scale each, computed of their own elements
+
+enum { MOST_OF_BLOCK = 32 };
+
+// A block of a row of D behind all ops: its elements, how far off they may be, and the bits of its
+// scale, at [least] and perhaps.
+struct quantised {
+    double x[MOST_OF_BLOCK], off;
+    int least, bits;
+    const struct problem *of;  // and where it is
+    uint64_t drawn;
+    int64_t row, first;
+};
+
+#ifndef __CUDACC__
+static _Thread_local struct quantised last;
+#endif
+
+static void quantise(const struct problem *p, const struct tensor *out, int64_t row, int64_t first,
+                     struct quantised *block) {
+    const int length = (int)number_of(p, "quantised", 0), end = ops_of(p, out);
+    const double largest = number_of(p, "largest", 0);
+    const uint64_t drawn = bits_at(tensor_of(p, "a"), 0) + (uint64_t)p->inputs[0];
+    double most = 0;
+#ifndef __CUDACC__
+    *block = last;
+    if (last.of == p && last.drawn == drawn && last.row == row && last.first == first) return;
+#endif
+    block->of = p, block->drawn = drawn, block->row = row, block->first = first;
+    block->off = 0;
+    for (int i = 0; i < length; ++i) {
+        const int64_t place[3] = {0, row, first + i};
+        const struct passing value = behind(p, out, end, place + 1);
+        block->x[i] = value.x;
+        if (value.off < 0) block->off = INFINITY;
+        if (value.off > block->off) block->off = value.off;
+        if (isnan(value.x) || fabs(value.x) > most) most = isnan(most) ? most : fabs(value.x);
+    }
+    const double below = most > block->off ? most - block->off : 0;
+    block->least = scale_bits_of(length == 16, below, largest);
+    block->bits = scale_bits_of(length == 16, most + block->off, largest);
+#ifndef __CUDACC__
+    last = *block;
+#endif
+}
+
+// Scales, in atoms, padded by 0; elements, of E2M1 two in a byte, whose scale is a certain number.
+static struct value quantised_element(const struct problem *p, const struct tensor *out,
+                                      const int64_t *index) {
+    const int64_t length = (int64_t)number_of(p, "quantised", 0), m = dim_of(p, "m");
+    const int scales = same(out->name, "d_scales"), both = out->type == U8 ? 2 : 1;
+    const int64_t n = dim_of(p, "n") / (number_of(p, "gate", 0) > 0 ? 2 : 1);
+    const int64_t row = scales ? index[0] * 128 + index[3] / 4 * 32 + index[2] : index[0];
+    const int64_t first =
+        scales ? (index[1] * 4 + index[3] % 4) * length : index[1] * both / length * length;
+    struct value result = {0, 0};
+    struct quantised block;
+    if (row >= m || first >= n) return result;
+    quantise(p, out, row, first, &block);
+    result.value = (block.least + block.bits) / 2.0, result.bound = block.bits - result.value;
+    if (scales) return result;
+    const double inverse = inverse_of_scale(length == 16, block.bits);
+    result.bound = -1;
+    if (block.least != block.bits || isnan(inverse) || isinf(block.off) ||
+        block.bits == (length == 16 ? 0x7f : 255))
+        return result;
+    const double *x = block.x + index[1] * both % length;
+    const double off = block.off > 0 ? (block.off + 0x1p-23 * fabs(x[0])) * inverse : 0;
+    if (both == 1) return within(out, saturated(out, x[0] * inverse), off);
+    int codes[2] = {0, 0};  // the least and the most
+    for (int i = 0; i < 2; ++i) {
+        const double near = (float)(x[i] * inverse), reach = off + 0x1p-23 * (off > 0) * fabs(near);
+        const int low = e2m1_of(near - reach), high = e2m1_of(near + reach);
+        codes[0] += (low < high ? low : high) << 4 * i;
+        codes[1] += (low < high ? high : low) << 4 * i;
+    }
+    result.value = (codes[0] + codes[1]) / 2.0, result.bound = codes[1] - result.value;
+    return result;
+}
+
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
     const int end = ops_of(p, out);
+    if (number_of(p, "quantised", 0) > 0 && (same(out->name, "d") || same(out->name, "d_scales")))
+        return quantised_element(p, out, index);
     int64_t place[3] = {0, 0, 0};
     const int64_t wrong = first_wrong(p);
     if (same(out->name, "status")) return within(out, (double)wrong, 0);

@@ -38,16 +38,18 @@ local rows = {
         to_float = "e4m3_to_float", from_float = "to_e4m3",
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e4m3x2", store_shared = "st_shared_u8", one_bits = 0x38,
         low_pair = "cvt_rn_f16x2_e4m3x2_low", high_pair = "cvt_rn_f16x2_e4m3x2_high",    -- of four, as halves
+        largest = 448,
     },
     e5m2 = {
         bits = 8, cuda = "e5m2", ptx = "e5m2", wgmma = "e5m2", tcgen05 = "f8f6f4", tcgen05_type = 1,
         sum = "fp32", sum_bits = 13, product = "bf16",
         to_float = "e5m2_to_float", from_float = "to_e5m2",
         pair = "uint16_t", pack_pair = "cvt_rn_satfinite_e5m2x2", store_shared = "st_shared_u8", one_bits = 0x3c,
-        low_pair = "f16x2_of_e5m2x2_low", high_pair = "f16x2_of_e5m2x2_high",
+        low_pair = "f16x2_of_e5m2x2_low", high_pair = "f16x2_of_e5m2x2_high", largest = 57344,
     },
     e2m1 = {                                                        -- two in a byte, the even one in its low half
         bits = 4, cuda = "uint8_t", ptx = "e2m1", stored = "u8", tcgen05_type = 1, sum = "fp32", product = "bf16",
+        pack_eight = "cvt_rn_satfinite_e2m1x8", largest = 6,
     },
     i8 = {
         bits = 8, cuda = "int8_t", ptx = "s8", wgmma = "s8", tcgen05 = "i8", tcgen05_type = 1, sum = "i32",
@@ -77,13 +79,15 @@ function dtypes.bytes(name, count)
     return bits // 8
 end
 
--- What [name] lies in memory as, and how many of those [dim] elements of it are: less than a byte each, several in one.
+-- What [name] lies in memory as, and how many of those [dim] elements of it are, a dim or { dim =, by = }: less than a
+-- byte each, several in one.
 function dtypes.stored(name, dim)
     local row = dtypes[name]
     if not row.stored then
         return row, dim
     end
-    return dtypes[row.stored], { dim = dim, by = 8 // row.bits }
+    local of = type(dim) == "table" and dim or { dim = dim, by = 1 }
+    return dtypes[row.stored], { dim = of.dim, by = of.by * 8 // row.bits }
 end
 
 -- The names of the types that have [field], sorted: values of a knob.

@@ -402,6 +402,92 @@ REFERENCE void put_drawn(const struct problem *p, const struct tensor *t, int64_
 
 // ---- What a kernel may differ by
 
+// Conversions to 8-bit floats stop at the largest of them, also for infinities; NaN stays NaN.
+REFERENCE double saturated(const struct tensor *out, double x) {
+    const double most = out->type == E4M3 || out->type == E5M2 ? largest_of(out->type) : INFINITY;
+    return x > most ? most : x < -most ? -most : x;
+}
+
+REFERENCE int64_t int_at(const struct tensor *t, int64_t i) {
+    return (int32_t)bits_of(t->type, t->data, i);
+}
+
+// ---- Sums of products
+
+// Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
+// yet.
+REFERENCE const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
+                                  float *room) {
+    if (t->numbers && step == 1) return t->numbers + place;
+    for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i * step);
+    return room;
+}
+
+// Adds up products and their squares, in eight sums that need not wait for each other.
+REFERENCE void add_products(const float *x, const float *y, int count, double *sum,
+                            double *squares) {
+    double sums[8] = {*sum}, of_squares[8] = {*squares};
+    int i = 0;
+    for (; i + 8 <= count; i += 8) {
+        for (int j = 0; j < 8; ++j) {
+            const double product = (double)x[i + j] * y[i + j];
+            sums[j] += product;
+            of_squares[j] += product * product;
+        }
+    }
+    for (; i < count; ++i) {
+        const double product = (double)x[i] * y[i];
+        sums[0] += product;
+        of_squares[0] += product * product;
+    }
+    for (int j = 1; j < 8; ++j) {
+        sums[0] += sums[j];
+        of_squares[0] += of_squares[j];
+    }
+    *sum = sums[0];
+    *squares = of_squares[0];
+}
+
+#if defined __x86_64__ && !defined __CUDACC__
+// A fifth of verify's time on the emulator goes into these.
+__attribute__((target("avx2"), flatten, unused)) static void add_products_avx2(
+    const float *x, const float *y, int count, double *sum, double *squares) {
+    add_products(x, y, count, sum, squares);
+}
+REFERENCE int has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+#else
+#define add_products_avx2 add_products
+REFERENCE int has_avx2(void) { return 0; }
+#endif
+
+// ---- Blocks that have a scale
+
+// The scale, as bits, of a block whose largest magnitude is [most], of elements up to [largest]:
+// in E4M3 what is nearest, else a power of two, UE8M0, that is not below. In fp32, as kernels do.
+REFERENCE int scale_bits_of(int is_e4m3, double most, double largest) {
+    const float share = (float)most * (1.0f / (float)largest);
+    if (isnan(share)) return is_e4m3 ? 0x7f : 255;
+    if (is_e4m3) return (int)encoded(E4M3, share > 448 ? 448 : share);
+    if (share == 0 || isinf(share)) return share == 0 ? 0 : 254;
+    const int exponent = ilogb(share), up = (double)share > ldexp(1.0, exponent);
+    return exponent + up < -127 ? 0 : exponent + up > 127 ? 254 : exponent + up + 127;
+}
+
+// What elements are multiplied by, to be divided by that scale.
+REFERENCE double inverse_of_scale(int is_e4m3, int bits) {
+    const double size = is_e4m3 ? decoded(E4M3, (uint64_t)bits) : 1;
+    if (!is_e4m3) return ldexp(1.0, 127 - (bits < 253 ? bits : 253));
+    return size > 0 ? (float)(1 / size) : size < 0 || isnan(size) ? NAN : 0;
+}
+
+// [x] to nearest even as E2M1: 0, .5, 1, 1.5, 2, 3, 4, 6, and 8 more with a sign.
+REFERENCE int e2m1_of(double x) {
+    const double ties[] = {.25, .75, 1.25, 1.75, 2.5, 3.5, 5}, size = fabs(x);
+    int code = 0;
+    while (code < 7 && (code % 2 ? size >= ties[code] : size > ties[code])) ++code;
+    return code + (signbit(x) ? 8 : 0);
+}
+
 // [value] in the type of [out], up to rounding and [computing], the most that the kernel's own
 // arithmetic is off by. With [computing] 0 the kernel must give the nearest even: of sums that fp32
 // holds exactly, and of copies.

@@ -13,6 +13,10 @@ out=$TMPDIR/out
 find specs -maxdepth 1 -name "$shipped.yaml" ! -name "$table.yaml" | sort |
     xargs "$TMAGEN" -o "$out" --for emu || exit 1
 
+# Blackwell's compile for its second architecture too.
+find specs -maxdepth 1 -name '*sm100*.yaml' | sort |
+    xargs "$TMAGEN" -o "$TMPDIR/sm_103a" --set arch=sm_103a >/dev/null || exit 1
+
 # text KERNEL TYPES - without comments, with F16 for its 16-bit types.
 text() {
     sed -E "1,/^$/d; s|//.*||; s/\<$1\>/NAME/g; s/$2/F16/g" "$out/$1.cu" | tr -s '[:space:]' ' '

@@ -7,11 +7,12 @@ local staging = {}
 
 -- [m], [n]: the rows and columns of D that those who share the buffers store of a tile
 function staging.plan(s, m, n)
-    local bytes, tile = dtypes.bytes(s.problem.d), s.epilogue.tile
-    local row_bytes = s.swizzle_bits.d == 0 and tile.n * bytes or swizzle.span(s.swizzle_bits.d)
+    local tile = s.epilogue.tile
+    local bytes = dtypes.bytes(s.problem.d, tile.n)
+    local row_bytes = s.swizzle_bits.d == 0 and bytes or swizzle.span(s.swizzle_bits.d)
     return {
-        m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes // bytes,
-        boxes = tile.n * bytes // row_bytes, buffer_bytes = tile.m * tile.n * bytes,
+        m = tile.m, n = tile.n, row_bytes = row_bytes, columns = row_bytes * 8 // dtypes.stored(s.problem.d).bits,
+        boxes = bytes // row_bytes, buffer_bytes = tile.m * bytes,
         count = m // tile.m * (n // tile.n),
     }
 end

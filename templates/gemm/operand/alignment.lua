@@ -6,14 +6,17 @@ local dtypes = require "dtypes"
 -- stores them; the direct store writes pairs of columns, or of rows, if operands are exchanged. The rows of a
 -- column-major operand lie along M or N.
 return function(s, p)
-    local d_bytes = dtypes.bytes(s.problem.d)
+    local d_bits = dtypes[s.problem.d].bits
     -- elements of a row of D that a thread holds together
     p.neighbours = (p.exchanged or p.elements) and 1 or 2
-    p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bytes }
-    p.multiples = { m = 1, n = p.alignment.d // d_bytes * (p.gated and 2 or 1), k = 1 }
+    p.alignment = { a = 16, b = 16, d = p.store and 16 or p.neighbours * d_bits // 8 }
+    p.multiples = { m = 1, n = 8 * p.alignment.d // d_bits * (p.gated and 2 or 1), k = 1 }
     p.why_multiples = {
         n = p.store and "rows of D in whole 16 bytes, for TMA" or "pairs of columns, for the direct store",
     }
+    if s.math == "tcgen05" and s.scales.d == "1x32" then
+        p.multiples.n, p.why_multiples.n = 32 * (p.gated and 2 or 1), "whole blocks of D that have a scale"
+    end
     if s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and p.multiples.n % 8 ~= 0 then
         p.multiples.n, p.why_multiples.n = 8, "rows of operands in whole 16 bytes"
     end

@@ -12,7 +12,8 @@ function fma.plan(s)
         threads = threads, cluster_size = 1, smem = {}, smem_bytes = 0, barriers = {},
         roles = { { name = "all", first_warp = 0, warps = warps } },
         registers = { { role = "all", warps = warps, registers = archs.launch_registers(s.arch, threads) } },
-        alignment = { a = dtypes.bytes(s.problem.a), b = dtypes.bytes(s.problem.b), d = dtypes.bytes(s.problem.d) },
+        alignment = { a = dtypes.stored(s.problem.a).bits // 8, b = dtypes.stored(s.problem.b).bits // 8,
+            d = dtypes.stored(s.problem.d).bits // 8 },
         multiples = { m = 1, n = 1, k = 1 }, why_multiples = {},
     }
 end

@@ -29,7 +29,7 @@ end
 
 function mma.plan(s)
     local a = dtypes[s.problem.a]
-    local p = { warps = s.warps.consumer.count, cluster_size = 1, d_bytes = dtypes.bytes(s.problem.d) }
+    local p = { warps = s.warps.consumer.count, cluster_size = 1, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
     p.threads, p.shifted = p.warps * 32, s.load == "shifted"
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)

@@ -8,6 +8,7 @@ local staging = require "epilogue/staging"
 
 local function input_types(s, p, fail)
     local a, b = p.a_type, p.b_type
+    scales.check_output(s, p, fail)
     if s.scales.a or a.stored or b.stored then
         return scales.check(s, p, fail)
     end

@@ -68,6 +68,25 @@ local function types(s, p, fail)
     end
 end
 
+-- What D's own want of its staging: whole words of four scales, of rows that lie in one box.
+function scales.check_output(s, p, fail)
+    local block, d = p.quantised and p.quantised.block, p.d
+    if not block then
+        if d.stored then
+            fail("problem.d", ("problem.d: %s has scales"):format(d.name), "scales.d: 1x16 or 1x32")
+        end
+        return
+    end
+    if not d.largest or block == 16 and d.bits ~= 4 then
+        fail("scales.d", ("scales.d: %s of %s"):format(s.scales.d, d.name), "1x32 of e4m3, e5m2 or e2m1, 1x16 of e2m1")
+    elseif not p.store or p.store.by_threads or s.epilogue.tile.n % (4 * block) ~= 0
+        or p.store.boxes > 1 or p.batched then
+        fail("scales.d", ("scales.d: words of four scales of %d columns, behind one box of D by TMA, of one problem")
+            :format(block), ("epilogue.store: tma, epilogue.tile.n: a multiple of %d, and its row the swizzle's")
+            :format(4 * block))
+    end
+end
+
 function scales.check(s, p, fail)
     local a = p.a_type
     if not s.scales.a then
