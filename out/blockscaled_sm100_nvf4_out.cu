@@ -585,7 +585,7 @@ __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     return row * STORE_ROW_BYTES + (byte ^ swizzle);
 }
 
-constexpr int SCALE_BLOCK = 16, SCALE_COLUMNS = 4 * SCALE_BLOCK;    // of D; columns of an atom, 128 rows of four scales
+constexpr int SCALE_BLOCK = 16, SCALE_COLUMNS = 4 * SCALE_BLOCK;    // columns of D that have a scale; of an atom
 
 // Divides [x], COLUMNS of [row] from [column] on, by the scales of their blocks, which go to [d_scales]: what the next
 // multiplication reads. Scales that pad an atom are 0.

@@ -257,8 +257,8 @@ local knobs = {
       doc = "the same of B, in b_scales; 128x128: for each 128 rows" },
     { "scales.d", type = "enum", values = { "1x32", "1x16" }, optional = true, when = tensor_memory,
       when_doc = TENSOR_MEMORY, default = function(s) return s.problem.d == "e2m1" and "1x16" or nil end,
-      doc = "D is quantised: of each so many columns of a row the scale, of the largest magnitude, goes to d_scales, in "
-          .. "atoms as a_scales of the next GEMM; 1x32: ue8m0, rounded up; 1x16, of e2m1: e4m3 without a sign" },
+      doc = "D is quantised: of each so many columns of a row the scale, of the largest magnitude, goes to d_scales, "
+          .. "in atoms as a_scales of the next GEMM; 1x32: ue8m0, rounded up; 1x16, of e2m1: e4m3 without a sign" },
     { "scales.type", type = "enum", values = { "fp32", "ue8m0", "ue4m3" }, when = scaled, when_doc = SCALED,
       default = function(s) return s.scales.a == "1x16" and "ue4m3" or tensor_memory(s) and "ue8m0" or "fp32" end,
       doc = "ue8m0: bytes, 2^(byte - 127) each, 255 being NaN; ue4m3: e4m3 without a sign, for blocks of 16" },
