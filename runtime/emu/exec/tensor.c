@@ -108,7 +108,7 @@ static void load_into(struct emu_async *op, struct emu_cta *cta) {
         tmg_tma_each(&box->map, &box->request, load_run, box) != 0)
         return;
     if (box->pair) cta = &cta->cluster->ctas[(cta->rank & ~1u) | box->parity];
-    emu_mbarrier_complete_bytes(op, cta, op->barrier, tmg_tma_box_bytes(&box->map));
+    emu_mbarrier_complete_bytes(op, cta, op->barrier, tmg_tma_copied_bytes(&box->map));
 }
 
 static void run_load(struct emu_async *op, int stage) {
@@ -173,9 +173,10 @@ static bool read_map(struct emu_warp *warp, const struct emu_insn *insn, uint64_
                   map->built ? " (of zeros, by tensormap.replace; is a field missing?)" : "", why);
         return false;
     }
-    if (map->swizzle > TMG_SWIZZLE_128B && !warp->cta->cluster->has_tmem) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "tensor map: swizzle %s needs sm_100a",
-                  tmg_swizzle_rules[map->swizzle].name);
+    if ((map->swizzle > TMG_SWIZZLE_128B || tmg_tensor_types[map->type].packed) &&
+        !warp->cta->cluster->has_tmem) {
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "tensor map: %s with swizzle %s needs sm_100a",
+                  tmg_tensor_types[map->type].name, tmg_swizzle_rules[map->swizzle].name);
         return false;
     }
     const char *unsupported = tmg_tma_unsupported(map);
@@ -251,12 +252,16 @@ static bool box_place(struct emu_warp *warp, const struct emu_insn *insn, const 
                       box->op->what, (int)box->coordinates[i], i && count == 5 ? 1 : i);
             return false;
         }
-    int64_t bytes = tmg_number_bytes(tmg_tensor_types[box->map.type].number);
+    int type = box->map.type;
+    int64_t bytes = tmg_tensor_global_bytes(type, 16);
 
-    if (box->coordinates[0] * bytes % 16 == 0) return true;
+    if (box->coordinates[0] * bytes % 256 == 0 &&
+        (!tmg_tensor_spreads(type) || box->coordinates[0] % 128 == 0))
+        return true;
     emu_fatal(warp, insn, EMU_MISALIGNED,
-              "innermost coordinate %d of elements of %d bytes: not a multiple of 16 bytes",
-              (int)box->coordinates[0], (int)bytes);
+              "innermost coordinate %d of elements of %d bits: not a multiple of %s",
+              (int)box->coordinates[0], (int)bytes / 2,
+              tmg_tensor_spreads(type) ? "128 elements" : "16 bytes");
     return false;
 }
 

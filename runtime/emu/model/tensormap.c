@@ -7,20 +7,38 @@
 #include <string.h>
 
 const struct tmg_tensor_type_info tmg_tensor_types[TMG_TENSOR_TYPES] = {
-    [TMG_TENSOR_U8] = {"u8", TMG_U8, false, false},
-    [TMG_TENSOR_U16] = {"u16", TMG_U16, false, false},
-    [TMG_TENSOR_U32] = {"u32", TMG_U32, false, false},
-    [TMG_TENSOR_S32] = {"s32", TMG_S32, false, false},
-    [TMG_TENSOR_U64] = {"u64", TMG_U64, false, false},
-    [TMG_TENSOR_S64] = {"s64", TMG_S64, false, false},
-    [TMG_TENSOR_F16] = {"f16", TMG_F16, false, false},
-    [TMG_TENSOR_F32] = {"f32", TMG_F32, false, false},
-    [TMG_TENSOR_F64] = {"f64", TMG_F64, false, false},
-    [TMG_TENSOR_BF16] = {"bf16", TMG_BF16, false, false},
-    [TMG_TENSOR_F32_FTZ] = {"f32.ftz", TMG_F32, true, false},
-    [TMG_TENSOR_TF32] = {"tf32", TMG_F32, false, true},
-    [TMG_TENSOR_TF32_FTZ] = {"tf32.ftz", TMG_F32, true, true},
+    [TMG_TENSOR_U8] = {"u8", TMG_U8, false, false, 0, 0},
+    [TMG_TENSOR_U16] = {"u16", TMG_U16, false, false, 0, 0},
+    [TMG_TENSOR_U32] = {"u32", TMG_U32, false, false, 0, 0},
+    [TMG_TENSOR_S32] = {"s32", TMG_S32, false, false, 0, 0},
+    [TMG_TENSOR_U64] = {"u64", TMG_U64, false, false, 0, 0},
+    [TMG_TENSOR_S64] = {"s64", TMG_S64, false, false, 0, 0},
+    [TMG_TENSOR_F16] = {"f16", TMG_F16, false, false, 0, 0},
+    [TMG_TENSOR_F32] = {"f32", TMG_F32, false, false, 0, 0},
+    [TMG_TENSOR_F64] = {"f64", TMG_F64, false, false, 0, 0},
+    [TMG_TENSOR_BF16] = {"bf16", TMG_BF16, false, false, 0, 0},
+    [TMG_TENSOR_F32_FTZ] = {"f32.ftz", TMG_F32, true, false, 0, 0},
+    [TMG_TENSOR_TF32] = {"tf32", TMG_F32, false, true, 0, 0},
+    [TMG_TENSOR_TF32_FTZ] = {"tf32.ftz", TMG_F32, true, true, 0, 0},
+    [TMG_TENSOR_U4] = {"16 of u4", TMG_U8, false, false, 8, 8},
+    [TMG_TENSOR_U4_SPREAD] = {"16 of u4 in 16 bytes", TMG_U8, false, false, 8, 16},
+    [TMG_TENSOR_U6_SPREAD] = {"16 of u6 in 16 bytes", TMG_U8, false, false, 12, 16},
 };
+
+int64_t tmg_tensor_global_bytes(int type, int64_t count) {
+    const struct tmg_tensor_type_info *info = &tmg_tensor_types[type];
+    return info->packed ? count * info->packed / 16 : count * tmg_number_bytes(info->number);
+}
+
+uint32_t tmg_tensor_shared_bytes(int type, uint32_t count) {
+    const struct tmg_tensor_type_info *info = &tmg_tensor_types[type];
+    return info->packed ? count * info->spread / 16
+                        : count * (uint32_t)tmg_number_bytes(info->number);
+}
+
+bool tmg_tensor_spreads(int type) {
+    return tmg_tensor_types[type].packed != tmg_tensor_types[type].spread;
+}
 
 __attribute__((format(printf, 2, 3))) static int refuse(char *why, const char *format, ...) {
     if (!why) return -1;
@@ -95,7 +113,7 @@ static int check_element_strides(const struct tmg_map *map, char *why) {
 
 // The innermost extent of a box, [count] elements, against interleave and swizzle.
 static int check_inner(const struct tmg_map *map, const char *name, uint32_t count, char *why) {
-    uint32_t bytes = count * (uint32_t)tmg_number_bytes(tmg_tensor_types[map->type].number);
+    uint32_t bytes = tmg_tensor_shared_bytes(map->type, count);
     if (map->interleave != TMG_INTERLEAVE_NONE) return 0;
     if (!map->im2col && bytes % 16) {
         return refuse(why, "%s is %u elements, %u bytes: not a multiple of 16 bytes", name, count,
@@ -164,10 +182,37 @@ static int check_modes(const struct tmg_map *map, char *why) {
     return 0;
 }
 
+// Elements of 4 and 6 bits (driver API, tensorDataType).
+static int check_packed(const struct tmg_map *map, char *why) {
+    const struct tmg_tensor_type_info *type = &tmg_tensor_types[map->type];
+    uint32_t inner = map->im2col ? map->channels : map->box[0];
+    bool swizzle = map->swizzle == TMG_SWIZZLE_NONE || map->swizzle >= TMG_SWIZZLE_128B;
+    if (!type->packed) return 0;
+    if (map->interleave != TMG_INTERLEAVE_NONE)
+        return refuse(why, "%s wants no interleave", type->name);
+    if (map->dims[0] % (tmg_tensor_spreads(map->type) ? 128 : 2))
+        return refuse(why, "globalDim[0] of %s is %llu, not a multiple of %d", type->name,
+                      (unsigned long long)map->dims[0], tmg_tensor_spreads(map->type) ? 128 : 2);
+    if (!tmg_tensor_spreads(map->type)) return 0;
+    if (map->address % 32)
+        return refuse(why, "globalAddress of %s is %#llx, not aligned to 32 bytes", type->name,
+                      (unsigned long long)map->address);
+    for (int i = 0; i < map->rank - 1; ++i)
+        if (map->strides[i] % 32)
+            return refuse(why, "globalStrides[%d] of %s is %llu, not a multiple of 32", i,
+                          type->name, (unsigned long long)map->strides[i]);
+    if (inner != 128) return refuse(why, "a row of %s is %u elements, not 128", type->name, inner);
+    if (!swizzle || map->swizzle == TMG_SWIZZLE_128B_ATOM_32B_FLIP_8B)
+        return refuse(why, "%s does not go with swizzle %s", type->name,
+                      tmg_swizzle_rules[map->swizzle].name);
+    return 0;
+}
+
 int tmg_tensor_map_check(const struct tmg_map *map, char *why) {
     if (check_enums(map, why) || check_rank(map, why) || check_memory(map, why)) return -1;
     if (map->im2col ? check_im2col(map, why) : check_box(map, why)) return -1;
-    return check_element_strides(map, why) || check_modes(map, why) ? -1 : 0;
+    return check_element_strides(map, why) || check_modes(map, why) || check_packed(map, why) ? -1
+                                                                                              : 0;
 }
 
 // What the 128 bytes hold; fields as wide as tensormap.replace can make them.
@@ -291,9 +336,10 @@ int tmg_tensor_map_encode_im2col(void *bytes, int type, uint32_t rank, uint64_t 
 
 // PTX ISA 9.7.9.28, Table 33: the instruction numbers element types in its own way.
 static const int elemtypes[] = {
-    TMG_TENSOR_U8,   TMG_TENSOR_U16,  TMG_TENSOR_U32,     TMG_TENSOR_S32,     TMG_TENSOR_U64,
-    TMG_TENSOR_S64,  TMG_TENSOR_F16,  TMG_TENSOR_F32,     TMG_TENSOR_F32_FTZ, TMG_TENSOR_F64,
-    TMG_TENSOR_BF16, TMG_TENSOR_TF32, TMG_TENSOR_TF32_FTZ};
+    TMG_TENSOR_U8,       TMG_TENSOR_U16, TMG_TENSOR_U32,       TMG_TENSOR_S32,
+    TMG_TENSOR_U64,      TMG_TENSOR_S64, TMG_TENSOR_F16,       TMG_TENSOR_F32,
+    TMG_TENSOR_F32_FTZ,  TMG_TENSOR_F64, TMG_TENSOR_BF16,      TMG_TENSOR_TF32,
+    TMG_TENSOR_TF32_FTZ, TMG_TENSOR_U4,  TMG_TENSOR_U4_SPREAD, TMG_TENSOR_U6_SPREAD};
 
 // How each field takes its operand: how many ordinals it has and which values PTX knows.
 static const struct map_field {

@@ -25,6 +25,9 @@ enum tmg_tensor_type {
     TMG_TENSOR_F32_FTZ,
     TMG_TENSOR_TF32,
     TMG_TENSOR_TF32_FTZ,
+    TMG_TENSOR_U4,         // the next are sm_100a's, by 16 elements: 8 bytes,
+    TMG_TENSOR_U4_SPREAD,  // 8 bytes that become 16,
+    TMG_TENSOR_U6_SPREAD,  // and 12 that become 16
     TMG_TENSOR_TYPES
 };
 
@@ -33,8 +36,15 @@ struct tmg_tensor_type_info {
     enum tmg_number number;  // what one element is, as memory holds it
     bool flushes;            // reductions flush subnormals; loads were seen not to
     bool rounds_to_tf32;     // loads round f32 to tf32
+    uint8_t packed, spread;  // bytes of 16 elements in global and in shared memory; else 0
 };
 extern const struct tmg_tensor_type_info tmg_tensor_types[TMG_TENSOR_TYPES];
+
+// Bytes of [count] elements in global and in shared memory.
+int64_t tmg_tensor_global_bytes(int type, int64_t count);
+uint32_t tmg_tensor_shared_bytes(int type, uint32_t count);
+// Do elements lie farther apart in shared memory than in global memory?
+bool tmg_tensor_spreads(int type);
 
 // Same numbers as CUtensorMapInterleave, CUtensorMapL2promotion, CUtensorMapFloatOOBfill.
 enum tmg_interleave { TMG_INTERLEAVE_NONE, TMG_INTERLEAVE_16B, TMG_INTERLEAVE_32B };

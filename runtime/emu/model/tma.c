@@ -45,11 +45,17 @@ static uint32_t taken(const struct tmg_map *map, int i) {
 }
 
 uint64_t tmg_tma_box_bytes(const struct tmg_map *map) {
-    uint64_t bytes = element_bytes(map);
-    if (map->im2col)
-        return bytes * map->channels * (map->pixels + map->pixels / chunk(map) * map->halo);
-    for (int i = 0; i < map->rank; ++i) bytes *= taken(map, i);
+    uint32_t row = map->im2col ? map->channels : taken(map, 0);
+    uint64_t bytes = tmg_tensor_shared_bytes(map->type, row);
+    if (map->im2col) return bytes * (map->pixels + map->pixels / chunk(map) * map->halo);
+    for (int i = 1; i < map->rank; ++i) bytes *= taken(map, i);
     return bytes;
+}
+
+uint64_t tmg_tma_copied_bytes(const struct tmg_map *map) {
+    const struct tmg_tensor_type_info *type = &tmg_tensor_types[map->type];
+    uint64_t bytes = tmg_tma_box_bytes(map);
+    return type->packed ? bytes / type->spread * type->packed : bytes;
 }
 
 // A row of [count] elements from [at] on: base of the row in global memory, place in shared memory.
@@ -60,17 +66,27 @@ struct box_row {
     int64_t at;
 };
 
-static int visit_piece(const struct tmg_map *map, const struct box_row *row, uint32_t first,
-                       uint32_t end, bool outside, tmg_tma_visit *visit, void *context) {
-    if (first == end) return 0;
-    uint32_t bytes = element_bytes(map);
+static int visit_elements(const struct tmg_map *map, const struct box_row *row, uint32_t first,
+                          uint32_t end, bool outside, tmg_tma_visit *visit, void *context) {
     struct tmg_tma_run run = {
-        .global = outside ? 0 : row->global + (uint64_t)(row->at + first) * bytes,
-        .shared = row->shared + first * bytes,
-        .bytes = (end - first) * bytes,
+        .global = outside
+                      ? 0
+                      : row->global + (uint64_t)tmg_tensor_global_bytes(map->type, row->at + first),
+        .shared = row->shared + tmg_tensor_shared_bytes(map->type, first),
+        .bytes = (uint32_t)tmg_tensor_global_bytes(map->type, end - first),
         .outside = outside,
     };
     return visit(context, &run);
+}
+
+// What is spread comes by 16 elements.
+static int visit_piece(const struct tmg_map *map, const struct box_row *row, uint32_t first,
+                       uint32_t end, bool outside, tmg_tma_visit *visit, void *context) {
+    uint32_t most = tmg_tensor_spreads(map->type) ? 16 : end - first;
+    int stop = 0;
+    for (; first < end && !stop; first += most)
+        stop = visit_elements(map, row, first, first + most, outside, visit, context);
+    return stop;
 }
 
 static uint32_t clamp_count(int64_t value, uint32_t most) {
@@ -98,7 +114,7 @@ static int visit_tiled(const struct tmg_map *map, const struct tmg_tma_request *
                        struct box_row *row, tmg_tma_visit *visit, void *context) {
     if (level == 0) {
         int stop = visit_row(map, row, visit, context);
-        row->shared += row->count * element_bytes(map);
+        row->shared += tmg_tensor_shared_bytes(map->type, row->count);
         return stop;
     }
     uint64_t base = row->global;
@@ -139,7 +155,7 @@ static int visit_pixel(const struct tmg_map *map, const int64_t *at, const uint1
         row->global += (uint64_t)place * map->strides[i - 1];
     }
     int stop = visit_row(map, row, visit, context);
-    row->shared += row->count * element_bytes(map);
+    row->shared += tmg_tensor_shared_bytes(map->type, row->count);
     return stop;
 }
 

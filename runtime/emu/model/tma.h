@@ -42,9 +42,12 @@ const char *tmg_tma_halo(struct tmg_map *map, uint32_t halo, uint32_t offset, in
 // All below want a map that passed tmg_tensor_map_check and tmg_tma_unsupported: the bytes in
 // memory may be anyone's, and tensormap.replace can leave them illegal.
 
-// Bytes of the box in shared memory, fill included: what complete_tx counts (PTX ISA 9.7.9.25). A
-// legal map's box can exceed any memory: compare before visiting it.
+// Bytes of the box in shared memory, fill included. A legal map's box can exceed any memory:
+// compare before visiting it.
 uint64_t tmg_tma_box_bytes(const struct tmg_map *map);
+// What complete_tx counts of them (PTX ISA 9.7.9.25): of elements that are spread, none of the
+// bytes in between, as CUTLASS's kernels expect it.
+uint64_t tmg_tma_copied_bytes(const struct tmg_map *map);
 
 // Visits the whole box in the order of shared memory; a non-zero result stops and is returned.
 int tmg_tma_each(const struct tmg_map *map, const struct tmg_tma_request *request,

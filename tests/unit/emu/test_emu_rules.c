@@ -71,19 +71,19 @@ static uint32_t sizes(const char *text, uint64_t *to) {
 }
 
 static void read_map(struct program *p, const char *line, uint64_t address) {
-    static const char *const types[] = {"u8",  "u16", "u32", "s32", "u64",
-                                        "s64", "f16", "f32", "f64", "bf16"};
-    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+    static const char *const types[] = {"u8",  "u16",  "u32", "s32", "u64", "s64", "f16", "f32",
+                                        "f64", "bf16", "",    "",    "",    "u4",  "u4x", "u6x"};
+    static const unsigned bits[] = {8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 0, 0, 0, 4, 4, 6};
     uint64_t dims[5], strides[5], box[5];
     uint32_t boxes[5], ones[5] = {1, 1, 1, 1, 1};
     struct emu_error error;
     const size_t length = strcspn(line, " ");
     int type = 0;
-    while (strncmp(line, types[type], length) || types[type][length]) assert_true(++type < 10);
+    while (strncmp(line, types[type], length) || types[type][length]) assert_true(++type < 16);
     const uint32_t rank = sizes(line + length + 1, dims);
     assert_int_equal(sizes(strstr(line, "box ") + 4, box), rank);
     for (uint32_t i = 0; i < rank; ++i) {
-        strides[i] = dims[i] * (i ? strides[i - 1] : bytes[type]);
+        strides[i] = i ? dims[i] * strides[i - 1] : dims[i] * bits[type] / 8;
         boxes[i] = (uint32_t)box[i];
     }
     const unsigned span = (unsigned)number_of(line, "swizzle ", 0);
