@@ -18,6 +18,8 @@ for spec in specs/$shipped.yaml; do
     *_sm100_*.yaml) ;;      # another GPU's: emu_shapes.sh
     # not recorded yet: emu_shapes.sh
     */blockscaled_grouped.yaml | */blockscaled_masked_16x64.yaml) ;;
+    */gemm_112x128_split.yaml | */gemm_144x64_cluster.yaml) ;;
+    */gemm_88x128_cluster.yaml | */gemm_96x64_rows.yaml) ;;
     */gemm_4096.yaml) ;;    # fixed at a size that takes most of a minute
     */gemm_fc1.yaml | */gemm_swiglu.yaml | */gemm_grouped_swiglu.yaml | \
         */blockscaled_grouped_swiglu.yaml)
