@@ -81,5 +81,5 @@ wrong work/grouped_k.cu.in 's/const int first = steps == 0/const int first = 0/'
     --shape 8x136x264x20 --seed 1 gemm_grouped_k
 wrong operand/group_maps.cu.in 's/tensormap_replace_global_dim<1>(to, rows);//' \
     --shape $part gemm_grouped_k
-wrong epilogue/epilogue.cu.in 's/own = own or operand.problem/own = own/' --shape "$shape" \
+wrong epilogue/epilogue.lua 's/own = own or operand.problem/own = own/' --shape "$shape" \
     --set 'epilogue.ops=[[bias]]' gemm_grouped
