@@ -574,6 +574,11 @@ __device__ __forceinline__ int64_t repack_tiles(const Matrix &from) {
     return static_cast<int64_t>(ceil_div(from.rows, REPACK_ROWS)) * ceil_div(from.columns, REPACK_COLUMNS);
 }
 
+// whether the operand has all 8 elements from [at] on
+__device__ __forceinline__ bool is_whole(const fp16 *at, const Matrix &from) {
+    return at >= from.elements && at + 8 <= from.end;
+}
+
 // leaves the first [count] of 8 elements, which begin [shift] behind [low], at [to]; zeros behind them
 __device__ __forceinline__ void store_piece(fp16 *to, uint4 low, uint4 high, int shift, int count) {
     *reinterpret_cast<uint4 *>(to) = first_of(shifted(low, high, shift), count);
@@ -590,22 +595,24 @@ __device__ __forceinline__ void repack_tile(const Matrix &from, fp16 *to, int64_
     const int shift = shift_of(from, row);
     const fp16 *begin = from.elements + row * from.stride - shift;
     to += row * to_stride;
-    if (begin + first < from.elements || begin + first + REPACK_COLUMNS > from.end) {
-        #pragma unroll 1
-        for (int column = first; column < min(from.columns, first + REPACK_COLUMNS); column += 256) {
-            const uint4 low = load_aligned(begin + column, from);
-            const uint4 high = shift > 0 ? load_aligned(begin + column + 8, from) : make_uint4(0, 0, 0, 0);
-            store_piece(to + column, low, high, shift, from.columns - column);
-        }
-        return;
-    }
-    uint4 low[REPACK_PIECES], high[REPACK_PIECES];        // far from the operand's ends: all are under way at once
+    uint4 low[REPACK_PIECES], high[REPACK_PIECES];        // all are under way at once
     #pragma unroll
     for (int i = 0; i < REPACK_PIECES; ++i) {
-        const int column = first + i * 256;
-        if (column < from.columns) {
-            low[i] = ld_global_nc_v4(begin + column);
-            high[i] = shift > 0 ? ld_global_nc_v4(begin + column + 8) : make_uint4(0, 0, 0, 0);
+        const fp16 *at = begin + first + i * 256;
+        const bool there = first + i * 256 < from.columns;
+        low[i] = there && is_whole(at, from) ? ld_global_nc_v4(at) : make_uint4(0, 0, 0, 0);
+        high[i] = there && shift > 0 && is_whole(at + 8, from) ? ld_global_nc_v4(at + 8) : make_uint4(0, 0, 0, 0);
+    }
+    if (begin + first < from.elements || begin + first + REPACK_COLUMNS > from.end) {
+        #pragma unroll                                    // at the operand's ends, of which a lane has one at most
+        for (int i = 0; i < REPACK_PIECES; ++i) {
+            const fp16 *at = begin + first + i * 256;
+            if (first + i * 256 < from.columns && !is_whole(at, from)) {
+                low[i] = load_aligned(at, from);
+            }
+            if (first + i * 256 < from.columns && shift > 0 && !is_whole(at + 8, from)) {
+                high[i] = load_aligned(at + 8, from);
+            }
         }
     }
     #pragma unroll

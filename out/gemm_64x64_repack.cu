@@ -7,6 +7,7 @@
 //     problem: {a: bf16, b: bf16, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: wgmma
 //     repack: [a, b]
+//     exchange: true
 //     tile: {m: 64, n: 64, k: 128}
 //     stages: 5
 //     mma_in_flight: 1
@@ -18,7 +19,7 @@
 //     swizzle_bits: {a: 7, b: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     dependent_launch: prologue
-//     epilogue: {ops: [], store: elements}
+//     epilogue: {ops: [], store: direct}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -203,7 +204,7 @@ __device__ __forceinline__ void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t a,
 
 constexpr int TILE_M = 64, TILE_N = 64, TILE_K = 128, STAGES = 5;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
-constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consumer computes
+constexpr int CONSUMER_N = TILE_N;                // columns of a tile that a consumer computes
 
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
@@ -315,17 +316,17 @@ __device__ __forceinline__ void release(uint64_t *empty) {
 }
 
 constexpr int MMA_M = 64, MMA_K = 16;    // of one instruction
-constexpr int BLOCKS = CONSUMER_M / MMA_M;
+constexpr int BLOCKS = CONSUMER_N / MMA_M;
 
 // matrix descriptors count in units of 16 bytes
-constexpr int MMA_UNITS = MMA_K * sizeof(bf16) / 16, A_ROW_UNITS = 8;
-constexpr int A_BOX_UNITS = TILE_M * A_ROW_UNITS;
-constexpr int B_ROW_UNITS = 8, B_BOX_UNITS = TILE_N * B_ROW_UNITS;
+constexpr int MMA_UNITS = MMA_K * sizeof(bf16) / 16, B_ROW_UNITS = 8;
+constexpr int B_BOX_UNITS = TILE_N * B_ROW_UNITS;
+constexpr int A_ROW_UNITS = 8, A_BOX_UNITS = TILE_M * A_ROW_UNITS;
 constexpr int A_SWIZZLE = 1, A_STRIDE = 1024, A_LEADING = 0;
 constexpr int B_SWIZZLE = 1, B_STRIDE = 1024, B_LEADING = 0;
 
 // the products of a stage whose operands begin at [a] and [b]
-__device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE_N / 2], uint64_t a, uint64_t b,
+__device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE_M / 2], uint64_t a, uint64_t b,
                                                bool accumulate) {
     wgmma_fence();
     #pragma unroll
@@ -334,54 +335,37 @@ __device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE
         const int b_step = i * MMA_UNITS / B_ROW_UNITS * B_BOX_UNITS + i * MMA_UNITS % B_ROW_UNITS;
         #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            wgmma_m64n64k16_bf16(accumulator[block], a + block * MMA_M * A_ROW_UNITS + a_step,
-                                 b + b_step, accumulate || i > 0);
+            wgmma_m64n64k16_bf16(accumulator[block], b + block * MMA_M * B_ROW_UNITS + b_step,
+                                 a + a_step, accumulate || i > 0);
         }
     }
     wgmma_commit_group();
 }
 
-// the row of a block in which a half of a thread's values lies
-__device__ __forceinline__ int pair_row(int half) {
+// the column of a block in which a half of a thread's values lies
+__device__ __forceinline__ int pair_column(int half) {
     return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
 }
 
-// the first of the two columns in which a pair of a thread's values lies
-__device__ __forceinline__ int pair_column(int pair) {
+// the first of the two rows in which a pair of a thread's values lies
+__device__ __forceinline__ int pair_row(int pair) {
     return pair * 8 + threadIdx.x % 4 * 2;
 }
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 
-// [x] and [y], neighbouring elements of D, the second if it [exists]; [paired]: a pair is one aligned piece of memory
-__device__ __forceinline__ void store_pair(bf16 *d, float x, float y, bool exists, bool paired) {
-    if (paired && exists) {
-        *reinterpret_cast<uint32_t *>(d) = cvt_rn_bf16x2(x, y);
-        return;
-    }
-    d[0] = to_bf16(x);
-    if (exists) {
-        d[1] = to_bf16(y);
-    }
-}
-
-// stores a warpgroup's accumulator
-__device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], bf16 *d,
+// stores a warpgroup's accumulator, whose rows are columns of D
+__device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M / 2], bf16 *d,
                                            int64_t d_stride, int m, int n, int first_row,
                                            int first_column) {
-    const bool paired = reinterpret_cast<uint64_t>(d) % (2 * sizeof(*d)) == 0 && d_stride % 2 == 0;
     #pragma unroll
     for (int block = 0; block < BLOCKS; ++block) {
         #pragma unroll
-        for (int pair = 0; pair < TILE_N / 8; ++pair) {
-            const int column = first_column + pair_column(pair);
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                const int row = first_row + block * MMA_M + pair_row(half);
-                const float *x = &accumulator[block][pair * 4 + half * 2];
-                if (row < m && column < n) {
-                    store_pair(d + row * d_stride + column, x[0], x[1], column + 1 < n, paired);
-                }
+        for (int i = 0; i < TILE_M / 2; ++i) {
+            const int row = first_row + pair_row(i / 4) + i % 2;
+            const int column = first_column + block * MMA_M + pair_column(i / 2 % 2);
+            if (row < m && column < n) {
+                d[row * d_stride + column] = to_bf16(accumulator[block][i]);
             }
         }
     }
@@ -436,7 +420,7 @@ gemm_64x64_repack(const __grid_constant__ TensorMap a_map, const __grid_constant
         }
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
-            float accumulator[BLOCKS][TILE_N / 2];
+            float accumulator[BLOCKS][TILE_M / 2];
             mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
@@ -524,6 +508,11 @@ __device__ __forceinline__ int64_t repack_tiles(const Matrix &from) {
     return static_cast<int64_t>(ceil_div(from.rows, REPACK_ROWS)) * ceil_div(from.columns, REPACK_COLUMNS);
 }
 
+// whether the operand has all 8 elements from [at] on
+__device__ __forceinline__ bool is_whole(const bf16 *at, const Matrix &from) {
+    return at >= from.elements && at + 8 <= from.end;
+}
+
 // leaves the first [count] of 8 elements, which begin [shift] behind [low], at [to]; zeros behind them
 __device__ __forceinline__ void store_piece(bf16 *to, uint4 low, uint4 high, int shift, int count) {
     *reinterpret_cast<uint4 *>(to) = first_of(shifted(low, high, shift), count);
@@ -540,22 +529,24 @@ __device__ __forceinline__ void repack_tile(const Matrix &from, bf16 *to, int64_
     const int shift = shift_of(from, row);
     const bf16 *begin = from.elements + row * from.stride - shift;
     to += row * to_stride;
-    if (begin + first < from.elements || begin + first + REPACK_COLUMNS > from.end) {
-        #pragma unroll 1
-        for (int column = first; column < min(from.columns, first + REPACK_COLUMNS); column += 256) {
-            const uint4 low = load_aligned(begin + column, from);
-            const uint4 high = shift > 0 ? load_aligned(begin + column + 8, from) : make_uint4(0, 0, 0, 0);
-            store_piece(to + column, low, high, shift, from.columns - column);
-        }
-        return;
-    }
-    uint4 low[REPACK_PIECES], high[REPACK_PIECES];        // far from the operand's ends: all are under way at once
+    uint4 low[REPACK_PIECES], high[REPACK_PIECES];        // all are under way at once
     #pragma unroll
     for (int i = 0; i < REPACK_PIECES; ++i) {
-        const int column = first + i * 256;
-        if (column < from.columns) {
-            low[i] = ld_global_nc_v4(begin + column);
-            high[i] = shift > 0 ? ld_global_nc_v4(begin + column + 8) : make_uint4(0, 0, 0, 0);
+        const bf16 *at = begin + first + i * 256;
+        const bool there = first + i * 256 < from.columns;
+        low[i] = there && is_whole(at, from) ? ld_global_nc_v4(at) : make_uint4(0, 0, 0, 0);
+        high[i] = there && shift > 0 && is_whole(at + 8, from) ? ld_global_nc_v4(at + 8) : make_uint4(0, 0, 0, 0);
+    }
+    if (begin + first < from.elements || begin + first + REPACK_COLUMNS > from.end) {
+        #pragma unroll                                    // at the operand's ends, of which a lane has one at most
+        for (int i = 0; i < REPACK_PIECES; ++i) {
+            const bf16 *at = begin + first + i * 256;
+            if (first + i * 256 < from.columns && !is_whole(at, from)) {
+                low[i] = load_aligned(at, from);
+            }
+            if (first + i * 256 < from.columns && shift > 0 && !is_whole(at + 8, from)) {
+                high[i] = load_aligned(at + 8, from);
+            }
         }
     }
     #pragma unroll

@@ -24,6 +24,11 @@ local list = {
                 .. "wgmma or tcgen05, and ops without a gate", "no batch, or such a kernel")
         end
     end },
+    { "warps", check = function(s, p, fail)
+        if s.math ~= "mma" and s.warps.consumer.count == 16 then
+            fail("warps.consumer.count", "16 warps that multiply are for mma", "4, 8, 12")
+        end
+    end },
     { "epilogue ops", check = ops },
 }
 

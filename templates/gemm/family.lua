@@ -220,11 +220,12 @@ local knobs = {
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
-    { "load", type = "enum", values = { "tma", "eighths", "ldg", "shifted" }, optional = true, when = loads,
-      when_doc = LOADS,
+    { "load", type = "enum", values = { "tma", "eighths", "ldg", "shifted", "registers" }, optional = true,
+      when = loads, when_doc = LOADS,
       doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k and strides eighths: boxes of each eighth "
           .. "row of B, and A copied before as they want it; for any addresses too ldg: the producers' threads load "
-          .. "pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around" },
+          .. "pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around; registers: nothing is "
+          .. "staged, lanes load what they multiply" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs" },
@@ -232,7 +233,7 @@ local knobs = {
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
       doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N" },
-    { "tile.n", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "columns",
+    { "tile.n", type = "int", min = 4, max = 256, step = 4, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, unit = "columns",
       default = function(s) return 1024 // dtypes[s.problem.a].bits end, when = staged, when_doc = STAGED,
@@ -310,7 +311,7 @@ local knobs = {
     { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
-    { "warps.consumer.count", type = "int", values = { 4, 8, 12 }, default = 4, unit = "warps",
+    { "warps.consumer.count", type = "int", values = { 4, 8, 12, 16 }, default = 4, unit = "warps",
       when = loads, when_doc = LOADS,
       doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",

@@ -142,20 +142,23 @@ local function multiplies(s, p)
 end
 
 -- Warps that stream: a step of a CTA is one of each warp. Those that shift take some 35 KB a us in an SM of an H200 by
--- their instructions, an eighth of what its wires deliver.
+-- their instructions, an eighth of what its wires deliver; lanes that load registers read no shared memory.
 local function streams(s, p)
     local m, n, bytes = s.tile.m, s.tile.n, p.a_type.bits // 8
     local slower = p.shifted and 8 or 1
     local steps = { { dim = "k", by = s.tile.k * p.warps } }
-    return {
+    local list = {
         { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.warps, times = steps },
-        { unit = "shared_bytes", per = "tile", amount = slower * (m + n) * s.tile.k * p.warps * bytes,
-          times = steps },
         fetches("a", p.a_type, "m", { dim = "n", by = n }),
         fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
         { unit = "store_bytes", per = "tile", amount = m * n * p.d.bits // 8 },
     }
+    if not p.direct then
+        table.insert(list, 2, { unit = "shared_bytes", per = "tile",
+            amount = slower * (m + n) * s.tile.k * p.warps * bytes, times = steps })
+    end
+    return list
 end
 
 local function cost(s, p)

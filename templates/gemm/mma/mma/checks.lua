@@ -21,24 +21,36 @@ return {
         end
     end },
     { "tile", check = function(s, p, fail)
-        if s.tile.n % 16 ~= 0 then
+        if not p.direct and s.tile.n % 16 ~= 0 then
             fail("tile.n", ("tile.n: %d columns of D are the 16 rows of an mma"):format(s.tile.n), "a multiple of 16")
         end
         if s.tile.k < 64 then
             fail("tile.k", ("tile.k: a warp reads %d columns of a row in pieces of 64"):format(s.tile.k), "64 and more")
         end
         local held = s.tile.m * s.tile.n // 32
+        if p.direct then
+            held = (s.tile.m + s.tile.n) * s.tile.k * s.stages // 64 + s.tile.m * s.tile.n // 16
+        end
         if held + 64 > p.registers[1].registers then
-            fail("tile.n", ("tile: a thread holds %d sums, which leaves under 64 of its %d registers for the rest")
-                :format(held, p.registers[1].registers), "a smaller tile: each warp sums all of it")
+            fail("tile.n", ("tile: a thread holds %d %s, which leaves under 64 of its %d registers for the rest")
+                :format(held, p.direct and "registers of operands and sums" or "sums", p.registers[1].registers),
+                p.direct and "a smaller tile, or fewer stages" or "a smaller tile: each warp sums all of it")
         end
     end },
     { "load", check = function(s, p, fail)
-        if s.load == "tma" or s.load == "ldg" then
-            fail("load", ("load: %s, but warps stream rows by bulk copies"):format(s.load), "shifted, or nothing")
+        if s.load and not p.shifted and not p.direct then
+            fail("load", ("load: %s, but warps stream rows by bulk copies"):format(s.load),
+                "shifted, registers, or nothing")
         elseif p.shifted and s.dependent_launch == "weights" then
             fail("dependent_launch", "dependent_launch: weights, but load: shifted loads the ends of A with those of B",
                 "prologue")
+        end
+        for _, operand in ipairs { "a", "b" } do
+            if p.direct and s.cache_hint[operand] then
+                local knob = "cache_hint." .. operand
+                fail(knob, ("%s: %s, but lanes load %s without one"):format(knob, s.cache_hint[operand],
+                    operand:upper()), "none; or no load: registers")
+            end
         end
     end },
     { "shared memory", check = function(s, p, fail)

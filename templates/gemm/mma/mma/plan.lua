@@ -1,5 +1,5 @@
 -- plan.lua of mma: warps that multiply from registers by mma.sync, for few rows of A: each streams rows of B through a
--- ring of its own, by bulk copies, and nobody waits for another before the end.
+-- ring of its own, by bulk copies, or its lanes load their registers; nobody waits for another before the end.
 
 local archs = require "archs"
 local dtypes = require "dtypes"
@@ -8,9 +8,14 @@ local smem = require "smem"
 -- bytes between the rows of a stage, so that eight lanes' 16 bytes lie in different banks; room for a shift, too
 local PAD = 16
 
-local mma = { template = function() return "mma/mma/stream.cu.in" end }
+local mma = {
+    template = function(s) return s.load == "registers" and "mma/mma/registers.cu.in" or "mma/mma/stream.cu.in" end,
+}
 
 local function barrier_plan(s, p)
+    if p.direct then
+        return {}
+    end
     return { { name = "full", count = p.warps * s.stages, arrivals = p.shifted and 32 or 1,
         bytes = (s.tile.m + s.tile.n) * (p.shifted and p.row_bytes or p.depth_bytes),
         who = p.shifted and "each lane of the warp" or "a lane of the warp",
@@ -18,11 +23,15 @@ local function barrier_plan(s, p)
 end
 
 local function smem_plan(s, p)
+    local sums = { name = "sums", bytes = p.warps * s.tile.m * p.sums_pitch * 4, align = 4,
+        doc = "each warp's part of the tile" }
+    if p.direct then
+        return smem.layout { sums }
+    end
     return smem.layout {
         { name = "stages", bytes = p.warps * s.stages * p.stage_bytes, align = 16,
           doc = "rows of B, then of A, a ring a warp" },
-        { name = "sums", bytes = p.warps * s.tile.m * p.sums_pitch * 4, align = 4,
-          doc = "each warp's part of the tile" },
+        sums,
         { name = "full", bytes = 8 * p.warps * s.stages, align = 8, doc = p.barriers[1].doc },
     }
 end
@@ -30,7 +39,7 @@ end
 function mma.plan(s)
     local a = dtypes[s.problem.a]
     local p = { warps = s.warps.consumer.count, cluster_size = 1, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
-    p.threads, p.shifted = p.warps * 32, s.load == "shifted"
+    p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
     p.row_bytes = p.depth_bytes + PAD

@@ -196,6 +196,9 @@ end
 wgmma["operands read ahead"] = reads.check
 
 wgmma["loads by threads"] = function(s, p, fail)
+    if s.load == "registers" then
+        fail("load", "load: registers is for warps on mma.sync, whose operands are registers", "nothing; or math: mma")
+    end
     if s.load == "shifted" then
         fail("load", "load: shifted is for pieces of rows that warps stream", "tma or ldg, or math: mma")
     end
