@@ -134,19 +134,19 @@ EMU_HANDLER(change_bytes) {
     return EMU_NEXT;
 }
 
-// PTX leaves open how long try_wait blocks: at times it is in vain.
+// PTX leaves open how long try_wait blocks: at times it is in vain, and else until all stand still.
 static bool gives_up(struct emu_warp *warp) {
     enum { ONE_IN = 8 };
 
-    return !emu_waiting(warp, WAIT_MBARRIER) &&
-           emu_random(&warp->cta->cluster->random) % ONE_IN == 0;
+    if (emu_waiting(warp, WAIT_MBARRIER)) return emu_split(warp)->wait.expired;
+    return emu_random(&warp->cta->cluster->random) % ONE_IN == 0;
 }
 
 // Has the phase that the split waits for not ended? Then nothing else needs to be looked at.
 static bool still_pending(struct emu_warp *warp) {
     const struct emu_wait *wait = &emu_split(warp)->wait;
 
-    if (wait->kind != WAIT_MBARRIER) return false;
+    if (wait->kind != WAIT_MBARRIER || wait->expired) return false;
     const struct emu_cta *cta = &warp->cta->cluster->ctas[wait->object >> EMU_RANK_SHIFT];
     const struct emu_mbarrier *barrier =
         emu_mbarrier_at(cta, wait->object & ((1u << EMU_RANK_SHIFT) - 1));

@@ -9,6 +9,7 @@ enum {
     QUANTUM = 96,            // instructions, at most
     SLICE = 20000,           // instructions of a cluster before others get their turn
     RESIDENT = 4,            // clusters at once, where they can hear of each other
+    POLLS = 8,               // of what nobody brings, before that is a hang
     SLICE_BITS = 13,         // then a slice is of 1 to 1 << SLICE_BITS instructions
     SPIN_FOR_OTHERS = 30000  // without any change, before CTAs that are not resident are started
 };
@@ -22,7 +23,7 @@ static bool still_waits(const struct emu_warp *warp, const struct emu_split *spl
     switch (wait->kind) {
     case WAIT_MBARRIER:
         barrier = emu_mbarrier_of(cluster, wait->object);
-        return barrier != NULL && barrier->phase == wait->generation;
+        return barrier != NULL && barrier->phase == wait->generation && !wait->expired;
     case WAIT_BARRIER:
         return wait->arrived &&
                warp->cta->barriers[wait->object].generation == warp->gather.generation;
@@ -137,6 +138,32 @@ static bool wake_sleeper(struct emu_cluster *cluster) {
     return true;
 }
 
+// The time limit of each try_wait of [warp] is over. False where none is under way.
+static bool expire_warp(struct emu_warp *warp) {
+    bool any = false;
+
+    for (unsigned s = 0; s < warp->split_count; s++) {
+        struct emu_split *split = &warp->splits[s];
+        if (!split->blocked || split->wait.kind != WAIT_MBARRIER) continue;
+        split->wait.expired = any = true;
+        split->seen_change = warp->cta->cluster->changes - 1;  // it looks again
+    }
+    return any;
+}
+
+// Nobody sleeps either: each try_wait gives up, as PTX lets it after a while. Who has looked once
+// may do now what the others wait for. Where all come back and back, and meanwhile no mbarrier has
+// got anything, they only poll.
+static bool expire_waits(struct emu_cluster *cluster) {
+    bool any = false;
+
+    if (cluster->expiries++ == POLLS) return false;
+    for (unsigned c = 0; c < cluster->cta_count; c++)
+        for (unsigned w = 0; w < cluster->ctas[c].warp_count; w++)
+            any |= expire_warp(&cluster->ctas[c].warps[w]);
+    return any;
+}
+
 enum slice { SLICE_DONE, SLICE_ENDED, SLICE_STUCK };
 
 // A cluster before this one has ended the launch: whatever this one does comes too late.
@@ -166,7 +193,8 @@ static enum slice run_slice(struct emu_cluster *cluster) {
         struct emu_warp *warp = pick_warp(cluster);
         if (warp != NULL)
             run_warp(warp, 1 + emu_random(&cluster->random) % QUANTUM);
-        else if (!emu_async_progress(cluster, true) && !wake_sleeper(cluster))
+        else if (!emu_async_progress(cluster, true) && !wake_sleeper(cluster) &&
+                 !expire_waits(cluster))
             return SLICE_STUCK;
     }
     return SLICE_ENDED;

@@ -92,7 +92,7 @@ struct emu_wait {
     uint64_t generation;  // of the barrier when it was reached
     bool arrived;         // the warp has, all of it, and waits for the barrier's end
     uint64_t until;
-    uint64_t since;  // step at which the wait began
+    bool expired;  // a try_wait's time limit is over
 };
 
 // Lanes part at a branch and meet again at its immediate post-dominator.
@@ -233,8 +233,9 @@ struct emu_cluster {
     uint64_t next_due;          // before that step nothing of it goes on
     uint64_t changes;           // grows with every event that someone may wait for
     uint64_t last_change;       // step of the machine when it last grew
-    uint32_t warp_count;        // of all its CTAs; the agents from here on are no warps
-    bool has_tmem;              // its architecture does
+    unsigned expiries;    // of all try_waits' time limits, since an mbarrier last got anything
+    uint32_t warp_count;  // of all its CTAs; the agents from here on are no warps
+    bool has_tmem;        // its architecture does
     uint32_t agent_count, agent_capacity;
     uint32_t *agent_times;  // of asynchronous agents: last time used
     struct emu_told *told;  // by warp's agent

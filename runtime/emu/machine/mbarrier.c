@@ -121,6 +121,7 @@ bool emu_mbarrier_arrive(struct emu_mbarrier *barrier, struct emu_warp *warp,
     if (clock != NULL) emu_clock_join(barrier->cta->cluster, &barrier->clock, clock);
     if (clock != NULL && warp->pending != NULL) speak_for_warpgroup(barrier, warp);
     warp->cta->cluster->last_change = emu_machine(warp)->steps;
+    warp->cta->cluster->expiries = 0;
     return true;
 }
 
@@ -129,6 +130,7 @@ bool emu_mbarrier_add_bytes(struct emu_mbarrier *barrier, struct emu_warp *warp,
     char name[64];
 
     barrier->bytes += bytes;
+    barrier->cta->cluster->expiries = 0;
     if (bytes > 0) {
         barrier->promised += bytes;
         barrier->armed = warp;

@@ -36,10 +36,8 @@ bool emu_waiting(struct emu_warp *warp, enum emu_wait_kind kind) {
 enum emu_step emu_block(struct emu_warp *warp, enum emu_wait_kind kind, uint32_t object) {
     struct emu_wait *wait = &emu_split(warp)->wait;
 
-    if (wait->kind != kind) {
-        wait->kind = kind;
-        wait->since = emu_machine(warp)->steps;
-    }
+    wait->kind = kind;
     wait->object = object;
+    wait->expired = false;
     return EMU_BLOCKED;
 }

@@ -32,7 +32,7 @@
 #include "runtime/emu/model/tensormap.h"
 #include "runtime/whole_file.h"
 
-enum { FILES = 96, BYTES = 1 << 16, TEXT = 1 << 16, LINE = 320, WORDS = 16 };
+enum { FILES = 96, BYTES = 1 << 16, TEXT = 1 << 16, LINE = 320, WORDS = 16, STEPS = 2000000 };
 
 // A program, or a variant of it, and what is known of its runs.
 struct program {
@@ -106,7 +106,8 @@ static void read_program(struct program *p) {
     if (tmg_file_read(p->path, TEXT, &p->text, &bytes)) fail_msg("cannot read %s", p->path);
     const char *line = directive(p->text, "// launch:");
     p->launch =
-        (struct emu_launch){.grid = {line ? (unsigned)number_of(line, "grid ", 1) : 1, 1, 1},
+        (struct emu_launch){.budget = {.steps = STEPS},
+                            .grid = {line ? (unsigned)number_of(line, "grid ", 1) : 1, 1, 1},
                             .block = {line ? (unsigned)number_of(line, "block ", 32) : 32, 1, 1},
                             .cluster = {line ? (unsigned)number_of(line, "cluster ", 1) : 1, 1, 1},
                             .dynamic_smem = line ? (unsigned)number_of(line, "dynamic ", 0) : 0};
