@@ -54,6 +54,15 @@ files '*.[ch]' ':!templates' ':!tests' | sed 's/\.[ch]$//' | sort -u | awk -F / 
     { first[$NF] = $0 }
     END { exit bad }' || finding "one name of a file, two meanings"
 
+# Of each spec for Blackwell tests/emu/sass.txt says what the assembler made of it.
+for spec in specs/*sm100*.yaml; do
+    name=$(basename "$spec" .yaml)
+    for arch in sm_100a sm_103a; do
+        grep -q "^$arch $name: " tests/emu/sass.txt ||
+            finding "tests/emu/sass.txt has no $arch $name: scripts/sass.py gives it"
+    done
+done
+
 # unused KERNEL.cu - prints what it declares and never uses, its own parameters included.
 unused() {
     { echo 'namespace {'; cat "$1"; echo '}'; } |
