@@ -16,8 +16,8 @@
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     epilogue: {ops: [{add: combined, row_period: 196}], store: tma, warps: 4, release: early,
-//        stagger: 160, operand: {load: ldg, layout: blocked, order: between}, load: 32,
-//        tile: {m: 32, n: 64}, buffers: 2}
+//        stagger: 160, load: 32, tile: {m: 32, n: 64}, buffers: 2, read: {matrix: ldg,
+//        layout: blocked, order: between}}
 //     unroll: {epilogue: 2}
 //     budget: {spill_bytes: 0}
 

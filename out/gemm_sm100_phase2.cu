@@ -15,7 +15,7 @@
 //     cluster: {m: 1, n: 1}
 //     swizzle_bits: {a: 7, b: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: direct, warps: 4, release: early, operand: {load: pairs}, load: 32}
+//     epilogue: {ops: [], store: direct, warps: 4, release: early, load: 32}
 //     unroll: {epilogue: 1}
 //     budget: {spill_bytes: 0}
 

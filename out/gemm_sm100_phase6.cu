@@ -15,8 +15,8 @@
 //     cluster: {m: 2, n: 1}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, warps: 4, release: early, operand: {load: pairs}, load: 32,
-//        tile: {m: 128, n: 64}, buffers: 2}
+//     epilogue: {ops: [], store: tma, warps: 4, release: early, load: 32, tile: {m: 128, n: 64},
+//        buffers: 2}
 //     unroll: {epilogue: 1}
 //     budget: {spill_bytes: 0}
 

@@ -126,7 +126,15 @@ end
 
 -- Operands of ops are read by pieces of 16 bytes.
 local function held(s)
-    return tensor_memory(s) and s.epilogue.operand.load ~= "pairs"
+    return tensor_memory(s) and (s.epilogue.read.matrix or "pairs") ~= "pairs"
+end
+
+local function reading_matrix(s)
+    return reading(s) or tensor_memory(s)
+end
+
+local function reading_layout(s)
+    return reading(s) or held(s)
 end
 
 -- D^T = B A^T: the rows of the multiplication are columns of D.
@@ -187,8 +195,9 @@ local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
 local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
 local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
-local STAGING, HELD = "epilogue.store is tma or staged", "epilogue.operand.load is not pairs"
+local STAGING, HELD = "epilogue.store is tma or staged", "math is tcgen05, and epilogue.read.matrix not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
+local READING_MATRIX, READING_LAYOUT = "math is tcgen05; or " .. READING, HELD .. "; or " .. READING
 local GROUPED = "grid is grouped, grouped_k or masked"
 local TAKES_SCALES = "math is tcgen05, or wgmma, and A and B are e4m3 or e5m2"
 local FEW_BITS = "math is wgmma, and A and B are e4m3 or e5m2"
@@ -357,17 +366,6 @@ local knobs = {
     { "epilogue.stagger", type = "int", min = 0, max = 1000, unit = "clocks", optional = true,
       when = tensor_memory, when_doc = TENSOR_MEMORY,
       doc = "that each warp begins a tile later than the one before, so that they meet less at what they share" },
-    { "epilogue.operand.load", type = "enum", values = { "pairs", "ldg", "cg", "cs", "cp_async" }, default = "pairs",
-      when = tensor_memory, when_doc = TENSOR_MEMORY,
-      doc = "operands of 16 bits that have a row for each of D's, or in turn: pairs, where ops want them; 16 bytes at "
-          .. "a time: ldg, through L1; cg, not through it; cs, to be used once; cp_async, to shared memory" },
-    { "epilogue.operand.layout", type = "enum", values = { "row", "blocked" }, default = "row",
-      when = held, when_doc = HELD,
-      doc = "row: NAME[m, n]; blocked: NAME[m / 32, n / 32, m % 32, n % 32], whose rows lie side by side" },
-    { "epilogue.operand.order", type = "enum", values = { "after", "between", "before", "ahead" }, default = "after",
-      when = held, when_doc = HELD,
-      doc = "when they are asked for: after the sums are there; between their load and the wait for it; before that; "
-          .. "ahead: while the part before is stored, the first before the tile's sums are complete" },
     { "unroll.epilogue", type = "int", values = { 1, 2, 4 }, default = 1, unit = "parts",
       when = tensor_memory, when_doc = TENSOR_MEMORY, doc = "parts of a tile that a warp stores in a row of code" },
     { "unroll.mma", type = "int", min = 1, max = 8, unit = "steps", optional = true,
@@ -398,19 +396,25 @@ local knobs = {
       default = staging_buffers,
       when = staging, when_doc = STAGING,
       doc = "staging buffers of a warpgroup, written in turn" },
-    { "epilogue.read.row", type = "enum", values = { "l1", "ahead" }, optional = true, when = reading,
+    { "epilogue.read.row", type = "enum", values = { "pairs", "ahead" }, optional = true, when = reading,
       when_doc = READING,
-      doc = "how a row that all rows share (bias, scale_n) comes to the threads: l1, or nothing: each loads its "
-          .. "elements when it wants them; ahead: before the multiplication, an element a thread, by shared memory" },
-    { "epilogue.read.matrix", type = "enum", values = { "l1", "cp_async", "tma" }, optional = true, when = reading,
-      when_doc = READING,
-      doc = "how the first matrix (residual, add) does: l1, or nothing: the same; cp_async: pieces of 16 bytes into "
-          .. "D's staging while the tile is multiplied; tma: boxes there" },
-    { "epilogue.read.layout", type = "enum", values = { "row", "blocked", "wrapped" }, optional = true, when = reading,
-      when_doc = READING,
-      doc = "of that matrix: row, or nothing: as all others; blocked: each 64 columns in the order in which four "
-          .. "threads hold them, 16 bytes a load: column 8 i + 2 t + j at place 16 t + 2 i + j; wrapped: the first "
-          .. "rows of those that begin anew stand behind the last too, so that each box of tma is whole" },
+      doc = "how a row that all rows share (bias, scale_n) comes to the threads: pairs, or nothing: where ops want "
+          .. "them; ahead: before the multiplication, an element a thread, by shared memory" },
+    { "epilogue.read.matrix", type = "enum", values = { "pairs", "ldg", "cg", "cs", "cp_async", "tma" },
+      optional = true, when = reading_matrix, when_doc = READING_MATRIX,
+      doc = "how matrices of 16 bits (residual, add) do, of wgmma the first: pairs, or nothing: the same; 16 bytes "
+          .. "at a time: ldg, through L1, cg, not through it, cs, to be used once; cp_async, to shared memory; tma, "
+          .. "boxes there. cg and cs are tcgen05's, tma is wgmma's" },
+    { "epilogue.read.layout", type = "enum", values = { "row", "blocked", "wrapped" }, optional = true,
+      when = reading_layout, when_doc = READING_LAYOUT,
+      doc = "of them: row, or nothing: as all others; blocked: where a thread's elements lie together, of tcgen05 "
+          .. "NAME[m / 32, n / 32, m % 32, n % 32], of wgmma, with ldg, each 64 columns in the order in which four "
+          .. "threads hold them: column 8 i + 2 t + j at place 16 t + 2 i + j; wrapped: the first rows of those that "
+          .. "begin anew stand behind the last too, so that each box of tma is whole" },
+    { "epilogue.read.order", type = "enum", values = { "after", "between", "before", "ahead" }, default = "after",
+      when = held, when_doc = HELD,
+      doc = "when they are asked for: after the sums are there; between their load and the wait for it; before that; "
+          .. "ahead: while the part before is stored, the first before the tile's sums are complete" },
     { "epilogue.read.hint", type = "enum", values = cache_hints, optional = true, when = reading,
       when_doc = READING, doc = "what that matrix' lines are to the L2, where it is not read as all others" },
 }

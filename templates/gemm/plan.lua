@@ -51,10 +51,10 @@ local function plan_ops(s, p, ops, operands)
     reads.halve(ops)
     p.op_direct = epilogue.direct(operands)
     p.op_types = epilogue.types(p.op_direct)
-    p.held = s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and epilogue.held(ops) or {}
+    p.held = s.math == "tcgen05" and (s.epilogue.read.matrix or "pairs") ~= "pairs" and epilogue.held(ops) or {}
     for _, operand in ipairs(p.held) do
         operand.held = true
-        operand.blocks = s.epilogue.operand.layout == "blocked"
+        operand.blocks = s.epilogue.read.layout == "blocked"
         operand.strided = not operand.blocks
     end
     p.op_most = #p.op_types.most > 0

@@ -37,13 +37,13 @@ verify gemm_sm100_phase2 --shape 300x1044x136 --set 'epilogue.ops=[[bias,geglu_e
 # ahead of the sums, from blocks; accumulators given back late; another GPU of that kind.
 matrix='[[residual,{add: other, row_period: 7},amax]]'
 verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warps=8 \
-    --set 'epilogue.operand={load: cp_async, order: ahead, layout: blocked}' \
+    --set 'epilogue.read={matrix: cp_async, order: ahead, layout: blocked}' \
     --set epilogue.buffers=1 --set stages=3
 verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warps=5 \
-    --set 'epilogue.operand={load: cg, order: before}' --set epilogue.store=staged \
+    --set 'epilogue.read={matrix: cg, order: before}' --set epilogue.store=staged \
     --set arch=sm_103a --set stages=5
 verify gemm_sm100_phase2 --shape 300x528x72 --set "epilogue.ops=$matrix" --set epilogue.warps=5 \
-    --set 'epilogue.operand={load: cs, order: between}' --set epilogue.release=late
+    --set 'epilogue.read={matrix: cs, order: between}' --set epilogue.release=late
 verify $pair --shape 300x1040x136 --set 'epilogue.ops=[[bias,swiglu]]' --set epilogue.warps=8 \
     --set epilogue.stagger=20 --set 'unroll={epilogue: 2, mma: 2, load: 2, instructions: 2}'
 verify $pair --shape 300x528x80 --set 'problem={a: i8, d: bf16}' --set epilogue.store=staged \
@@ -63,6 +63,6 @@ verify gemm_sm100_phase2 --shape 300x1044x600 --set grid=stream_k --set epilogue
     --set 'epilogue.ops=[[bias,swiglu]]'
 verify blockscaled_sm100_256x256 --shape 300x520x1600 --set grid=split_k
 verify gemm_sm100_phase6 --shape 3x300x520x136 --set problem.batch=dynamic --set layout.b=column \
-    --set 'epilogue.ops=[[residual]]' --set 'epilogue.operand={load: ldg, order: ahead}'
+    --set 'epilogue.ops=[[residual]]' --set 'epilogue.read={matrix: ldg, order: ahead}'
 verify gemm_sm100_phase1 --shape 2x300x264x72 --set problem.batch=2 --set epilogue.store=elements \
     --set 'epilogue.ops=[[residual,beta]]'

@@ -27,7 +27,7 @@ verify $pair --shape 300x1040x96 --set cta_group=1 --set stages=3 --set "epilogu
 verify $pair --shape 300x1042x96 --set epilogue.store=direct --set epilogue.load=16
 verify $pair --shape 300x1041x96 --set epilogue.store=elements --set "epilogue.ops=$ops"
 verify $pair --shape 300x1040x96 --set 'epilogue.tile={m: 32, n: 32}' \
-    --set epilogue.operand.load=ldg --set "epilogue.ops=[[residual]]"
+    --set epilogue.read.matrix=ldg --set "epilogue.ops=[[residual]]"
 verify $pair --shape 300x1040x96 --set accumulators=1 --set epilogue.warps=5 \
     --set epilogue.store=staged --set stages=3
 verify $one --shape 300x520x96 --set epilogue.warps=8 --set arch=sm_103a --set stages=4

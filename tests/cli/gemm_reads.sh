@@ -12,6 +12,7 @@ verify() {
 }
 
 ahead='epilogue.read.row=ahead' matrix='epilogue.read.matrix'
+blocked='epilogue.read={matrix: ldg, layout: blocked}'
 plain='[[bias, residual], [{scale_n: sn}, bias, gelu, residual, {add: other, row_period: 7}, amax]]'
 turned='[[{add: combined, row_period: 196}], [relu, {add: combined, row_period: 3}, bias]]'
 edges=(--shape 200x264x136 --shape 640x392x136)
@@ -31,10 +32,10 @@ verify gemm_128x128_pingpong "$turned" "${edges[@]}" --set "$matrix=tma" --set s
 verify gemm_128x128_pingpong '[[{add: combined, row_period: 128}]]' --shape 300x264x72 \
     --set "$matrix=tma"
 verify gemm_128x128_pingpong "$turned" --shape 200x320x72 --shape 640x384x136 \
-    --set epilogue.read.layout=blocked --set 'epilogue.read.hint=[evict_first,evict_last]'
+    --set "$blocked" --set 'epilogue.read.hint=[evict_first,evict_last]'
 verify gemm_fp8_128x192_pingpong '[[{add: combined, row_period: 7}, bias]]' --shape 200x320x272 \
-    --set epilogue.read.layout=blocked --set "$ahead"
-verify gemm_256x128 '[[residual]]' --shape 300x320x72 --set epilogue.read.layout=blocked \
+    --set "$blocked" --set "$ahead"
+verify gemm_256x128 '[[residual]]' --shape 300x320x72 --set "$blocked" \
     --set epilogue.tile.n=128 --set epilogue.buffers=1 --set swizzle_bits.d=7 --set stages=3
 
 # Boxes narrower than a buffer and narrower swizzles, more columns than threads, hints, other types.

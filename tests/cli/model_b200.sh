@@ -7,7 +7,7 @@
 # here one step with the next), the stagger and the early release (F31, grid search).
 set -u
 spec=specs/gemm_sm100_patch_embedding.yaml
-row='--set epilogue.operand.layout=row' five='--set epilogue.warps=5'
+row='--set epilogue.read.layout=row' five='--set epilogue.warps=5'
 threads='--set epilogue.store=staged' one='--set epilogue.buffers=1'
 ladder="630 $row $five $threads $one
 579 $five $threads $one

@@ -23,7 +23,7 @@ end
 
 -- How the matrix is read: "tma" and "cp_async" by way of the staging, "blocked" from global memory; nil: as all others.
 local function matrix_by(read)
-    return read.matrix ~= "l1" and read.matrix or read.layout == "blocked" and "blocked" or nil
+    return read.matrix == "ldg" and "blocked" or read.matrix ~= "pairs" and read.matrix or nil
 end
 
 -- Marks those of [operands] that are read so: [ahead], their place among the rows in shared memory, or [by] of the
@@ -83,29 +83,33 @@ end
 
 local function check_matrix(s, p, fail)
     local read, by = s.epilogue.read, matrix_by(s.epilogue.read)
-    if read.layout == "blocked" and by ~= "blocked" then
+    if by == "cg" or by == "cs" or by == "blocked" and read.layout ~= "blocked" then
+        fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is not how wgmma's threads hold a row"):format(
+            read.matrix), "pairs, cp_async, tma, or ldg with layout: blocked")
+    elseif read.layout == "blocked" and by ~= "blocked" then
         fail("epilogue.read.layout", "epilogue.read.layout: blocked is for threads that load by themselves",
-            "epilogue.read.matrix: l1")
+            "epilogue.read.matrix: ldg")
     elseif read.layout == "wrapped" and by ~= "tma" then
         fail("epilogue.read.layout", "epilogue.read.layout: wrapped is for boxes of rows that begin anew",
             "epilogue.read.matrix: tma, and add")
     elseif read.hint and not by then
         fail("epilogue.read.hint", "epilogue.read.hint: the matrix is read as all others",
-            "matrix: cp_async or tma, or layout: blocked")
+            "matrix: ldg, cp_async or tma")
     elseif by and not p.reads.matrix then
-        fail("epilogue.read." .. (by == "blocked" and "layout" or "matrix"),
-            "epilogue.read: no op reads a matrix of 16-bit elements", "residual or add among epilogue.ops")
+        fail("epilogue.read.matrix", "epilogue.read: no op reads a matrix of 16-bit elements",
+            "residual or add among epilogue.ops")
     elseif by and by ~= "blocked" and dtypes[s.problem.d].bits ~= 16 then
         fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is by way of D's staging, whose elements have %d bits")
-            :format(by, dtypes[s.problem.d].bits), "l1, or D of 16 bits")
+            :format(by, dtypes[s.problem.d].bits), "pairs, or D of 16 bits")
     elseif read.layout == "wrapped" and not p.reads.matrix.wrapped then
         fail("epilogue.read.layout", "epilogue.read.layout: wrapped is for boxes of rows that begin anew",
             "epilogue.read.matrix: tma, and add")
     elseif by == "tma" and not p.reads.matrix.wrapped and (p.reads.matrix.period or 0) % s.epilogue.tile.m ~= 0 then
         fail("epilogue.read.matrix", "epilogue.read.matrix: tma loads no boxes whose rows begin anew",
-            "layout: wrapped, or cp_async or l1")
+            "layout: wrapped, or cp_async or pairs")
     elseif by and (p.work.parts or p.in_cluster or p.batched or p.work.groups) then
-        fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is for whole tiles of one problem"):format(by), "l1")
+        fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is for whole tiles of one problem"):format(read.matrix),
+            "pairs")
     elseif by == "blocked" and s.epilogue.tile.n % reads.BLOCK ~= 0 then
         fail("epilogue.tile.n", "epilogue.read.layout: blocked wants staging of whole blocks of columns",
             ("a multiple of %d"):format(reads.BLOCK))
@@ -117,7 +121,7 @@ function reads.check(s, p, fail)
         return
     elseif s.epilogue.read.row == "ahead" and #p.reads.ahead == 0 then
         fail("epilogue.read.row", "epilogue.read.row: no op reads a row that all rows of D share",
-            "l1, or an op such as bias")
+            "pairs, or an op such as bias")
     end
     check_matrix(s, p, fail)
 end

@@ -17,7 +17,7 @@ return function(s, p)
     if s.math == "tcgen05" and s.scales.d == "1x32" then
         p.multiples.n, p.why_multiples.n = 32 * (p.gated and 2 or 1), "whole blocks of D that have a scale"
     end
-    if s.math == "tcgen05" and s.epilogue.operand.load ~= "pairs" and p.multiples.n % 8 ~= 0 then
+    if s.math == "tcgen05" and (s.epilogue.read.matrix or "pairs") ~= "pairs" and p.multiples.n % 8 ~= 0 then
         p.multiples.n, p.why_multiples.n = 8, "rows of operands in whole 16 bytes"
     end
     local b = p.scaled and p.scaled.b

@@ -63,7 +63,7 @@ local function schedule(s, p, fail)
         fail("grid", ("grid: %s is for sums of floats that are loaded and awaited together, and given back early")
             :format(s.grid), "epilogue.release: early, store: tma or direct, operands not read between")
     end
-    if p.batched and (s.scales.a or s.epilogue.operand.layout == "blocked") then
+    if p.batched and (s.scales.a or s.epilogue.read.layout == "blocked") then
         fail("problem.batch", "problem.batch: scales, and operands in blocks, are one problem's", "no batch")
     end
     if s.accumulators > 1 and not p.work.walks then
@@ -99,16 +99,20 @@ end
 
 -- What operands that are read by 16 bytes, and loads apart from their waits, are for.
 local function held(s, p, fail)
+    if s.epilogue.read.matrix == "tma" or s.epilogue.read.layout == "wrapped" then
+        fail("epilogue.read.matrix", "epilogue.read: boxes of operands, and rows for them, are wgmma's",
+            "pairs, ldg, cg, cs, cp_async; layout: row, blocked")
+    end
     for _, operand in ipairs(p.held) do
         if operand.dtype.bits ~= 16 or p.gated or p.elements then
-            fail("epilogue.operand.load", ("epilogue.operand.load: %s is for operands of 16 bits, not %s of %s"):format(
-                s.epilogue.operand.load, operand.name, operand.dtype.name),
+            fail("epilogue.read.matrix", ("epilogue.read.matrix: %s is for operands of 16 bits, not %s of %s"):format(
+                s.epilogue.read.matrix, operand.name, operand.dtype.name),
                 "pairs; nor for swiglu and its like, nor store: elements")
         end
     end
     if p.split_loads and p.sum.name == "i32" then
         fail("problem.a", "sums of integers are loaded and awaited together",
-            "epilogue.buffers: 1 with store: staged, another epilogue.operand.order")
+            "epilogue.buffers: 1 with store: staged, another epilogue.read.order")
     end
 end
 

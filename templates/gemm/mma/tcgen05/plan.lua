@@ -79,7 +79,7 @@ local function smem_plan(s, p)
         members[#members + 1] = { name = "store", align = 1024, doc = "staging of D",
             bytes = s.epilogue.buffers * p.store.buffer_bytes * (p.store.own and p.epilogue_warps or 1) }
     end
-    if s.epilogue.operand.load == "cp_async" then
+    if s.epilogue.read.matrix == "cp_async" then
         local count = #epilogue.held(epilogue.resolve(s.epilogue.ops, "bf16"))
         members[#members + 1] = { name = "held", bytes = p.epilogue_warps * count * p.part_columns * 32 * 2, align = 16,
             doc = "operands of ops, a part of a tile" }
@@ -138,7 +138,7 @@ function tcgen05.plan(s, work, gated)
     p.stagger = (s.epilogue.stagger or 0) > 0
     p.part_columns = p.store and s.epilogue.tile.n or s.epilogue.load    -- that are stored together
     p.parts_apart = p.store and p.store.by_threads and s.epilogue.buffers > 1    -- one's load hides another's store
-    p.split_loads = p.parts_apart or s.epilogue.operand.order == "between"
+    p.split_loads = p.parts_apart or s.epilogue.read.order == "between"
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles = {

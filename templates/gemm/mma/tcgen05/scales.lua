@@ -109,7 +109,7 @@ function scales.check(s, p, fail)
     if p.gated or p.a_columns or p.b_columns then
         fail("scales.a", "scales: of rows along K, and of ops that make one value of one", "layout: row, no gate")
     end
-    if p.overlap > 0 and (p.sharing > 1 or p.parts_apart or s.epilogue.operand.order == "ahead"
+    if p.overlap > 0 and (p.sharing > 1 or p.parts_apart or s.epilogue.read.order == "ahead"
         or s.epilogue.release == "late") then
         fail("accumulators", "accumulators that overlap are given back by part, in an order of their own",
             "accumulators: 1, or four epilogue warps, epilogue.release: early, no operand ahead, one part at a time")
