@@ -31,6 +31,7 @@ static int launch_peer(void *context, CUstream stream, int set) {
     const struct cublaslt_tensors tensors = {.a = address_of(from, set, "a"),
                                              .b = address_of(from, set, "b"),
                                              .bias = address_of(from, set, "bias"),
+                                             .residual = address_of(from, set, "residual"),
                                              .d = address_of(from, set, "d"),
                                              .a_scales = address_of(from, set, "a_scales"),
                                              .b_scales = address_of(from, set, "b_scales")};

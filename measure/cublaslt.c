@@ -31,7 +31,7 @@ struct cublaslt_plan {
     cublasLtMatrixLayout_t a, b, c, d;
     cublasLtMatmulHeuristicResult_t algos[CUBLASLT_ALGOS_MAX];
     int algo_count;
-    bool bias, integers, blocks;
+    bool bias, residual, integers, blocks;
 };
 
 static int check(const struct cublaslt *library, cublasStatus_t status, const char *what) {
@@ -238,11 +238,47 @@ static int describe_blocks(struct cublaslt_plan *plan, const struct ref_problem 
     return status;
 }
 
+int cublaslt_epilogue(const json_t *ops, bool *residual) {
+    static const struct {
+        const char *op;
+        int epilogue;  // 0: the library's C
+        bool last;     // what is added comes before it
+    } known[] = {{"bias", CUBLASLT_EPILOGUE_BIAS, false},
+                 {"residual", 0, false},
+                 {"relu", CUBLASLT_EPILOGUE_RELU, true},
+                 {"gelu", CUBLASLT_EPILOGUE_GELU, true}};
+    int epilogue = 0;
+    bool last = false;
+    *residual = false;
+    for (size_t i = 0; i < json_array_size(ops); ++i) {
+        const char *name = json_string_value(json_object_get(json_array_get(ops, i), "name"));
+        size_t row = 0;
+        while (row < 4 && strcmp(known[row].op, name ? name : "")) ++row;
+        if (row == 4 || last) return 0;
+        epilogue |= known[row].epilogue;
+        *residual |= known[row].epilogue == 0;
+        last = known[row].last;
+    }
+    return epilogue ? epilogue : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// The epilogue for the ops, if the library has one; a launch gives the address of a bias.
+static int describe_ops(struct cublaslt_plan *plan, const struct ref_problem *problem) {
+    const json_t *values = json_object_get(problem->reference->rows, "values");
+    const int epilogue = cublaslt_epilogue(json_object_get(values, "ops"), &plan->residual);
+    plan->residual &= epilogue != 0;
+    if (!epilogue) return TMAGEN_OK;
+    int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    if (status || !(epilogue & CUBLASLT_EPILOGUE_BIAS)) return status;
+    const int type = data_type(ref_tensor_find(problem, "bias")->dtype);
+    plan->bias = true;
+    return set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type);
+}
+
 // [a_columns], [b_columns]: the operand is stored as [k,m], as [k,n].
-static int describe(struct cublaslt_plan *plan, const struct ref_tensor *bias, bool a_columns,
-                    bool b_columns) {
+static int describe(struct cublaslt_plan *plan, bool a_columns, bool b_columns) {
     struct cublaslt *library = plan->library;
-    const int first = b_columns ? CUBLAS_OP_N : CUBLAS_OP_T, epilogue = CUBLASLT_EPILOGUE_BIAS;
+    const int first = b_columns ? CUBLAS_OP_N : CUBLAS_OP_T;
     const int second = a_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int compute = plan->integers ? CUBLAS_COMPUTE_32I : CUBLAS_COMPUTE_32F;
     const int scale = plan->integers ? CUDA_R_32I : CUDA_R_32F;
@@ -251,13 +287,7 @@ static int describe(struct cublaslt_plan *plan, const struct ref_tensor *bias, b
     if (status) return status;
     status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first);
     if (status) return status;
-    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second);
-    if (status || !bias) return status;
-    const int type = data_type(bias->dtype);
-    plan->bias = true;
-    status = set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
-    if (status) return status;
-    return set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type);
+    return set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second);
 }
 
 static int ask(struct cublaslt_plan *plan) {
@@ -294,16 +324,17 @@ int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *probl
     // what C would be, were it read: of 8 bits there is none
     const enum tmg_dtype_id c = is_fp8(d) ? TMG_DTYPE_BF16 : d->dtype;
     plan->integers = d->dtype == TMG_DTYPE_I32;
-    int status = describe(plan, ref_tensor_find(problem, "bias"),
-                          json_is_true(json_object_get(values, "a_columns")),
+    int status = describe(plan, json_is_true(json_object_get(values, "a_columns")),
                           json_is_true(json_object_get(values, "b_columns")));
+    if (status == TMAGEN_OK) status = describe_ops(plan, problem);
     if (status == TMAGEN_OK && ref_tensor_find(problem, "a_scales"))
         status = describe_blocks(plan, problem);
     else if (status == TMAGEN_OK && is_fp8(a))
         status = describe_fp8(plan, is_fp8(d));
     if (status == TMAGEN_OK) status = make_layout(library, a, a->dtype, &plan->a);
     if (status == TMAGEN_OK) status = make_layout(library, b, b->dtype, &plan->b);
-    if (status == TMAGEN_OK) status = make_layout(library, d, c, &plan->c);
+    const struct ref_tensor *added = plan->residual ? ref_tensor_find(problem, "residual") : d;
+    if (status == TMAGEN_OK) status = make_layout(library, added, c, &plan->c);
     if (status == TMAGEN_OK) status = make_layout(library, d, d->dtype, &plan->d);
     if (status == TMAGEN_OK) status = ask(plan);
     if (status != TMAGEN_OK) {
@@ -336,6 +367,7 @@ int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream,
     } one = plan->integers ? (union factor){.integer = 1} : (union factor){1}, zero = {0};
     const void *a = (const void *)(uintptr_t)tensors->a, *b = (const void *)(uintptr_t)tensors->b;
     void *d = (void *)(uintptr_t)tensors->d;
+    const void *c = plan->residual ? (const void *)(uintptr_t)tensors->residual : d;
     int status = TMAGEN_OK;
     if (plan->bias) status = set_pointer(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, tensors->bias);
     if (status == TMAGEN_OK && plan->blocks)
@@ -344,9 +376,9 @@ int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream,
         status = set_pointer(plan, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, tensors->a_scales);
     if (status) return status;
     return check(library,
-                 library->cublasLtMatmul(library->handle, plan->desc, &one, b, plan->b, a, plan->a,
-                                         &zero, d, plan->c, d, plan->d, &plan->algos[algo].algo,
-                                         (void *)(uintptr_t)library->workspace, workspace_bytes,
-                                         stream),
+                 library->cublasLtMatmul(
+                     library->handle, plan->desc, &one, b, plan->b, a, plan->a,
+                     plan->residual ? &one : &zero, c, plan->c, d, plan->d, &plan->algos[algo].algo,
+                     (void *)(uintptr_t)library->workspace, workspace_bytes, stream),
                  "cublasLtMatmul");
 }

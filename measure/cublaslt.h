@@ -18,7 +18,12 @@ void cublaslt_close(struct cublaslt *library);
 // "cuBLASLt 13.1.0 (/path)".
 const char *cublaslt_name(const struct cublaslt *library);
 
-// Prepares gemm's [problem]: tensors a, b, d and, where there are any, bias, a_scales, b_scales.
+// How the library does gemm's chain of [ops], rows with a name each, which may be null: the number
+// of its epilogue, and whether its C is the residual. 0: it has no such epilogue.
+int cublaslt_epilogue(const json_t *ops, bool *residual);
+
+// Prepares gemm's [problem]: tensors a, b, d and, where there are any, bias, residual, a_scales,
+// b_scales. Where the library has no epilogue for the ops, it is given the product alone.
 // TMAGEN_ERROR_ARGUMENT where the library offers nothing for it.
 int cublaslt_plan_make(struct cublaslt *library, const struct ref_problem *problem,
                        struct cublaslt_plan **plan);
@@ -29,7 +34,7 @@ int cublaslt_plan_algos(const struct cublaslt_plan *plan);
 
 // A problem's tensors; 0 for those that it has not.
 struct cublaslt_tensors {
-    tmagen_address a, b, bias, d, a_scales, b_scales;
+    tmagen_address a, b, bias, residual, d, a_scales, b_scales;
 };
 
 // Launches with algorithm [algo].

@@ -16,6 +16,7 @@
 #include "measure/shapes.h"
 #include "measure/stats.h"
 #include "measure/columns.h"
+#include "measure/cublaslt.h"
 #include "measure/watchdog.h"
 #include "tests/unit/fakes.h"
 #include "tests/unit/measure/gemm_manifest.h"
@@ -285,6 +286,30 @@ static void test_host_work_has_no_deadline(void **state) {
     expect_end(hang_after_rest, "tmagen: error: the next: no end after 1 s\n");
 }
 
+// What the library can do of a chain of ops, in the order in which it does them.
+static void test_epilogues_of_cublaslt(void **state) {
+    (void)state;
+    static const struct {
+        const char *ops;
+        int epilogue;
+        bool residual;
+    } rows[] = {
+        {"", 1, false},           {"bias", 4, false},         {"relu", 2, false},
+        {"bias gelu", 36, false}, {"bias residual", 4, true}, {"residual bias relu", 6, true},
+        {"gelu bias", 0, false},  {"bias silu", 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char names[64];
+        bool residual;
+        json_t *ops = json_array();
+        snprintf(names, sizeof names, "%s", rows[i].ops);
+        for (char *rest = names, *name; (name = strtok_r(rest, " ", &rest));)
+            json_array_append_new(ops, json_pack("{s:s}", "name", name));
+        assert_int_equal(cublaslt_epilogue(ops, &residual), rows[i].epilogue);
+        assert_int_equal(residual, rows[i].residual);
+        json_decref(ops);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quartiles),
@@ -295,6 +320,7 @@ int main(void) {
         cmocka_unit_test(test_dims_of_a_manifest),
         cmocka_unit_test(test_default_shapes_obey_the_manifest),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_epilogues_of_cublaslt),
         cmocka_unit_test(test_watchdog),
         cmocka_unit_test(test_host_work_has_no_deadline),
     };
