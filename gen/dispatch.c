@@ -492,12 +492,14 @@ static void check_family(const struct dispatch *table) {
                    name);
         return;
     }
-    for (size_t i = 0; i < table->row_count; i++) {
+    char *home = gen_family_home(name, &table->options);
+    for (size_t i = 0; home && i < table->row_count; i++) {
         const struct gen_output *output = &table->result->outputs[table->rows[i].output];
-        if (!strcmp(output->family, name)) continue;
+        if (!strcmp(output->family, home)) continue;
         diag_error(table->diag, table->rows[i].node->place, NULL, "kernels: %s is of the family %s",
                    output->name, output->family);
     }
+    free(home);
 }
 
 static char *stem_of(const char *path) {

@@ -467,3 +467,7 @@ int gen_explain_family(const char *family, const struct gen_options *options) {
 char *gen_family_sweeps(const char *family, const struct gen_options *options) {
     return ask_family(family, "tune", "sweeps", options);
 }
+
+char *gen_family_home(const char *family, const struct gen_options *options) {
+    return ask_family(family, "family", "home_of", options);
+}

@@ -85,6 +85,9 @@ int gen_text(const char *name, const char *text, const struct gen_options *optio
 // The sweeps that [family] is tuned over, a spec of one line each, to be freed; NULL after errors.
 char *gen_family_sweeps(const char *family, const struct gen_options *options);
 
+// The family whose templates [family] has, its base or itself, to be freed; NULL after errors.
+char *gen_family_home(const char *family, const struct gen_options *options);
+
 // Prints to stdout what a family is: its knobs, ladder and checks. Returns 0, or 1 with the errors
 // on stderr.
 int gen_explain_family(const char *family, const struct gen_options *options);

@@ -6,9 +6,8 @@
 //     phase: 4
 //     problem: {a: e4m3, b: e4m3, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: wgmma
-//     exchange: true
 //     tile: {m: 64, n: 64, k: 128}
-//     stages: 10
+//     stages: 8
 //     mma_in_flight: 1
 //     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, load: tma}
 //     schedule: cooperative
@@ -57,11 +56,11 @@ __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
     return packed;
 }
 
-// the same, each matrix transposed: what a lane holds of row r goes to column r
-__device__ __forceinline__ void stmatrix_x4_trans(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
-                                                  uint32_t m3) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
-                 "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+// four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8
+__device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
+                                            uint32_t m3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
+                 "r"(m1), "r"(m2), "r"(m3)
                  : "memory");
 }
 
@@ -219,11 +218,11 @@ __device__ __forceinline__ void wgmma_m64n64k32_e4m3(float (&d)[32], uint64_t a,
         : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-constexpr int TILE_M = 64, TILE_N = 64, TILE_K = 128, STAGES = 10;
+constexpr int TILE_M = 64, TILE_N = 64, TILE_K = 128, STAGES = 8;
 constexpr int CONSUMERS = 1, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
-constexpr int CONSUMER_N = TILE_N;                // columns of a tile that a consumer computes
+constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consumer computes
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 1;
-constexpr int STORES = TILE_M / STORE_M * (CONSUMER_N / STORE_N);    // by a warpgroup for its part of a tile
+constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
@@ -244,7 +243,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 176128, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 142336, "the launch plan's shared memory");
 
 constexpr int SCALE_BYTES = (TILE_M) * sizeof(float);    // in a stage
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]) + SCALE_BYTES;
@@ -280,37 +279,39 @@ __device__ __forceinline__ void release(uint64_t *empty) {
 }
 
 constexpr int MMA_M = 64, MMA_K = 32;    // of one instruction
-constexpr int BLOCKS = CONSUMER_N / MMA_M;
+constexpr int BLOCKS = CONSUMER_M / MMA_M;
 
 // matrix descriptors count in units of 16 bytes
-constexpr int MMA_UNITS = MMA_K * sizeof(e4m3) / 16, B_ROW_UNITS = 8;
+constexpr int MMA_UNITS = MMA_K * sizeof(e4m3) / 16, A_ROW_UNITS = 8;
 constexpr int A_SWIZZLE = 1, A_STRIDE = 1024, A_LEADING = 0;
 constexpr int B_SWIZZLE = 1, B_STRIDE = 1024, B_LEADING = 0;
 
 // the products of a stage whose operands begin at [a] and [b]
-__device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE_M / 2], uint64_t a, uint64_t b,
+__device__ __forceinline__ void multiply_stage(float (&accumulator)[BLOCKS][TILE_N / 2], uint64_t a, uint64_t b,
                                                bool accumulate) {
     wgmma_fence();
     #pragma unroll
     for (int i = 0; i < TILE_K / MMA_K; ++i) {
         #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            wgmma_m64n64k32_e4m3(accumulator[block], b + block * MMA_M * B_ROW_UNITS + i * MMA_UNITS,
-                                 a + i * MMA_UNITS, accumulate || i > 0);
+            wgmma_m64n64k32_e4m3(accumulator[block], a + block * MMA_M * A_ROW_UNITS + i * MMA_UNITS,
+                                 b + i * MMA_UNITS, accumulate || i > 0);
         }
     }
     wgmma_commit_group();
 }
 
-// the first of the two rows in which a pair of a thread's values lies
-__device__ __forceinline__ int pair_row(int pair) {
-    return pair * 8 + threadIdx.x % 4 * 2;
+// the row of a block in which a half of a thread's values lies
+__device__ __forceinline__ int pair_row(int half) {
+    return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + half * 8;
 }
+
+constexpr int SPAN_N = 64;    // columns of a tile that lie in one block of 128
 
 // the scales of a thread's products in one step along K
 struct Scales {
-    float a[TILE_M / 8][2];    // of its rows, pair by pair
-    float b[BLOCKS];    // of each block's columns
+    float a[BLOCKS][2];    // of its rows of each block
+    float b[TILE_N / SPAN_N];    // of each span of columns
 };
 
 // where they lie in global memory
@@ -330,29 +331,28 @@ __device__ __forceinline__ float scale_of_b(const ScaleTensors &from, int line, 
 __device__ __forceinline__ void load_scales(Scales &scales, const ScaleTensors &from, const Item &item,
                                             int k_tile) {
     #pragma unroll
-    for (int block = 0; block < BLOCKS; ++block) {
-        scales.b[block] = scale_of_b(from, item.column + block * MMA_M, k_tile);
+    for (int span = 0; span < TILE_N / SPAN_N; ++span) {
+        scales.b[span] = scale_of_b(from, item.column + span * SPAN_N, k_tile);
     }
 }
 
 // reads those that came with the stage
 __device__ __forceinline__ void read_scales(Scales &scales, const SharedMemory &smem, int stage) {
     #pragma unroll
-    for (int pair = 0; pair < TILE_M / 8; ++pair) {
-        const float *two = &smem.a_scales[stage][pair_row(pair)];
-        scales.a[pair][0] = two[0];
-        scales.a[pair][1] = two[1];
+    for (int i = 0; i < BLOCKS * 2; ++i) {
+        const int line = i / 2 * MMA_M + pair_row(i % 2);
+        scales.a[i / 2][i % 2] = smem.a_scales[stage][line];
     }
 }
 
 // adds to the accumulator the sums of a step, times both operands' scales
-__device__ __forceinline__ void promote(float (&accumulator)[BLOCKS][TILE_M / 2],
-                                        const float (&partial)[BLOCKS][TILE_M / 2], const Scales &scales) {
+__device__ __forceinline__ void promote(float (&accumulator)[BLOCKS][TILE_N / 2],
+                                        const float (&partial)[BLOCKS][TILE_N / 2], const Scales &scales) {
     #pragma unroll
     for (int block = 0; block < BLOCKS; ++block) {
         #pragma unroll
-        for (int i = 0; i < TILE_M / 2; ++i) {
-            const float scale = scales.b[block] * scales.a[i / 4][i % 2];
+        for (int i = 0; i < TILE_N / 2; ++i) {
+            const float scale = scales.a[block][i / 2 % 2] * scales.b[i / 4 * 8 / SPAN_N];
             accumulator[block][i] += partial[block][i] * scale;
         }
     }
@@ -366,34 +366,33 @@ __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     return row * STORE_ROW_BYTES + (byte ^ swizzle);
 }
 
-// writes STORE_M rows of one block of the accumulator, from [sums] on, to [buffer] from [first_column] on
-__device__ __forceinline__ void stage_block(const float *sums, bf16 *buffer, int first_column) {
-    const int lane = threadIdx.x % 32, column = first_column + threadIdx.x / 32 % 4 * 16 + lane / 8 % 2 * 8;
-    const int byte = column * sizeof(bf16);
+// writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
+__device__ __forceinline__ void stage_block(const float *sums, bf16 *buffer, int first_row) {
+    const int lane = threadIdx.x % 32, row = first_row + threadIdx.x / 32 % 4 * 16 + lane % 16;
     #pragma unroll
-    for (int row = 0; row < STORE_M / 16 * 16; row += 16, sums += 8) {
-        stmatrix_x4_trans(smem_address(buffer) + staging_offset(row + lane / 16 * 8 + lane % 8, byte),
-                          cvt_rn_bf16x2(sums[0], sums[1]), cvt_rn_bf16x2(sums[2], sums[3]),
-                          cvt_rn_bf16x2(sums[4], sums[5]), cvt_rn_bf16x2(sums[6], sums[7]));
+    for (int j = 0; j < STORE_N / 16; ++j, sums += 8) {
+        stmatrix_x4(smem_address(buffer) + staging_offset(row, j * 32 + lane / 16 * 16),
+                    cvt_rn_bf16x2(sums[0], sums[1]), cvt_rn_bf16x2(sums[2], sums[3]),
+                    cvt_rn_bf16x2(sums[4], sums[5]), cvt_rn_bf16x2(sums[6], sums[7]));
     }
 }
 
 // stores a warpgroup's accumulator by way of [staging], its own buffers; [barrier] is its own named barrier
-__device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M / 2], const TensorMap *d_map,
+__device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], const TensorMap *d_map,
                                            bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column,
                                            int barrier) {
     const bool issuer = threadIdx.x % 128 == 0;
     #pragma unroll
     for (int part = 0; part < STORES; ++part) {
-        const int row = part / (CONSUMER_N / STORE_N) * STORE_M, column = part % (CONSUMER_N / STORE_N) * STORE_N;
+        const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
         bf16 *buffer = staging[part % STORE_BUFFERS];
         if (issuer) {
             cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
         }
         barrier_sync(barrier, 128);                       // the buffer's last store has been read
         #pragma unroll
-        for (int block = 0; block < STORE_N; block += MMA_M) {
-            float *sums = &accumulator[(column + block) / MMA_M][row / 2];
+        for (int block = 0; block < STORE_M; block += MMA_M) {
+            float *sums = &accumulator[(row + block) / MMA_M][column / 2];
             stage_block(sums, buffer, block);
         }
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
@@ -445,7 +444,7 @@ blockscaled_64x64_tiles(const __grid_constant__ TensorMap a_map,
         const ScaleTensors scale_tensors = {b_scales, b_scales_stride, m, n};
         Ring ring;
         const Item item = only_item(k);
-        float accumulator[BLOCKS][TILE_M / 2] = {}, partial[BLOCKS][TILE_M / 2];
+        float accumulator[BLOCKS][TILE_N / 2] = {}, partial[BLOCKS][TILE_N / 2];
         Scales next;
         load_scales(next, scale_tensors, item, item.k_begin);
         for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

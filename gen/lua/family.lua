@@ -247,6 +247,11 @@ function family.load(name, with_sweeps)
     return loaded[name]
 end
 
+-- The family whose templates the family [name] has: its base, or itself.
+function family.home_of(name)
+    return family.load(name).home
+end
+
 -- Reports at [node], or nowhere, that there is no family [name], and which there are.
 function family.refuse(node, name)
     local names = host.families()
