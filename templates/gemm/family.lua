@@ -417,6 +417,9 @@ local knobs = {
           .. "ahead: while the part before is stored, the first before the tile's sums are complete" },
     { "epilogue.read.hint", type = "enum", values = cache_hints, optional = true, when = reading,
       when_doc = READING, doc = "what that matrix' lines are to the L2, where it is not read as all others" },
+    { "epilogue.packed", type = "bool", optional = true, when = reading, when_doc = READING,
+      doc = "sums are rounded to bf16 before the ops, which then are two elements an instruction and round each time, "
+          .. "as kernels one after the other would; operands are read ahead, by epilogue.read" },
 }
 
 local phases = {
@@ -454,7 +457,7 @@ local blackwell = require "ladder_tcgen05" (phases[0], 6)
 -- The product that Freivalds' check knows: with a bias, and no other op.
 local function product_of(s, p)
     local first = p.ops[1] and p.ops[1].row.name
-    if #p.ops > 1 or first and first ~= "bias" or s.scales.a or p.quantised then
+    if #p.ops > 1 or first and first ~= "bias" or s.scales.a or p.quantised or p.packed then
         return nil
     end
     return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil,
@@ -529,6 +532,7 @@ local function reference_of_one(s, p)
         flops = { { 2, "m", "n", "k" } }, cost = { { 2, "k" } }, matrix = true,
         product = product_of(s, p), draws = draws_of(s, p),
         values = { ops = #p.ops > 0 and ops_of(p) or nil, gate = p.gated and gate_of(p) or nil,
+            packed = p.packed or nil,
             a_columns = p.a_columns or nil, b_columns = p.b_columns or nil, sum_bits = p.sum_bits,
             promoted = p.promoted, a_scale_rows = p.scaled and p.scaled.a.block or nil,
             b_scale_rows = p.scaled and p.scaled.b.block or nil,

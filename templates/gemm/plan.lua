@@ -48,7 +48,7 @@ local function plan_ops(s, p, ops, operands)
         operand.problem = operand.of and (operand.strided or p.groups) and p.problem[operand.of] or nil
     end
     p.reads = p.reads or { ahead = {} }
-    reads.halve(ops)
+    reads.halve(ops, s.epilogue.packed)
     p.op_direct = epilogue.direct(operands)
     p.op_types = epilogue.types(p.op_direct)
     p.held = s.math == "tcgen05" and (s.epilogue.read.matrix or "pairs") ~= "pairs" and epilogue.held(ops) or {}
@@ -330,7 +330,7 @@ end
 
 function plan.plan(s)
     local work = plan.schedule(s)
-    local ops = epilogue.resolve(s.epilogue.ops, dtypes[s.problem.d].product or s.problem.d)
+    local ops = epilogue.resolve(s.epilogue.ops, dtypes[s.problem.d].product or s.problem.d, s.epilogue.packed)
     local operands = epilogue.operands(ops)
     local p = mma_plan(s).plan(s, work, epilogue.gates(s.epilogue.ops), operands)
     p.columns = p.gated and { dim = "n", by = 2 } or "n"          -- of D
@@ -343,6 +343,7 @@ function plan.plan(s)
         p.sum_bits = s.math == "wgmma" and p.a_type.sum_bits or nil -- that it keeps, where fp32 holds more
         p.promoted = p.promote_every and p.promote_every * s.tile.k or nil  -- products that it keeps so few bits of
     end
+    p.packed = s.epilogue.packed or false
     p.stored = p.d.name == "i32" and p.d or dtypes.fp32             -- and what is stored, after the ops
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     p.batched = s.problem.batch ~= nil

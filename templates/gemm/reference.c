@@ -115,7 +115,7 @@ static int is_open(const struct problem *p, int i, const struct passing *value, 
 }
 
 // Op [i] on [value] of D's element [index]: what it was off by goes through the op, and fp32
-// rounds. [other] is what it pairs with, if it pairs.
+// rounds, or bf16 where ops are packed. [other] is what it pairs with, if it pairs.
 static void apply(const struct problem *p, int i, const int64_t *index, const struct passing *other,
                   struct passing *value) {
     if (value->off < 0) return;
@@ -135,6 +135,7 @@ static void apply(const struct problem *p, int i, const int64_t *index, const st
     }
     const double error = evaluate(word_of(p, "ops.error", i), from.x, y);
     value->off += error;
+    if (number_of(p, "packed", 0) > 0) value->off += 0x1p-8 * fabs(value->x) + 0x1p-133;
     if (from.off > 0 || error > 0 || *scalar)
         value->off += 0x1p-23 * (fabs(value->x) + fabs(y)) + LEAST;
 }
@@ -318,6 +319,9 @@ static struct passing product(const struct problem *p, const struct tensor *out,
 static struct passing before(const struct problem *p, const struct tensor *out, int end,
                              const int64_t *index) {
     struct passing value = product(p, out, index);
+    if (number_of(p, "packed", 0) > 0 && value.off >= 0 && isfinite(value.x)) {
+        value.off += 0x1p-8 * fabs(value.x) + 0x1p-134;  // half a unit of bf16
+    }
     for (int i = 0; i < end; ++i) apply(p, i, index, 0, &value);
     return value;
 }

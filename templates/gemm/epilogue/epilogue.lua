@@ -8,8 +8,9 @@ local epilogue = { rows = {} }
 
 local MUST = { "name", "doc", "cuda", "reference" }    -- strings
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string", gates = "boolean",
-    of_half = "string", writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string",
-    numbers = "table", parameters = "table", error = "string", linear = "boolean", peer = "string" }
+    of_half = "string", packed = "string", packed_of_half = "string", packed_error = "string",
+    writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string",
+    numbers = "table", parameters = "table", error = "string", linear = "boolean" }
 
 local by_name = {}
 
@@ -62,8 +63,11 @@ local function replaced(text, word, by)
 end
 
 -- The CUDA of an op and its reference, with the spec's [numbers], as fp32 has them, in place of their names.
-local function expressions_of(row, numbers, operand)
+local function expressions_of(row, numbers, operand, packed)
     local source, reference, error = row.cuda, row.reference, row.error
+    if packed then
+        source, error = row.packed or source, row.packed_error or error
+    end
     if operand then
         source = replaced(source, "y", operand.name)
     end
@@ -76,14 +80,15 @@ local function expressions_of(row, numbers, operand)
     return source, reference, error
 end
 
--- [calls]: the knob's value, a word or { name =, value =, parameters = } each; operands are of type [dtype].
-function epilogue.resolve(calls, dtype)
+-- [calls]: the knob's value, a word or { name =, value =, parameters = } each; operands are of type [dtype]. [packed]:
+-- on pairs.
+function epilogue.resolve(calls, dtype, packed)
     local ops, gate = {}, nil
     for i, call in ipairs(calls) do
         local row = by_name[type(call) == "table" and call.name or call]
         local operand = row.operand and operand_of(row, call, dtype)
         local numbers = row.numbers and (type(call.value) == "table" and call.value or { call.value })
-        local expression, reference, error = expressions_of(row, numbers, operand)
+        local expression, reference, error = expressions_of(row, numbers, operand, packed)
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
         local matrix = not row.most and not row.sums
         local kind = row.most and "most" or row.sums and "sums" or "output"
@@ -188,7 +193,7 @@ function epilogue.parameters(plan)
     local text = epilogue.place(plan, "int first_row", "int first_column", "float *of_rows", "float *of_columns")
     text = text:gsub("operands", "const Operands &operands"):gsub("held", "const Held &held")
     return text:gsub(", most%f[^%w_]", ", uint32_t &most")
-        .. (#plan.reads.ahead > 0 and ", const float *ahead" or "")
+        .. (#plan.reads.ahead > 0 and ", const %s *ahead" or ""):format(plan.packed and "bf16" or "float")
         .. (plan.reads.matrix and ", const uint32_t *pairs" or "")
 end
 

@@ -48,13 +48,15 @@ end
 
 -- Ops that work on half of x take it from the op before, which adds what is read ahead: an instruction an element less,
 -- and the same bits, since a half is exact.
-function reads.halve(ops)
+function reads.halve(ops, packed)
+    local add = packed and "x = fma_rn_bf16x2(x, 0x3f003f00, %s)" or "x = __fmaf_rn(0.5f, x, %s)"
     for i = 2, #ops do
         local before, op = ops[i - 1], ops[i]
-        if op.row.of_half and before.row.cuda == "x + y" and before.operand.ahead then
-            before.expression = ("x = __fmaf_rn(0.5f, x, %s)"):format(before.operand.name)
+        local of_half = packed and op.row.packed_of_half or not packed and op.row.of_half
+        if of_half and before.row.cuda == "x + y" and before.operand.ahead then
+            before.expression = add:format(before.operand.name)
             before.note = "half of x and, as it was left, of " .. before.operand.name
-            op.expression = "x = " .. op.row.of_half
+            op.expression = "x = " .. of_half
             before.operand.halved = true
         end
     end
@@ -62,8 +64,8 @@ end
 
 -- The shared memory that they need, [consumers] times.
 function reads.members(s, p)
-    local count = #p.reads.ahead
-    return count > 0 and { name = "ahead", bytes = p.consumers * count * s.tile.n * 4, align = 16,
+    local count, bytes = #p.reads.ahead, s.epilogue.packed and 2 or 4
+    return count > 0 and { name = "ahead", bytes = p.consumers * count * s.tile.n * bytes, align = 16,
         doc = "what all rows share of operands, read ahead" } or nil
 end
 
@@ -116,7 +118,28 @@ local function check_matrix(s, p, fail)
     end
 end
 
+-- Pairs are packed before the first op, so that all of them must know pairs, and nothing of an element's place.
+local function check_packed(s, p, fail)
+    for _, op in ipairs(p.ops) do
+        local operand = op.operand
+        if not op.row.packed then
+            fail("epilogue.packed", ("epilogue.packed: %s is not for pairs"):format(op.row.name),
+                "bias, residual, add, relu and gelu")
+        elseif operand and not operand.ahead and not operand.by then
+            fail("epilogue.packed", ("epilogue.packed: each thread reads %s by itself"):format(operand.name),
+                "epilogue.read of its row or matrix")
+        end
+    end
+    if s.problem.d ~= "bf16" or #p.ops == 0 or p.work.parts or p.in_cluster then
+        fail("epilogue.packed", "epilogue.packed: pairs are of bf16, behind sums that nobody adds to",
+            "problem.d: bf16, with epilogue.ops, and K undivided")
+    end
+end
+
 function reads.check(s, p, fail)
+    if s.epilogue.packed then
+        check_packed(s, p, fail)
+    end
     if not s.epilogue.read then
         return
     elseif s.epilogue.read.row == "ahead" and #p.reads.ahead == 0 then
