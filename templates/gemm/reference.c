@@ -42,8 +42,7 @@ struct passing {
     double x, off;
 };
 
-// Where element [column] of a row lies: of each [block] of columns, if there are any, as threads
-// have them.
+// Where element [column] of a row lies: of each [block] of columns, if any, as threads have them.
 static int64_t column_in_block(int64_t column, int64_t block) {
     if (!block) return column;
     return column / block * block + column / 2 % 4 * 16 + column / 8 % 8 * 2 + column % 2;
@@ -92,6 +91,7 @@ static struct passing moved(const char *exact, double x, double y, double off_x,
 }
 
 #define LEAST 0x1p-149  // of fp32, above 0
+#define PACKED(p, x) (number_of(p, "packed", 0) > 0 ? 0x1p-8 * fabs(x) + 0x1p-133 : 0)  // bf16
 
 // Whether [exact] is the same where x and y move by so much, forth and back; NaN is as NaN.
 static int certain(const char *exact, double x, double y, double off_x, double off_y) {
@@ -134,8 +134,7 @@ static void apply(const struct problem *p, int i, const int64_t *index, const st
         return;
     }
     const double error = evaluate(word_of(p, "ops.error", i), from.x, y);
-    value->off += error;
-    if (number_of(p, "packed", 0) > 0) value->off += 0x1p-8 * fabs(value->x) + 0x1p-133;
+    value->off += error + PACKED(p, value->x);
     if (from.off > 0 || error > 0 || *scalar)
         value->off += 0x1p-23 * (fabs(value->x) + fabs(y)) + LEAST;
 }
@@ -285,8 +284,7 @@ static void add_block(const struct problem *p, const struct tensor *out,
     sums->rounding += off > 0 ? 0x1p-23 * fabs(sums->sum) + LEAST : 0;
 }
 
-// The product's element [index], on its way to [out]. All of it is one function, since stacks of
-// GPUs are small.
+// The product's element [index], on its way to [out]. One function: stacks of GPUs are small.
 static struct passing product(const struct problem *p, const struct tensor *out,
                               const int64_t *index) {
     const int block = (int)number_of(p, "block", 0);
@@ -319,9 +317,7 @@ static struct passing product(const struct problem *p, const struct tensor *out,
 static struct passing before(const struct problem *p, const struct tensor *out, int end,
                              const int64_t *index) {
     struct passing value = product(p, out, index);
-    if (number_of(p, "packed", 0) > 0 && value.off >= 0 && isfinite(value.x)) {
-        value.off += 0x1p-8 * fabs(value.x) + 0x1p-134;  // half a unit of bf16
-    }
+    if (value.off >= 0 && isfinite(value.x)) value.off += PACKED(p, value.x);
     for (int i = 0; i < end; ++i) apply(p, i, index, 0, &value);
     return value;
 }
