@@ -90,7 +90,7 @@ static struct passing moved(const char *exact, double x, double y, double off_x,
     return at;
 }
 
-#define LEAST 0x1p-149  // of fp32, above 0
+#define LEAST        0x1p-149  // of fp32, above 0
 #define PACKED(p, x) (number_of(p, "packed", 0) > 0 ? 0x1p-8 * fabs(x) + 0x1p-133 : 0)  // bf16
 
 // Whether [exact] is the same where x and y move by so much, forth and back; NaN is as NaN.
