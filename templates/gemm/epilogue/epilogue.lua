@@ -8,28 +8,29 @@ local epilogue = { rows = {} }
 
 local MUST = { "name", "doc", "cuda", "reference" }    -- strings
 local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "string", gates = "boolean",
-    of_half = "string", packed = "string", packed_of_half = "string", packed_error = "string",
-    writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string",
+    of_half = "string", writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string",
     numbers = "table", parameters = "table", error = "string", linear = "boolean" }
 
 local by_name = {}
 
+-- Ends with what is wrong with row [i] of [file].
+local function fault(file, i, row, message, ...)
+    error(("%s.lua: row %d (%s): %s"):format(file, i, tostring(row.name), message:format(...)), 0)
+end
+
 -- Adds the rows of [file]; each is held to the fields that ops.lua explains.
 local function add_rows(file)
     for i, row in ipairs(require(file)) do
-        local function fault(message, ...)
-            error(("%s.lua: row %d (%s): %s"):format(file, i, tostring(row.name), message:format(...)), 0)
-        end
-        for _, field in ipairs(MUST) do
-            if type(row[field]) ~= "string" then fault("%s is no string", field) end
+        for j = 1, #MUST do
+            if type(row[MUST[j]]) ~= "string" then fault(file, i, row, "%s is no string", MUST[j]) end
         end
         for field, value in pairs(row) do
             local kind = FIELDS[field]
-            if type(value) ~= kind then fault("%s is no %s", field, kind or "field of an op") end
+            if type(value) ~= kind then fault(file, i, row, "%s is no %s", field, kind or "field of an op") end
         end
-        if not row.name:match("^[a-z][a-z0-9_]*$") then fault("a name is of a-z, 0-9 and _") end
-        if #row.reference >= 160 then fault("reference has more than 159 characters") end
-        if by_name[row.name] then fault("another op has this name") end
+        if not row.name:match("^[a-z][a-z0-9_]*$") then fault(file, i, row, "a name is of a-z, 0-9 and _") end
+        if #row.reference >= 160 then fault(file, i, row, "reference has more than 159 characters") end
+        if by_name[row.name] then fault(file, i, row, "another op has this name") end
         by_name[row.name] = row
         epilogue.rows[#epilogue.rows + 1] = row
     end
@@ -66,7 +67,7 @@ end
 local function expressions_of(row, numbers, operand, packed)
     local source, reference, error = row.cuda, row.reference, row.error
     if packed then
-        source, error = row.packed or source, row.packed_error or error
+        source, error = packed.cuda, packed.error or error
     end
     if operand then
         source = replaced(source, "y", operand.name)
@@ -83,12 +84,12 @@ end
 -- [calls]: the knob's value, a word or { name =, value =, parameters = } each; operands are of type [dtype]. [packed]:
 -- on pairs.
 function epilogue.resolve(calls, dtype, packed)
-    local ops, gate = {}, nil
+    local ops, gate, known = {}, nil, packed and require("epilogue/packed") or {}
     for i, call in ipairs(calls) do
         local row = by_name[type(call) == "table" and call.name or call]
         local operand = row.operand and operand_of(row, call, dtype)
         local numbers = row.numbers and (type(call.value) == "table" and call.value or { call.value })
-        local expression, reference, error = expressions_of(row, numbers, operand, packed)
+        local expression, reference, error = expressions_of(row, numbers, operand, known[row.name])
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
         local matrix = not row.most and not row.sums
         local kind = row.most and "most" or row.sums and "sums" or "output"
@@ -96,7 +97,7 @@ function epilogue.resolve(calls, dtype, packed)
             strided = matrix, dtype = dtypes[matrix and dtype or "fp32"] }
         expression = row.writes and ("%s = x"):format(row.writes) or "x = " .. expression
         ops[i] = { row = row, operand = operand, scalar = scalar, output = output, expression = expression,
-                   reference = reference, error = error or "0", numbers = numbers }
+                   reference = reference, error = error or "0", numbers = numbers, packed = known[row.name] }
         gate = row.gates and i or gate
     end
     for i = 1, gate and gate - 1 or 0 do

@@ -5,8 +5,6 @@
 -- name, doc       as a spec and `tmagen explain gemm` have them
 -- cuda            the new value; x is the old one and y the operand's element, both float
 -- of_half         the same where x is half of the old one: the op before adds a row that is read ahead, and halves both
--- packed          the same on a pair of bf16 in a word, where y is one too, for `epilogue.packed`; packed_of_half of
---                 halves, packed_error the error beside a rounding to bf16
 -- writes          the name of a tensor of D's shape and type that x is written to, as it is at this place of the chain
 -- most            true: it writes but one fp32, the largest magnitude of all that x is there
 -- sums            "row" or "column": it writes an fp32 for each of them, the sum of all that x is there in it
@@ -34,13 +32,13 @@ end
 
 return {
     { name = "bias", doc = "adds bias[n]", cuda = "x + y", reference = "x + y",
-      packed = "add_rn_bf16x2(x, y)", operand = { name = "bias", rows = "one" }, linear = true },
+      operand = { name = "bias", rows = "one" }, linear = true },
     { name = "bias_m", doc = "adds bias_m[m]", cuda = "x + y", reference = "x + y",
       operand = { name = "bias_m", rows = "m", columns = "one" }, linear = true },
     { name = "residual", doc = "adds residual[m, n]", cuda = "x + y", reference = "x + y",
-      packed = "add_rn_bf16x2(x, y)", operand = { name = "residual", rows = "m" }, linear = true },
+      operand = { name = "residual", rows = "m" }, linear = true },
     { name = "add", doc = "adds NAME[m mod row_period, n]", cuda = "x + y", reference = "x + y",
-      packed = "add_rn_bf16x2(x, y)", operand = { name = true, rows = "row_period" }, linear = true,
+      operand = { name = true, rows = "row_period" }, linear = true,
       parameters = { { name = "row_period", min = 1, max = 0x7fffffff } } },
     scale("scale", { name = true, rows = "one", columns = "one" }, "times NAME[1], an fp32 on the device"),
     scale("scale_a", { name = "scale_a", rows = "one", columns = "one" }, "times scale_a[1], the same"),
@@ -61,11 +59,9 @@ return {
       cuda = "x", reference = "x", writes = "row_sums", sums = "row", linear = false },
     { name = "column_sums", doc = "writes the sum of each column of it to column_sums[n], fp32", cuda = "x",
       reference = "x", writes = "column_sums", sums = "column", linear = false },
-    { name = "relu", doc = "max(x, 0)", cuda = "max_nan(x, 0.0f)", reference = "x <= 0 ? 0 : x", linear = false,
-      packed = "max_nan_bf16x2(x, 0)" },
+    { name = "relu", doc = "max(x, 0)", cuda = "max_nan(x, 0.0f)", reference = "x <= 0 ? 0 : x", linear = false },
     { name = "gelu", doc = "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by tanh.approx",
-      cuda = "gelu_tanh(x)", of_half = "gelu_tanh_of_half(x)", packed = "gelu_tanh_bf16x2(x)",
-      packed_of_half = "gelu_tanh_of_half_bf16x2(x)", packed_error = "0x1p-7 * fabs(x)",
+      cuda = "gelu_tanh(x)", of_half = "gelu_tanh_of_half(x)",
       reference = "x / 2 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))",
       error = "0x1p-11 * fabs(x)", linear = false },
     { name = "gelu_erf", doc = "x / 2 (1 + erf(x / sqrt(2)))", cuda = "gelu_erf(x)",

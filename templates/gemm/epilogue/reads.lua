@@ -52,7 +52,7 @@ function reads.halve(ops, packed)
     local add = packed and "x = fma_rn_bf16x2(x, 0x3f003f00, %s)" or "x = __fmaf_rn(0.5f, x, %s)"
     for i = 2, #ops do
         local before, op = ops[i - 1], ops[i]
-        local of_half = packed and op.row.packed_of_half or not packed and op.row.of_half
+        local of_half = (packed and op.packed or op.row).of_half
         if of_half and before.row.cuda == "x + y" and before.operand.ahead then
             before.expression = add:format(before.operand.name)
             before.note = "half of x and, as it was left, of " .. before.operand.name
@@ -122,7 +122,7 @@ end
 local function check_packed(s, p, fail)
     for _, op in ipairs(p.ops) do
         local operand = op.operand
-        if not op.row.packed then
+        if not op.packed then
             fail("epilogue.packed", ("epilogue.packed: %s is not for pairs"):format(op.row.name),
                 "bias, residual, add, relu and gelu")
         elseif operand and not operand.ahead and not operand.by then
