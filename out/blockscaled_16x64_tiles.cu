@@ -10,7 +10,7 @@
 //     tile: {m: 16, n: 64, k: 128}
 //     stages: 6
 //     mma_in_flight: 1
-//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, load: ldg}
+//     scales: {a: 1x128, b: 128x128, type: fp32, order: {a: column, b: row}, load: tma}
 //     schedule: cooperative
 //     grid: tiles
 //     cluster: {m: 1, n: 1}
@@ -235,13 +235,15 @@ __device__ __forceinline__ Item only_item(int k) {
 struct SharedMemory {
     e4m3 a[STAGES][TILE_M * TILE_K];
     e4m3 b[STAGES][TILE_N * TILE_K];
+    alignas(128) float a_scales[STAGES][32];
     alignas(1024) bf16 store[CONSUMERS][STORE_BUFFERS][STORE_M * STORE_N];
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 64512, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 65536, "the launch plan's shared memory");
 
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int SCALE_BYTES = (TILE_M) * sizeof(float);    // in a stage
+constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]) + SCALE_BYTES;
 constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
 
 // position in the ring of stages; [parity] is that of the phase a consumer waits for
@@ -258,10 +260,12 @@ struct Ring {
 
 // issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
 __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
-                                           const TensorMap *b_map, const Item &item, int k_tile) {
+                                           const TensorMap *b_map, const Item &item, int k_tile,
+                                           const TensorMap *a_scales_map) {
     uint64_t *full = &smem.full[stage];
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
+    tma_load_2d(smem.a_scales[stage], a_scales_map, item.row, k_tile, full);
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
@@ -307,18 +311,10 @@ struct Scales {
 
 // where they lie in global memory
 struct ScaleTensors {
-    const float *a;
-    int64_t a_stride;
     const float *b;
     int64_t b_stride;
     int m, n;
 };
-
-// the scale of row [line] of the product, or of the last, for step [k_tile]
-__device__ __forceinline__ float scale_of_a(const ScaleTensors &from, int line, int k_tile) {
-    line = min(line, from.m - 1);
-    return ld_global_nc_f32(from.a + k_tile * from.a_stride + line);
-}
 
 // the scale of column [line] of the product, or of the last, for step [k_tile]
 __device__ __forceinline__ float scale_of_b(const ScaleTensors &from, int line, int k_tile) {
@@ -330,13 +326,18 @@ __device__ __forceinline__ float scale_of_b(const ScaleTensors &from, int line, 
 __device__ __forceinline__ void load_scales(Scales &scales, const ScaleTensors &from, const Item &item,
                                             int k_tile) {
     #pragma unroll
-    for (int i = 0; i < TILE_M / 4; ++i) {
-        const int line = item.row + pair_row(i / 2) + i % 2;
-        scales.a[i / 2][i % 2] = scale_of_a(from, line, k_tile);
-    }
-    #pragma unroll
     for (int block = 0; block < BLOCKS; ++block) {
         scales.b[block] = scale_of_b(from, item.column + block * MMA_M, k_tile);
+    }
+}
+
+// reads those that came with the stage
+__device__ __forceinline__ void read_scales(Scales &scales, const SharedMemory &smem, int stage) {
+    #pragma unroll
+    for (int pair = 0; pair < TILE_M / 8; ++pair) {
+        const float *two = &smem.a_scales[stage][pair_row(pair)];
+        scales.a[pair][0] = two[0];
+        scales.a[pair][1] = two[1];
     }
 }
 
@@ -403,9 +404,9 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M /
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 blockscaled_16x64_tiles(const __grid_constant__ TensorMap a_map,
                         const __grid_constant__ TensorMap b_map,
-                        const __grid_constant__ TensorMap d_map, const float *a_scales,
-                        int64_t a_scales_stride, const float *b_scales, int64_t b_scales_stride,
-                        int m, int n, int k) {
+                        const __grid_constant__ TensorMap d_map,
+                        const __grid_constant__ TensorMap a_scales_map, const float *b_scales,
+                        int64_t b_scales_stride, int m, int n, int k) {
     extern __shared__ __align__(1024) uint8_t dynamic_smem[];
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
@@ -428,7 +429,8 @@ blockscaled_16x64_tiles(const __grid_constant__ TensorMap a_map,
             const Item item = only_item(k);
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                 mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
-                load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile);
+                load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile,
+                           &a_scales_map);
             }
         }
     } else {
@@ -436,7 +438,7 @@ blockscaled_16x64_tiles(const __grid_constant__ TensorMap a_map,
         setmaxnreg_inc<232>();
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-        const ScaleTensors scale_tensors = {a_scales, a_scales_stride, b_scales, b_scales_stride, m, n};
+        const ScaleTensors scale_tensors = {b_scales, b_scales_stride, m, n};
         Ring ring;
         const Item item = only_item(k);
         float accumulator[BLOCKS][TILE_M / 2] = {}, partial[BLOCKS][TILE_M / 2];
@@ -446,9 +448,11 @@ blockscaled_16x64_tiles(const __grid_constant__ TensorMap a_map,
             mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
             multiply_stage(partial, a_operand + ring.stage * A_STAGE_UNITS,
                            b_operand + ring.stage * B_STAGE_UNITS, false);
+            read_scales(next, smem, ring.stage);
             const Scales scales = next;
             load_scales(next, scale_tensors, item, min(k_tile + 1, item.k_end - 1));
             wgmma_wait_group<0>();
+            __syncwarp();                                      // the scales are read
             release(&smem.empty[ring.stage]);
             promote(accumulator, partial, scales);
         }

@@ -26,7 +26,7 @@ few='--set cluster.m=1 --set stages=3'
         --set 'problem.d=[e4m3,fp16]' --shape 136x144x400
     verify blockscaled_128x128 $few --set 'epilogue.ops=[swiglu]' --set epilogue.tile.n=64 \
         --set epilogue.buffers=1 --set 'scales.b=[128x128,1x128]' --shape 136x512x400
-    verify blockscaled_16x64_tiles --set tile='{m: 64, n: 128}' --set scales.load=tma \
+    verify blockscaled_16x64_tiles --set tile='{m: 64, n: 128}' \
         --set 'epilogue.ops=[geglu]' --set stages=4 \
         --set 'scales.b=[128x128,1x128]' --shape 72x640x400/special
 }
