@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
+#include "measure/addresses.h"
 #include "measure/random.h"
 
 enum { BLOCK_MAX = 1 << 27, SETS_MAX = 1024, ALIGNMENT = 1024 };
@@ -85,11 +86,12 @@ static int fill_by_reference(struct gpu *gpu, uint64_t seed, struct rotation *ro
         wanted[i] = problem->tensors[i].declared->reads && (all || is_drawn(problem, i));
     int status = ref_problem_fill_some(problem, seed, wanted);
     for (int set = 0; set < rotation->sets && status == TMAGEN_OK; ++set) {
+        uint64_t at[TMG_MAX_TENSORS];
+        for (unsigned i = 0; i < problem->manifest->tensor_count; ++i)
+            at[i] = rotation_address(rotation, set, i);
         for (unsigned i = 0; i < problem->manifest->tensor_count && status == TMAGEN_OK; ++i) {
-            const struct ref_tensor *tensor = &problem->tensors[i];
             if (!wanted[i]) continue;
-            status = tmagen_memory_upload(gpu->device, rotation_address(rotation, set, i),
-                                          tensor->data, tensor->bytes);
+            status = addresses_upload(gpu->device, problem, i, at, at[i]);
         }
     }
     ref_problem_free(problem);

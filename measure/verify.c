@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/addresses.h"
 #include "measure/watchdog.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
@@ -58,7 +59,7 @@ static bool is_output(const struct verification *run, unsigned i) {
     return run->problem.tensors[i].declared->writes;
 }
 
-static int upload_inputs(struct verification *run) {
+static int make_buffers(struct verification *run) {
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         struct guarded_buffer *buffer = &run->buffers[i];
@@ -68,16 +69,31 @@ static int upload_inputs(struct verification *run) {
         buffer->bytes = buffer->before + tensor->bytes + run->guard;
         int status = tmagen_memory_alloc(run->device, buffer->bytes, &buffer->address);
         if (status) return status;
-        if (is_output(run, i)) {
-            buffer->host = malloc(buffer->bytes);
-            buffer->first = malloc(buffer->bytes);
-            if (!buffer->host || !buffer->first) return tmg_fail_memory();
-            continue;
-        }
+        if (!is_output(run, i)) continue;
+        buffer->host = malloc(buffer->bytes);
+        buffer->first = malloc(buffer->bytes);
+        if (!buffer->host || !buffer->first) return tmg_fail_memory();
+    }
+    return TMAGEN_OK;
+}
+
+// Where each tensor begins.
+static void addresses(const struct verification *run, uint64_t *at) {
+    for (unsigned i = 0; i < tensor_count(run); ++i)
+        at[i] = run->buffers[i].address + run->buffers[i].before;
+}
+
+static int upload_inputs(struct verification *run) {
+    uint64_t at[TMG_MAX_TENSORS];
+    int status = make_buffers(run);
+    if (status) return status;
+    addresses(run, at);
+    for (unsigned i = 0; i < tensor_count(run); ++i) {
+        const struct guarded_buffer *buffer = &run->buffers[i];
+        if (is_output(run, i)) continue;
         status = tmagen_memory_fill(run->device, buffer->address, input_poison, buffer->bytes);
-        if (status) return status;
-        status = tmagen_memory_upload(run->device, buffer->address + buffer->before, tensor->data,
-                                      tensor->bytes);
+        if (status == TMAGEN_OK)
+            status = addresses_upload(run->device, &run->problem, i, at, at[i]);
         if (status) return status;
     }
     return TMAGEN_OK;
@@ -334,6 +350,8 @@ static int check_semaphores(struct verification *run, int number) {
 
 // The inputs and their guards are as they were uploaded.
 static int check_inputs(struct verification *run) {
+    uint64_t at[TMG_MAX_TENSORS];
+    addresses(run, at);
     for (unsigned i = 0; i < tensor_count(run); ++i) {
         const struct ref_tensor *tensor = &run->problem.tensors[i];
         if (is_output(run, i)) continue;
@@ -341,6 +359,7 @@ static int check_inputs(struct verification *run) {
         if (!now) return tmg_fail_memory();
         const int status = tmagen_memory_download(
             run->device, now, run->buffers[i].address + run->buffers[i].before, tensor->bytes);
+        if (status == TMAGEN_OK) addresses_drop(&run->problem, i, at, now);
         if (status == TMAGEN_OK && memcmp(now, tensor->data, tensor->bytes)) {
             say(run, "%s: the kernel wrote into this input\n", tensor->declared->name);
             run->result->verdict = VERIFY_WRONG;

@@ -57,6 +57,8 @@ local FIELDS = {
     { "verified", function(v) return is_list(v, is_text) end, "a list of words, of inputs", words },
     { "draws", function(v) return is_list(v, is_text) end, "a list of names of tensors", words },
     { "leaves", function(v) return is_list(v, is_text) end, "a list of names of tensors", words },
+    { "addresses", function(v) return is_list(v, is_text) end,
+      "a list of names of tensors: one whose rows begin with addresses of the others, drawn as offsets", words },
     { "flops", is_products, "a list of products, each a list of numbers and dims", rows },
     { "bytes", is_products, "a list of products, each a list of numbers and dims", rows },
     { "l1_bytes", is_products, "a list of products, each a list of numbers and dims", rows },

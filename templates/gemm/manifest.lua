@@ -7,6 +7,10 @@ local reads = require "epilogue/reads"
 -- What a tile ends beyond must be an int too, and so must a group of the tile order.
 local function dims(s, p)
     local wgmma, list = p.mma ~= nil, {}
+    if p.array then
+        return { { name = "groups", value = s.problem.groups, most = p.groups.most }, { name = "a_pieces" },
+            { name = "b_pieces" }, { name = "d_pieces" } }
+    end
     for i, name in ipairs { "m", "n", "k" } do
         local step = s.tile[name] * (name ~= "k" and wgmma and s.cluster[name] or 1)
         if p.apart and name == "n" then step = step * p.apart end

@@ -91,6 +91,7 @@ local function tensor_plan(s, p)
     end
     local function add_input(name, extent, columns)
         local type, k = dtypes.stored(s.problem[name], "k")
+        if p.array then return add(name, type.name, { name .. "_pieces", 128 // type.bits }, "read", 16) end
         add(name, type.name, columns and { k, extent } or { extent, k }, "read", p.alignment[name])
     end
     add_input("a", "m", p.a_columns)
@@ -113,7 +114,11 @@ local function tensor_plan(s, p)
             or dtypes.bytes(operand.dtype.name, p.mma and operand.strided and p.neighbours or 1),
             operand.problem and operand.of)
     end
-    if p.groups then add(p.groups.tensor, "i32", { "groups" }, "read", 4) end
+    if p.array then
+        add(p.groups.tensor, "i64", { "groups", 9 }, "read", 8)
+    elseif p.groups then
+        add(p.groups.tensor, "i32", { "groups" }, "read", 4)
+    end
     for _, op in ipairs(p.ops) do
         if op.operand then add_operand(op.operand) end
     end
@@ -121,7 +126,7 @@ local function tensor_plan(s, p)
         add(scales.tensor, scales.dtype.name, scales.dims, "read", scales.alignment, scales.operand.name)
     end
     local stored, columns = dtypes.stored(s.problem.d, p.columns)
-    add("d", stored.name, { "m", columns }, "write", p.alignment.d)
+    add("d", stored.name, p.array and { "d_pieces", 128 // p.d.bits } or { "m", columns }, "write", p.alignment.d)
     if p.quantised then
         local by = 4 * p.quantised.block * (p.gated and 2 or 1)
         add("d_scales", "u8", { { dim = "m", by = 128 }, { dim = "n", by = by }, 32, 16 }, "write", 4)
@@ -140,6 +145,7 @@ end
 -- reads, of operands that are copied.
 local function dims(s, p)
     local list = {}
+    if p.array then return list end                                 -- each problem has its own
     local function add(name, reads, copied)
         list[#list + 1] = (reads or copied and s.problem[name] ~= "dynamic") and name or nil
     end
@@ -154,9 +160,16 @@ local function dims(s, p)
     return list
 end
 
+-- what the kernel before leaves of an array's problems
+local function array_parts()
+    return { { kind = "workspace", part = "listing", cuda = "Listing" },
+        { kind = "workspace", part = "maps", cuda = "TensorMap" } }
+end
+
 -- every parameter of the kernel, in its order
 local function parameter_plan(s, p)
     local list = {}
+    if p.array then return parameters.list(p.tensors, array_parts()) end
     local function tensor_map(name, rows, columns, bits)
         list[#list + 1] = { kind = "tensor_map", tensor = name,
             box = p.problem[name] and { 1, rows, columns } or { rows, columns },
@@ -278,6 +291,27 @@ local function group_maps_plan(s, p)
     return { entry = "write_group_maps", threads = 128, groups = 4, parameters = parameters.list(p.tensors, list) }
 end
 
+-- The kernel before that lists an array's problems, and writes maps of A, B and D for each: a warp a problem.
+local function array_maps_plan(s, p)
+    local list, dims = {}, {}
+    local function add(name, box_rows, box_columns)
+        list[#list + 1] = { kind = "tensor_map", tensor = name, box = { box_rows, box_columns },
+            swizzle_bytes = swizzle.bytes(s.swizzle_bits[name]), l2_promotion = s.l2_promotion[name] }
+        list[#list + 1] = { kind = "pointer", tensor = name }
+        dims[#dims + 1] = { kind = "dim", dim = name .. "_pieces", type = "i32" }
+    end
+    for _, operand in ipairs(p.operands) do
+        add(operand.name, operand.box_rows, operand.box_columns)
+    end
+    add("d", p.store.m, p.store.columns)
+    list[#list + 1] = { kind = "pointer", tensor = p.groups.tensor }
+    list[#list + 1] = { kind = "pointer", tensor = "status" }
+    table.move(array_parts(), 1, 2, #list + 1, list)
+    table.move(dims, 1, 3, #list + 1, list)
+    table.move(parameters.dims(s.problem, { "groups" }), 1, 1, #list + 1, list)
+    return { entry = "list_problems", threads = 128, groups = 4, parameters = parameters.list(p.tensors, list) }
+end
+
 -- What the parts of tiles leave for each other: how many have arrived, of each that sums by itself, and fp32 sums.
 -- The grid counts a cluster's tiles as one, and its blocks each.
 local function parts_plan(s, p)
@@ -311,7 +345,12 @@ local function workspace_plan(s, p)
         table.insert(list, 1, { name = "amax_state", bytes = 8, per = "launch", zero = "first" })
     end
     if p.group_maps then
-        list[#list + 1] = { name = "maps", bytes = 2 * 128 * p.groups.most, per = "launch", zero = "never" }
+        list[#list + 1] = { name = "maps", bytes = (p.array and 3 or 2) * 128 * p.groups.most, per = "launch",
+            zero = "never" }
+    end
+    if p.array then
+        list[#list + 1] = { name = "listing", bytes = 16 + p.groups.group_bytes * p.groups.most, per = "launch",
+            zero = "never" }
     end
     sums_plan(s, p, list)
     for _, operand in ipairs(p.repack and p.repack.operands or {}) do
@@ -348,6 +387,7 @@ function plan.plan(s)
     p.a_columns, p.b_columns = s.layout.a == "column", s.layout.b == "column"
     p.batched = s.problem.batch ~= nil
     p.problem = problems(p)
+    p.array = p.groups and p.groups.array or false                  -- of problems that share nothing
     for _, scales in ipairs(p.scaled or {}) do
         scales.problem = p.problem[scales.operand.name]             -- whose they are, its matrix' too
     end
@@ -355,6 +395,7 @@ function plan.plan(s)
     p.tensors = tensor_plan(s, p)
     p.dims = dims(s, p)
     p.group_maps = p.groups and p.groups.along_k and group_maps_plan(s, p)
+        or p.array and p.store and array_maps_plan(s, p)
     p.parameters = parameter_plan(s, p)
     p.repack = p.mma and (#(s.repack or {}) > 0 or p.apart) and repack_plan(s, p)
     p.workspace = workspace_plan(s, p)

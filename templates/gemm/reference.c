@@ -5,6 +5,17 @@
 #define DRAWS
 #include "reference.h"
 
+// The most products that an element is a sum of.
+static int64_t depth_of(const struct problem *p) {
+    const struct tensor *table = tensor_of(p, "problems");
+    int64_t most = table ? 0 : dim_of(p, "k");
+    for (int64_t i = 0; table && i < table->dims[0]; ++i) {
+        const int64_t k = ((const int64_t *)(const void *)table->data)[i * 9 + 5];
+        most = k > most ? k : most;
+    }
+    return most;
+}
+
 // What few bits cost: each wgmma of 8-bit floats cuts every one of its products, and the sum so
 // far, towards zero, to 2^-bits of the largest of them (13 on Hopper: what an H200 gave stands in
 // tests/emu/vectors/matrix.txt, bit by bit). A cut is half a unit on average and has its product's
@@ -14,7 +25,7 @@
 // one k step of 128 that is missing from 8192 is on average twice that bound. Where sums are
 // promoted to fp32, k is that of the products in between.
 static double cutting(const struct problem *p, double bits, double sum, double squares) {
-    const double promoted = number_of(p, "promoted", 0), k = (double)dim_of(p, "k");
+    const double promoted = number_of(p, "promoted", 0), k = (double)depth_of(p);
     const double root = sqrt(squares), size = root > 0 ? fabs(sum) / root : 0;
     const double walk = sqrt(promoted > 0 && promoted < k ? promoted : k);
     return 2 * ldexp(walk, -(int)bits) * root * (1 + size) * (1 + size / 4);
@@ -32,17 +43,13 @@ static double summing(const struct problem *p, const struct tensor *out, double 
         return out->type == I32 || fabs(sum) <= 0x1p24 ? 0 : 0x1p-24 * fabs(sum);
     if (inputs_are(p, "exact")) return 0;
     if (bits > 0) return cutting(p, bits, sum, squares);
-    return 0x1p-19 * ((double)dim_of(p, "k") / 16 + 8) * sqrt(squares);
+    return 0x1p-19 * ((double)depth_of(p) / 16 + 8) * sqrt(squares);
 }
 
 enum { PIECE = 128 };
 
-// A value on its way through the epilogue: what it should be, and how far off it may be.
-struct passing {
-    double x, off;
-};
-
-// Where element [column] of a row lies: of each [block] of columns, if any, as threads have them.
+// Where element [column] of a row lies: of each [block] of columns, if there are any, as threads
+// have them.
 static int64_t column_in_block(int64_t column, int64_t block) {
     if (!block) return column;
     return column / block * block + column / 2 % 4 * 16 + column / 8 % 8 * 2 + column % 2;
@@ -70,36 +77,7 @@ static double element_of(const struct problem *p, int i, const struct tensor *op
     return operand->rank > 2 ? at3(operand, index[-1], row, column) : at2(operand, row, column);
 }
 
-// The larger distance of two values from [now].
-static double further(const double *two, double now) {
-    const double below = fabs(two[0] - now), above = fabs(two[1] - now);
-    return below > above ? below : above;
-}
-
-// What [exact] is at a point, and the most that it moves by where x and y are off by so much, forth
-// and back: together, and against each other.
-static struct passing moved(const char *exact, double x, double y, double off_x, double off_y) {
-    const double xs[] = {x, x - off_x, x + off_x, x - off_x, x + off_x};
-    const double ys[] = {y, y - off_y, y + off_y, y + off_y, y - off_y};
-    const int points = off_y != 0 ? 5 : off_x != 0 ? 3 : 1;
-    double values[EXPRESSION_POINTS];
-    evaluate_all(exact, points, xs, ys, values);
-    const double along = points > 1 ? further(values + 1, values[0]) : 0;
-    const double across = points > 3 ? further(values + 3, values[0]) : along;
-    const struct passing at = {values[0], along > across ? along : across};
-    return at;
-}
-
-#define LEAST        0x1p-149  // of fp32, above 0
 #define PACKED(p, x) (number_of(p, "packed", 0) > 0 ? 0x1p-8 * fabs(x) + 0x1p-133 : 0)  // bf16
-
-// Whether [exact] is the same where x and y move by so much, forth and back; NaN is as NaN.
-static int certain(const char *exact, double x, double y, double off_x, double off_y) {
-    const double now = evaluate(exact, x, y);
-    const double below = evaluate(exact, x - off_x, y - off_y);
-    const double above = evaluate(exact, x + off_x, y + off_y);
-    return isnan(now) ? isnan(below) && isnan(above) : below == now && above == now;
-}
 
 // Whether a result that is no number, or infinite, might round to another such: an infinity times
 // what may be 0, or of either sign. Any is right then, which an [off] of -1 says.
@@ -219,6 +197,14 @@ static struct rows part_of(const struct problem *p, int64_t group, struct rows r
 
 static struct rows rows_of(const struct problem *p, const int64_t *index) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b");
+    const struct tensor *table = tensor_of(p, "problems");
+    if (table) {
+        const struct matrices *of = matrices_of(table, index[-1]);
+        const int64_t a_row = of->a / bytes_of(a->type) + index[0] * of->a_stride,
+                      b_row = of->b / bytes_of(b->type) + index[1] * of->b_stride;
+        const struct rows rows = {a, b, a_row, b_row, 1, 1, of->k};
+        return rows;
+    }
     const int a_columns = number_of(p, "a_columns", 0) > 0;  // stored as [k, m], [k, n]
     const int b_columns = number_of(p, "b_columns", 0) > 0;
     const int of_a = a->rank > 2, of_b = b->rank > 2;  // a problem's come behind that of problems
@@ -396,8 +382,10 @@ static struct passing reduced(const struct problem *p, const struct tensor *out,
 // 1 + the first group whose size cannot be; 0: there is none, and no groups either.
 static int64_t first_wrong(const struct problem *p) {
     const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
-    const struct tensor *sizes = ends ? ends : counts;
+    const struct tensor *sizes = ends ? ends : counts, *table = tensor_of(p, "problems");
     int64_t before = 0;
+    for (int64_t i = 0; table && i < table->dims[0]; ++i)
+        if (!can_be(p, matrices_of(table, i))) return i + 1;
     for (int64_t i = 0; sizes && i < sizes->dims[0]; ++i) {
         const int64_t size = int_at(sizes, i);
         if (size < before || size > dim_of(p, along_k(p) ? "k" : "m")) return i + 1;
@@ -408,6 +396,8 @@ static int64_t first_wrong(const struct problem *p) {
 
 // Whether a group has the row at [place], whose problem gets its number where it is not known.
 static int is_used(const struct problem *p, int64_t *place) {
+    const struct tensor *table = tensor_of(p, "problems");
+    if (table) return is_a_problems(p, table, place);
     const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
     if (counts) return place[1] < int_at(counts, place[0]);
     if (along_k(p)) return 1;
@@ -593,6 +583,8 @@ static void draw_scales(const struct problem *p, const struct tensor *t, const i
 static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {
     if (same(t->name, "ends") || same(t->name, "counts"))
         draw_sizes(p, t);
+    else if (same(t->name, "problems"))
+        draw_problem(p, t, row[0]);
     else if (number_of(p, "block", 0) > 0)
         draw_blocks(p, t, row);
     else

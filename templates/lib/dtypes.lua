@@ -60,6 +60,7 @@ local rows = {
         store_shared = "st_shared_s32", store_shared_pair = "st_shared_v2_s32",
     },
     u32 = { bits = 32, cuda = "uint32_t", ptx = "u32" },
+    i64 = { bits = 64, cuda = "int64_t", ptx = "s64" },
     u8 = { bits = 8, cuda = "uint8_t", ptx = "u8" },
 }
 

@@ -186,4 +186,123 @@ REFERENCE double evaluate(const char *text, double x, double y) {
     return value;
 }
 
+// A value on its way through the epilogue: what it should be, and how far off it may be.
+struct passing {
+    double x, off;
+};
+
+// The larger distance of two values from [now].
+REFERENCE double further(const double *two, double now) {
+    const double below = fabs(two[0] - now), above = fabs(two[1] - now);
+    return below > above ? below : above;
+}
+
+// What [exact] is at a point, and the most that it moves by where x and y are off by so much, forth
+// and back: together, and against each other.
+REFERENCE struct passing moved(const char *exact, double x, double y, double off_x, double off_y) {
+    const double xs[] = {x, x - off_x, x + off_x, x - off_x, x + off_x};
+    const double ys[] = {y, y - off_y, y + off_y, y + off_y, y - off_y};
+    const int points = off_y != 0 ? 5 : off_x != 0 ? 3 : 1;
+    double values[EXPRESSION_POINTS];
+    evaluate_all(exact, points, xs, ys, values);
+    const double along = points > 1 ? further(values + 1, values[0]) : 0;
+    const double across = points > 3 ? further(values + 3, values[0]) : along;
+    const struct passing at = {values[0], along > across ? along : across};
+    return at;
+}
+
+#define LEAST 0x1p-149  // of fp32, above 0
+
+// Whether [exact] is the same where x and y move by so much, forth and back; NaN is as NaN.
+REFERENCE int certain(const char *exact, double x, double y, double off_x, double off_y) {
+    const double now = evaluate(exact, x, y);
+    const double below = evaluate(exact, x - off_x, y - off_y);
+    const double above = evaluate(exact, x + off_x, y + off_y);
+    return isnan(now) ? isnan(below) && isnan(above) : below == now && above == now;
+}
+
+// ---- Arrays of problems that share nothing: a table of where their matrices lie
+
+// A problem of an array, a row of the table: offsets in bytes where the device has addresses.
+struct matrices {
+    int64_t a, b, d, m, n, k, a_stride, b_stride, d_stride;
+};
+
+REFERENCE const struct matrices *matrices_of(const struct tensor *table, int64_t problem) {
+    return (const struct matrices *)(const void *)table->data + problem;
+}
+
+// Whether a matrix lies in [t], as TMA takes it.
+REFERENCE int lies_in(const struct tensor *t, int64_t offset, int64_t rows, int64_t columns,
+                      int64_t stride) {
+    const int64_t bytes = bytes_of(t->type), piece = 16 / bytes, all = t->dims[0] * t->dims[1];
+    return offset >= 0 && offset % 16 == 0 && stride % piece == 0 && stride >= columns &&
+           stride <= all && columns <= all - offset / bytes &&
+           rows - 1 <= (all - offset / bytes - columns) / stride;
+}
+
+REFERENCE int can_be(const struct problem *p, const struct matrices *of) {
+    const int64_t most = (int64_t)1 << 30;
+    if (of->m < 0 || of->n < 0 || of->k < 0 || of->m > most || of->n > most || of->k > most)
+        return 0;
+    if (of->m == 0 || of->n == 0) return 1;
+    return lies_in(tensor_of(p, "d"), of->d, of->m, of->n, of->d_stride) &&
+           (of->k == 0 || (lies_in(tensor_of(p, "a"), of->a, of->m, of->k, of->a_stride) &&
+                           lies_in(tensor_of(p, "b"), of->b, of->n, of->k, of->b_stride)));
+}
+
+// Whether the element of D at [place], a piece of 16 bytes and an element of it, is a problem's;
+// the place is that one's then.
+REFERENCE int is_a_problems(const struct problem *p, const struct tensor *table, int64_t *place) {
+    const struct tensor *d = tensor_of(p, "d");
+    for (int64_t i = 0; i < table->dims[0]; ++i) {
+        const struct matrices *of = matrices_of(table, i);
+        const int64_t at = place[1] * d->dims[1] + place[2] - of->d / bytes_of(d->type);
+        if (of->m == 0 || of->n == 0 || at < 0) continue;
+        if (at / of->d_stride >= of->m || at % of->d_stride >= of->n) continue;
+        place[0] = i, place[1] = at / of->d_stride, place[2] = at % of->d_stride;
+        return 1;
+    }
+    return 0;
+}
+
+// 1 to [most], 0 if that is none
+REFERENCE int64_t drawn_size(uint64_t bits, int64_t most) {
+    return most > 0 ? 1 + (int64_t)(share_of(bits) * (double)most) : 0;
+}
+
+// Row [i] of an array: each problem has its part of the memory, some are empty.
+REFERENCE void draw_problem(const struct problem *p, const struct tensor *table, int64_t i) {
+    const struct tensor *t[] = {tensor_of(p, "a"), tensor_of(p, "b"), tensor_of(p, "d")};
+    const uint64_t base = (uint64_t)i * 16;
+    int64_t room[3], fields[9] = {0};
+    for (int j = 0; j < 3; ++j) {
+        const int64_t pieces = t[j]->dims[0] / table->dims[0];
+        room[j] = pieces * t[j]->dims[1];
+        fields[j] = i * pieces * 16;
+    }
+    const int64_t piece = t[0]->dims[1], d_piece = t[2]->dims[1];
+    const double least = (double)(room[0] < room[1] ? room[0] : room[1]);
+    const int64_t k = drawn_size(bits_at(table, base), (int64_t)(1.5 * sqrt(least)));
+    const int64_t stride =
+        (k + piece - 1) / piece * piece + (int64_t)(bits_at(table, base) % 2) * piece;
+    const int64_t n = stride > 0 ? drawn_size(bits_at(table, base + 1), room[1] / stride) : 0;
+    const int64_t d_stride = (n + d_piece - 1) / d_piece * d_piece;
+    int64_t rows = stride > 0 && d_stride > 0 ? room[2] / d_stride : 0;
+    if (stride > 0 && room[0] / stride < rows) rows = room[0] / stride;
+    const uint64_t odd = bits_at(table, base + 3) >> 20;
+    fields[3] = drawn_size(bits_at(table, base + 2), rows);
+    fields[4] = n, fields[5] = k, fields[6] = stride, fields[7] = stride, fields[8] = d_stride;
+    if (odd % 8 < 3) fields[3 + odd % 8] = 0;
+    const int64_t chosen = (int64_t)((bits_at(table, 9000) >> 9) % (uint64_t)table->dims[0]);
+    if (inputs_are(p, "bad") && i == chosen) {
+        const int64_t wrong[][2] = {
+            {3, -1}, {3, (int64_t)1 << 40}, {2, 16 * t[2]->dims[0]}, {2, -16},
+            {2, 2},  {8, fields[8] + 1}};
+        for (int j = 3; j < 5; ++j) fields[j] = fields[j] > 0 ? fields[j] : 1;
+        fields[wrong[odd / 8 % 6][0]] = wrong[odd / 8 % 6][1];
+    }
+    for (int j = 0; j < 9; ++j) put_bits(table, i * 9 + j, (uint64_t)fields[j]);
+}
+
 #endif

@@ -18,6 +18,15 @@ __device__ __forceinline__ void tensormap_replace_global_dim(TensorMap *map, uin
                  : "memory");
 }
 
+// gives dimension ORDINAL + 1 of [map] another stride, of whole 16 bytes
+template <int ORDINAL>
+__device__ __forceinline__ void tensormap_replace_global_stride(TensorMap *map, uint64_t bytes) {
+    asm volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], %1, %2;" ::"l"(
+                     __cvta_generic_to_global(map)),
+                 "n"(ORDINAL), "l"(bytes)
+                 : "memory");
+}
+
 // what the thread has changed of maps is there for those that acquire them
 __device__ __forceinline__ void fence_proxy_tensormap_release_gpu() {
     asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");

@@ -44,6 +44,18 @@ right --shape $part --set problem.d=fp32 --set epilogue.buffers=1 \
 right --shape $part --set problem.groups=5 --set problem.k=330 --set dependent_launch=prologue \
     --set epilogue.store=tma gemm_grouped_k
 
+# Problems that share nothing: both ways of sharing, exchanged, clusters, other types, each thing
+# that cannot be.
+array=8x4096x4096x4096
+right --shape $array --shape $array/special --shape 40x1x1x1 --shape 40x4096x4096x8192 gemm_array
+right --shape $array/bad --seed 1 gemm_array
+right --shape $array --set grid=array --set prefetch_maps=false gemm_masked_16x64
+right --shape $array --set grid=array --set most_groups=32 gemm_128x256
+right --shape $array --set problem.a=e4m3 --set tile.k=128 --set problem.d=fp32 \
+    --set epilogue.buffers=1 gemm_array
+right --shape $array --set 'cluster.m=[1,2]' --set cluster.n=2 --set stages=4 \
+    --set 'epilogue.ops=[[gelu_erf,{clamp: [-1,4]}]]' gemm_array
+
 # Ops: a bias for each group, operands of rows, what is written beside D, pairs of columns.
 right --shape "$shape" --shape "$shape"/rest gemm_grouped \
     --set 'epilogue.ops=[[bias,bias_m,residual,aux,{scale_n: w}]]'
@@ -83,3 +95,11 @@ wrong operand/group_maps.cu.in 's/tensormap_replace_global_dim<1>(to, rows);//' 
     --shape $part gemm_grouped_k
 wrong epilogue/epilogue.lua 's/own = own or operand.problem/own = own/' --shape "$shape" \
     --set 'epilogue.ops=[[bias]]' gemm_grouped
+array_wrong() {
+    wrong operand/array_maps.cu.in "$2" --shape $array/bad --seed "$1" gemm_array
+}
+array_wrong 8 's/size >= 0 && //'
+array_wrong 2 's/rows - 1 <= .*stride;/true;/; s/columns <= room/true/'
+array_wrong 3 's/before >= 0 && //'
+array_wrong 14 's/before % 16 == 0 && //'
+array_wrong 1 's/stride % PIECE == 0 && //'

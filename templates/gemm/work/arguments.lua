@@ -8,7 +8,7 @@ return function(plan, whole)
     elseif plan.batched then
         list[2] = "batch"
     elseif plan.groups then
-        list[2] = "smem.groups, smem.group_count"
+        list[plan.array and 1 or 2] = "smem.groups, smem.group_count"
     end
     if plan.work.asks then
         list[#list + 1] = "smem, " .. (whole and "true" or "false")

@@ -44,6 +44,12 @@ local function of_groups(s)
     return grid
 end
 
+-- The same of problems whose sizes all stand on the device: no more tiles than D has pieces of 16 bytes.
+local function of_array(s)
+    return json.object { { "rule", "persistent" }, { "tiles", json.array { json.object { { "dim", "d_pieces" } } } },
+        { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
+end
+
 local function cta_an_sm(s)
     return walkers(s)
 end
@@ -74,7 +80,8 @@ end
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
 -- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
 -- problems, of which the device knows the sizes: { tensor = that holds them, counts = they are numbers of rows, not
--- where rows end, along_k = groups are parts of K instead, of = the tensors that have a matrix for each group }.
+-- where rows end, along_k = groups are parts of K instead, array = it is a table of problems, each with its own
+-- matrices and sizes, of = the tensors that have a matrix for each group }.
 -- by_grid: blockIdx says which tile it is, so that no size along M or N is asked for. launch: the grid in a few
 -- words. grid(s): the manifest's rule.
 return {
@@ -103,4 +110,7 @@ return {
     { name = "masked", doc = "persistent, of each group's matrices in A and D the first counts[g] rows",
       walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
       groups = { tensor = "counts", counts = true, of = { a = true, b = true, d = true } } },
+    { name = "array", doc = "persistent, problems whose addresses, sizes and strides stand in problems[groups, 9]",
+      walks = true, launch = "persistent: min(pieces of D, SMs), in whole clusters", grid = of_array,
+      groups = { tensor = "problems", array = true, of = {} } },
 }

@@ -294,6 +294,12 @@ wgmma["groups"] = function(s, p, fail)
         fail("grid", "grid: grouped_k wants A[k, m] and B[k, n], of whose maps each group has its own",
             "layout: {a: column, b: column}, and no prefetch_maps")
     end
+    if p.array and (not p.store or #p.op_operands > 0 or p.gated or p.scaled or p.a_columns or p.b_columns
+        or s.prefetch_maps or s.problem.m ~= "dynamic" or s.problem.n ~= "dynamic" or s.problem.k ~= "dynamic") then
+        fail("grid", "grid: array: each problem has maps and sizes of its own, of which operands of ops, scales, "
+            .. "column-major operands and stores by threads know none",
+            "epilogue: {store: tma}, ops without operands; neither layout, prefetch_maps nor problem.m, n and k")
+    end
     if p.scaled and p.groups.along_k then
         fail("grid", "grid: grouped_k, but blocks of 128 along K do not end where its parts do", "grouped or masked")
     end

@@ -104,7 +104,8 @@ local function smem_plan(s, p)
     end
     members[#members + 1] = reads.members(s, p)
     if p.groups then
-        members[#members + 1] = { name = "groups", bytes = 8 * p.groups.most, align = 8, doc = "those that have rows" }
+        members[#members + 1] = { name = "groups", bytes = p.groups.group_bytes * p.groups.most, align = 8,
+            doc = "those that have rows" }
         members[#members + 1] = { name = "group_count", bytes = 4, align = 4, doc = "and how many" }
     end
     for _, barrier in ipairs(p.barriers) do
@@ -155,7 +156,7 @@ function wgmma.plan(s, work, gated, operands)
         pingpong = s.schedule == "pingpong",
     }
     p.groups = work.groups and groups.plan(s, work.groups)
-    p.clips = p.groups and not p.groups.along_k                 -- D's rows, where a group's end
+    p.clips = p.groups and not p.groups.along_k and not p.groups.array  -- D's rows, where a group's end
     p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
     if p.in_cluster then
         p.cluster_size = p.cluster_size * s.splits
