@@ -94,8 +94,8 @@ static int is_open(const struct problem *p, int i, const struct passing *value, 
 
 // Op [i] on [value] of D's element [index]: what it was off by goes through the op, and fp32
 // rounds, or bf16 where ops are packed. [other] is what it pairs with, if it pairs.
-static void apply(const struct problem *p, int i, const int64_t *index, const struct passing *other,
-                  struct passing *value) {
+REFERENCE_ONCE void apply(const struct problem *p, int i, const int64_t *index,
+                          const struct passing *other, struct passing *value) {
     if (value->off < 0) return;
     const char *exact = word_of(p, "ops.value", i);
     const struct tensor *operand = tensor_of(p, word_of(p, "ops.operand", i));
@@ -147,8 +147,8 @@ enum { BLOCK = 32 };  // the longest
 // instruction applies. Of elements of 4 bits it keeps 35 bits of each 16 products' sum, below the
 // largest scales of all its blocks, those that pad the last atom included: four sums, of scales
 // whose significands are below 2 each, an instruction of 64.
-static struct passing block_product(const struct problem *p, const struct tensor *out,
-                                    const int64_t *index, int length) {
+REFERENCE_ONCE struct passing block_product(const struct problem *p, const struct tensor *out,
+                                            const int64_t *index, int length) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b"),
                         *a_scales = tensor_of(p, "a_scales"), *b_scales = tensor_of(p, "b_scales");
     const int is_e4m3 = number_of(p, "ue4m3", 0) > 0;
@@ -271,8 +271,8 @@ static void add_block(const struct problem *p, const struct tensor *out,
 }
 
 // The product's element [index], on its way to [out]. One function: stacks of GPUs are small.
-static struct passing product(const struct problem *p, const struct tensor *out,
-                              const int64_t *index) {
+REFERENCE_ONCE struct passing product(const struct problem *p, const struct tensor *out,
+                                      const int64_t *index) {
     const int block = (int)number_of(p, "block", 0);
     if (block > 0) return block_product(p, out, index, block);
     const struct rows rows = rows_of(p, index);

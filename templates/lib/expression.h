@@ -180,7 +180,7 @@ REFERENCE_ONCE void evaluate_all(const char *text, int points, const double *x, 
 }
 
 // Its value at one.
-REFERENCE double evaluate(const char *text, double x, double y) {
+REFERENCE_ONCE double evaluate(const char *text, double x, double y) {
     double value;
     evaluate_all(text, 1, &x, &y, &value);
     return value;
@@ -199,7 +199,8 @@ REFERENCE double further(const double *two, double now) {
 
 // What [exact] is at a point, and the most that it moves by where x and y are off by so much, forth
 // and back: together, and against each other.
-REFERENCE struct passing moved(const char *exact, double x, double y, double off_x, double off_y) {
+REFERENCE_ONCE struct passing moved(const char *exact, double x, double y, double off_x,
+                                    double off_y) {
     const double xs[] = {x, x - off_x, x + off_x, x - off_x, x + off_x};
     const double ys[] = {y, y - off_y, y + off_y, y + off_y, y - off_y};
     const int points = off_y != 0 ? 5 : off_x != 0 ? 3 : 1;
@@ -214,7 +215,7 @@ REFERENCE struct passing moved(const char *exact, double x, double y, double off
 #define LEAST 0x1p-149  // of fp32, above 0
 
 // Whether [exact] is the same where x and y move by so much, forth and back; NaN is as NaN.
-REFERENCE int certain(const char *exact, double x, double y, double off_x, double off_y) {
+REFERENCE_ONCE int certain(const char *exact, double x, double y, double off_x, double off_y) {
     const double now = evaluate(exact, x, y);
     const double below = evaluate(exact, x - off_x, y - off_y);
     const double above = evaluate(exact, x + off_x, y + off_y);

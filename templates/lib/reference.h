@@ -119,7 +119,7 @@ REFERENCE int inputs_are(const struct problem *p, const char *word) {
 }
 
 // The tensor of that name; null where the kernel has none. Reading null gives NaN.
-REFERENCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
+REFERENCE_ONCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
     for (int i = 0; i < p->tensor_count; ++i) {
         if (same(p->tensors[i].name, name)) return &p->tensors[i];
     }
@@ -127,7 +127,7 @@ REFERENCE const struct tensor *tensor_of(const struct problem *p, const char *na
 }
 
 // The dim of that name; 1 where there is none.
-REFERENCE int64_t dim_of(const struct problem *p, const char *name) {
+REFERENCE_ONCE int64_t dim_of(const struct problem *p, const char *name) {
     for (int i = 0; i < p->dim_count; ++i) {
         if (same(p->dims[i].name, name)) return p->dims[i].value;
     }
@@ -150,7 +150,7 @@ REFERENCE uint32_t key_of(const char *name) {
 }
 
 // Row [i] of the setting of that name; null where there is none.
-REFERENCE const struct setting *setting_of(const struct problem *p, const char *name, int i) {
+REFERENCE_ONCE const struct setting *setting_of(const struct problem *p, const char *name, int i) {
     const uint32_t key = key_of(name);
     for (int at = p->first[key % REFERENCE_CHAINS]; at; at = p->next[at - 1])
         if (p->keys[at - 1] == key && i-- == 0) return &p->settings[at - 1];
@@ -158,11 +158,11 @@ REFERENCE const struct setting *setting_of(const struct problem *p, const char *
 }
 
 // Its number, true being 1; 0 where there is none. Its word; "" where there is none.
-REFERENCE double number_of(const struct problem *p, const char *name, int i) {
+REFERENCE_ONCE double number_of(const struct problem *p, const char *name, int i) {
     const struct setting *found = setting_of(p, name, i);
     return found ? found->number : 0;
 }
-REFERENCE const char *word_of(const struct problem *p, const char *name, int i) {
+REFERENCE_ONCE const char *word_of(const struct problem *p, const char *name, int i) {
     const struct setting *found = setting_of(p, name, i);
     return found ? found->text : "";
 }
@@ -195,7 +195,7 @@ REFERENCE double largest_of(int type) {
 }
 
 // The distance of [value]'s neighbours in [type]: a unit in its last place. 1 for integers.
-REFERENCE double unit_of(int type, double value) {
+REFERENCE_ONCE double unit_of(int type, double value) {
     const int least = least_exponent_of(type);
     uint64_t bits;
     if (!is_float(type)) return 1;
@@ -210,7 +210,7 @@ REFERENCE double unit_of(int type, double value) {
 
 // [value] rounded to nearest even: infinite, or NaN for E4M3, where it is too large; integers stop
 // at their ends.
-REFERENCE double rounded(int type, double value) {
+REFERENCE_ONCE double rounded(int type, double value) {
     if (isnan(value)) return is_float(type) ? value : 0;
     if (!is_float(type)) {
         const int bits = 8 * bytes_of(type),
@@ -227,7 +227,7 @@ REFERENCE double rounded(int type, double value) {
 }
 
 // The number that an element's [bits] of [type] are.
-REFERENCE double decoded(int type, uint64_t bits) {
+REFERENCE_ONCE double decoded(int type, uint64_t bits) {
     if (type == FP64) {
         double value;
         memcpy(&value, &bits, sizeof value);
@@ -260,7 +260,7 @@ REFERENCE double decoded(int type, uint64_t bits) {
 }
 
 // The bits of [value], rounded, as an element of [type].
-REFERENCE uint64_t encoded(int type, double value) {
+REFERENCE_ONCE uint64_t encoded(int type, double value) {
     uint64_t bits = 0;
     const double near = rounded(type, value);
     if (type == FP64) {
@@ -307,7 +307,7 @@ REFERENCE uint64_t bits_of(int type, const unsigned char *data, int64_t offset) 
 }
 
 // The number that lies [offset] elements behind the tensor's first.
-REFERENCE double read(const struct tensor *t, int64_t offset) {
+REFERENCE_ONCE double read(const struct tensor *t, int64_t offset) {
     return t->numbers ? t->numbers[offset] : decoded(t->type, bits_of(t->type, t->data, offset));
 }
 // Where the element at [index] lies; -1 where there is none.
@@ -322,7 +322,7 @@ REFERENCE int64_t place_of(const struct tensor *t, const int64_t *index) {
 }
 
 // The element at [index]; NaN where there is none. at2 of matrices, at3 of tensors of rank 3.
-REFERENCE double at(const struct tensor *t, const int64_t *index) {
+REFERENCE_ONCE double at(const struct tensor *t, const int64_t *index) {
     const int64_t offset = place_of(t, index);
     return offset < 0 ? NAN : read(t, offset);
 }
@@ -338,7 +338,7 @@ REFERENCE double at3(const struct tensor *t, int64_t i, int64_t j, int64_t k) {
 // ---- Drawing
 
 // The place of the first element of [row]: an index of all dimensions but the last.
-REFERENCE int64_t row_of(const struct tensor *t, const int64_t *row) {
+REFERENCE_ONCE int64_t row_of(const struct tensor *t, const int64_t *row) {
     int64_t offset = 0;
     for (int axis = 0; axis + 1 < t->rank; ++axis) offset += row[axis] * t->strides[axis];
     return offset;
@@ -424,8 +424,8 @@ REFERENCE const float *numbers_of(const struct tensor *t, int64_t place, int64_t
 }
 
 // Adds up products and their squares, in eight sums that need not wait for each other.
-REFERENCE void add_products(const float *x, const float *y, int count, double *sum,
-                            double *squares) {
+REFERENCE_ONCE void add_products(const float *x, const float *y, int count, double *sum,
+                                 double *squares) {
     double sums[8] = {*sum}, of_squares[8] = {*squares};
     int i = 0;
     for (; i + 8 <= count; i += 8) {
