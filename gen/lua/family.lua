@@ -204,7 +204,7 @@ local function faulter(path)
     end
 end
 
-local function check(definition, path, with_sweeps)
+local function check(definition, path, with_all)
     local fault = faulter(path)
     if type(definition) ~= "table" then fault("must return a table") end
     check_fields(FIELDS, definition, "a family", fault)
@@ -216,9 +216,11 @@ local function check(definition, path, with_sweeps)
     local knobs = all_knobs(definition)
     local by_path, groups = index(knobs, fault)
     for _, knob in ipairs(knobs) do check_knob(knob, fault) end
-    check_phases(definition.phases, by_path, fault)
-    for _, phases in pairs(definition.ladders or {}) do check_phases(phases, by_path, fault) end
-    if with_sweeps then check_tune(definition, by_path, fault) end
+    if with_all then
+        check_phases(definition.phases, by_path, fault)
+        for _, phases in pairs(definition.ladders or {}) do check_phases(phases, by_path, fault) end
+        check_tune(definition, by_path, fault)
+    end
     return { definition = definition, name = definition.name, knobs = knobs, by_path = by_path, groups = groups,
              checks = definition.checks, phases = definition.phases, path = path,
              ladder = function(arch) return ladder(definition, arch) end }
@@ -226,9 +228,9 @@ end
 
 local loaded = {}
 
--- The family [name], or nil where there is none. The sweeps of the program's own are many, so that only those who ask
--- for them [with_sweeps] hold them to the knobs.
-function family.load(name, with_sweeps)
+-- The family [name], or nil where there is none. Rungs and sweeps of the program's own are many, and held to its knobs
+-- only where somebody asks for them [with_all].
+function family.load(name, with_all)
     if loaded[name] then return loaded[name] end
     local definition, own = host.family(name)
     if definition == nil then return nil end
@@ -242,7 +244,7 @@ function family.load(name, with_sweeps)
         end
         definition = based(definition, base, fault)
     end
-    loaded[name] = check(definition, path, with_sweeps or not own)
+    loaded[name] = check(definition, path, with_all or not own)
     loaded[name].home = home or name                            -- the folder of its templates and reference
     return loaded[name]
 end

@@ -19,6 +19,6 @@ within() {
 }
 
 within gemm_256x128 24
-within gemm_128x128_repack 27
+within gemm_128x128_repack 26
 within deform_attn_padded 18
 exit $bad
