@@ -17,7 +17,7 @@ for spec in specs/$shipped.yaml; do
     */*_h200.yaml) ;;       # tables, whose kernels are here by themselves
     *_sm100_*.yaml) ;;      # another GPU's: emu_shapes.sh
     # not recorded yet: emu_shapes.sh
-    */blockscaled_grouped.yaml | */blockscaled_masked_16x64.yaml | */gemm_array.yaml) ;;
+    */blockscaled_grouped.yaml | */blockscaled_masked_16x128.yaml | */gemm_array.yaml) ;;
     */gemm_112x128_split.yaml | */gemm_144x64_cluster.yaml) ;;
     */gemm_88x128_cluster.yaml | */gemm_96x64_rows.yaml) ;;
     */blockscaled_128x128_alone.yaml | */blockscaled_128x128_cluster_k.yaml) ;;

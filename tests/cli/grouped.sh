@@ -31,7 +31,7 @@ right --shape $blocks --shape $blocks/special --shape $blocks/bad blockscaled_gr
 right --shape 5x332x264x144 --set "$both" --set scales.order.a=column --set 'scales.b=[1x128]' \
     --set scales.order.b=column --set scales.load=tma --set cluster.n=2 blockscaled_grouped
 right --shape 5x70x384x272 --set "$both" --set scales.type=ue8m0 --set tile.n=128 --set stages=8 \
-    --set 'epilogue.ops=[[swiglu]]' blockscaled_masked_16x64
+    --set 'epilogue.ops=[[swiglu]]' blockscaled_masked_16x128
 
 # Parts of K: of any length, none too; both ways of sharing, clusters, fp32 beside what was there.
 part=5x136x264x330
@@ -84,7 +84,7 @@ wrong work/list_groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
     "${bad[@]}" gemm_masked_16x64
 for of in a b; do    # the scales of the first group for all
     wrong mma/wgmma/scales.cu.in "s/scales.problem, x, scales.problem, /x == '$of' and 0 or &/" \
-        --shape 5x70x264x272 blockscaled_masked_16x64
+        --shape 5x70x264x272 blockscaled_masked_16x128
 done
 wrong operand/load.cu.in 's/", item." .. scales.problem/", 0"/' --shape 5x132x264x144 \
     --set scales.b=1x128 --set scales.order.b=column --set scales.load=tma blockscaled_grouped
@@ -108,7 +108,7 @@ array_wrong 1 's/stride % PIECE == 0 && //'
 mkdir -p "$TMPDIR/own/gemm" "$TMPDIR/kept"
 sed '1i // of a folder of its own' templates/gemm/reference.c >"$TMPDIR/own/gemm/reference.c"
 TMAGEN_CACHE=$TMPDIR/kept TMAGEN_CC=/nowhere/cc right --templates "$TMPDIR/own" \
-    --shape 3x24x72x80 blockscaled_masked_16x64
+    --shape 3x24x72x80 blockscaled_masked_16x128
 [ -n "$(find "$TMPDIR/kept" -type f -size +150k)" ] || { echo "no reference was compiled"; exit 1; }
 [ -z "$(find "$TMPDIR/kept" -type f -size +900k)" ] ||
     { echo "the reference as CUDA is too large for ptxas"; exit 1; }
