@@ -591,7 +591,8 @@ __device__ __forceinline__ bool is_size(int64_t size) {
     return size >= 0 && size <= MOST_SIZE;
 }
 
-// whether a problem can be; one whose D is empty needs no memory, one without K none for A and B
+// whether a problem can be; one whose D is empty needs no memory, one without K none for A and B. TMA stores whole
+// pieces of 16 bytes, also where a row of D ends inside one, so that none may.
 __device__ __forceinline__ bool can_be(const Problem &problem, const Memory &memory) {
     if (!is_size(problem.m) || !is_size(problem.n) || !is_size(problem.k)) {
         return false;
@@ -599,7 +600,8 @@ __device__ __forceinline__ bool can_be(const Problem &problem, const Memory &mem
     if (problem.m == 0 || problem.n == 0) {
         return true;
     }
-    return fits(problem.d, problem.m, problem.n, problem.d_stride, memory.d, memory.d_pieces) &&
+    return problem.n % (16 / sizeof(bf16)) == 0 &&
+           fits(problem.d, problem.m, problem.n, problem.d_stride, memory.d, memory.d_pieces) &&
            (problem.k == 0 || fits(problem.a, problem.m, problem.k, problem.a_stride, memory.a, memory.a_pieces) &&
                                   fits(problem.b, problem.n, problem.k, problem.b_stride, memory.b, memory.b_pieces));
 }

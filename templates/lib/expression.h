@@ -247,7 +247,8 @@ REFERENCE int can_be(const struct problem *p, const struct matrices *of) {
     if (of->m < 0 || of->n < 0 || of->k < 0 || of->m > most || of->n > most || of->k > most)
         return 0;
     if (of->m == 0 || of->n == 0) return 1;
-    return lies_in(tensor_of(p, "d"), of->d, of->m, of->n, of->d_stride) &&
+    return of->n % tensor_of(p, "d")->dims[1] == 0 &&
+           lies_in(tensor_of(p, "d"), of->d, of->m, of->n, of->d_stride) &&
            (of->k == 0 || (lies_in(tensor_of(p, "a"), of->a, of->m, of->k, of->a_stride) &&
                            lies_in(tensor_of(p, "b"), of->b, of->n, of->k, of->b_stride)));
 }
@@ -287,8 +288,9 @@ REFERENCE void draw_problem(const struct problem *p, const struct tensor *table,
     const int64_t k = drawn_size(bits_at(table, base), (int64_t)(1.5 * sqrt(least)));
     const int64_t stride =
         (k + piece - 1) / piece * piece + (int64_t)(bits_at(table, base) % 2) * piece;
-    const int64_t n = stride > 0 ? drawn_size(bits_at(table, base + 1), room[1] / stride) : 0;
-    const int64_t d_stride = (n + d_piece - 1) / d_piece * d_piece;
+    const int64_t most = stride > 0 ? room[1] / stride / d_piece : 0;
+    const int64_t n = drawn_size(bits_at(table, base + 1), most) * d_piece;
+    const int64_t d_stride = n + (int64_t)(bits_at(table, base) / 2 % 2) * d_piece;
     int64_t rows = stride > 0 && d_stride > 0 ? room[2] / d_stride : 0;
     if (stride > 0 && room[0] / stride < rows) rows = room[0] / stride;
     const uint64_t odd = bits_at(table, base + 3) >> 20;
@@ -299,9 +301,9 @@ REFERENCE void draw_problem(const struct problem *p, const struct tensor *table,
     if (inputs_are(p, "bad") && i == chosen) {
         const int64_t wrong[][2] = {
             {3, -1}, {3, (int64_t)1 << 40}, {2, 16 * t[2]->dims[0]}, {2, -16},
-            {2, 2},  {8, fields[8] + 1}};
+            {2, 2},  {8, fields[8] + 1},    {4, fields[4] - 1}};
         for (int j = 3; j < 5; ++j) fields[j] = fields[j] > 0 ? fields[j] : 1;
-        fields[wrong[odd / 8 % 6][0]] = wrong[odd / 8 % 6][1];
+        fields[wrong[odd / 8 % 7][0]] = wrong[odd / 8 % 7][1];
     }
     for (int j = 0; j < 9; ++j) put_bits(table, i * 9 + j, (uint64_t)fields[j]);
 }

@@ -52,7 +52,7 @@ packed='[[bias, relu, residual, gelu], [{add: other, row_period: 128}, bias]]'
 verify gemm_128x128_pingpong "$packed" --shape 200x264x72/special --shape 200x264x72 \
     --set "$ahead" --set "$matrix=[cp_async,tma]" --set epilogue.packed=true
 verify gemm_256x128 '[[{add: other, row_period: 3}, gelu, bias]]' --shape 300x320x72 \
-    --set "$ahead" --set epilogue.read.layout=blocked --set epilogue.packed=true
+    --set "$ahead" --set "$blocked" --set epilogue.packed=true
 
 # Rows read ahead where the tiles' K is in parts, and where a CTA has one tile.
 verify gemm_128x128 '[[bias, gelu]]' --shape 200x264x264 --set "$ahead" --set epilogue.store=tma \
