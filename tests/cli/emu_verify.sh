@@ -16,13 +16,6 @@ for spec in specs/$shipped.yaml; do
     case $spec in
     */*_h200.yaml) ;;       # tables, whose kernels are here by themselves
     *_sm100_*.yaml) ;;      # another GPU's: emu_shapes.sh
-    # not recorded yet: emu_shapes.sh
-    */blockscaled_grouped.yaml | */blockscaled_masked_16x128.yaml | */gemm_array.yaml) ;;
-    */gemm_112x128_split.yaml | */gemm_144x64_cluster.yaml) ;;
-    */gemm_88x128_cluster.yaml | */gemm_96x64_rows.yaml) ;;
-    */blockscaled_128x128_alone.yaml | */blockscaled_128x128_cluster_k.yaml) ;;
-    */blockscaled_128x192.yaml | */blockscaled_16x64_tiles.yaml) ;;
-    */blockscaled_64x128_tiles.yaml) ;;
     */gemm_4096.yaml) ;;    # fixed at a size that takes most of a minute
     */gemm_fc1.yaml | */gemm_fc1_packed.yaml) ;;
     */gemm_swiglu.yaml | */gemm_grouped_swiglu.yaml | */blockscaled_grouped_swiglu.yaml)

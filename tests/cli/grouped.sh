@@ -31,7 +31,8 @@ right --shape $blocks --shape $blocks/special --shape $blocks/bad blockscaled_gr
 right --shape 5x332x264x144 --set "$both" --set scales.order.a=column --set 'scales.b=[1x128]' \
     --set scales.order.b=column --set scales.load=tma --set cluster.n=2 blockscaled_grouped
 right --shape 5x70x384x272 --set "$both" --set scales.type=ue8m0 --set tile.n=128 --set stages=8 \
-    --set 'epilogue.ops=[[swiglu]]' blockscaled_masked_16x128
+    --set warps.consumer.count=4 --set 'epilogue.ops=[[swiglu]]' \
+    blockscaled_masked_16x128
 
 # Parts of K: of any length, none too; both ways of sharing, clusters, fp32 beside what was there.
 part=5x136x264x330
