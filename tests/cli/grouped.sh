@@ -103,7 +103,8 @@ array_wrong 4 's/rows - 1 <= .*stride;/true;/; s/columns <= room/true/'
 array_wrong 5 's/before >= 0 && //'
 array_wrong 13 's/before % 16 == 0 && //'
 array_wrong 19 's/stride % PIECE == 0 && //'
-array_wrong 1 's/return problem.n % .* == 0 &&/return true \&\&/'    # whole pieces of 16 bytes are stored
+# of D whole pieces of 16 bytes are stored
+array_wrong 1 's/return problem.n % .* == 0 &&/return true \&\&/'
 
 # Its reference as CUDA, which GPUs run: a file of its own is not in tmagen, and there is no C
 # compiler. Inlined everywhere it was 4.5 MB of PTX, of which ptxas made nothing in three minutes.
