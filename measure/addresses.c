@@ -25,7 +25,7 @@ static unsigned tensor_named(const struct ref_problem *problem, const char *name
     return i;
 }
 
-// Adds to every row's field [field] what [times] [address] is.
+// Adds [address] to field [field] of every row; what is negative, modulo 2^64, takes it away.
 static void add(const struct ref_tensor *tensor, unsigned field, uint64_t address, void *bytes) {
     const int64_t rows = tensor->dims[0], fields = tensor->dims[1];
     uint64_t *values = bytes;
