@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # What scripts that run kernels on the emulator share; they source it. Without NVRTC they are
 # skipped, and what they compile stays in $KERNELS, for all of them.
-# SCHEDULES is how many orders of warps and copies a shape has; 1.
+# SCHEDULES is how many orders of warps and copies a shape has; 1. SEED is that of the inputs; 1:
+# a change is judged by what the one before it was, and SEED=2 make test-emu looks at others.
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
 export TMAGEN_CACHE=$KERNELS
 
 # right ARGUMENT... - verify finds all of it right, or the script ends with what is not.
 right() {
-    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" -o "$TMPDIR/out" "$@" \
+    "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" --seed "${SEED:-1}" \
+        -o "$TMPDIR/out" "$@" \
         >"$TMPDIR/table" 2>&1 || { grep -v ' ok ' "$TMPDIR/table"; exit 1; }
     tail -n 1 "$TMPDIR/table"
 }
@@ -38,7 +40,8 @@ noticed() {
             { echo "nothing to edit in $file: $edit"; exit 1; }
     done
     ! "$TMAGEN" verify --templates "$TMPDIR/templates" --device emu:1 \
-        --schedules "${SCHEDULES:-1}" -o "$TMPDIR/out" "$@" >"$TMPDIR/table" 2>&1 ||
+        --schedules "${SCHEDULES:-1}" --seed "${SEED:-1}" -o "$TMPDIR/out" "$@" \
+        >"$TMPDIR/table" 2>&1 ||
         { echo "not noticed in $files: $edit"; exit 1; }
     grep -q -e WRONG -e BROKEN -e race "$TMPDIR/table" || { cat "$TMPDIR/table"; exit 1; }
 }

@@ -500,11 +500,13 @@ static struct value quantised_element(const struct problem *p, const struct tens
     const double *x = block.x + index[1] * both % length;
     const double off = block.off > 0 ? (block.off + 0x1p-23 * fabs(x[0])) * inverse : 0;
     if (both == 1) return within(out, saturated(out, x[0] * inverse), off);
-    int codes[2] = {0, 0};  // the least and the most
+    // The least and the most. A code is a sign and a size: those of a range across 0 are from 0 on,
+    // up to the one of its low end.
+    int codes[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
         const double near = (float)(x[i] * inverse), reach = off + 0x1p-23 * (off > 0) * fabs(near);
         const int low = e2m1_of(near - reach), high = e2m1_of(near + reach);
-        codes[0] += (low < high ? low : high) << 4 * i;
+        codes[0] += (low > 7 && high < 8 ? 0 : low < high ? low : high) << 4 * i;
         codes[1] += (low < high ? high : low) << 4 * i;
     }
     result.value = (codes[0] + codes[1]) / 2.0, result.bound = codes[1] - result.value;

@@ -14,7 +14,7 @@ for sweep in specs/sweeps/*.yaml; do
     verified=0
     while [ "$verified" -lt "$points" ] && read -ra sets; do
         [ -z "${SANITIZED:-}" ] || [ "$verified" = 0 ] || break
-        "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" --shape 300x768x768 \
+        "$TMAGEN" verify --device emu --schedules "${SCHEDULES:-1}" --seed 1 --shape 300x768x768 \
             -o "$TMPDIR/out" "$(sed -n 's|^base: ../||p' "$sweep" | sed 's|^|specs/|')" \
             "${sets[@]}" >"$TMPDIR/table" || {
             echo "${sets[*]}"
