@@ -13,8 +13,8 @@ verify() {
 
 specs=(gemm_128x128_pingpong gemm_64x128_pingpong gemm_256x128)
 [ -z "${SANITIZED:-}" ] || specs=(gemm_64x128_pingpong)    # our C, which all kernels run alike
-verify --templates "$uneven" --schedules "${SCHEDULES:-1}" --seed 1 --shape 640x768x136 "${specs[@]}" ||
-    { cat "$TMPDIR/table"; exit 1; }
+verify --templates "$uneven" --schedules "${SCHEDULES:-1}" --seed 1 --shape 640x768x136 \
+    "${specs[@]}" || { cat "$TMPDIR/table"; exit 1; }
 verify --templates "$uneven" --against tests/emu/results.jsonl "${specs[@]}" ||
     { cat "$TMPDIR/table"; exit 1; }
 
