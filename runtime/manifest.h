@@ -98,13 +98,14 @@ extern const char *const tmg_value_names[];  // by them, and NULL
 
 struct tmg_param {
     enum tmg_param_kind kind;
-    int index;                                    // of tensor, dim, tile, part; -1 where none
-    int of_part;                                  // tensor map, stride: of a part's matrix
-    int axis;                                     // stride: the tensor's dimension
-    enum tmg_value_type type;                     // dim, stride, tiles, scalar
-    uint32_t box[TMAGEN_MAX_RANK];                // tensor map: outermost first
-    uint32_t element_strides[TMAGEN_MAX_RANK];    // outermost first
-    int rows_apart;                               // tensor map: so many maps, see map_encode.h
+    int index;                                  // of tensor, dim, tile, part; -1 where none
+    int of_part;                                // tensor map, stride: of a part's matrix
+    int axis;                                   // stride: the tensor's dimension
+    enum tmg_value_type type;                   // dim, stride, tiles, scalar
+    uint32_t box[TMAGEN_MAX_RANK];              // tensor map: outermost first
+    uint32_t element_strides[TMAGEN_MAX_RANK];  // outermost first
+    int rows_apart;                             // tensor map: so many maps, see map_encode.h
+    int spread;  // tensor map: 4 or 6, bits of elements of which 16 get 16 bytes; or 0
     int swizzle, l2_promotion, interleave, fill;  // as in cuda_api.h
     char name[TMG_MAX_NAME];                      // scalar
     double value;                                 // scalar: the default

@@ -155,7 +155,8 @@ static int member_level(const struct tmg_node *node, const char *key, const int 
 
 static void check_inner_box(const struct tmg_node *node, const struct tmg_tensor *tensor,
                             const struct tmg_param *param, int span) {
-    uint32_t bytes = param->box[tensor->rank - 1] * tmg_dtypes[tensor->dtype].bits / 8;
+    const uint32_t bits = param->spread ? 8 : tmg_dtypes[tensor->dtype].bits;
+    uint32_t bytes = param->box[tensor->rank - 1] * bits / 8;
     if (bytes % 16)
         tmg_node_fail(node, "has an inner box of %u bytes; legal: a multiple of 16", bytes);
     if (param->swizzle && bytes > (uint32_t)span)
@@ -206,6 +207,27 @@ static void check_map_rows(const struct tmg_node *node, const struct tmg_tensor 
                       tensor->name, (long long)tensor->stride_bytes_multiple);
 }
 
+// What the driver asks of a map whose elements are spread (cuTensorMapEncodeTiled, 16U4_ALIGN16B
+// and 16U6_ALIGN16B), of a tensor of bytes that holds them packed or of such elements.
+static void check_spread(const struct tmg_node *node, const struct tmg_tensor *tensor,
+                         const struct tmg_param *param) {
+    const int bits = (int)tmg_dtypes[tensor->dtype].bits;
+    if (param->spread != 4 && param->spread != 6)
+        tmg_node_fail(node, "has spread %d; legal: 4, 6", param->spread);
+    else if (bits != 8 && bits != param->spread)
+        tmg_node_fail(node, "spreads elements of %d bits of a tensor of %d; legal: of 8 or as many",
+                      param->spread, bits);
+    if (param->box[tensor->rank - 1] != 128)
+        tmg_node_fail(node, "has an inner box of %u spread elements; legal: 128",
+                      param->box[tensor->rank - 1]);
+    if (tensor->alignment % 32 || (tensor->rank > 1 && tensor->stride_bytes_multiple % 32))
+        tmg_node_fail(node,
+                      "spreads elements of tensor '%s'; legal: of one whose address and "
+                      "strides are multiples of 32 bytes",
+                      tensor->name);
+    if (param->rows_apart > 1) tmg_node_fail(node, "spreads elements of rows apart");
+}
+
 static void read_tensor_map(const struct tmg_node *node, const struct tmg_manifest *manifest,
                             struct tmg_param *param) {
     static const int spans[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
@@ -218,9 +240,12 @@ static void read_tensor_map(const struct tmg_node *node, const struct tmg_manife
     param->l2_promotion = member_level(node, "l2_promotion", promotions, 256);
     param->interleave = (int)tmg_member_integer(node, "interleave", 0, 0, 0);
     param->fill = tmg_member_choice(node, "fill", fills, 0);
+    param->spread =
+        (int)tmg_member_integer(node, "spread", 0, 6, tmg_dtypes[tensor->dtype].bits == 6 ? 6 : 0);
     check_inner_box(node, tensor, param, spans[param->swizzle]);
     param->rows_apart = (int)tmg_member_integer(node, "rows_apart", 1, TMG_MAX_MAPS, 1);
     if (!node->document->status) check_map_rows(node, tensor, param);
+    if (!node->document->status && param->spread) check_spread(node, tensor, param);
 }
 
 const char *const tmg_value_names[] = {"i32", "u32", "i64", "u64", "f32", "f64", NULL};
@@ -287,7 +312,7 @@ static const struct {
     void (*read)(const struct tmg_node *, const struct tmg_manifest *, struct tmg_param *);
 } param_kinds[] = {
     {"kind tensor part box swizzle_bytes l2_promotion interleave element_strides fill "
-     "rows_apart",
+     "rows_apart spread",
      read_tensor_map},
     {"kind tensor", read_pointer},
     {"kind dim type", read_dim_param},

@@ -7,13 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/cuda_api.h"
 #include "runtime/error.h"
 
 // The driver wants the innermost dimension first, and strides in bytes of all but the innermost.
 static void fill_args(const struct tmg_tensor *tensor, const struct tmg_param *param,
                       const struct tmg_bound_tensor *bound, struct tmg_tensor_map_args *args) {
     const struct tmg_dtype *dtype = &tmg_dtypes[tensor->dtype];
-    *args = (struct tmg_tensor_map_args){.type = dtype->tensor_map_type,
+    const int spread = param->spread == 4   ? CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B
+                       : param->spread == 6 ? CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B
+                                            : -1;
+    *args = (struct tmg_tensor_map_args){.type = param->spread ? spread : dtype->tensor_map_type,
                                          .interleave = param->interleave,
                                          .swizzle = param->swizzle,
                                          .l2_promotion = param->l2_promotion,
@@ -27,6 +31,7 @@ static void fill_args(const struct tmg_tensor *tensor, const struct tmg_param *p
         args->element_strides[i] = param->element_strides[axis];
         if (i > 0) args->strides[i - 1] = (uint64_t)bound->strides[axis] * dtype->bits / 8;
     }
+    if (param->spread) args->dims[0] = args->dims[0] * dtype->bits / (uint64_t)param->spread;
 }
 
 // Makes a map of all rows one of every [apart]th from [row] on.
@@ -42,7 +47,10 @@ static void take_apart(struct tmg_tensor_map_args *args, uint64_t row, uint64_t 
 // The first rule that [args] break, or NULL. Box, swizzle and element strides were checked with the
 // manifest.
 static const char *broken_rule(const struct tmg_tensor_map_args *args) {
+    const bool spread = args->type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B ||
+                        args->type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B;
     if (args->address % 16) return "its address must be a multiple of 16 bytes";
+    if (spread && args->dims[0] % 128) return "its rows must be whole 128 of spread elements";
     for (uint32_t i = 0; i < args->rank; ++i)
         if (args->dims[i] < 1 || args->dims[i] > UINT64_C(1) << 32)
             return "its dimensions must be 1 to 2^32";

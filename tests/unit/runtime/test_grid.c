@@ -284,6 +284,29 @@ static void test_strides_of_halves_of_bytes(void **state) {
     assert_int_equal(seen.strides[0], 160);
 }
 
+// Bytes that hold elements of six bits, and whose rows must hold whole 128 of them.
+static void test_spread_elements(void **state) {
+    (void)state;
+    struct tmg_tensor_map map;
+    struct tmg_manifest bytes = {
+        .name = "k",
+        .tensors = {{.name = "q", .dtype = TMG_DTYPE_U8, .rank = 2}},
+        .params = {{.rows_apart = 1, .box = {8, 128}, .element_strides = {1, 1}, .spread = 6}}};
+    struct tmg_bound_tensor bound = {.data = 0x1000, .dims = {8, 192}, .strides = {224, 1}};
+    answer = 0;
+    assert_int_equal(tmg_tensor_map_encode(&device, &bytes, &bytes.params[0], &bound, &map), 0);
+    assert_int_equal(seen.type, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B);
+    assert_int_equal(seen.dims[0], 256);
+    assert_int_equal(seen.strides[0], 224);
+    bytes.params[0].spread = 4;
+    assert_int_equal(tmg_tensor_map_encode(&device, &bytes, &bytes.params[0], &bound, &map), 0);
+    assert_int_equal(seen.type, CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B);
+    assert_int_equal(seen.dims[0], 384);
+    bound.dims[1] = 96;
+    assert_int_not_equal(tmg_tensor_map_encode(&device, &bytes, &bytes.params[0], &bound, &map), 0);
+    assert_non_null(strstr(tmagen_error_last(), "its rows must be whole 128 of spread elements"));
+}
+
 static const struct {
     struct tmg_bound_tensor bound;
     const char *words;
@@ -318,6 +341,7 @@ int main(void) {
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_driver_order_is_innermost_first),
         cmocka_unit_test(test_strides_of_halves_of_bytes),
+        cmocka_unit_test(test_spread_elements),
         cmocka_unit_test(test_illegal_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,47 @@ static void test_bad(void **state) {
     }
 }
 
+// Elements of 4 and 6 bits, 16 of which get 16 bytes of shared memory.
+static const struct {
+    const char *dtype, *map, *words;
+    int multiple;
+} spread[] = {
+    {"u8", "[64, 128], \"swizzle_bytes\": 128, \"spread\": 4", NULL, 32},
+    {"u8", "[64, 128], \"spread\": 6", NULL, 64},
+    {"e2m1", "[64, 128], \"swizzle_bytes\": 128, \"spread\": 4", NULL, 32},
+    {"e3m2", "[64, 128], \"swizzle_bytes\": 128", NULL, 32},
+    {"u8", "[64, 128], \"spread\": 5", "params[0] has spread 5; legal: 4, 6", 32},
+    {"u8", "[64, 128], \"spread\": 8", "params[0].spread is 8; legal: 0 to 6", 32},
+    {"e2m1", "[64, 128], \"spread\": 6", "spreads elements of 6 bits of a tensor of 4", 32},
+    {"u8", "[64, 64], \"spread\": 4", "an inner box of 64 spread elements; legal: 128", 32},
+    {"u8", "[64, 128], \"swizzle_bytes\": 64, \"spread\": 4", "at most the swizzle's 64", 32},
+    {"u8", "[64, 128], \"spread\": 4", "whose address and strides are multiples of 32", 16},
+    {"u8", "[64, 128], \"spread\": 4, \"rows_apart\": 16", "of rows apart", 32},
+};
+
+static void test_spread(void **state) {
+    (void)state;
+    char text[1024];
+    for (size_t i = 0; i < sizeof spread / sizeof *spread; ++i) {
+        struct tmg_manifest *it = NULL;
+        int length = snprintf(
+            text, sizeof text,
+            "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"f\", \"entry\": \"k\","
+            " \"arch\": \"sm_100a\", \"source\": \"k.cu\", \"block\": [32, 1, 1], \"dims\": "
+            "[{\"name\": \"m\"}],"
+            " \"tensors\": [{\"name\": \"a\", \"dtype\": \"%s\", \"dims\": [64, 384], \"access\":"
+            " \"read\", \"alignment\": %d, \"stride_bytes_multiple\": %d}], \"grid\": {\"rule\":"
+            " \"tiles\", \"tiles\": [{\"dim\": \"m\", \"by\": 1}]}, \"params\": [{\"kind\":"
+            " \"tensor_map\", \"tensor\": \"a\", \"box\": %s}]}",
+            spread[i].dtype, spread[i].multiple, spread[i].multiple, spread[i].map);
+        int status = tmg_manifest_parse(text, (size_t)length, "spread", &it);
+        tmg_manifest_free(it);
+        if (!spread[i].words && !status) continue;
+        if (!spread[i].words || !status || !strstr(tmagen_error_last(), spread[i].words))
+            fail_msg("%zu: %d, '%s'", i, status, tmagen_error_last());
+    }
+}
+
 // Cut short at every byte, and with pieces of itself copied elsewhere: never a crash.
 static void test_mutilated(void **state) {
     (void)state;
@@ -283,7 +324,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),      cmocka_unit_test(test_bad),
         cmocka_unit_test(test_mutilated), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_no_file),   cmocka_unit_test(test_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
