@@ -232,27 +232,6 @@ static void assemble(struct script *s, struct gen_output *out) {
     out->line_count = source.line_count;
 }
 
-// The file [path] of the store, or NULL; *embedded is cleared where it is not what was built in.
-static const char *find_text(struct store *store, const char *path, const char **name,
-                             bool *embedded) {
-    const char *why;
-    const struct store_file file = store_find(store, path, &why);
-    if (file.text && !store_embedded(path, file.text, file.len)) *embedded = false;
-    *name = file.name;
-    return file.text;
-}
-
-static struct gen_reference find_reference(struct store *store, const char *family) {
-    struct gen_reference found = {.embedded = true};
-    const char *name;
-    char *path = mem_format("templates/%s/reference.c", family);
-    found.source = find_text(store, path, &found.path, &found.embedded);
-    found.header = find_text(store, "templates/lib/reference.h", &name, &found.embedded);
-    found.expression = find_text(store, "templates/lib/expression.h", &name, &found.embedded);
-    free(path);
-    return found;
-}
-
 // Turns the variant on top of the stack into an output. All fields were set by generate.lua, and
 // what a family gave was held to be text or number there.
 static struct gen_output take_variant(struct script *s) {
@@ -270,7 +249,7 @@ static struct gen_output take_variant(struct script *s) {
     out.budget_registers = integer_field(L, "registers", 0);
     out.budget_spill_bytes = integer_field(L, "spill_bytes", -1);
     lua_pop(L, 1);
-    out.reference = find_reference(script_store(s), out.family);
+    out.store = script_store(s);
     copy_resources(L, &out);
     assemble(s, &out);
     return out;

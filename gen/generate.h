@@ -27,13 +27,6 @@ struct gen_resource {
     char *name, *value;
 };
 
-// The family's reference.c, and what it includes: reference.h, which includes expression.h. All
-// live as long as the process.
-struct gen_reference {
-    const char *path, *source, *header, *expression;  // source NULL: the family has none
-    bool embedded;                                    // all are what this program was built with
-};
-
 // One kernel. Strings are owned by the result and end in NUL.
 struct gen_output {
     char *name;    // the stem of the files and the entry's name
@@ -50,7 +43,7 @@ struct gen_output {
     tmagen_source_line *lines;  // lines[i] is where line i + 1 of the source comes from; the header
                                 // comment has no file, and names live as long as the process
     size_t line_count;
-    struct gen_reference reference;
+    struct store *store;  // where its family was found; borrowed
     struct gen_resource *resources;
     size_t resource_count;
     int block_threads;       // threads of a CTA

@@ -10,15 +10,8 @@
 #include "gen/alloc.h"
 #include "gen/diag.h"
 #include "gen/output.h"
+#include "gen/reference_files.h"
 #include "gen/store.h"
-
-// The code that was built in is that of the embedded texts alone.
-static struct reference_text reference_text_of(const struct gen_output *output) {
-    const struct gen_reference *from = &output->reference;
-    return (struct reference_text){
-        output->family, from->path,       from->source,
-        from->header,   from->expression, from->embedded ? reference_built(output->family) : NULL};
-}
 
 struct kernel_text kernel_of(const struct gen_output *output) {
     return (struct kernel_text){.name = output->name,
@@ -26,7 +19,7 @@ struct kernel_text kernel_of(const struct gen_output *output) {
                                 .manifest = output->manifest,
                                 .lines = output->lines,
                                 .line_count = output->line_count,
-                                .reference = reference_text_of(output)};
+                                .reference = reference_files(output->store, output->family)};
 }
 
 struct kernel_text *kernels_of(const struct gen_result *results, size_t count, size_t *kernels) {

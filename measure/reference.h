@@ -12,13 +12,28 @@
 struct reference_code;  // templates/lib/reference.h
 struct ref_kernel;      // reference_kernel.c
 
-// The text that a family's reference is.
+// The text that a family's reference is: reference.c, then what it includes, each once.
+enum { REFERENCE_FILES = 16, REFERENCE_FILE_NAME = 128 };
+struct reference_file {
+    char name[REFERENCE_FILE_NAME];  // as an #include says it
+    const char *path, *text;    // the path is for messages
+};
 struct reference_text {
-    const char *family, *path;           // the path is for messages
-    const char *source, *header;         // NULL: the family has none
-    const char *expression;              // what the header includes
+    const char *family;
+    struct reference_file files[REFERENCE_FILES];
+    int count;                           // 0: the family has none
     const struct reference_code *built;  // where this program was built with that text; else NULL
 };
+
+// The file that an #include of [name] takes, or NULL.
+const struct reference_file *reference_file(const struct reference_text *, const char *name);
+
+// The next line #include "NAME" of a text, behind the one that was found last; false: none.
+struct reference_include {
+    const char *begin, *end;  // of the line and its line break; NULL at first
+    char name[REFERENCE_FILE_NAME];
+};
+bool reference_include(const char *text, struct reference_include *);
 
 // The code that was built in for [family], or NULL.
 const struct reference_code *reference_built(const char *family);

@@ -26,29 +26,6 @@ _Static_assert(sizeof(struct value) == sizeof(struct ref_value), "they are copie
 
 // ---- Opening
 
-// [text], a file [path], with [header] in the place of its #include of [name], or before all of it
-// where it has none; NULL without memory.
-static char *with_header(const char *text, const char *path, const char *name, const char *header) {
-    char *include = NULL, *all = NULL;
-    if (asprintf(&include, "#include \"%s\"\n", name) < 0) return NULL;
-    const char *at = strstr(text, include);
-    const size_t before = at ? (size_t)(at - text) : 0, skipped = at ? strlen(include) : 0;
-    int line = 1;
-    for (size_t i = 0; i < before + skipped; ++i) line += text[i] == '\n';
-    if (asprintf(&all, "%.*s#line 1 \"%s\"\n%s\n#line %d \"%s\"\n%s", (int)before, text, name,
-                 header, line, path, text + before + skipped) < 0)
-        all = NULL;
-    free(include);
-    return all;
-}
-
-char *reference_assemble(const struct reference_text *text) {
-    char *header = with_header(text->header, "reference.h", "expression.h", text->expression);
-    char *all = header ? with_header(text->source, text->path, "reference.h", header) : NULL;
-    free(header);
-    return all;
-}
-
 const struct reference_code *reference_built(const char *family) {
     for (size_t i = 0; references_built[i].family; ++i) {
         if (!strcmp(references_built[i].family, family)) return references_built[i].code;
@@ -68,7 +45,7 @@ static int open_code(const struct reference_text *text, tmagen_device *gpu,
     int status = reference_compile(text, reference);
     if (status != TMAGEN_ERROR_NO_COMPILER) return status;
     fprintf(stderr, "tmagen: note: %s; so %s runs %s\n", tmagen_error_last(),
-            gpu ? "the GPU" : "the emulator", text->path);
+            gpu ? "the GPU" : "the emulator", text->files->path);
     return ref_kernel_open(text, gpu, &reference->kernel);
 }
 
@@ -76,7 +53,7 @@ int reference_open(const struct tmg_manifest *manifest, const struct reference_t
                    tmagen_device *device, struct reference *reference) {
     int status = reference_read(manifest, reference);
     if (status != TMAGEN_OK) return status;
-    if (!text->source || !text->header || !text->expression) {
+    if (!text->count) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: family %s has no reference.c to compare with",
                         manifest->name, manifest->family);
     }

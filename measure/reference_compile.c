@@ -155,10 +155,10 @@ int reference_compile(const struct reference_text *text, struct reference *refer
     const bool cached = tmg_cache_open(NULL, 1, &cache) == TMAGEN_OK;
     int status;
     if (cached && !tmg_cache_load(&cache, &request, compiler(), 0, &stored)) {
-        status = load(text->path, stored.entry.code, stored.entry.code_bytes, reference);
+        status = load(text->files->path, stored.entry.code, stored.entry.code_bytes, reference);
         free(stored.block);
     } else {
-        status = compile_and_load(cached ? &cache : NULL, &request, text->path, reference);
+        status = compile_and_load(cached ? &cache : NULL, &request, text->files->path, reference);
     }
     if (cached) tmg_cache_close(&cache);
     free(source);

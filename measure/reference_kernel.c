@@ -63,7 +63,7 @@ static int compile(struct ref_kernel *kernel, const struct reference_text *text)
     tmagen_code code;
     int status = tmagen_compile(source, strlen(source), &options, &code);
     free(source);
-    if (status != TMAGEN_OK) return tmg_fail_within(status, "%s", text->path);
+    if (status != TMAGEN_OK) return tmg_fail_within(status, "%s", text->files->path);
     status = load(kernel, &code);
     tmagen_code_free(&code);
     return status;

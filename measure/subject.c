@@ -8,7 +8,7 @@ int subject_open(tmagen_device *device, const struct kernel_text *text, struct s
     const int status = kernel_load(device, text, &subject->kernel);
     if (status) return status;
     subject->manifest = tmg_kernel_manifest(subject->kernel);
-    if (!text->reference.source) return reference_lack(subject->manifest, &subject->reference);
+    if (!text->reference.count) return reference_lack(subject->manifest, &subject->reference);
     return reference_open(subject->manifest, &text->reference, NULL, &subject->reference);
 }
 
@@ -24,6 +24,6 @@ void subject_run(const struct subject *subject, const int64_t *dims, const char 
                                      .inputs = inputs,
                                      .seed = SEED,
                                      .runs = runs,
-                                     .check_only = !compare || !subject->text->reference.source};
+                                     .check_only = !compare || !subject->text->reference.count};
     verify_run(subject->device, subject->kernel, &subject->reference, &what, result);
 }

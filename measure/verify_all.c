@@ -402,7 +402,7 @@ static int open_subject(struct session *session, const struct kernel_text *text,
     if (plan->peer) status = kernel_load(session->device, plan->peer, &subject->peer);
     if (status != TMAGEN_OK) return status;
     const bool compares = !plan->check_only && !plan->peer;
-    if (!compares && !text->reference.source) {
+    if (!compares && !text->reference.count) {
         return reference_lack(subject->manifest, &subject->reference);
     }
     return reference_open(subject->manifest, &text->reference, session->device,
