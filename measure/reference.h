@@ -16,7 +16,7 @@ struct ref_kernel;      // reference_kernel.c
 enum { REFERENCE_FILES = 16, REFERENCE_FILE_NAME = 128 };
 struct reference_file {
     char name[REFERENCE_FILE_NAME];  // as an #include says it
-    const char *path, *text;    // the path is for messages
+    const char *path, *text;         // the path is for messages
 };
 struct reference_text {
     const char *family;

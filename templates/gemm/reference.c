@@ -5,12 +5,16 @@
 #define DRAWS
 #include "reference.h"
 
+#include "reference/arrays.h"
+#include "reference/draws.h"
+#include "reference/groups.h"
+
 // The most products that an element is a sum of.
 static int64_t depth_of(const struct problem *p) {
     const struct tensor *table = tensor_of(p, "problems");
     int64_t most = table ? 0 : dim_of(p, "k");
     for (int64_t i = 0; table && i < table->dims[0]; ++i) {
-        const int64_t k = ((const int64_t *)(const void *)table->data)[i * 9 + 5];
+        const int64_t k = matrices_of(table, i)->k;
         most = k > most ? k : most;
     }
     return most;
@@ -180,9 +184,6 @@ struct rows {
     const struct tensor *a, *b;
     int64_t a_row, b_row, a_step, b_step, length;
 };
-
-// Whether groups are parts of K.
-static int along_k(const struct problem *p) { return number_of(p, "along_k", 0) > 0; }
 
 // The part of [rows] that is group [group]'s, where groups are parts of K.
 static struct rows part_of(const struct problem *p, int64_t group, struct rows rows) {
@@ -376,142 +377,7 @@ static struct passing reduced(const struct problem *p, const struct tensor *out,
     return *sums ? summed(p, out, end, same(sums, "row"), index[0]) : largest(p, out, end);
 }
 
-// ---- Groups, whose sizes are a tensor: `ends` of rows that lie behind each other, or `counts` of
-// those that are used of each group's
-
-// 1 + the first group whose size cannot be; 0: there is none, and no groups either.
-static int64_t first_wrong(const struct problem *p) {
-    const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
-    const struct tensor *sizes = ends ? ends : counts, *table = tensor_of(p, "problems");
-    int64_t before = 0;
-    for (int64_t i = 0; table && i < table->dims[0]; ++i)
-        if (!can_be(p, matrices_of(table, i))) return i + 1;
-    for (int64_t i = 0; sizes && i < sizes->dims[0]; ++i) {
-        const int64_t size = int_at(sizes, i);
-        if (size < before || size > dim_of(p, along_k(p) ? "k" : "m")) return i + 1;
-        if (ends) before = size;
-    }
-    return 0;
-}
-
-// Whether a group has the row at [place], whose problem gets its number where it is not known.
-static int is_used(const struct problem *p, int64_t *place) {
-    const struct tensor *table = tensor_of(p, "problems");
-    if (table) return is_a_problems(p, table, place);
-    const struct tensor *ends = tensor_of(p, "ends"), *counts = tensor_of(p, "counts");
-    if (counts) return place[1] < int_at(counts, place[0]);
-    if (along_k(p)) return 1;
-    while (ends && place[0] < ends->dims[0] && place[1] >= int_at(ends, place[0])) ++place[0];
-    return !ends || place[0] < ends->dims[0];
-}
-
-static void draw_sizes(const struct problem *p, const struct tensor *t) {
-    const int64_t m = dim_of(p, along_k(p) ? "k" : "m"), groups = t->dims[0],
-                  one = (int64_t)(bits_at(t, 0) >> 9);
-    const int is_counts = same(t->name, "counts");
-    const double rows = inputs_are(p, "rest") ? 0.75 * (double)m : (double)m;
-    double all = 0, sum = 0;
-    for (int pass = 0; pass < 2; ++pass) {
-        for (int64_t i = 0; i < groups; ++i) {
-            const uint64_t bits = bits_at(t, (uint64_t)i + 1);
-            double share = bits % 4 == 0 ? 0 : share_of(bits_at(t, (uint64_t)i + 5000));
-            if (inputs_are(p, "one")) share = i == one % groups;
-            if (inputs_are(p, "full")) share = 1;
-            if (pass == 0) all += share;
-            if (pass == 1) sum += share;
-            const double ends = all > 0 ? floor(sum / all * rows) : rows;
-            put(t, i, is_counts ? ceil(share * (double)m) : i == groups - 1 ? floor(rows) : ends);
-        }
-    }
-    if (!inputs_are(p, "bad")) return;
-    // a group of those that a warp looks at second too
-    const int64_t at = groups > 32 && one % 3 == 0 ? 32 : one % groups;
-    const int64_t before = at > 0 && !is_counts ? int_at(t, at - 1) : 0;
-    const double wrong[] = {(double)m + 1, (double)before - 1, 2147483647.0, -2147483648.0};
-    put(t, at, wrong[one / groups % (m < 2147483647 ? 4 : 2)]);
-}
-
-// ---- D of blocks that have a scale each, computed of their own elements
-
-enum { MOST_OF_BLOCK = 32 };
-
-// A block of a row of D behind all ops: its elements, how far off they may be, and the bits of its
-// scale, at [least] and perhaps.
-struct quantised {
-    double x[MOST_OF_BLOCK], off;
-    int least, bits;
-    const struct problem *of;  // and where it is
-    uint64_t drawn;
-    int64_t row, first;
-};
-
-#ifndef __CUDACC__
-static _Thread_local struct quantised last;
-#endif
-
-static void quantise(const struct problem *p, const struct tensor *out, int64_t row, int64_t first,
-                     struct quantised *block) {
-    const int length = (int)number_of(p, "quantised", 0), end = ops_of(p, out);
-    const double largest = number_of(p, "largest", 0);
-    const uint64_t drawn = bits_at(tensor_of(p, "a"), 0) + (uint64_t)p->inputs[0];
-    double most = 0;
-#ifndef __CUDACC__
-    *block = last;
-    if (last.of == p && last.drawn == drawn && last.row == row && last.first == first) return;
-#endif
-    block->of = p, block->drawn = drawn, block->row = row, block->first = first;
-    block->off = 0;
-    for (int i = 0; i < length; ++i) {
-        const int64_t place[3] = {0, row, first + i};
-        const struct passing value = behind(p, out, end, place + 1);
-        block->x[i] = value.x;
-        if (value.off < 0) block->off = INFINITY;
-        if (value.off > block->off) block->off = value.off;
-        if (isnan(value.x) || fabs(value.x) > most) most = isnan(most) ? most : fabs(value.x);
-    }
-    const double below = most > block->off ? most - block->off : 0;
-    block->least = scale_bits_of(length == 16, below, largest);
-    block->bits = scale_bits_of(length == 16, most + block->off, largest);
-#ifndef __CUDACC__
-    last = *block;
-#endif
-}
-
-// Scales, in atoms, padded by 0; elements, of E2M1 two in a byte, whose scale is a certain number.
-static struct value quantised_element(const struct problem *p, const struct tensor *out,
-                                      const int64_t *index) {
-    const int64_t length = (int64_t)number_of(p, "quantised", 0), m = dim_of(p, "m");
-    const int scales = same(out->name, "d_scales"), both = out->type == U8 ? 2 : 1;
-    const int64_t n = dim_of(p, "n") / (number_of(p, "gate", 0) > 0 ? 2 : 1);
-    const int64_t row = scales ? index[0] * 128 + index[3] / 4 * 32 + index[2] : index[0];
-    const int64_t first =
-        scales ? (index[1] * 4 + index[3] % 4) * length : index[1] * both / length * length;
-    struct value result = {0, 0};
-    struct quantised block;
-    if (row >= m || first >= n) return result;
-    quantise(p, out, row, first, &block);
-    result.value = (block.least + block.bits) / 2.0, result.bound = block.bits - result.value;
-    if (scales) return result;
-    const double inverse = inverse_of_scale(length == 16, block.bits);
-    result.bound = -1;
-    if (block.least != block.bits || isnan(inverse) || isinf(block.off) ||
-        block.bits == (length == 16 ? 0x7f : 255))
-        return result;
-    const double *x = block.x + index[1] * both % length;
-    const double off = block.off > 0 ? (block.off + 0x1p-23 * fabs(x[0])) * inverse : 0;
-    if (both == 1) return within(out, saturated(out, x[0] * inverse), off);
-    // The least and the most. A code is a sign and a size: those of a range across 0 are from 0 on,
-    // up to the one of its low end.
-    int codes[2] = {0, 0};
-    for (int i = 0; i < 2; ++i) {
-        const double near = (float)(x[i] * inverse), reach = off + 0x1p-23 * (off > 0) * fabs(near);
-        const int low = e2m1_of(near - reach), high = e2m1_of(near + reach);
-        codes[0] += (low > 7 && high < 8 ? 0 : low < high ? low : high) << 4 * i;
-        codes[1] += (low < high ? high : low) << 4 * i;
-    }
-    result.value = (codes[0] + codes[1]) / 2.0, result.bound = codes[1] - result.value;
-    return result;
-}
+#include "reference/quantised.h"
 
 static struct value element(const struct problem *p, const struct tensor *out,
                             const int64_t *index) {
@@ -531,55 +397,6 @@ static struct value element(const struct problem *p, const struct tensor *out,
     struct value result = within(out, saturated(out, value.x), value.off);
     if (value.off < 0) result.value = 0, result.bound = -1;
     return result;
-}
-
-// A scale: of 2^-3 to 2^4, with "exact" 1; with "special" some are NaN, tiny or 0. What pads atoms
-// is a number: it is multiplied by zeros.
-static int drawn_scale(const struct problem *p, uint64_t bits, int pads) {
-    const int e4m3 = number_of(p, "ue4m3", 0) > 0, one = e4m3 ? 0x38 : 127;
-    if (inputs_are(p, "exact")) return one;
-    if (inputs_are(p, "special") && bits % 8 == 0) {
-        if (bits >> 8 & 63 || pads) return e4m3 ? (int)(bits >> 16 & 7) : 100;
-        return e4m3 ? 0x7f : 255;
-    }
-    return one - (e4m3 ? 24 : 3) + (int)((bits >> 16) % (e4m3 ? 56 : 8));
-}
-
-// Operands of 4 bits, all codes alike; scales, in rows of 16 of an atom.
-static void draw_blocks(const struct problem *p, const struct tensor *t, const int64_t *row) {
-    const int64_t start = row_of(t, row), count = t->dims[t->rank - 1], from = start * 2;
-    const int scales = t->rank == 4;
-    const int64_t extent = dim_of(p, t->name[0] == 'a' ? "m" : "n"), depth = dim_of(p, "k");
-    for (int64_t i = 0; i < count; ++i) {
-        const uint64_t bits = bits_at(t, (uint64_t)(from + i));
-        int pads = 0;
-        if (scales) {
-            const int64_t block = row[1] * 4 + i % 4, line = row[0] * 128 + i / 4 * 32 + row[2];
-            pads = line >= extent || block * (int64_t)number_of(p, "block", 0) >= depth;
-        }
-        put_bits(t, start + i, scales ? (uint64_t)drawn_scale(p, bits, pads) : bits >> 20 & 255);
-    }
-}
-
-// Scales as quantising gives them, of all magnitudes between 2^-3 and 2^4. Of "special" ones some
-// are 0, infinite, NaN or subnormal; with "exact" they are powers of two, so that sums are exact.
-static void draw_scales(const struct problem *p, const struct tensor *t, const int64_t *row) {
-    const int64_t start = row_of(t, row), count = t->dims[t->rank - 1];
-    const int64_t number = t->rank > 2 ? row[0] * t->dims[1] + row[1] : row[0];
-    const double odd_ones[] = {0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-140, 0x1p-60, 0x1p60};
-    for (int64_t i = 0; i < count; ++i) {
-        const uint64_t bits = bits_at(t, (uint64_t)(number * count + i));
-        const int exponent = (int)(bits >> 8 & 0xffff) % 7 - 3, odd = (bits >> 32) % 24 == 0;
-        double scale = ldexp(1 + share_of(bits), exponent);
-        if (inputs_are(p, "exact")) scale = ldexp(1.0, exponent / 2);
-        if (inputs_are(p, "special") && odd) scale = odd_ones[bits >> 40 & 7];
-        if (t->type == U8) {
-            const int byte = odd ? (bits >> 40 & 1 ? 0 : 255) : 127 + exponent;
-            put(t, start + i, inputs_are(p, "special") ? byte : 127 + (int)ilogb(scale));
-        } else {
-            put(t, start + i, scale);
-        }
-    }
 }
 
 static void draw(const struct problem *p, const struct tensor *t, const int64_t *row) {

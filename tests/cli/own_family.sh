@@ -66,7 +66,7 @@ cp tests/fixtures/own/gain/kernel.cu.in "$TMPDIR/own/gain/"
 # what is wrong with a reference is said, with its place
 echo 'static int odd(void) { return nowhere; }' >>"$TMPDIR/own/gain/reference.c"
 verify 1
-has "$TMPDIR/log" 'own/gain/reference.c does not compile by cc' 'own/gain/reference.c:17:.*nowhere'
+has "$TMPDIR/log" 'own/gain/reference.c does not compile by cc' 'own/gain/reference.c:12:.*nowhere'
 rm "$TMPDIR/own/gain/reference.c"
 verify 1
 has "$TMPDIR/log" 'family gain has no reference.c to compare with'
