@@ -302,7 +302,6 @@ struct Item {
     int part, parts;            // of a tile's K, in their order
 };
 
-constexpr int SPLITS = 2;    // CTAs of a cluster
 constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
@@ -321,6 +320,8 @@ struct Tiles {
         *row = rest / size;
     }
 };
+
+constexpr int SPLITS = 2;    // CTAs of a cluster
 
 // a CTA's walk over its parts of the cluster's tiles
 struct Work {
@@ -391,6 +392,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

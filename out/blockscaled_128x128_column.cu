@@ -311,10 +311,10 @@ struct Tiles {
     }
 };
 
-// a walk over the tiles of D; those of a cluster are one to it
+// a walk over the tiles of D
 struct Work {
     Tiles tiles;
-    Cta cta;
+    Cta cta;    // of a cluster, whose tiles are one here
     int steps, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k, Cta cta)

@@ -256,14 +256,14 @@ struct Tiles {
     }
 };
 
-// a walk over the tiles of D; those of a cluster are one to it
+// a walk over the tiles of D
 struct Work {
     Tiles tiles;
     int steps, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k)
-        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)}, steps(ceil_div(k, TILE_K)), index(blockIdx.x),
-          stride(gridDim.x) {}
+        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)},
+          steps(ceil_div(k, TILE_K)), index(blockIdx.x), stride(gridDim.x) {}
 
     __device__ __forceinline__ bool valid() const {
         return index < tiles.count();
@@ -313,6 +313,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

@@ -206,14 +206,14 @@ struct Tiles {
     }
 };
 
-// a walk over the tiles of D; those of a cluster are one to it
+// a walk over the tiles of D
 struct Work {
     Tiles tiles;
     int steps, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k)
-        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)}, steps(ceil_div(k, TILE_K)), index(blockIdx.x),
-          stride(gridDim.x) {}
+        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)},
+          steps(ceil_div(k, TILE_K)), index(blockIdx.x), stride(gridDim.x) {}
 
     __device__ __forceinline__ bool valid() const {
         return index < tiles.count();
@@ -391,6 +391,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, int pa
     }
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);
@@ -432,7 +433,7 @@ __device__ __forceinline__ int pair_column(int pair) {
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 
-// [x] and [y], neighbouring elements of D, the second if it [exists]; [paired]: a pair is one aligned piece of memory
+// [x] and [y], neighbouring elements of D, the second if it [exists]; [paired]: both are one aligned piece
 __device__ __forceinline__ void store_pair(fp16 *d, float x, float y, bool exists, bool paired) {
     if (paired && exists) {
         *reinterpret_cast<uint32_t *>(d) = cvt_rn_f16x2(x, y);

@@ -283,10 +283,10 @@ struct Tiles {
     }
 };
 
-// a walk over the tiles of D; those of a cluster are one to it
+// a walk over the tiles of D
 struct Work {
     Tiles tiles;
-    Cta cta;
+    Cta cta;    // of a cluster, whose tiles are one here
     int steps, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k, Cta cta)
@@ -401,7 +401,7 @@ __device__ __forceinline__ int pair_column(int pair) {
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 
-// [x] and [y], neighbouring elements of D, the second if it [exists]; [paired]: a pair is one aligned piece of memory
+// [x] and [y], neighbouring elements of D, the second if it [exists]; [paired]: both are one aligned piece
 __device__ __forceinline__ void store_pair(bf16 *d, float x, float y, bool exists, bool paired) {
     if (paired && exists) {
         *reinterpret_cast<uint32_t *>(d) = cvt_rn_bf16x2(x, y);

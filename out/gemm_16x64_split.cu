@@ -263,14 +263,15 @@ struct Tiles {
     }
 };
 
-// a walk over the parts of the tiles of D; those of a cluster are one to it
+// a walk over the parts of the tiles of D
 struct Work {
     Tiles tiles;
     int steps, parts, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k, int splits)
-        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)}, steps(ceil_div(k, TILE_K)),
-          parts(min(splits, steps)), index(blockIdx.x), stride(gridDim.x) {}
+        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)},
+          steps(ceil_div(k, TILE_K)), parts(min(splits, steps)), index(blockIdx.x),
+          stride(gridDim.x) {}
 
     __device__ __forceinline__ bool valid() const {
         return index < tiles.count() * parts;
@@ -336,6 +337,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     }
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);
@@ -506,8 +508,9 @@ gemm_16x64_split(const __grid_constant__ TensorMap a_map, const __grid_constant_
             release(&smem.empty[previous]);
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             uint32_t *parts_arrived = arrived + item.counter;
-            if (item.parts == 1
-                || sum_parts(accumulator, parts_sums, item.part, item.parts, parts_arrived, 1 + warpgroup)) {
+            const bool complete = item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts,
+                                                               parts_arrived, 1 + warpgroup);
+            if (complete) {
                 store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
             }
         }

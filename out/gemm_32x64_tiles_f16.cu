@@ -268,6 +268,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     }
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

@@ -328,10 +328,10 @@ struct Tiles {
     }
 };
 
-// a walk over the parts of the tiles of D; those of a cluster are one to it
+// a walk over the parts of the tiles of D
 struct Work {
     Tiles tiles;
-    Cta cta;
+    Cta cta;    // of a cluster, whose tiles are one here
     int steps, parts, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k, int splits, Cta cta)
@@ -573,8 +573,9 @@ gemm_72x64_split_f16(const __grid_constant__ TensorMap a_map,
             release(&smem.empty[previous]);
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             uint32_t *parts_arrived = arrived + item.counter;
-            if (item.parts == 1
-                || sum_parts(accumulator, parts_sums, item.part, item.parts, parts_arrived, 1 + warpgroup)) {
+            const bool complete = item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts,
+                                                               parts_arrived, 1 + warpgroup);
+            if (complete) {
                 store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
             }
         }

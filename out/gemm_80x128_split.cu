@@ -329,10 +329,10 @@ struct Tiles {
     }
 };
 
-// a walk over the parts of the tiles of D; those of a cluster are one to it
+// a walk over the parts of the tiles of D
 struct Work {
     Tiles tiles;
-    Cta cta;
+    Cta cta;    // of a cluster, whose tiles are one here
     int steps, parts, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k, int splits, Cta cta)
@@ -575,8 +575,9 @@ gemm_80x128_split(const __grid_constant__ TensorMap a_map, const __grid_constant
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             parts_sums += warpgroup * PART_VECTORS * 128;
             uint32_t *parts_arrived = arrived + item.counter * CONSUMERS + warpgroup;
-            if (item.parts == 1
-                || sum_parts(accumulator, parts_sums, item.part, item.parts, parts_arrived, 1 + warpgroup)) {
+            const bool complete = item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts,
+                                                               parts_arrived, 1 + warpgroup);
+            if (complete) {
                 const int first_column = item.column + warpgroup * CONSUMER_N;
                 store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, first_column, 1 + warpgroup);
             }

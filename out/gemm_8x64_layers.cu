@@ -283,6 +283,7 @@ __device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const Tens
     }
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

@@ -264,6 +264,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

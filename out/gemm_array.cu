@@ -305,7 +305,7 @@ __device__ __forceinline__ int copy_listing(Group *list, const Listing &listing)
     return listing.count;
 }
 
-// a walk over the tiles of each problem's D; those of a cluster are one to it
+// a walk over the tiles of each problem's D
 struct Work {
     const Group *group;    // the one at hand
     int left;              // groups, that one included
@@ -313,7 +313,8 @@ struct Work {
     int index, stride;     // index: in the group
 
     __device__ __forceinline__ Work(const Group *list, int count)
-        : group(list), left(count), tiles{0, 0}, index(blockIdx.x), stride(gridDim.x) {
+        : group(list), left(count), tiles{0, 0}, index(blockIdx.x),
+          stride(gridDim.x) {
         find();
     }
 
@@ -393,6 +394,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

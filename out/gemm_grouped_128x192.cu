@@ -311,7 +311,7 @@ __device__ __forceinline__ int list_groups(Group *list, const int *ends, int gro
     return wrong == 0 ? count : 0;
 }
 
-// a walk over the tiles of the groups that have rows; those of a cluster are one to it
+// a walk over the tiles of the groups that have rows
 struct Work {
     const Group *group;    // the one at hand
     int left;              // groups, that one included
@@ -399,6 +399,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_3d(smem.b[stage], b_map, k_tile * TILE_K, item.column, item.group, full);
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

@@ -317,7 +317,7 @@ __device__ __forceinline__ int list_groups(Group *list, const int *ends, int gro
     return wrong == 0 ? count : 0;
 }
 
-// a walk over the tiles of each group's D; those of a cluster are one to it
+// a walk over the tiles of each group's D
 struct Work {
     const Group *list;
     Tiles tiles;           // of a D
@@ -406,6 +406,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     }
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

@@ -290,7 +290,7 @@ __device__ __forceinline__ int list_groups(Group *list, const int *counts, int g
     return wrong == 0 ? count : 0;
 }
 
-// a walk over the tiles of the groups that have rows; those of a cluster are one to it
+// a walk over the tiles of the groups that have rows
 struct Work {
     const Group *group;    // the one at hand
     int left;              // groups, that one included
@@ -375,6 +375,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     }
 }
 
+// tells who fills the warp's stage that the warp is done with it
 __device__ __forceinline__ void release(uint64_t *empty) {
     if (threadIdx.x % 32 == 0) {
         mbarrier_arrive(empty);

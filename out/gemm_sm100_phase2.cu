@@ -250,14 +250,14 @@ struct Tiles {
     }
 };
 
-// a walk over the tiles of D; those of a cluster are one to it
+// a walk over the tiles of D
 struct Work {
     Tiles tiles;
     int steps, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k)
-        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)}, steps(ceil_div(k, TILE_K)), index(blockIdx.x),
-          stride(gridDim.x) {}
+        : tiles{ceil_div(m, TILE_M), ceil_div(n, TILE_N)},
+          steps(ceil_div(k, TILE_K)), index(blockIdx.x), stride(gridDim.x) {}
 
     __device__ __forceinline__ bool valid() const {
         return index < tiles.count();

@@ -369,7 +369,7 @@ struct Work {
     Tiles tiles;
     SharedMemory &smem;
     bool whole;
-    Cta cta;
+    Cta cta;    // of a cluster, whose tiles are one here
     int steps, index;
     int answer = 0, parity = 0;    // where the next one comes to
 
@@ -381,14 +381,17 @@ struct Work {
         return index < tiles.count();
     }
 
+    // asks once all have read the answer that stood there
+    __device__ __forceinline__ void request() {
+        mbarrier_wait_parity(&smem.answer_empty[answer], parity ^ 1);
+        clusterlaunchcontrol_try_cancel_multicast(&smem.answer[answer], &smem.answer_full[answer]);
+    }
+
     // the loading threads': asks for the next tile
     __device__ __forceinline__ void ask() {
-        if (cta.m + cta.n == 0) {
-            mbarrier_wait_parity(&smem.answer_empty[answer], parity ^ 1);
-        }
         mbarrier_arrive_expect_tx(&smem.answer_full[answer], sizeof(smem.answer[answer]));
         if (cta.m + cta.n == 0) {
-            clusterlaunchcontrol_try_cancel_multicast(&smem.answer[answer], &smem.answer_full[answer]);
+            request();
         }
     }
 

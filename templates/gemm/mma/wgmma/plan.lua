@@ -185,8 +185,7 @@ function wgmma.plan(s, work, gated, operands)
         m, n = n, m
     end
     p.store = s.epilogue.store == "tma" and staging.plan(s, m, gated and n // 2 or n)
-    p.direct = p.exchanged and "epilogue/store_direct_exchanged.cu.in" or p.elements and "epilogue/store_elements.cu.in"
-        or "epilogue/store_direct.cu.in"                        -- the template of a store without shared memory
+    p.direct = "epilogue/store_direct" .. (p.exchanged and "_exchanged" or "") .. ".cu.in"  -- without shared memory
     p.apart = s.load == "eighths" and 8 or false                -- rows of B that lie together in a tile
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
