@@ -264,6 +264,8 @@ constexpr int ACCUMULATORS = 2, ACCUMULATOR_COLUMNS = 128;    // of tensor memor
 constexpr int TENSOR_MEMORY_COLUMNS = 512;
 constexpr int SCALE_ATOM = 512, SCALE_ROWS = 128;    // bytes of an atom: four scales of each of 128 rows
 constexpr int ATOM_COLUMNS = 4;                      // of tensor memory that it takes
+constexpr int SCALES_K = 4;                          // atoms of a stage along K
+constexpr int A_ATOMS = 1, B_ATOMS = 1;              // and across it
 constexpr int STORE_M = 128, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
@@ -271,8 +273,8 @@ constexpr int STORE_ROW_BYTES = 128;    // of a box
 struct SharedMemory {
     uint8_t a[STAGES][TILE_M * TILE_K / 2];
     uint8_t b[STAGES][TILE_N * TILE_K / 2];
-    alignas(512) uint8_t a_scales[STAGES][1 * 4 * SCALE_ATOM];
-    alignas(512) uint8_t b_scales[STAGES][1 * 4 * SCALE_ATOM];
+    alignas(512) uint8_t a_scales[STAGES][A_ATOMS * SCALES_K * SCALE_ATOM];
+    alignas(512) uint8_t b_scales[STAGES][B_ATOMS * SCALES_K * SCALE_ATOM];
     alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // the products that read the stage are there
@@ -366,8 +368,8 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     tma_load_2d(smem.a[stage], a_map, k_tile * (TILE_K / 2), item.row, full);
     tma_load_2d(smem.b[stage], b_map, k_tile * (TILE_K / 2), item.column, full);
-    tma_load_4d(smem.a_scales[stage], a_scales_map, 0, 0, k_tile * 4, item.row / SCALE_ROWS, full);
-    tma_load_4d(smem.b_scales[stage], b_scales_map, 0, 0, k_tile * 4, item.column / SCALE_ROWS, full);
+    tma_load_4d(smem.a_scales[stage], a_scales_map, 0, 0, k_tile * SCALES_K, item.row / SCALE_ROWS, full);
+    tma_load_4d(smem.b_scales[stage], b_scales_map, 0, 0, k_tile * SCALES_K, item.column / SCALE_ROWS, full);
 }
 
 constexpr int MMA_M = 128, MMA_K = 64;    // of one instruction; its N is TILE_N
@@ -381,10 +383,8 @@ constexpr int B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 constexpr int A_TYPE = 1, B_TYPE = 1, SCALES = 0;
 constexpr uint32_t INSTRUCTION = tcgen05_scaled_instruction<A_TYPE, B_TYPE, SCALES, MMA_M, TILE_N>();
 constexpr int SCALES_COLUMN = 256;    // of tensor memory, where they begin
-constexpr int SCALES_K = 4;    // atoms of a stage along K
-constexpr int B_ATOMS = 1;    // and of B across it
-constexpr int B_SCALES_COLUMN = SCALES_K * ATOM_COLUMNS;    // behind those of A
-constexpr int ATOM_UNITS = SCALE_ATOM / 16;
+constexpr int B_SCALES_COLUMN = A_ATOMS * SCALES_K * ATOM_COLUMNS;    // behind those of A
+constexpr int ATOM_UNITS = SCALE_ATOM / 16, ATOM_STRIDE = 128;    // as descriptors say; bytes of 8 of its 32 rows
 constexpr int A_SCALES_UNITS = sizeof(SharedMemory::a_scales[0]) / 16;
 constexpr int B_SCALES_UNITS = sizeof(SharedMemory::b_scales[0]) / 16;
 
@@ -529,8 +529,8 @@ blockscaled_sm100_128x128(const __grid_constant__ TensorMap a_map,
         if (elect_sync()) {
             const uint64_t a_operand = tcgen05_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
             const uint64_t b_operand = tcgen05_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-            const uint64_t a_scales = tcgen05_descriptor<0, 128, 128>(smem.a_scales[0]);
-            const uint64_t b_scales = tcgen05_descriptor<0, 128, 128>(smem.b_scales[0]);
+            const uint64_t a_scales = tcgen05_descriptor<0, ATOM_STRIDE, ATOM_STRIDE>(smem.a_scales[0]);
+            const uint64_t b_scales = tcgen05_descriptor<0, ATOM_STRIDE, ATOM_STRIDE>(smem.b_scales[0]);
             Ring ring;
             Accumulator accumulator;
             for (Work work(m, n, k); work.valid(); work.advance()) {

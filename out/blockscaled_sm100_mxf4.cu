@@ -298,8 +298,11 @@ constexpr int EPILOGUE_WARPS = 4, LOAD_WARP = EPILOGUE_WARPS, MMA_WARP = LOAD_WA
 constexpr int THREADS = (MMA_WARP + 1) * 32;
 constexpr int ACCUMULATORS = 2, ACCUMULATOR_COLUMNS = 232;    // of tensor memory
 constexpr int TENSOR_MEMORY_COLUMNS = 512;
+constexpr int CTA_GROUP = 2;    // CTAs that multiply together
 constexpr int SCALE_ATOM = 512, SCALE_ROWS = 128;    // bytes of an atom: four scales of each of 128 rows
 constexpr int ATOM_COLUMNS = 4;                      // of tensor memory that it takes
+constexpr int SCALES_K = 2;                          // atoms of a stage along K
+constexpr int A_ATOMS = 1, B_ATOMS = 2;              // and across it
 constexpr int STORE_M = 128, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
@@ -308,6 +311,11 @@ constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N
 // a CTA's place in its cluster
 struct Cta {
     int m, n;
+
+    // which of a pair's two it is: the first multiplies for both
+    __device__ __forceinline__ int half() const {
+        return m;
+    }
 };
 
 __device__ __forceinline__ Cta this_cta() {
@@ -315,11 +323,16 @@ __device__ __forceinline__ Cta this_cta() {
     return {rank, 0};
 }
 
+// the rank of the CTA that multiplies for this one
+__device__ __forceinline__ int leader() {
+    return 0;
+}
+
 struct SharedMemory {
     uint8_t a[STAGES][TILE_M * TILE_K / 2];
-    uint8_t b[STAGES][TILE_N / 2 * TILE_K / 2];    // the CTA's half of the pair's
-    alignas(512) uint8_t a_scales[STAGES][1 * 2 * SCALE_ATOM];
-    alignas(512) uint8_t b_scales[STAGES][2 * 2 * SCALE_ATOM];
+    uint8_t b[STAGES][TILE_N / CTA_GROUP * TILE_K / 2];    // the CTA's half of the pair's
+    alignas(512) uint8_t a_scales[STAGES][A_ATOMS * SCALES_K * SCALE_ATOM];
+    alignas(512) uint8_t b_scales[STAGES][B_ATOMS * SCALES_K * SCALE_ATOM];
     alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // the products that read the stage are there
@@ -414,14 +427,15 @@ struct Accumulator {
 __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
                                            const TensorMap *b_map, const Item &item, int k_tile, Cta cta,
                                            const TensorMap *a_scales_map, const TensorMap *b_scales_map) {
-    const uint32_t full = mapa(smem_address(&smem.full[stage]), 0);    // of the CTA that multiplies
-    if (cta.m == 0) {
-        mbarrier_arrive_expect_tx(&smem.full[stage], CLUSTER_SIZE * STAGE_BYTES);
+    const uint32_t full = mapa(smem_address(&smem.full[stage]), leader());
+    if (cta.half() == 0) {
+        mbarrier_arrive_expect_tx(&smem.full[stage], CTA_GROUP * STAGE_BYTES);
     }
     tma_load_2d_pair(smem.a[stage], a_map, k_tile * (TILE_K / 2), item.row, full);
-    tma_load_2d_pair(smem.b[stage], b_map, k_tile * (TILE_K / 2), item.column + cta.m * (TILE_N / 2), full);
-    tma_load_4d_pair(smem.a_scales[stage], a_scales_map, 0, 0, k_tile * 2, item.row / SCALE_ROWS, full);
-    tma_load_4d_pair(smem.b_scales[stage], b_scales_map, 0, 0, k_tile * 2, item.column / SCALE_ROWS, full);
+    tma_load_2d_pair(smem.b[stage], b_map, k_tile * (TILE_K / 2), item.column + cta.half() * (TILE_N / CTA_GROUP),
+                     full);
+    tma_load_4d_pair(smem.a_scales[stage], a_scales_map, 0, 0, k_tile * SCALES_K, item.row / SCALE_ROWS, full);
+    tma_load_4d_pair(smem.b_scales[stage], b_scales_map, 0, 0, k_tile * SCALES_K, item.column / SCALE_ROWS, full);
 }
 
 constexpr int MMA_M = 256, MMA_K = 64;    // of one instruction; its N is TILE_N
@@ -435,10 +449,9 @@ constexpr int B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 constexpr int A_TYPE = 1, B_TYPE = 1, SCALES = 1;
 constexpr uint32_t INSTRUCTION = tcgen05_scaled_instruction<A_TYPE, B_TYPE, SCALES, MMA_M, TILE_N>();
 constexpr int SCALES_COLUMN = 488;    // of tensor memory, where they begin
-constexpr int SCALES_K = 2;    // atoms of a stage along K
-constexpr int B_ATOMS = 2;    // and of B across it
-constexpr int B_SCALES_COLUMN = SCALES_K * ATOM_COLUMNS;    // behind those of A
-constexpr int ATOM_UNITS = SCALE_ATOM / 16;
+constexpr int B_SCALES_COLUMN = A_ATOMS * SCALES_K * ATOM_COLUMNS;    // behind those of A
+constexpr int ATOM_UNITS = SCALE_ATOM / 16, ATOM_STRIDE = 128;    // as descriptors say; bytes of 8 of its 32 rows
+constexpr int TAKEN = 2, WORD = 4 / TAKEN;    // scales of a row an instruction, instructions a word
 constexpr int A_SCALES_UNITS = sizeof(SharedMemory::a_scales[0]) / 16;
 constexpr int B_SCALES_UNITS = sizeof(SharedMemory::b_scales[0]) / 16;
 
@@ -461,9 +474,10 @@ __device__ __forceinline__ void multiply_stage(uint32_t sums, uint32_t columns, 
                                                bool accumulate) {
     #pragma unroll
     for (int i = 0; i < TILE_K / MMA_K; ++i) {
-        tcgen05_pair_mma_mxf4(sums, a + i * MMA_UNITS, b + i * MMA_UNITS, INSTRUCTION + tcgen05_scales(i % 2 * 2),
-                              columns + i / 2 * ATOM_COLUMNS,
-                              columns + B_SCALES_COLUMN + i / 2 * (B_ATOMS * ATOM_COLUMNS),
+        const uint32_t instruction = INSTRUCTION + tcgen05_scales(i % WORD * TAKEN);
+        tcgen05_pair_mma_mxf4(sums, a + i * MMA_UNITS, b + i * MMA_UNITS, instruction,
+                              columns + i / WORD * ATOM_COLUMNS,
+                              columns + B_SCALES_COLUMN + i / WORD * (B_ATOMS * ATOM_COLUMNS),
                               accumulate || i > 0);
     }
 }
@@ -488,7 +502,7 @@ __device__ __forceinline__ void release(uint64_t *loaded) {
     tcgen05_fence_before_thread_sync();
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
-        mbarrier_arrive_cluster(loaded, 0);
+        mbarrier_arrive_cluster(loaded, leader());
     }
 }
 
@@ -557,7 +571,7 @@ blockscaled_sm100_mxf4(const __grid_constant__ TensorMap a_map,
         for (int i = 0; i < ACCUMULATORS; ++i) {
             mbarrier_init(&smem.accumulator_full[i], 1);
         }
-        mbarrier_init(&smem.accumulator_empty[0], EPILOGUE_WARPS * CLUSTER_SIZE);
+        mbarrier_init(&smem.accumulator_empty[0], EPILOGUE_WARPS * CTA_GROUP);
         fence_mbarrier_init();
     }
     if (warp == MMA_WARP) {
@@ -584,11 +598,12 @@ blockscaled_sm100_mxf4(const __grid_constant__ TensorMap a_map,
         }
         __syncwarp();
     } else if (warp == MMA_WARP) {
-        if (cta.m == 0 && elect_sync()) {
+        if (cta.half() == 0 && elect_sync()) {
             const uint64_t a_operand = tcgen05_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
             const uint64_t b_operand = tcgen05_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-            const uint64_t a_scales = tcgen05_descriptor<0, 128, 128>(smem.a_scales[0]);
-            const uint64_t b_scales = tcgen05_descriptor<0, 128, 128>(smem.b_scales[0]);
+            const uint64_t a_scales = tcgen05_descriptor<0, ATOM_STRIDE, ATOM_STRIDE>(smem.a_scales[0]);
+            const uint64_t b_scales = tcgen05_descriptor<0, ATOM_STRIDE, ATOM_STRIDE>(smem.b_scales[0]);
+            const uint16_t pair = 0b11 << leader();
             Ring ring;
             Accumulator accumulator;
             for (Work work(m, n, k, cta); work.valid(); work.advance()) {
@@ -603,9 +618,9 @@ blockscaled_sm100_mxf4(const __grid_constant__ TensorMap a_map,
                                 b_scales + ring.stage * B_SCALES_UNITS);
                     multiply_stage(sums, tensor_memory + SCALES_COLUMN, a_operand + ring.stage * A_STAGE_UNITS,
                                    b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
-                    tcgen05_pair_commit(&smem.empty[ring.stage], 0x3);
+                    tcgen05_pair_commit(&smem.empty[ring.stage], pair);
                 }
-                tcgen05_pair_commit(&smem.accumulator_full[accumulator.index], 0x3);
+                tcgen05_pair_commit(&smem.accumulator_full[accumulator.index], pair);
                 accumulator.advance();
             }
         }

@@ -276,6 +276,7 @@ constexpr int EPILOGUE_WARPS = 4, LOAD_WARP = EPILOGUE_WARPS, MMA_WARP = LOAD_WA
 constexpr int THREADS = (MMA_WARP + 1) * 32;
 constexpr int ACCUMULATORS = 2, ACCUMULATOR_COLUMNS = 256;    // of tensor memory
 constexpr int TENSOR_MEMORY_COLUMNS = 512;
+constexpr int CTA_GROUP = 2;    // CTAs that multiply together
 constexpr int STORE_M = 128, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_N / STORE_N;    // of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
@@ -284,6 +285,11 @@ constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N
 // a CTA's place in its cluster
 struct Cta {
     int m, n;
+
+    // which of a pair's two it is: the first multiplies for both
+    __device__ __forceinline__ int half() const {
+        return m;
+    }
 };
 
 __device__ __forceinline__ Cta this_cta() {
@@ -291,9 +297,14 @@ __device__ __forceinline__ Cta this_cta() {
     return {rank, 0};
 }
 
+// the rank of the CTA that multiplies for this one
+__device__ __forceinline__ int leader() {
+    return 0;
+}
+
 struct SharedMemory {
     bf16 a[STAGES][TILE_M * TILE_K];
-    bf16 b[STAGES][TILE_N / 2 * TILE_K];    // the CTA's half of the pair's
+    bf16 b[STAGES][TILE_N / CTA_GROUP * TILE_K];    // the CTA's half of the pair's
     alignas(1024) bf16 store[STORE_BUFFERS][STORE_M * STORE_N];
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // the products that read the stage are there
@@ -384,12 +395,12 @@ struct Accumulator {
 // issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
 __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
                                            const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
-    const uint32_t full = mapa(smem_address(&smem.full[stage]), 0);    // of the CTA that multiplies
-    if (cta.m == 0) {
-        mbarrier_arrive_expect_tx(&smem.full[stage], CLUSTER_SIZE * STAGE_BYTES);
+    const uint32_t full = mapa(smem_address(&smem.full[stage]), leader());
+    if (cta.half() == 0) {
+        mbarrier_arrive_expect_tx(&smem.full[stage], CTA_GROUP * STAGE_BYTES);
     }
     tma_load_2d_pair(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
-    tma_load_2d_pair(smem.b[stage], b_map, k_tile * TILE_K, item.column + cta.m * (TILE_N / 2), full);
+    tma_load_2d_pair(smem.b[stage], b_map, k_tile * TILE_K, item.column + cta.half() * (TILE_N / CTA_GROUP), full);
 }
 
 constexpr int MMA_M = 256, MMA_K = 16;    // of one instruction; its N is TILE_N
@@ -433,7 +444,7 @@ __device__ __forceinline__ void release(uint64_t *loaded) {
     tcgen05_fence_before_thread_sync();
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
-        mbarrier_arrive_cluster(loaded, 0);
+        mbarrier_arrive_cluster(loaded, leader());
     }
 }
 
@@ -496,7 +507,7 @@ gemm_sm100_phase5(const __grid_constant__ TensorMap a_map, const __grid_constant
         }
         for (int i = 0; i < ACCUMULATORS; ++i) {
             mbarrier_init(&smem.accumulator_full[i], 1);
-            mbarrier_init(&smem.accumulator_empty[i], EPILOGUE_WARPS * CLUSTER_SIZE);
+            mbarrier_init(&smem.accumulator_empty[i], EPILOGUE_WARPS * CTA_GROUP);
         }
         fence_mbarrier_init();
     }
@@ -523,9 +534,10 @@ gemm_sm100_phase5(const __grid_constant__ TensorMap a_map, const __grid_constant
         }
         __syncwarp();
     } else if (warp == MMA_WARP) {
-        if (cta.m == 0 && elect_sync()) {
+        if (cta.half() == 0 && elect_sync()) {
             const uint64_t a_operand = tcgen05_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
             const uint64_t b_operand = tcgen05_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
+            const uint16_t pair = 0b11 << leader();
             Ring ring;
             Accumulator accumulator;
             for (Work work(m, n, k, cta); work.valid(); work.advance()) {
@@ -538,9 +550,9 @@ gemm_sm100_phase5(const __grid_constant__ TensorMap a_map, const __grid_constant
                     tcgen05_fence_after_thread_sync();
                     multiply_stage(sums, a_operand + ring.stage * A_STAGE_UNITS, b_operand + ring.stage * B_STAGE_UNITS,
                                    k_tile > item.k_begin);
-                    tcgen05_pair_commit(&smem.empty[ring.stage], 0x3);
+                    tcgen05_pair_commit(&smem.empty[ring.stage], pair);
                 }
-                tcgen05_pair_commit(&smem.accumulator_full[accumulator.index], 0x3);
+                tcgen05_pair_commit(&smem.accumulator_full[accumulator.index], pair);
                 accumulator.advance();
             }
         }

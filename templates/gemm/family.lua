@@ -310,7 +310,7 @@ local knobs = {
       doc = "tiles of sums that tensor memory has room for; with two, one is stored while the next is multiplied" },
     { "cluster.m", type = "int", values = { 1, 2, 4, 8 }, default = pair, unit = "CTAs",
       when = tensor_cores, when_doc = TENSOR_CORES,
-      doc = "CTAs below each other that share, by multicast, the tile of B" },
+      doc = "CTAs below each other that share, by multicast, the tile of B; of pairs each half of it" },
     { "cluster.n", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs beside each other that share, by multicast, the tile of A" },

@@ -56,7 +56,28 @@ __device__ __forceinline__ void tma_load_2d_pair(void *destination, const Tensor
         : "memory");
 }
 
+// The same into every CTA of the cluster whose bit is set in [ctas], at the same place; of each pair that has one of
+// them, on the barrier of the CTA that stands in it as [barrier]'s does.
+__device__ __forceinline__ void tma_load_2d_multicast_pair(void *destination, const TensorMap *map, int x, int y,
+                                                           uint32_t barrier, uint16_t ctas) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        ".cta_group::2 [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(barrier), "h"(ctas)
+        : "memory");
+}
+
 // the same, its lines under a [policy] of the L2
+__device__ __forceinline__ void tma_load_2d_multicast_pair_hint(void *destination, const TensorMap *map, int x, int y,
+                                                                uint32_t barrier, uint16_t ctas, uint64_t policy) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        ".cta_group::2.L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(barrier), "h"(ctas), "l"(policy)
+        : "memory");
+}
+
+// the same as tma_load_2d_pair, its lines under a [policy] of the L2
 __device__ __forceinline__ void tma_load_2d_pair_hint(void *destination, const TensorMap *map, int x, int y,
                                                       uint32_t barrier, uint64_t policy) {
     asm volatile(
@@ -153,5 +174,16 @@ __device__ __forceinline__ void tma_load_3d_pair(void *destination, const Tensor
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"
         " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(smem_address(destination)),
         "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+        : "memory");
+}
+
+// The same into every CTA of the cluster whose bit is set in [ctas], at the same place; of each pair that has one of
+// them, on the barrier of the CTA that stands in it as [barrier]'s does.
+__device__ __forceinline__ void tma_load_3d_multicast_pair(void *destination, const TensorMap *map, int x, int y,
+                                                           int z, uint32_t barrier, uint16_t ctas) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        ".cta_group::2 [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
         : "memory");
 }

@@ -16,8 +16,9 @@ verify $one --shape 200x136x416 --set phase=1 --set 'problem={a: e4m3, d: fp32}'
 verify $one --shape 200x144x352 --set 'swizzle_bits={a: 0, b: 6, d: 5}' --set problem.d=e4m3
 
 # Tiles that begin in the middle of an atom of B's scales.
-verify $pair --shape 300x584x352 --set tile.n=192
-verify $one --shape 200x320x416 --set tile.n=64 --set 'scales={a: 1x32}'
+verify $pair --shape 300x584x352 --set tile.n=192 --set cluster.n=2
+verify $one --shape 200x320x416 --set tile.n=64 --set 'scales={a: 1x32}' \
+    --set cluster.m=2
 verify $pair --shape 300x456x208 --set tile.n=64 --set problem.a=e4m3 --set stages=4
 
 # Accumulators that overlap, by one CTA and pairs, stored directly, by element and by TMA, from

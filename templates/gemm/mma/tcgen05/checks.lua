@@ -46,12 +46,28 @@ local function instruction(s, p, fail)
 end
 
 local function cluster(s, p, fail)
-    if s.cluster.m ~= s.cta_group or s.cluster.n ~= 1 then
-        fail("cluster.m", ("cluster: %d x %d CTAs, but %d multiply together"):format(s.cluster.m, s.cluster.n,
-            s.cta_group), "cluster: {m: cta_group, n: 1}")
+    if s.cluster.m % s.cta_group ~= 0 then
+        fail("cluster.m", ("cluster: %d CTAs below each other, but %d multiply together"):format(s.cluster.m,
+            s.cta_group), "cluster.m: a multiple of cta_group")
+        return
     end
-    if p.paired and not p.work.walks then
-        fail("cta_group", "cta_group: 2 needs the tile order of the persistent grid", "grid: persistent")
+    if p.cluster_size > archs[s.arch].cluster then
+        fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of %d"):format(p.cluster_size,
+            archs[s.arch].cluster), ("cluster.m * cluster.n up to %d"):format(archs[s.arch].cluster))
+    end
+    if p.clustered and not p.work.walks then
+        fail(p.paired and "cta_group" or "cluster.m", "clusters need the tile order of the persistent grid",
+            "grid: persistent")
+    end
+    for _, side in ipairs { { "n", p.a }, { "m", p.b } } do
+        local operand = side[2]
+        if operand.box_rows % 8 ~= 0 or operand.box_rows * operand.peers > (operand.column_major and s.tile.k
+            or operand.rows) then
+            local across = "tile." .. operand.across:lower()
+            fail("cluster." .. side[1], ("cluster.%s: %d CTAs cannot split %s = %d into boxes of whole 8-row groups")
+                :format(side[1], s.cluster[side[1]], across, s.tile[operand.across:lower()]),
+                ("%s a multiple of %d"):format(across, 8 * s.cluster[side[1]]))
+        end
     end
 end
 

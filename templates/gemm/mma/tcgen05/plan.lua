@@ -42,12 +42,29 @@ local function plan_columns(s, p)
     p.empties = p.overlap > 0 and 1 or s.accumulators           -- barriers that say so
 end
 
+-- How many CTAs share an operand's tile, and which: of A those beside each other, of B those below each other, or every
+-- other of them, as pairs have halves. CTA (m, n) of a cluster has rank m + cluster.m * n. In the plan: those of the
+-- first row, of CTAs or pairs, and of the first column.
+local function plan_sharing(s, p)
+    local a, b = 0, 0
+    for n = 0, s.cluster.n - 1 do
+        a = a | 1 << s.cluster.m * n
+    end
+    for m = 0, s.cluster.m - 1, s.cta_group do
+        b = b | 1 << m
+    end
+    p.beside, p.below = p.paired and a * 3 or a, (1 << s.cluster.m) - 1
+    return { a = { peers = s.cluster.n, ctas = a }, b = { peers = math.max(1, s.cluster.m // s.cta_group), ctas = b } }
+end
+
 local function barrier_plan(s, p)
     local list = {
         { name = "full", count = s.stages, arrivals = 1, bytes = p.stage_bytes * s.cta_group,
           who = "the loading thread",
           doc = p.paired and "the stage's bytes have landed in both CTAs" or "the stage's bytes have landed" },
-        { name = "empty", count = s.stages, arrivals = 1, bytes = 0, who = "the commit of what reads the stage",
+        { name = "empty", count = s.stages, arrivals = s.cluster.n + s.cluster.m // s.cta_group - 1, bytes = 0,
+          who = p.several and "the commits of what reads the CTA's part of the stage"
+              or "the commit of what reads the stage",
           doc = "the stage may be filled again" },
         { name = "accumulator_full", count = s.accumulators, arrivals = 1, bytes = 0,
           who = "the commit of a tile's products", doc = "the sums are complete" },
@@ -104,17 +121,20 @@ function tcgen05.plan(s, work, gated)
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         exchanged = false, pingpong = false, shared_tile = false, elements = s.epilogue.store == "elements",
     }
+    p.several = p.cluster_size > s.cta_group                    -- of a cluster that multiply, by CTAs or pairs
     p.threads = (p.epilogue_warps + 2) * 32
     if work.asks then
         p.answers = s.accumulators + 2                          -- loads are a tile ahead of products, those of stores
         p.answer_readers = p.cluster_size * (p.epilogue_warps + 1) + p.cluster_size // s.cta_group
     end
     p.pair_rows = gated and s.tile.n // 2                       -- of B, whose pairs' others lie behind them
+    local sharing = plan_sharing(s, p)
     local function of(name, extent, rows)
         local type = dtypes[s.problem[name]]
         return operand { name = name, extent = extent:upper(), dtype = type.stored or type.name, rows = rows,
             depth = type.stored and s.tile.k * type.bits // 8 or s.tile.k, packed = type.stored and 8 // type.bits,
-            column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name], peers = 1, ctas = 1,
+            column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
+            peers = sharing[name].peers, ctas = sharing[name].ctas,
             hint = s.cache_hint[name], pair_rows = name == "b" and not p.paired and p.pair_rows }
     end
     p.a, p.b = of("a", "m", s.tile.m), of("b", "n", s.tile.n // s.cta_group)
