@@ -45,7 +45,8 @@ verify $pair --shape 300x520x72 --set "epilogue.ops=$matrix" --set epilogue.warp
 verify gemm_sm100_phase2 --shape 300x528x72 --set "epilogue.ops=$matrix" --set epilogue.warps=5 \
     --set 'epilogue.read={matrix: cs, order: between}' --set epilogue.release=late
 verify $pair --shape 300x1040x136 --set 'epilogue.ops=[[bias,swiglu]]' --set epilogue.warps=8 \
-    --set cluster.m=4 --set epilogue.stagger=20 --set 'unroll={epilogue: 2, mma: 2, load: 2, instructions: 2}'
+    --set cluster.m=4 --set epilogue.stagger=20 \
+    --set 'unroll={epilogue: 2, mma: 2, load: 2, instructions: 2}'
 verify $pair --shape 300x528x80 --set 'problem={a: i8, d: bf16}' --set epilogue.store=staged \
     --set epilogue.buffers=1 --set epilogue.release=late --set stages=5
 
@@ -53,9 +54,9 @@ verify $pair --shape 300x528x80 --set 'problem={a: i8, d: bf16}' --set epilogue.
 verify $pair --shape 304x520x200 --set problem.a=fp16 --set layout.a=column --set layout.b=column
 verify gemm_sm100_phase1 --shape 304x328x136 --set layout.a=column
 
-# Clusters of several pairs, and of CTAs that each multiply, which share operands by multicast, are
-# among what follows and in emu_scales.sh. Tiles taken over from clusters that have not begun, by pairs and by CTAs; parts of K, also of two
-# halves of N and of operands with scales; problems side by side.
+# Tiles taken over from clusters that have not begun, by pairs and by CTAs; parts of K, also of two
+# halves of N and of operands with scales; problems side by side. Clusters of several pairs (one is
+# above), and of CTAs that each multiply, which share operands by multicast.
 verify gemm_sm100_phase6 --shape 1300x1032x72
 verify gemm_sm100_phase2 --shape 300x1032x72 --set grid=launch_control
 verify $pair --shape 300x520x1096 --set grid=split_k --set splits=3 --set epilogue.warps=8 \
