@@ -32,9 +32,13 @@ const struct tmg_fused_way *const tmg_fused_ways[] = {
     NULL,
 };
 
-void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
-                        const float *b, float *d) {
+const struct tmg_fused_way *tmg_fused_here(void) {
     const struct tmg_fused_way *const *way = tmg_fused_ways;
     while (!(*way)->is_here()) ++way;
-    (*way)->multiply(how, m, n, k, a, b, d);
+    return *way;
+}
+
+void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                        const float *b, float *d) {
+    tmg_fused_here()->multiply(how, m, n, k, a, b, d);
 }

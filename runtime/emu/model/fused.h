@@ -30,13 +30,34 @@ struct tmg_fused tmg_fused_for(enum tmg_number a, enum tmg_number b, enum tmg_nu
 void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
                         const float *b, float *d);
 
+// Elements of E2M1 with scale factors, as tcgen05_sum.h sums them: a[m][groups of 16], b[groups of
+// 16][n], scales [m][scales] and [scales][n], taken apart; a significand is NaN where a scale is.
+enum { TMG_BLOCK_GROUP = 16, TMG_BLOCK_K = 96, TMG_BLOCK_FRACTION = 35, TMG_SCALES_MAX = 6 };
+struct tmg_blocks {
+    int m, n, groups, scales;
+    const float *a, *b;
+    struct tmg_block_scales {
+        const float *significand;
+        const int32_t *exponent;
+    } a_scales, b_scales;
+};
+
+// Exponents up to this, and down to less it, are far from a float's limits.
+enum { TMG_EASY_MOST = 100, TMG_SCALED_N = 256 };
+
 // A way to do so; all give the same bits. [is_here]: this machine can.
 struct tmg_fused_way {
     const char *name;
     void (*multiply)(const struct tmg_fused *how, int m, int n, int k, const float *a,
                      const float *b, float *d);
     bool (*is_here)(void);
+    void (*blocks)(const struct tmg_blocks *all, float *d);
+    // d = c / 2^(row_scale + scales[i]), zero where an exponent nears its limits; and its opposite,
+    // of [n] sums at [d] that began so, or nothing and false where one does.
+    void (*scale_down)(int n, int row_scale, const int32_t *scales, const float *c, float *d);
+    bool (*scale_up)(int n, int row_scale, const int32_t *scales, const float *c, float *d);
 };
+const struct tmg_fused_way *tmg_fused_here(void);  // the widest that this machine can
 // The widest vectors first; plain, which is everywhere, last; then NULL.
 extern const struct tmg_fused_way *const tmg_fused_ways[];
 

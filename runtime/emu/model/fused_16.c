@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 #define LANES 16
 #include "runtime/emu/model/fused_vector.h"
+#include "runtime/emu/model/scaled_vector.h"
 
 WAY(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))),
     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

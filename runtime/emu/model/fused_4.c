@@ -3,5 +3,6 @@
 
 #define LANES 4
 #include "runtime/emu/model/fused_vector.h"
+#include "runtime/emu/model/scaled_vector.h"
 
 WAY(plain, , true)

@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 #define LANES 8
 #include "runtime/emu/model/fused_vector.h"
+#include "runtime/emu/model/scaled_vector.h"
 
 WAY(avx2, __attribute__((target("avx2"))), __builtin_cpu_supports("avx2"))
 #endif

@@ -487,4 +487,10 @@ INLINE void multiply(const struct tmg_fused *how, int m, int n, int k, const flo
         multiply(how, m, n, k, a, b, d);                                                 \
     }                                                                                    \
     static bool NAME##_is_here(void) { return CONDITION; }                               \
-    const struct tmg_fused_way tmg_fused_##NAME = {#NAME, multiply_##NAME, NAME##_is_here};
+    SCALED_WAY(NAME, TARGET)                                                             \
+    const struct tmg_fused_way tmg_fused_##NAME = {#NAME,                                \
+                                                   multiply_##NAME,                      \
+                                                   NAME##_is_here,                       \
+                                                   blocks_##NAME,                        \
+                                                   scale_down_##NAME,                    \
+                                                   scale_up_##NAME};

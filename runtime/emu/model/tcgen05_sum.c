@@ -6,11 +6,7 @@
 enum {
     N_MAX = 256,
     M_MAX = 64,
-    GROUP = 16,  // products of E2M1 that are summed exactly
-    GROUPS_MAX = 6,
-    BLOCK_FRACTION = 35,
     ZERO_EXPONENT = -126,  // that a zero counts with
-    EASY_MOST = 100,       // exponents up to this, and down to less it, are no limit's
 };
 
 static int least_exponent(enum tmg_number type, int otherwise) {
@@ -39,13 +35,6 @@ struct tmg_scale tmg_scale_of(enum tmg_number type, uint8_t bits) {
     if ((bits & 0x7f) == 0) return (struct tmg_scale){0, ZERO_EXPONENT, false};
     return (struct tmg_scale){(float)(fraction + (field ? 8 : 0)) / 8, field ? field - 7 : -6,
                               (bits & 0x7f) == 0x7f};
-}
-
-static double power_of_two(int power) {
-    uint64_t bits = (uint64_t)(power + 1023) << 52;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 static int exponent_of(float value) {
@@ -96,17 +85,18 @@ static float scaled_sum(const struct tmg_fused *how, int n, int k, const float *
 
 static bool is_easy(float value, int scale) {
     int exponent = exponent_of(value) + scale;
-    return value == 0 || (exponent <= EASY_MOST && exponent >= -EASY_MOST);
+    return value == 0 || (exponent <= TMG_EASY_MOST && exponent >= -TMG_EASY_MOST);
 }
 
-// value * 2^power, in two steps that floats can hold; both ends are easy.
-static float times_power(float value, int power) {
-    int half = power / 2;
-    return value * (float)power_of_two(half) * (float)power_of_two(power - half);
-}
-
-static int scale_sum(const struct tmg_scale *a, const struct tmg_scale *b) {
-    return a->nan || b->nan ? 0 : a->exponent + b->exponent;
+// Of a row, where some exponents come near their limits; d / 2^scale is the others' sum.
+static void scale_up_any(const struct tmg_fused *how, int n, int k, const float *a, const float *b,
+                         int row_scale, const int32_t *scales, const float *c, float *d) {
+    for (int i = 0; i < n; ++i) {
+        int scale = row_scale + scales[i];
+        bool easy = isfinite(c[i]) && is_easy(c[i], -scale) && isfinite(d[i]) && is_easy(c[i], 0) &&
+                    is_easy(d[i], scale);
+        d[i] = easy ? ldexpf(d[i], scale) : scaled_sum(how, n, k, a, b + i, scale, c[i]);
+    }
 }
 
 // All products of an element have the same scale, so the old D may be divided by it and the sum
@@ -114,72 +104,41 @@ static int scale_sum(const struct tmg_scale *a, const struct tmg_scale *b) {
 void tmg_multiply_scaled(const struct tmg_fused *how, int m, int n, int k, const float *a,
                          const struct tmg_scale *scale_a, const float *b,
                          const struct tmg_scale *scale_b, float *d) {
+    const struct tmg_fused_way *way = tmg_fused_here();
     float c[M_MAX * N_MAX];
+    int32_t columns[N_MAX];
     memcpy(c, d, (size_t)(m * n) * sizeof *d);
-    for (int i = 0; i < m * n; ++i) {
-        int scale = scale_sum(scale_a + i / n, scale_b + i % n);
-        d[i] = isfinite(c[i]) && is_easy(c[i], -scale) ? times_power(c[i], -scale) : 0;
-    }
+    for (int i = 0; i < n; ++i) columns[i] = scale_b[i].nan ? 0 : scale_b[i].exponent;
+    for (int i = 0; i < m; ++i)
+        way->scale_down(n, scale_a[i].exponent, columns, c + i * n, d + i * n);
     tmg_multiply_fused(how, m, n, k, a, b, d);
-    for (int i = 0; i < m * n; ++i) {
-        const struct tmg_scale *row = scale_a + i / n, *column = scale_b + i % n;
-        int scale = scale_sum(row, column);
-        bool easy = isfinite(c[i]) && is_easy(c[i], -scale) && isfinite(d[i]) && is_easy(c[i], 0) &&
-                    is_easy(d[i], scale);
-        if (row->nan || column->nan)
-            d[i] = NAN;
-        else
-            d[i] = easy ? times_power(d[i], scale)
-                        : scaled_sum(how, n, k, a + i / n * k, b + i % n, scale, c[i]);
+    for (int i = 0; i < m; ++i, a += k, d += n) {
+        const int scale = scale_a[i].exponent;
+        if (!way->scale_up(n, scale, columns, c + i * n, d))
+            scale_up_any(how, n, k, a, b, scale, columns, c + i * n, d);
+        for (int column = 0; column < n; ++column)
+            if (scale_a[i].nan || scale_b[column].nan) d[column] = NAN;
     }
 }
 
 // ---- a scale for each block ----
 
-// What one row of D is made of.
-struct block_row {
-    int n, groups, per_scale;  // groups of products to a scale
-    float sums[GROUPS_MAX][N_MAX];
-};
-
-static void sum_groups(struct block_row *row, const float *a, const float *b) {
-    for (int group = 0; group < row->groups; ++group) {
-        float *sums = row->sums[group];
-        memset(sums, 0, (size_t)row->n * sizeof *sums);
-        for (int i = 0; i < GROUP; ++i, ++a, b += row->n)
-            for (int column = 0; column < row->n; ++column) sums[column] += *a * b[column];
+static void take_apart(int count, const struct tmg_scale *scales, float *significand,
+                       int32_t *exponent) {
+    for (int i = 0; i < count; ++i) {
+        significand[i] = scales[i].nan ? NAN : scales[i].significand;
+        exponent[i] = scales[i].exponent;
     }
-}
-
-static float block_sum(const struct block_row *row, int column, const struct tmg_scale *scale_a,
-                       const struct tmg_scale *scale_b, float c) {
-    int exponent[GROUPS_MAX], most = exponent_of(c);
-    int64_t sum = 0;
-    if (!isfinite(c)) return c;
-    for (int group = 0; group < row->groups; ++group) {
-        const struct tmg_scale *x = scale_a + group / row->per_scale;
-        const struct tmg_scale *y = scale_b + group / row->per_scale * row->n + column;
-        if (x->nan || y->nan) return NAN;
-        exponent[group] = x->exponent + y->exponent;
-        if (exponent[group] > most) most = exponent[group];
-    }
-    for (int group = 0; group < row->groups; ++group) {
-        float significands = scale_a[group / row->per_scale].significand *
-                             scale_b[group / row->per_scale * row->n + column].significand;
-        sum += (int64_t)((double)row->sums[group][column] * (double)significands *
-                         power_of_two(BLOCK_FRACTION + exponent[group] - most));
-    }
-    sum += (int64_t)((double)c * power_of_two(BLOCK_FRACTION - most));
-    return cut((double)sum * power_of_two(most - BLOCK_FRACTION));
 }
 
 void tmg_multiply_blocks(int m, int n, int k, int scales, const float *a,
                          const struct tmg_scale *scale_a, const float *b,
                          const struct tmg_scale *scale_b, float *d) {
-    struct block_row row = {.n = n, .groups = k / GROUP, .per_scale = k / GROUP / scales};
-    for (int i = 0; i < m; ++i, a += k, d += n, scale_a += scales) {
-        sum_groups(&row, a, b);
-        for (int column = 0; column < n; ++column)
-            d[column] = block_sum(&row, column, scale_a, scale_b, d[column]);
-    }
+    float a_significand[M_MAX * TMG_SCALES_MAX], b_significand[TMG_SCALES_MAX * N_MAX];
+    int32_t a_exponent[M_MAX * TMG_SCALES_MAX], b_exponent[TMG_SCALES_MAX * N_MAX];
+    take_apart(m * scales, scale_a, a_significand, a_exponent);
+    take_apart(n * scales, scale_b, b_significand, b_exponent);
+    const struct tmg_blocks all = {m, n, k / TMG_BLOCK_GROUP,         scales,
+                                   a, b, {a_significand, a_exponent}, {b_significand, b_exponent}};
+    tmg_fused_here()->blocks(&all, d);
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -125,6 +126,115 @@ static void blocks_keep_35_bits(void **state) {
     assert_true(four_blocks(0.5, nvf4(1), INFINITY) == INFINITY);
 }
 
+// 16 products exactly, times significands, cut 35 bits below the largest exponent.
+static float block_definition(const struct tmg_blocks *all, int row, int column, float c) {
+    const int per_scale = all->groups / all->scales;
+    int most = exponent(c, -126), powers[TMG_SCALES_MAX];
+    double sum = 0, tiny = 0x1p-149;
+    bool nan = false;
+    for (int i = 0; i < all->scales; ++i) {
+        const int a = row * all->scales + i, b = i * all->n + column;
+        powers[i] = all->a_scales.exponent[a] + all->b_scales.exponent[b];
+        nan |= isnan(all->a_scales.significand[a]) || isnan(all->b_scales.significand[b]);
+        if (powers[i] > most) most = powers[i];
+    }
+    for (int group = 0; group < all->groups; ++group) {
+        const int i = group / per_scale, k = group * TMG_BLOCK_GROUP;
+        double exact = 0;
+        for (int at = k; at < k + TMG_BLOCK_GROUP; ++at)
+            exact += (double)all->a[row * all->groups * TMG_BLOCK_GROUP + at] *
+                     (double)all->b[at * all->n + column];
+        exact *= (double)all->a_scales.significand[row * all->scales + i];
+        exact *= (double)all->b_scales.significand[i * all->n + column];
+        sum += trunc(ldexp(exact, powers[i] + TMG_BLOCK_FRACTION - most));
+    }
+    if (!isfinite(c) || nan) return isfinite(c) ? NAN : c;
+    sum =
+        ldexp(sum + trunc(ldexp((double)c, TMG_BLOCK_FRACTION - most)), most - TMG_BLOCK_FRACTION);
+    return fabs(sum) < 0x1p-126 ? (float)(trunc(sum / tiny) * tiny) : to_f32(sum);
+}
+
+static void draw_scales(enum tmg_number type, bool wild, int count, float *significand,
+                        int32_t *powers) {
+    for (int i = 0; i < count; ++i) {
+        const uint32_t bits = type == TMG_E4M3 ? below(128) : wild ? below(256) : 117 + below(20);
+        const struct tmg_scale scale = tmg_scale_of(type, (uint8_t)bits);
+        significand[i] = scale.nan ? NAN : scale.significand;
+        powers[i] = scale.exponent;
+    }
+}
+
+// In vectors of any width, n no multiple of them, exponents at their limits and special values.
+static void every_way_sums_blocks(void **state) {
+    (void)state;
+    enum { ROWS_NOW = 3, N = 24 };
+    static float a[ROWS_NOW * 96], b[96 * N], c[ROWS_NOW * N], d[ROWS_NOW * N];
+    float a_significand[ROWS_NOW * 6], b_significand[6 * N];
+    int32_t a_powers[ROWS_NOW * 6], b_powers[6 * N];
+    for (int round = 0; round < 150; ++round) {
+        const enum tmg_number type = round % 2 ? TMG_E4M3 : TMG_UE8M0;
+        const bool wild = round % 4 == 0;
+        const int groups = round % 3 ? 4 : 6;
+        const struct tmg_blocks all = {ROWS_NOW,
+                                       N - round % 2 * 8,
+                                       groups,
+                                       groups / (1 + round % 5 / 3),
+                                       a,
+                                       b,
+                                       {a_significand, a_powers},
+                                       {b_significand, b_powers}};
+        for (int i = 0; i < ROWS_NOW * 96; ++i) a[i] = draw(TMG_E2M1);
+        for (int i = 0; i < 96 * N; ++i) b[i] = draw(TMG_E2M1);
+        draw_scales(type, wild, ROWS_NOW * 6, a_significand, a_powers);
+        draw_scales(type, wild, 6 * N, b_significand, b_powers);
+        for (int i = 0; i < ROWS_NOW * N; ++i)
+            c[i] = ldexpf((float)below(1u << 24) - (1 << 23), (int)below(wild ? 230 : 40) - 130);
+        if (wild) c[below(ROWS_NOW * N)] = INFINITY;
+        for (const struct tmg_fused_way *const *way = tmg_fused_ways; *way; ++way) {
+            if (!(*way)->is_here()) continue;
+            memcpy(d, c, sizeof d);
+            (*way)->blocks(&all, d);
+            for (int i = 0; i < all.m * all.n; ++i) {
+                float want = block_definition(&all, i / all.n, i % all.n, c[i]);
+                if (d[i] != want && !(isnan(d[i]) && isnan(want)))
+                    fail_msg("%s, round %d [%d]: %a, not %a", (*way)->name, round, i, (double)d[i],
+                             (double)want);
+            }
+        }
+    }
+}
+
+static void every_way_scales(void **state) {
+    (void)state;
+    enum { N = 24 };
+    float c[N], d[N];
+    int32_t scales[N];
+    for (int round = 0; round < 400; ++round) {
+        const int row_scale = (int)below(round % 2 ? 255 : 20) - (round % 2 ? 127 : 10);
+        for (int i = 0; i < N; ++i) {
+            c[i] = below(5) ? ldexpf((float)below(1u << 24) - (1 << 23), (int)below(60) - 50) : 0;
+            scales[i] = (int)below(round % 2 ? 255 : 30) - (round % 2 ? 127 : 15);
+        }
+        for (const struct tmg_fused_way *const *way = tmg_fused_ways; *way; ++way) {
+            bool easy = true;
+            if (!(*way)->is_here()) continue;
+            (*way)->scale_down(N, row_scale, scales, c, d);
+            for (int i = 0; i < N; ++i) {
+                int power = c[i] == 0 ? 0 : ilogbf(c[i]) - row_scale - scales[i];
+                bool is_near = abs(power) > TMG_EASY_MOST;
+                assert_true(d[i] == (is_near ? 0 : ldexpf(c[i], -row_scale - scales[i])));
+                easy &= !is_near;
+            }
+            if (easy) assert_true((*way)->scale_up(N, row_scale, scales, c, d));
+            for (int i = 0; i < N && easy; ++i) assert_true(d[i] == c[i]);
+            d[5] = 0x1p-70f;  // leaves what is easy with one of the next scales alone
+            scales[5] = -31 - row_scale;
+            assert_false((*way)->scale_up(N, row_scale, scales, c, d));
+            assert_true(d[5] == 0x1p-70f);
+        }
+    }
+}
+
 // What was measured on a B200 (the papers named in tcgen05_sum.h), restated.
 static void how_each_pair_sums(void **state) {
     (void)state;
@@ -151,8 +261,8 @@ static void how_each_pair_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scales_add_to_exponents),
-        cmocka_unit_test(blocks_keep_35_bits),
+        cmocka_unit_test(scales_add_to_exponents), cmocka_unit_test(blocks_keep_35_bits),
+        cmocka_unit_test(every_way_sums_blocks),   cmocka_unit_test(every_way_scales),
         cmocka_unit_test(how_each_pair_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
