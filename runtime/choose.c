@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +15,18 @@
 struct ranking {
     const struct tmg_question *question;
     struct tmg_binding *binding;
-    struct tmg_pitches pitches;
-    struct tmg_work work;           // of the kernel that is bound
-    int64_t tiles[3];               // that it has
+    struct tmg_ground ground;
     const struct tmg_tuned *tuned;  // NULL: none
-    struct tmg_near near;
+    float times[TMG_MAX_LAUNCHES];  // of what the model says, by what was measured nearby
     struct tmg_choice choices[TMG_CHOICES];
     unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
     unsigned count, most;
+    // Launches that may be ranked, and what they take at least; a tuned entry has own splits.
+    struct possible {
+        int kernel, splits;
+    } entrants[TMG_MAX_LAUNCHES + 1];
+    float least_us[TMG_MAX_LAUNCHES + 1];
+    unsigned entrant_count;
     signed char fits[TMG_MAX_TABLE_KERNELS];  // by the first row of the same rules; -1: not asked
 };
 
@@ -51,7 +54,8 @@ static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
     if ((a->why == TMAGEN_BY_TUNING) != (b->why == TMAGEN_BY_TUNING))
         return a->why == TMAGEN_BY_TUNING;
     if (a->last != b->last) return b->last;
-    return a->us < b->us;
+    if (a->us < b->us || a->us > b->us) return a->us < b->us;
+    return a->kernel != b->kernel ? a->kernel < b->kernel : a->splits < b->splits;
 }
 
 static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
@@ -93,30 +97,58 @@ static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
            is_tuned(ranking, kernel, splits);
 }
 
-static void add(struct ranking *ranking, int kernel, int splits) {
+static double times_of(const struct ranking *ranking, int kernel, int splits) {
+    const int launch = tmg_table_launch(ranking->question->table, kernel, splits);
+    return launch < 0 ? 1 : (double)ranking->times[launch];
+}
+
+// The time from which on a choice by the model is none of those that are wanted.
+static double limit_of(const struct ranking *ranking) {
+    if (ranking->count < ranking->most) return INFINITY;
+    return ranking->choices[ranking->order[ranking->most - 1]].us;
+}
+
+// Ranks a launch of the kernel that is bound.
+static void rank(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
-    int64_t counts[TMG_PER_COUNT];
+    const int tuned = is_tuned(ranking, kernel, splits);
+    const double times = times_of(ranking, kernel, splits),
+                 limit = tuned ? INFINITY : limit_of(ranking) / times;
+    int64_t tiles[3], counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
+    ranking->binding->splits = splits;
+    tmg_ground_tiles(ranking->binding, &ranking->ground, tiles);
+    if (tmg_counts_of(ranking->binding, &question->capacity, tiles, counts)) return;
+    const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
+                                       &ranking->ground, limit, &estimate);
+    if (!status && estimate.us > limit) return;
+    // parts of nothing only cost, whatever was measured nearby
+    if (!status && estimate.steps < 1 && !is_asked_for(ranking, kernel, splits)) return;
     struct tmg_choice choice = {.kernel = kernel,
                                 .splits = splits,
                                 .why = question->why,
-                                .last = question->table->kernels[kernel].last};
-    ranking->binding->splits = splits;
-    if (tmg_counts_of(ranking->binding, &question->capacity, ranking->tiles, counts)) return;
-    choice.workspace = workspace_of(ranking, counts);
+                                .last = question->table->kernels[kernel].last,
+                                .us = status ? INFINITY : estimate.us * times,
+                                .tuned_us = tuned ? ranking->tuned->us : 0,
+                                .binds = status ? TMG_BOUNDS : estimate.binds,
+                                .workspace = workspace_of(ranking, counts)};
     if (choice.workspace < 0) return;
-    const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
-                                       &ranking->work, &question->table->rates, &estimate);
-    // parts of nothing only cost, whatever was measured nearby
-    if (!status && estimate.steps < 1 && !is_asked_for(ranking, kernel, splits)) return;
-    choice.us = status ? INFINITY : estimate.us * tmg_near_times(&ranking->near, kernel, splits);
-    choice.binds = status ? TMG_BOUNDS : estimate.binds;
-    if (is_tuned(ranking, kernel, splits)) {
-        choice.tuned_us = ranking->tuned->us;
-        if (!choice.why) choice.why = TMAGEN_BY_TUNING;
-    }
-    if (!choice.why) choice.why = TMAGEN_BY_MODEL;
+    if (!choice.why) choice.why = tuned ? TMAGEN_BY_TUNING : TMAGEN_BY_MODEL;
     insert(ranking, &choice);
+}
+
+// A float above what a launch takes at least would pass it over: it is rounded to below.
+#define BELOW .999999
+
+static void add(struct ranking *ranking, int kernel, int splits) {
+    const struct tmg_question *question = ranking->question;
+    const double us = tmg_least_us(&question->table->kernels[kernel].least, &ranking->ground,
+                                   splits, question->capacity.sms);
+    const unsigned at = ranking->entrant_count++;
+    ranking->entrants[at] = (struct possible){kernel, splits};
+    ranking->least_us[at] = is_tuned(ranking, kernel, splits)
+                                ? 0
+                                : (float)(us * times_of(ranking, kernel, splits) * BELOW);
 }
 
 // Whether [row] names those splits itself.
@@ -133,11 +165,9 @@ static void add_kernel(struct ranking *ranking, int kernel) {
     const struct tmg_tuned *tuned = ranking->tuned;
     const int own = question->launch->splits;
     const int fixed = own ? own : question->splits;
-    if (fixed > row->manifest->grid.max_splits) return;
-    tmg_work_of(ranking->binding, &ranking->pitches, &ranking->work);
-    tmg_count_tiles(ranking->binding, ranking->tiles);
+    if (fixed && fixed > row->manifest->grid.max_splits) return;
     if (fixed || !row->split_count) {
-        add(ranking, kernel, fixed ? fixed : (int)row->manifest->grid.splits);
+        add(ranking, kernel, fixed ? fixed : row->own_splits);
         return;
     }
     for (unsigned i = 0; i < row->split_count; ++i) add(ranking, kernel, row->splits[i]);
@@ -145,45 +175,60 @@ static void add_kernel(struct ranking *ranking, int kernel) {
         add(ranking, kernel, tuned->splits);
 }
 
-enum { AHEAD = 3 };  // kernels: the rules of the one so far on are brought while one is ranked
-
-static void bring(const struct tmg_row *row) {
-    tmg_bring(row->manifest, offsetof(struct tmg_manifest, grid.tiles[2]));
-    tmg_bring(row->rules, TMG_RULES_USUAL);
-}
-
 static int fits(struct ranking *ranking, const struct tmg_row *row) {
     signed char *known = &ranking->fits[row->fits_as];
-    if (*known < 0) *known = (signed char)tmg_rules_fit(row->rules, ranking->binding);
-    return *known;
+    if (*known < 0) *known = (signed char)tmg_rules_lie(row->rules, ranking->binding);
+    return *known && tmg_rules_reach(row->rules, ranking->binding);
 }
 
-// Adds the kernels that are for what no other runs, or the others.
-static void add_kernels(struct ranking *ranking, int last) {
+// Takes the entrant that takes the least at least; 0 where all take more than [limit].
+static int take_least(struct ranking *ranking, double limit, struct possible *taken) {
+    const unsigned last = ranking->entrant_count - 1;
+    const int all_are_wanted = ranking->count + ranking->entrant_count <= ranking->most;
+    float *us = ranking->least_us;
+    unsigned at = 0;
+    if (!ranking->entrant_count) return 0;
+    for (unsigned i = 1; i <= last && !all_are_wanted; ++i)
+        if (us[i] < us[at]) at = i;
+    if ((double)us[at] > limit) return 0;
+    *taken = ranking->entrants[at];
+    us[at] = us[last];
+    ranking->entrants[at] = ranking->entrants[last];
+    ranking->entrant_count = last;
+    return 1;
+}
+
+// Ranks the kernels that are for what no other runs, or the others, as far as they are wanted.
+static void rank_kernels(struct ranking *ranking, int last) {
     const struct tmg_table *table = ranking->question->table;
     const int only = ranking->question->kernel;
+    struct possible next;
+    ranking->entrant_count = 0;
     for (int i = 0; i < (int)table->kernel_count; ++i) {
         const struct tmg_row *row = &table->kernels[i];
-        if (i + AHEAD < (int)table->kernel_count) bring(row + AHEAD);
-        if (row->last != last || (only >= 0 && only != i) || !fits(ranking, row)) continue;
-        ranking->binding->manifest = row->manifest;
-        add_kernel(ranking, i);
+        if (row->last == last && (only < 0 || only == i) && fits(ranking, row))
+            add_kernel(ranking, i);
+    }
+    while (take_least(ranking, limit_of(ranking), &next)) {
+        ranking->binding->manifest = table->kernels[next.kernel].manifest;
+        rank(ranking, next.kernel, next.splits);
     }
 }
 
 // Those for the rest are behind all others, and are not looked at where these are enough.
-static void add_all(struct ranking *ranking) {
+static void rank_all(struct ranking *ranking) {
     const struct tmg_tuned *tuned = ranking->tuned;
-    add_kernels(ranking, 0);
+    rank_kernels(ranking, 0);
     if (ranking->count < ranking->most ||
         (tuned && ranking->question->table->kernels[tuned->kernel].last))
-        add_kernels(ranking, 1);
+        rank_kernels(ranking, 1);
 }
 
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
     const struct tmg_table *table = question->table;
     struct tmg_binding binding;
     struct ranking ranking;
+    struct tmg_near near;
     int64_t shape[TMG_MAX_TABLE_DIMS];
     ranking.question = question;
     ranking.binding = &binding;
@@ -195,9 +240,10 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     for (unsigned i = 0; i < table->dim_count; ++i) shape[i] = binding.dims[table->shape_dims[i]];
     const int alignment = tmg_alignment_class(&binding);
     ranking.tuned = tmg_table_find(table, shape, alignment);
-    tmg_near_find(table, shape, alignment, &ranking.near);
-    tmg_pitches_of(&binding, &table->rates, &ranking.pitches);
-    add_all(&ranking);
+    tmg_near_find(table, shape, alignment, &near);
+    tmg_near_times(&near, ranking.times);
+    tmg_ground_of(&binding, &table->terms, &table->rates, &ranking.ground);
+    rank_all(&ranking);
     *count = ranking.count;
     for (unsigned i = 0; i < ranking.count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);

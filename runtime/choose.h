@@ -6,7 +6,7 @@
 
 enum {
     TMG_CHOICES = 128,  // that a ranking holds at most; the rest are slower
-    TMG_PICKED = 8      // that a launch asks for first: one of them is nearly always loaded
+    TMG_PICKED = 4      // that a launch asks for first: one of them is nearly always loaded
 };
 
 struct tmg_choice {

@@ -61,8 +61,9 @@ int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity 
 // A number of SMs that the launch names is kept to the block, because results may vary with it.
 static int check_sms(const struct tmg_binding *binding, const struct tmg_capacity *capacity) {
     const struct tmg_grid *grid = &binding->manifest->grid;
+    if (grid->rule != TMG_GRID_PERSISTENT || !binding->sms) return TMAGEN_OK;
     const int64_t most = capacity->resident_blocks / grid->blocks_per_sm;
-    if (grid->rule != TMG_GRID_PERSISTENT || !most || binding->sms <= most) return TMAGEN_OK;
+    if (!most || binding->sms <= most) return TMAGEN_OK;
     return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                     "%s: sms is %" PRId64 "; legal: up to %" PRId64
                     ", whose blocks are resident at once on this device",
@@ -99,6 +100,10 @@ static int grid_of(const struct tmg_binding *binding, const struct tmg_capacity 
     if (status) return status;
     for (int axis = 0; axis < 3; ++axis) {
         int64_t cluster = manifest->cluster[axis], blocks = blocks_on_axis(binding, tiles, axis);
+        if (axis && blocks == 1 && cluster <= 1) {
+            size[axis] = 1;
+            continue;
+        }
         if (cluster > 1 && blocks < INT64_MAX - cluster)
             blocks = (blocks + cluster - 1) / cluster * cluster;
         if (axis == 0 && blocks > 0 && manifest->grid.rule == TMG_GRID_PERSISTENT)

@@ -54,63 +54,58 @@ static double pitch_share(const struct tmg_binding *binding, int tensor,
                                        : TMG_RATE_PITCH_16];
 }
 
-// Adds what row [row] spends, whose factors are among [sizes].
-static inline void add_row(const struct tmg_cost_rule *row, const double *sizes,
-                           const struct tmg_pitches *pitches, struct tmg_work *work) {
-    double spent = row->amount, *each = work->spent[row->per];
-#pragma GCC unroll 4
-    for (int i = 0; i < TMG_MAX_FACTORS; ++i) spent *= sizes[row->factors[i]];
-    each[row->spends] += spent * pitches->times[row->pitch];
-    if (row->reads) each[TMG_SPENT_DRAM] += spent;
+void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *terms,
+                   const struct tmg_rates *rates, struct tmg_ground *ground) {
+    ground->rates = rates;
+    for (int i = 0; i < TMG_RATES; ++i) ground->us[i] = 1 / rates->of[i];
+    ground->pitch[0] = 1;
+    for (unsigned i = 0; i < binding->manifest->tensor_count; ++i)
+        ground->pitch[i + 1] = 1 + pitch_share(binding, (int)i, rates);
+    for (unsigned i = 0; i < terms->count; ++i) {
+        const struct tmg_term *term = &terms->of[i];
+        double value = 1;
+        for (unsigned j = 0; j < term->factor_count; ++j)
+            value *= (double)tmg_extent_value(&term->factors[j], binding->dims);
+        ground->terms[i] = value;
+    }
+}
+
+void tmg_ground_tiles(const struct tmg_binding *binding, const struct tmg_ground *ground,
+                      int64_t tiles[3]) {
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    const struct tmg_rules *rules = binding->manifest->rules;
+    tiles[0] = tiles[1] = tiles[2] = 1;
+    for (unsigned i = 0; i < rules->tile_count; ++i) {
+        const double count = ground->terms[rules->tiles[i]];
+        int64_t *axis = &tiles[grid->tiles[i].axis];
+        if (__builtin_mul_overflow(*axis, count > 0 ? (int64_t)count : 0, axis)) *axis = INT64_MAX;
+    }
 }
 
 // The share of the tiles' flops that the problem asks for: those of ragged edges are left out.
-static double asked_share(const struct tmg_binding *binding) {
+static double asked_share(const struct tmg_binding *binding, const struct tmg_ground *ground) {
     double covered = 1;
     const struct tmg_grid *grid = &binding->manifest->grid;
-    for (unsigned i = 0; i < grid->tile_count; ++i) {
+    const struct tmg_rules *rules = binding->manifest->rules;
+    for (unsigned i = 0; i < rules->tile_count; ++i) {
         const struct tmg_extent *extent = &grid->tiles[i].extent;
         if (extent->dim >= 0)
-            covered *= (double)binding->dims[extent->dim] /
-                       (double)(tmg_tile_count(binding, i) * extent->by);
+            covered *=
+                (double)binding->dims[extent->dim] / (ground->terms[rules->tiles[i]] * extent->by);
     }
     return covered;
 }
 
-void tmg_pitches_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
-                    struct tmg_pitches *pitches) {
-    pitches->times[0] = 1;
-    for (unsigned i = 0; i < binding->manifest->tensor_count; ++i)
-        pitches->times[i + 1] = 1 + pitch_share(binding, (int)i, rates);
-}
-
-void tmg_work_of(const struct tmg_binding *binding, const struct tmg_pitches *pitches,
-                 struct tmg_work *work) {
-    const struct tmg_rules *rules = binding->manifest->rules;
-    double sizes[1 + TMG_MAX_COSTS * TMG_MAX_FACTORS];
-    work->counted = rules->counted;
-    work->ahead = (double)rules->ahead;
-    work->overlaps = rules->overlaps;
-    work->asked = asked_share(binding);
-    for (unsigned left = rules->counted; left; left &= left - 1)
-        memset(work->spent[__builtin_ctz(left)], 0, sizeof work->spent[0]);
-    sizes[0] = 1;
-    for (unsigned i = 0; i < rules->extent_count; ++i)
-        sizes[i + 1] = (double)tmg_extent_value(&rules->extents[i], binding->dims);
-    for (unsigned i = 0; i < rules->cost_count; ++i)
-        add_row(&rules->costs[i], sizes, pitches, work);
-}
-
 // What the whole launch spends.
-static void sum_up(const struct tmg_work *work, const int64_t counts[TMG_PER_COUNT],
-                   double sum[TMG_SPENT_COUNT]) {
-#pragma GCC unroll 8
+static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *ground,
+                   const int64_t counts[TMG_PER_COUNT], double sum[TMG_SPENT_COUNT]) {
+#pragma GCC unroll 16
     for (int i = 0; i < TMG_SPENT_COUNT; ++i) sum[i] = 0;
-    for (unsigned left = work->counted; left; left &= left - 1) {
-        const int per = __builtin_ctz(left);
-        const double count = (double)counts[per];
-#pragma GCC unroll 8
-        for (int i = 0; i < TMG_SPENT_COUNT; ++i) sum[i] += count * work->spent[per][i];
+    for (const struct tmg_cost_rule *row = rules->costs, *end = row + rules->cost_count; row < end;
+         ++row) {
+        const double spent = row->amount * ground->terms[row->term] * (double)counts[row->per];
+        sum[row->spends] += spent * ground->pitch[row->pitch];
+        if (row->reads) sum[TMG_SPENT_DRAM] += spent;
     }
 }
 
@@ -128,20 +123,20 @@ static double slots_of(const struct tmg_manifest *manifest, const struct tmg_cap
 }
 
 static int share_work(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                      const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
+                      const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
                       struct work *work) {
     const struct tmg_manifest *manifest = binding->manifest;
     double sum[TMG_SPENT_COUNT];
     const double items = (double)counts[TMG_PER_ITEM],
                  ctas = (double)manifest->grid.blocks_per_tile;
-    sum_up(all, counts, sum);
+    sum_up(manifest->rules, ground, counts, sum);
     if (!(sum[TMG_SPENT_STEPS] > 0) || !(items > 0))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
                         manifest->name);
-    const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas);
+    const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas), of_item = 1 / (items * ctas);
     *work = (struct work){.items = items,
                           .steps = sum[TMG_SPENT_STEPS] / items,
-                          .ahead = all->ahead,
+                          .ahead = manifest->rules->ahead,
                           .ctas = ctas,
                           .slots = slots_of(manifest, capacity, counts),
                           .sms = (double)capacity->sms,
@@ -149,12 +144,12 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                           .shared = sum[TMG_SPENT_SHARED] * each,
                           .l2 = sum[TMG_SPENT_L2] * each,
                           .dram = sum[TMG_SPENT_DRAM] * each,
-                          .store = sum[TMG_SPENT_STORE] / (items * ctas),
-                          .l1 = sum[TMG_SPENT_L1] / (items * ctas),
-                          .sums = sum[TMG_SPENT_SUMS] / (items * ctas),
-                          .warps = sum[TMG_SPENT_WARPS] / (items * ctas),
-                          .overlaps = all->overlaps,
-                          .all_flops = sum[TMG_SPENT_FLOPS] * all->asked,
+                          .store = sum[TMG_SPENT_STORE] * of_item,
+                          .l1 = sum[TMG_SPENT_L1] * of_item,
+                          .sums = sum[TMG_SPENT_SUMS] * of_item,
+                          .warps = sum[TMG_SPENT_WARPS] * of_item,
+                          .overlaps = manifest->rules->overlaps,
+                          .all_flops = sum[TMG_SPENT_FLOPS],
                           .all_dram = sum[TMG_SPENT_ALL_DRAM]};
     return TMAGEN_OK;
 }
@@ -185,24 +180,23 @@ static inline double smooth_max(const double *values, int count, int power) {
 }
 
 // The times that each unit needs for a step while [active] CTAs are at work, which share the SMs.
-static void step_times(const struct work *work, const struct tmg_rates *rates, double active,
+static void step_times(const struct work *work, const struct tmg_ground *ground, double active,
                        double times[TMG_BOUND_STEPS]) {
-    const double *rate = rates->of;
+    const double *us = ground->us;
     const double share = larger(1, active / work->sms);
-    times[TMG_BOUND_TENSOR] = work->flops * share / rate[TMG_RATE_TENSOR];
-    times[TMG_BOUND_SHARED] = work->shared * share / rate[TMG_RATE_SHARED];
-    times[TMG_BOUND_L2] =
-        work->l2 * larger(share / rate[TMG_RATE_L2_SM], active / rate[TMG_RATE_L2]);
-    times[TMG_BOUND_DRAM] = work->dram * active / rate[TMG_RATE_DRAM];
-    times[TMG_BOUND_LATENCY] = rate[TMG_RATE_LATENCY] / work->ahead;
+    times[TMG_BOUND_TENSOR] = work->flops * share * us[TMG_RATE_TENSOR];
+    times[TMG_BOUND_SHARED] = work->shared * share * us[TMG_RATE_SHARED];
+    times[TMG_BOUND_L2] = work->l2 * larger(share * us[TMG_RATE_L2_SM], active * us[TMG_RATE_L2]);
+    times[TMG_BOUND_DRAM] = work->dram * active * us[TMG_RATE_DRAM];
+    times[TMG_BOUND_LATENCY] = ground->rates->of[TMG_RATE_LATENCY] / work->ahead;
 }
 
 // Adds the time of [waves] waves of [items] items each.
-static double add_waves(const struct work *work, const struct tmg_rates *rates, double waves,
+static double add_waves(const struct work *work, const struct tmg_ground *ground, double waves,
                         double items, struct tmg_estimate *estimate) {
     double times[TMG_BOUND_STEPS];
     if (!(waves > 0)) return 0;
-    step_times(work, rates, items * work->ctas, times);
+    step_times(work, ground, items * work->ctas, times);
     const double steps = waves * work->steps;
 #pragma GCC unroll 8
     for (int i = 0; i < TMG_BOUND_STEPS; ++i) estimate->bound[i] += steps * times[i];
@@ -240,11 +234,12 @@ static double role_us(const struct work *work, const struct tmg_rates *rates, do
 }
 
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                    const int64_t counts[TMG_PER_COUNT], const struct tmg_work *all,
-                    const struct tmg_rates *rates, struct tmg_estimate *estimate) {
+                    const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
+                    double limit, struct tmg_estimate *estimate) {
     struct work work = {0};
+    const struct tmg_rates *rates = ground->rates;
     const double *rate = rates->of;
-    const int status = share_work(binding, capacity, counts, all, &work);
+    const int status = share_work(binding, capacity, counts, ground, &work);
     if (status) return status;
     if (work.sums > 0 && !(rate[TMG_RATE_SUMS] > 0 && rate[TMG_RATE_L1] > 0))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT,
@@ -255,18 +250,22 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     *estimate =
         (struct tmg_estimate){.items = work.items, .steps = work.steps, .waves = full + (rest > 0)};
     double *bound = estimate->bound;
-    const double us = add_waves(&work, rates, full, work.slots, estimate) +
-                      add_waves(&work, rates, rest > 0, rest, estimate);
-    bound[TMG_BOUND_EPILOGUE] = (rate[TMG_RATE_TURN] + work.store / rate[TMG_RATE_STORE]) *
+    const double us = add_waves(&work, ground, full, work.slots, estimate) +
+                      add_waves(&work, ground, rest > 0, rest, estimate);
+    bound[TMG_BOUND_EPILOGUE] = (rate[TMG_RATE_TURN] + work.store * ground->us[TMG_RATE_STORE]) *
                                 (work.overlaps ? 1 : estimate->waves);
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
                            (binding->splits > 1 ? rate[TMG_RATE_SPLIT] : 0);
-    bound[TMG_BOUND_LAUNCH] = rate[TMG_RATE_LAUNCH] + between;
-    bound[TMG_BOUND_POWER] = work.all_flops / rate[TMG_RATE_SUSTAINED];
     const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
-    const double floors[] = {roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between,
-                             work.all_dram / rate[TMG_RATE_DRAM], bound[TMG_BOUND_POWER]};
+    const double all = roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between;
+    estimate->us = rate[TMG_RATE_LAUNCH] + all;
+    if (estimate->us >= limit) return TMAGEN_OK;
+    bound[TMG_BOUND_LAUNCH] = rate[TMG_RATE_LAUNCH] + between;
+    bound[TMG_BOUND_POWER] =
+        work.all_flops * asked_share(binding, ground) * ground->us[TMG_RATE_SUSTAINED];
+    const double floors[] = {all, work.all_dram * ground->us[TMG_RATE_DRAM],
+                             bound[TMG_BOUND_POWER]};
     estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, LAUNCH_POWER);
     if (binding->manifest->before_count)
         estimate->us += before_us(binding, capacity, rates, estimate);
@@ -276,14 +275,80 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     return TMAGEN_OK;
 }
 
+// What each tile or item spends of [spent] for each of what the term [term] counts.
+static double spent_for(const struct tmg_rules *rules, enum tmg_spent spent, enum tmg_per per,
+                        unsigned term) {
+    double amount = 0;
+    for (unsigned i = 0; i < rules->cost_count; ++i) {
+        const struct tmg_cost_rule *row = &rules->costs[i];
+        if (row->spends == spent && row->per == per && row->term == term) amount += row->amount;
+    }
+    return amount;
+}
+
+// The term that is the steps of a tile; -1 where the manifest counts them otherwise.
+static int term_of_steps(const struct tmg_rules *rules) {
+    int term = -1;
+    for (unsigned i = 0; i < rules->cost_count; ++i) {
+        const struct tmg_cost_rule *row = &rules->costs[i];
+        if (row->spends == TMG_SPENT_SUMS) return -1;
+        if (row->spends != TMG_SPENT_STEPS) continue;
+        if (term >= 0 || row->per != TMG_PER_TILE || row->amount > 1) return -1;
+        term = row->term;
+    }
+    return term;
+}
+
+// The term without factors, which is 1; that of no row where there is none.
+static unsigned term_of_one(const struct tmg_terms *terms) {
+    unsigned at = 0;
+    while (at < terms->count && terms->of[at].factor_count) ++at;
+    return at;
+}
+
+void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *rates,
+                  struct tmg_least *least) {
+    const struct tmg_rules *rules = manifest->rules;
+    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
+    const int steps = term_of_steps(rules);
+    const unsigned one = term_of_one(rules->terms);
+    *least = (struct tmg_least){.launch_us = rate[TMG_RATE_LAUNCH], .slots = 1};
+    if (steps < 0) return;
+    least->tile_count = rules->tile_count;
+    memcpy(least->tiles, rules->tiles, sizeof least->tiles);
+    const double flops = spent_for(rules, TMG_SPENT_FLOPS, TMG_PER_TILE, (unsigned)steps) / ctas,
+                 shared = spent_for(rules, TMG_SPENT_SHARED, TMG_PER_TILE, (unsigned)steps) / ctas;
+    const double times[] = {flops / rate[TMG_RATE_TENSOR], shared / rate[TMG_RATE_SHARED],
+                            rate[TMG_RATE_LATENCY] / rules->ahead};
+    least->steps = (uint16_t)steps;
+    least->step_us = smooth_max(times, 3, STEP_POWER);
+    least->tile_us =
+        spent_for(rules, TMG_SPENT_STORE, TMG_PER_TILE, one) / ctas / rate[TMG_RATE_STORE];
+    least->item_us =
+        spent_for(rules, TMG_SPENT_STORE, TMG_PER_ITEM, one) / ctas / rate[TMG_RATE_STORE];
+    least->launch_us += rate[TMG_RATE_TURN] + (ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0);
+    least->wave_us = rate[TMG_RATE_TILE] + (rules->overlaps ? 0 : rate[TMG_RATE_TURN]);
+    least->slots = (double)manifest->grid.blocks_per_sm / ctas;
+    least->overlaps = rules->overlaps;
+}
+
+double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *ground, int splits,
+                    int sms) {
+    double items = splits;
+    for (unsigned i = 0; i < least->tile_count; ++i) items *= ground->terms[least->tiles[i]];
+    const double waves = ceil(items / larger(1, least->slots * sms));
+    const double store = least->tile_us / splits + least->item_us;
+    return least->launch_us + (waves - 1) * least->wave_us + store * (least->overlaps ? 1 : waves) +
+           (splits > 1 ? ground->rates->of[TMG_RATE_SPLIT] : 0) +
+           waves * (ground->terms[least->steps] / splits) * least->step_us;
+}
+
 int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                  const struct tmg_rates *rates, struct tmg_estimate *estimate) {
     int64_t counts[TMG_PER_COUNT];
-    struct tmg_pitches pitches;
-    struct tmg_work work;
+    struct tmg_ground ground;
     const int status = tmg_launch_counts(binding, capacity, counts);
     if (status) return status;
-    tmg_pitches_of(binding, rates, &pitches);
-    tmg_work_of(binding, &pitches, &work);
-    return tmg_estimate_of(binding, capacity, counts, &work, rates, estimate);
+    tmg_ground_of(binding, binding->manifest->rules->terms, rates, &ground);
+    return tmg_estimate_of(binding, capacity, counts, &ground, INFINITY, estimate);
 }

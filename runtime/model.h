@@ -69,31 +69,45 @@ struct tmg_estimate {
     double steps;              // of an item
 };
 
-// What of an estimate does not depend on splits: worked out once for all that are asked about.
-struct tmg_work {
-    double spent[TMG_PER_COUNT][TMG_SPENT_COUNT];
-    unsigned counted;  // a bit for each of them that spends anything; the others are not set
-    double ahead;      // loads under way
-    int overlaps;      // stores go on beside the next tile
-    double asked;      // the share of the flops that is no ragged edge's
-};
-
-// What of an estimate is the same for all kernels of a set.
-struct tmg_pitches {
+// What of an estimate is the same for all kernels of a set: what they are made of, worked out.
+struct tmg_ground {
+    const struct tmg_rates *rates;
+    double us[TMG_RATES];  // of a flop or byte, where it is a rate
     // times that L2 bytes count: 1 first, then those of each tensor, by where its lines begin
-    double times[1 + TMG_MAX_TENSORS];
+    double pitch[1 + TMG_MAX_TENSORS];
+    double terms[TMG_MAX_TERMS];
 };
 
-void tmg_pitches_of(const struct tmg_binding *binding, const struct tmg_rates *rates,
-                    struct tmg_pitches *pitches);
+void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *terms,
+                   const struct tmg_rates *rates, struct tmg_ground *ground);
 
-void tmg_work_of(const struct tmg_binding *binding, const struct tmg_pitches *pitches,
-                 struct tmg_work *work);
+// The tiles along each axis of the grid of [binding], whose kernel's terms are the [ground]'s.
+void tmg_ground_tiles(const struct tmg_binding *binding, const struct tmg_ground *ground,
+                      int64_t tiles[3]);
 
-// The estimate of a launch that has these counts; else as tmg_estimate().
+// What the estimates of a kernel cannot be below, from a few numbers: a launch of a new shape asks
+// that of all kernels, and an estimate of the few that come first.
+struct tmg_least {
+    double step_us;             // of a step that no other CTA and no memory slows down
+    double tile_us, item_us;    // of what is stored of each
+    double launch_us, wave_us;  // of a launch, and of each wave but the first
+    double slots;               // items at work at once on an SM
+    int overlaps;               // stores of all waves but the last are hidden
+    uint16_t steps;             // the term that is the steps of a tile
+    uint16_t tile_count, tiles[TMG_MAX_TILES];  // terms: the sizes of the grid's tiles
+};
+
+void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *rates,
+                  struct tmg_least *least);
+
+double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *ground, int splits,
+                    int sms);
+
+// The estimate of a launch that has these counts; else as tmg_estimate(). Where it takes [limit] us
+// or more, estimate->us may be any number from there on, and nothing else of it is said.
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
-                    const int64_t counts[TMG_PER_COUNT], const struct tmg_work *work,
-                    const struct tmg_rates *rates, struct tmg_estimate *estimate);
+                    const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
+                    double limit, struct tmg_estimate *estimate);
 
 // The estimate of [binding], which is not empty. TMAGEN_ERROR_ARGUMENT for an illegal launch,
 // or a kernel whose manifest does not say what its steps cost.

@@ -3,49 +3,51 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 // All fitted to what was measured: each shape's best predicted from all others. A shape weighs by a
 // bell curve of its distance, WIDTH wide, and nothing beyond FAR (squared); a class of alignment
 // apart is as far as ALIGNED (squared), two at most; DOUBT is the weight of the model itself.
-#define WIDTH   0.8
-#define FAR     5.0
-#define ALIGNED 0.5
-#define DOUBT   0.02
-#define SAME    100.0  // what the shape itself weighs: it alone decides
+#define WIDTH   0.8F
+#define FAR     5.0F
+#define ALIGNED 0.5F
+#define DOUBT   0.02F
+#define SAME    100.0F  // what the shape itself weighs: it alone decides
 
-static double distance(const double *from, const double *at, unsigned dims) {
-    double sum = 0;
-    for (unsigned i = 0; i < dims && sum <= FAR; ++i) sum += (at[i] - from[i]) * (at[i] - from[i]);
-    return sum;
-}
+// Four shapes or launches are worked on at once: a launch of a new shape waits for it.
+typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
+typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
 
 // What classes of alignment that are apart add.
-static double apart(int alignment, int other) {
+static float apart(int alignment, int other) {
     const int classes = abs(__builtin_ctz((unsigned)alignment) - __builtin_ctz((unsigned)other));
-    return ALIGNED * (classes < 2 ? classes : 2);
+    return ALIGNED * (float)(classes < 2 ? classes : 2);
 }
 
-// Takes [measured] in; where there is no room, for the farthest.
-static void take(struct tmg_near *near, const struct tmg_measured *measured, double far) {
-    unsigned at = near->count;
-    if (near->count < TMG_NEAR_MOST) {
-        ++near->count;
-    } else {
-        at = 0;
-        for (unsigned i = 1; i < near->count; ++i)
-            if (near->weights[i] > near->weights[at]) at = i;
-        if (far >= near->weights[at]) return;
-    }
+static unsigned farthest(const struct tmg_near *near) {
+    unsigned at = 0;
+    for (unsigned i = 1; i < near->count; ++i)
+        if (near->weights[i] > near->weights[at]) at = i;
+    return at;
+}
+
+// Takes [measured] in; where there is no room, for the one at *last, which is the farthest.
+static void take(struct tmg_near *near, const struct tmg_measured *measured, float far,
+                 unsigned *last) {
+    const int full = near->count == TMG_NEAR_MOST;
+    if (full && far >= near->weights[*last]) return;
+    const unsigned at = full ? *last : near->count++;
     near->shapes[at] = measured;
     near->weights[at] = far;
+    if (near->count == TMG_NEAR_MOST) *last = farthest(near);
 }
 
 // The first row whose first dim is not below [least]; they are sorted by it.
-static unsigned first_row(const struct tmg_table *table, double least) {
+static unsigned first_row(const struct tmg_table *table, float least) {
     unsigned at = 0, end = table->measured_count;
     while (at < end) {
         const unsigned middle = (at + end) / 2;
-        if (table->measured[middle].at[0] < least)
+        if (table->at[middle] < least)
             at = middle + 1;
         else
             end = middle;
@@ -53,43 +55,69 @@ static unsigned first_row(const struct tmg_table *table, double least) {
     return at;
 }
 
+static lanes load(const float *from) {
+    lanes four;
+    memcpy(&four, from, sizeof four);
+    return four;
+}
+
+static int any(bits true_ones) {
+    uint64_t halves[2];
+    memcpy(halves, &true_ones, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
+}
+
 // Takes in what lies near [at]; weights are distances so far.
-static void look_around(struct tmg_near *near, const double *at, int alignment) {
+static void look_around(struct tmg_near *near, const float *at, int alignment) {
     const struct tmg_table *table = near->table;
-    const double reach = sqrt(FAR);
-    for (unsigned i = first_row(table, at[0] - reach); i < table->measured_count; ++i) {
-        const struct tmg_measured *measured = &table->measured[i];
-        if (measured->at[0] > at[0] + reach) break;
-        double far = distance(measured->at, at, table->dim_count);
-        if (far > FAR) continue;
-        far += apart(alignment, measured->alignment);
-        if (far <= FAR) take(near, measured, far);
+    const float reach = sqrtf(FAR);
+    unsigned last = 0;
+    const unsigned end = first_row(table, at[0] + reach);
+    for (unsigned i = first_row(table, at[0] - reach); i < end; i += TMG_LANES) {
+        lanes far = {0};
+        for (unsigned dim = 0; dim < table->dim_count; ++dim) {
+            const lanes along = load(table->at + (size_t)dim * table->measured_pitch + i) - at[dim];
+            far += along * along;
+        }
+        if (!any(far <= FAR)) continue;
+        for (unsigned j = 0; j < TMG_LANES && i + j < end; ++j) {
+            if (!(far[j] <= FAR)) continue;
+            const float all = far[j] + apart(alignment, table->measured[i + j].alignment);
+            if (all <= FAR) take(near, &table->measured[i + j], all, &last);
+        }
     }
 }
 
 void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
                    struct tmg_near *near) {
-    double at[TMG_MAX_TABLE_DIMS];
+    float at[TMG_MAX_TABLE_DIMS];
     near->table = table;
     near->count = 0;
     if (!table->measured_count) return;
-    for (unsigned i = 0; i < table->dim_count; ++i) at[i] = log2((double)shape[i]);
+    for (unsigned i = 0; i < table->dim_count; ++i) at[i] = (float)log2((double)shape[i]);
     look_around(near, at, alignment);
     for (unsigned i = 0; i < near->count; ++i) {
-        const double far = near->weights[i];
-        near->weights[i] = far > 0 ? exp(-far / (2 * WIDTH * WIDTH)) : SAME;
+        const float far = near->weights[i];
+        near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : SAME;
     }
 }
 
-double tmg_near_times(const struct tmg_near *near, int kernel, int splits) {
-    const int launch = near->count ? tmg_table_launch(near->table, kernel, splits) : -1;
-    double sum = 0, weights = DOUBT;
-    if (launch < 0) return 1;
+// The mean of what is known of each of four launches from the [first] on.
+static lanes mean_miss(const struct tmg_near *near, unsigned first) {
+    lanes sum = {0}, weights = (lanes){0} + DOUBT;
     for (unsigned i = 0; i < near->count; ++i) {
-        const double miss = near->shapes[i]->misses[launch];
-        if (isnan(miss)) continue;
-        sum += near->weights[i] * miss;
-        weights += near->weights[i];
+        const lanes miss = load(near->shapes[i]->misses + first);
+        const lanes weight = near->weights[i] + (lanes){0};
+        const bits known = miss == miss;  // it is no NAN
+        sum += (lanes)((bits)(weight * miss) & known);
+        weights += (lanes)((bits)weight & known);
     }
-    return exp(sum / weights);
+    return sum / weights;
+}
+
+void tmg_near_times(const struct tmg_near *near, float *times) {
+    for (unsigned i = 0; i < near->table->launch_count; i += TMG_LANES) {
+        const lanes miss = mean_miss(near, i);
+        for (unsigned j = 0; j < TMG_LANES; ++j) times[i + j] = near->count ? expf(miss[j]) : 1;
+    }
 }

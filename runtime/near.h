@@ -11,13 +11,13 @@ struct tmg_near {
     const struct tmg_table *table;
     unsigned count;
     const struct tmg_measured *shapes[TMG_NEAR_MOST];
-    double weights[TMG_NEAR_MOST];
+    float weights[TMG_NEAR_MOST];
 };
 
 // Finds what was measured near [shape], whose rows lie at multiples of [alignment] bytes.
 void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
                    struct tmg_near *near);
 
-// How many times as long as predicted a kernel with [splits] is likely to take; 1 where nothing
-// near was measured.
-double tmg_near_times(const struct tmg_near *near, int kernel, int splits);
+// Writes how many times as long as predicted each of the table's launches is likely to take: 1
+// where nothing near was measured of it. [times] has room for TMG_MAX_LAUNCHES.
+void tmg_near_times(const struct tmg_near *near, float *times);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_EXTENTS = TMG_MAX_COSTS * TMG_MAX_FACTORS };
+enum { MOST_OWN = TMG_MAX_COSTS + TMG_MAX_TILES };  // terms of a kernel
 
 int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
     return a->dim == b->dim && a->times == b->times && a->plus == b->plus && a->by == b->by;
@@ -12,13 +12,19 @@ int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
 
 // ---- Packing
 
-// The number of [extent] among the first [count] of [extents], where it is put if it is new.
-static unsigned number_of(const struct tmg_extent *extent, struct tmg_extent *extents,
-                          unsigned *count) {
+static int same_term(const struct tmg_term *a, const struct tmg_term *b) {
+    if (a->factor_count != b->factor_count) return 0;
+    for (unsigned i = 0; i < a->factor_count; ++i)
+        if (!tmg_same_extent(&a->factors[i], &b->factors[i])) return 0;
+    return 1;
+}
+
+// The number of [term] among [terms], where it is put if it is new: then there must be room.
+static uint16_t number_of(const struct tmg_term *term, struct tmg_terms *terms) {
     unsigned at = 0;
-    while (at < *count && !tmg_same_extent(&extents[at], extent)) ++at;
-    if (at == *count) extents[(*count)++] = *extent;
-    return at;
+    while (at < terms->count && !same_term(&terms->of[at], term)) ++at;
+    if (at == terms->count) terms->of[terms->count++] = *term;
+    return (uint16_t)at;
 }
 
 // What a row of that unit is added to; TMG_SPENT_COUNT where the model does not look at it.
@@ -38,17 +44,17 @@ static enum tmg_spent spent_of(enum tmg_unit unit) {
 }
 
 static struct tmg_cost_rule cost_rule(const struct tmg_manifest *manifest,
-                                      const struct tmg_cost *cost, struct tmg_extent *extents,
-                                      unsigned *count) {
+                                      const struct tmg_cost *cost, struct tmg_terms *terms) {
     const int named = cost->tensor >= 0;
+    struct tmg_term term = {.factor_count = cost->factor_count};
+    memcpy(term.factors, cost->factors, sizeof term.factors);
     struct tmg_cost_rule rule = {.amount = (double)cost->amount,
+                                 .term = number_of(&term, terms),
                                  .per = (unsigned char)cost->per,
                                  .spends = (unsigned char)spent_of(cost->unit)};
     if (cost->unit == TMG_UNIT_L2_BYTES && named) rule.pitch = (unsigned char)(cost->tensor + 1);
     rule.reads =
         cost->unit == TMG_UNIT_DRAM_BYTES && named && manifest->tensors[cost->tensor].reads;
-    for (unsigned i = 0; i < cost->factor_count; ++i)
-        rule.factors[i] = (unsigned char)(1 + number_of(&cost->factors[i], extents, count));
     return rule;
 }
 
@@ -74,40 +80,66 @@ static void pack_overlap(const struct tmg_manifest *manifest, struct tmg_rules *
     for (unsigned i = 0; i < manifest->cost_count; ++i) {
         const struct tmg_cost *cost = &manifest->costs[i];
         if (cost->unit == TMG_UNIT_STORE_BYTES) rules->overlaps |= cost->overlaps;
-        if (cost->unit == TMG_UNIT_STEPS) rules->ahead = cost->ahead;
+        if (cost->unit == TMG_UNIT_STEPS) rules->ahead = (double)cost->ahead;
     }
 }
 
-struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest) {
-    struct tmg_extent extents[MOST_EXTENTS];
-    struct tmg_cost_rule costs[TMG_MAX_COSTS];
-    unsigned extent_count = 0, cost_count = 0, counted = 0;
-    for (unsigned i = 0; i < manifest->cost_count; ++i) {
-        const struct tmg_cost *cost = &manifest->costs[i];
-        if (spent_of(cost->unit) == TMG_SPENT_COUNT) continue;
-        costs[cost_count++] = cost_rule(manifest, cost, extents, &extent_count);
-        counted |= 1u << cost->per;
+static void pack_tiles(const struct tmg_manifest *manifest, struct tmg_rules *rules,
+                       struct tmg_terms *terms) {
+    rules->tile_count = (unsigned char)manifest->grid.tile_count;
+    for (unsigned i = 0; i < rules->tile_count; ++i) {
+        const struct tmg_term term = {1, {manifest->grid.tiles[i].extent}};
+        rules->tiles[i] = number_of(&term, terms);
     }
-    struct tmg_rules *rules;
-    const size_t bytes =
-        sizeof *rules + cost_count * sizeof *rules->costs + extent_count * sizeof *rules->extents +
-        manifest->dim_count * sizeof *rules->dims + manifest->tensor_count * sizeof *rules->tensors;
-    rules = aligned_alloc(TMG_CACHE_LINE, (bytes / TMG_CACHE_LINE + 1) * TMG_CACHE_LINE);
+}
+
+// A block with room for what [head] counts and points to; NULL where memory ends.
+static struct tmg_rules *make_room(const struct tmg_rules *head) {
+    const size_t bytes = sizeof *head + head->cost_count * sizeof *head->costs +
+                         head->dim_count * sizeof *head->dims +
+                         head->tensor_count * sizeof *head->tensors +
+                         head->own.count * sizeof *head->own.of;
+    struct tmg_rules *rules =
+        aligned_alloc(TMG_CACHE_LINE, (bytes / TMG_CACHE_LINE + 1) * TMG_CACHE_LINE);
     if (!rules) return NULL;
-    *rules = (struct tmg_rules){.dim_count = (unsigned char)manifest->dim_count,
-                                .tensor_count = (unsigned char)manifest->tensor_count,
-                                .extent_count = (unsigned char)extent_count,
-                                .cost_count = (unsigned char)cost_count,
-                                .counted = counted};
+    *rules = *head;
     rules->costs = (struct tmg_cost_rule *)(rules + 1);
-    rules->extents = (struct tmg_extent *)(rules->costs + cost_count);
-    rules->dims = (struct tmg_dim_rule *)(rules->extents + extent_count);
-    rules->tensors = (struct tmg_tensor_rule *)(rules->dims + manifest->dim_count);
-    memcpy(rules->costs, costs, cost_count * sizeof *costs);
-    memcpy(rules->extents, extents, extent_count * sizeof *extents);
+    rules->dims = (struct tmg_dim_rule *)(rules->costs + rules->cost_count);
+    rules->tensors = (struct tmg_tensor_rule *)(rules->dims + rules->dim_count);
+    rules->own.of = (struct tmg_term *)(rules->tensors + rules->tensor_count);
+    rules->terms = &rules->own;
+    return rules;
+}
+
+struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest) {
+    struct tmg_term of[MOST_OWN];
+    struct tmg_cost_rule costs[TMG_MAX_COSTS];
+    struct tmg_rules head = {.dim_count = (unsigned char)manifest->dim_count,
+                             .tensor_count = (unsigned char)manifest->tensor_count,
+                             .own = {.of = of}};
+    for (unsigned i = 0; i < manifest->cost_count; ++i)
+        if (spent_of(manifest->costs[i].unit) != TMG_SPENT_COUNT)
+            costs[head.cost_count++] = cost_rule(manifest, &manifest->costs[i], &head.own);
+    pack_tiles(manifest, &head, &head.own);
+    struct tmg_rules *rules = make_room(&head);
+    if (!rules) return NULL;
+    memcpy(rules->costs, costs, head.cost_count * sizeof *costs);
+    memcpy(rules->own.of, of, head.own.count * sizeof *of);
     pack_sizes(manifest, rules);
     pack_overlap(manifest, rules);
     return rules;
+}
+
+int tmg_rules_join(struct tmg_rules *rules, struct tmg_terms *terms) {
+    uint16_t numbers[MOST_OWN];
+    if (terms->count + rules->own.count > TMG_MAX_TERMS) return 0;
+    for (unsigned i = 0; i < rules->own.count; ++i)
+        numbers[i] = number_of(&rules->own.of[i], terms);
+    for (unsigned i = 0; i < rules->cost_count; ++i)
+        rules->costs[i].term = numbers[rules->costs[i].term];
+    for (unsigned i = 0; i < rules->tile_count; ++i) rules->tiles[i] = numbers[rules->tiles[i]];
+    rules->terms = terms;
+    return 1;
 }
 
 // ---- Another kernel on the same tensors
@@ -124,16 +156,27 @@ static int fits_tensor(const struct tmg_tensor_rule *rule, const struct tmg_boun
     return bound->data % (uint64_t)rule->alignment == 0;
 }
 
-int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *binding) {
+int tmg_rules_reach(const struct tmg_rules *rules, const struct tmg_binding *binding) {
+    for (unsigned i = 0; i < rules->dim_count; ++i)
+        if (binding->dims[i] > rules->dims[i].most) return 0;
+    return 1;
+}
+
+int tmg_rules_lie(const struct tmg_rules *rules, const struct tmg_binding *binding) {
     for (unsigned i = 0; i < rules->dim_count; ++i) {
         const struct tmg_dim_rule *dim = &rules->dims[i];
         const int64_t size = binding->dims[i];
-        if (size > dim->most || size % dim->multiple_of || (dim->value > 0 && size != dim->value))
+        if ((dim->multiple_of > 1 && size % dim->multiple_of) ||
+            (dim->value > 0 && size != dim->value))
             return 0;
     }
     for (unsigned i = 0; i < rules->tensor_count; ++i)
         if (!fits_tensor(&rules->tensors[i], &binding->tensors[i])) return 0;
     return 1;
+}
+
+int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *binding) {
+    return tmg_rules_reach(rules, binding) && tmg_rules_lie(rules, binding);
 }
 
 static int same_tensor(const struct tmg_tensor_rule *a, const struct tmg_tensor_rule *b) {
@@ -144,7 +187,7 @@ static int same_tensor(const struct tmg_tensor_rule *a, const struct tmg_tensor_
 int tmg_rules_alike(const struct tmg_rules *a, const struct tmg_rules *b) {
     for (unsigned i = 0; i < a->dim_count; ++i)
         if (a->dims[i].multiple_of != b->dims[i].multiple_of ||
-            a->dims[i].most != b->dims[i].most || a->dims[i].value != b->dims[i].value)
+            a->dims[i].value != b->dims[i].value)
             return 0;
     for (unsigned i = 0; i < a->tensor_count; ++i)
         if (!same_tensor(&a->tensors[i], &b->tensors[i])) return 0;

@@ -30,42 +30,59 @@ enum tmg_spent {
     TMG_SPENT_COUNT
 };
 
-// A row of the manifest's cost that the model looks at. Its factors are numbers of sizes: 0 is the
-// size 1, and i + 1 that of extent i.
+// A product of sizes. The kernels of a set share theirs, so that each is worked out once for all.
+struct tmg_term {
+    unsigned factor_count;
+    struct tmg_extent factors[TMG_MAX_FACTORS];
+};
+
+enum { TMG_MAX_TERMS = 1024 };  // of a set
+
+struct tmg_terms {
+    unsigned count;
+    struct tmg_term *of;
+};
+
+// A row of the manifest's cost that the model looks at.
 struct tmg_cost_rule {
     double amount;
-    unsigned char per, spends, factors[TMG_MAX_FACTORS];
+    uint16_t term;  // by which it is multiplied
+    unsigned char per, spends;
     unsigned char pitch;  // the tensor, and 1, on whose pitch the bytes depend; 0: none
     unsigned char reads;  // it counts as TMG_SPENT_DRAM too
 };
 
-enum { TMG_CACHE_LINE = 64, TMG_RULES_USUAL = 448 };  // 448: the bytes of most
+enum { TMG_CACHE_LINE = 64 };
 
 // Everything that it points to lies behind it, in the order of the members.
 struct tmg_rules {
-    unsigned char dim_count, tensor_count, extent_count, cost_count;
-    unsigned counted;  // a bit for each [per] of a row
-    int overlaps;      // stores go on beside the next tile
-    int64_t ahead;     // loads under way
+    unsigned char dim_count, tensor_count, cost_count, tile_count;
+    int overlaps;                   // stores go on beside the next tile
+    double ahead;                   // loads under way
+    const struct tmg_terms *terms;  // its own, or those of the set that it has joined
+    uint16_t tiles[TMG_MAX_TILES];  // terms: the sizes of the grid's tiles
     struct tmg_cost_rule *costs;
-    struct tmg_extent *extents;  // each once, of all cost rows
     struct tmg_dim_rule *dims;
     struct tmg_tensor_rule *tensors;
+    struct tmg_terms own;
 };
 
 // The rules of [manifest] in a block of their own, which free() frees; NULL where memory ends.
 struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest);
 
+// Makes [rules] refer to [terms], to which it adds those that are not there yet; they must outlive
+// it. 0 where there is no room.
+int tmg_rules_join(struct tmg_rules *rules, struct tmg_terms *terms);
+
 // Whether a kernel of the same tensors and dims as [binding]'s has no rule that those break: what
 // tmg_bind() would say of the same launch, without the words.
 int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *binding);
 
-// Whether tmg_rules_fit() says the same by [a] and [b], kernels of the same tensors and dims.
-int tmg_rules_alike(const struct tmg_rules *a, const struct tmg_rules *b);
+// Its two parts: that no size is too large, in which kernels differ most, and all the rest.
+int tmg_rules_reach(const struct tmg_rules *rules, const struct tmg_binding *binding);
+int tmg_rules_lie(const struct tmg_rules *rules, const struct tmg_binding *binding);
 
-// Asks for [bytes] at [at] to be brought near, while others are worked on.
-static inline void tmg_bring(const void *at, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += TMG_CACHE_LINE) __builtin_prefetch((const char *)at + i);
-}
+// Whether tmg_rules_lie() says the same by [a] and [b], kernels of the same tensors and dims.
+int tmg_rules_alike(const struct tmg_rules *a, const struct tmg_rules *b);
 
 int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b);

@@ -131,13 +131,34 @@ static void read_misses(const struct tmg_node *node, unsigned count, float *miss
 static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_measured *measured = &table->measured[table->measured_count];
     int64_t shape[TMG_MAX_TABLE_DIMS] = {0};
-    measured->at = table->at + (size_t)table->measured_count * table->dim_count;
     tmg_node_keys(node, "shape alignment misses");
     measured->alignment = read_shape(node, table, shape);
-    for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = log2((double)shape[i]);
-    measured->misses = table->misses + (size_t)table->measured_count * table->launch_count;
+    for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = (float)log2((double)shape[i]);
+    measured->misses = table->misses + (size_t)table->measured_count * table->launch_pitch;
     read_misses(node, table->launch_count, measured->misses);
     ++table->measured_count;
+}
+
+static unsigned whole_lanes(unsigned count) {
+    return (count + TMG_LANES - 1) / TMG_LANES * TMG_LANES;
+}
+
+// Lays out the [count] shapes for those who look for what is near: sorted, each dim by itself.
+static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_table *table) {
+    table->measured_pitch = whole_lanes(count);
+    table->launch_pitch = whole_lanes(table->launch_count);
+    table->misses = calloc((size_t)count * table->launch_pitch + 1, sizeof *table->misses);
+    table->at = calloc((size_t)table->measured_pitch * table->dim_count + 1, sizeof *table->at);
+    if (!table->misses || !table->at) return tmg_fail_memory();
+    for (unsigned i = 0; i < count && !list->document->status; ++i) {
+        struct tmg_node item = tmg_node_item(list, i);
+        read_measured(&item, table);
+    }
+    qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
+    for (unsigned i = 0; i < table->measured_count; ++i)
+        for (unsigned dim = 0; dim < table->dim_count; ++dim)
+            table->at[(size_t)dim * table->measured_pitch + i] = table->measured[i].at[dim];
+    return list->document->status;
 }
 
 static void read_head(const struct tmg_node *root, struct tmg_table *table) {
@@ -196,20 +217,15 @@ static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
         struct tmg_node item = tmg_node_item(&list, i);
         read_kernel(&item, table);
     }
+    if (table->launch_count > TMG_MAX_LAUNCHES)
+        tmg_node_fail(&list, "have %u splits in all; legal: up to %d", table->launch_count,
+                      TMG_MAX_LAUNCHES);
     for (unsigned i = 0; i < tuned && !root->document->status; ++i) {
         struct tmg_node item = tmg_node_item(&entries, i);
         read_tuned(&item, table);
     }
     if (!root->document->status) check_repeats(&entries, table);
-    table->misses = calloc((size_t)measured * table->launch_count + 1, sizeof *table->misses);
-    table->at = calloc((size_t)measured * table->dim_count + 1, sizeof *table->at);
-    if (!table->misses || !table->at) return tmg_fail_memory();
-    for (unsigned i = 0; i < measured && !root->document->status; ++i) {
-        struct tmg_node item = tmg_node_item(&shapes, i);
-        read_measured(&item, table);
-    }
-    qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
-    return root->document->status;
+    return root->document->status ? root->document->status : read_shapes(&shapes, measured, table);
 }
 
 int tmg_table_parse(const char *text, size_t bytes, const char *origin, struct tmg_table **out) {
@@ -242,6 +258,7 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->tuned);
     free(table->measured);
     free(table->at);
+    free(table->terms.of);
     free(table->misses);
     free(table);
 }
@@ -387,7 +404,24 @@ static void find_alike(struct tmg_table *table) {
     }
 }
 
+// What the kernels are made of, each size once.
+static int join_terms(struct tmg_table *table) {
+    table->terms.of = calloc(TMG_MAX_TERMS, sizeof *table->terms.of);
+    if (!table->terms.of) return tmg_fail_memory();
+    for (unsigned i = 0; i < table->kernel_count; ++i) {
+        struct tmg_row *row = &table->kernels[i];
+        if (!tmg_rules_join(row->manifest->rules, &table->terms))
+            return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: its kernels have more than %d sizes",
+                            table->name, TMG_MAX_TERMS);
+        row->own_splits = (int)row->manifest->grid.splits;
+        tmg_least_of(row->manifest, &table->rates, &row->least);
+    }
+    return TMAGEN_OK;
+}
+
 int tmg_table_finish(struct tmg_table *table) {
+    const int status = join_terms(table);
+    if (status) return status;
     find_alike(table);
     table->interface = malloc(sizeof *table->interface);
     if (!table->interface) return tmg_fail_memory();

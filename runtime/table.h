@@ -12,17 +12,21 @@ enum {
     TMG_MAX_TABLE_DIMS = 8,
     TMG_MAX_TUNED = 1 << 16,
     TMG_MAX_MEASURED = 1 << 12,
-    TMG_LARGEST_CLASS = 128  // bytes: from here on alignment is worth nothing more
+    TMG_MAX_LAUNCHES = 1024,  // of a table: kernels with their splits
+    TMG_LANES = 4,            // numbers of measured shapes that are worked on at once
+    TMG_LARGEST_CLASS = 128   // bytes: from here on alignment is worth nothing more
 };
 
-// A kernel of a table, and into how many parts its tiles may be split; none named: 0, its own
-// default.
+// A kernel of a table, and into how many parts its tiles may be split; none named: by its own
+// default. A new shape looks at every row.
 struct tmg_row {
     struct tmg_manifest *manifest;  // NULL until tmg_table_take()
     const struct tmg_rules *rules;  // the manifest's
     int last;                       // only where no other kernel runs the launch
     unsigned first_launch;          // the first of its splits, counted through the table
     unsigned fits_as;               // the first row with the same rules of sizes and tensors
+    struct tmg_least least;
+    int own_splits;
     unsigned split_count;
     int splits[TMG_MAX_TABLE_SPLITS];
     char name[TMG_MAX_NAME];
@@ -36,11 +40,12 @@ struct tmg_tuned {
 };
 
 // A shape that was measured: the log of what each launch took by what the model says; NAN where
-// nothing is known. Launches are kernels, each with each of its splits, in the table's order.
+// nothing is known. Launches are kernels, each with each of its splits, in the table's order, up to
+// whole lanes.
 struct tmg_measured {
-    int alignment;  // as of tuned entries
+    int alignment;                 // as of tuned entries
+    float at[TMG_MAX_TABLE_DIMS];  // log2 of its dims
     float *misses;
-    double *at;  // log2 of its dims
 };
 
 struct tmg_table {
@@ -53,8 +58,11 @@ struct tmg_table {
     struct tmg_row *kernels;
     struct tmg_tuned *tuned;        // sorted
     struct tmg_measured *measured;  // sorted by their first dim
-    double *at;                     // of all of them
-    float *misses;
+    float *at;                      // the first dim of each, then the second of each...
+    unsigned measured_pitch;        // from one dim to the next
+    unsigned launch_pitch;          // from one shape's misses to the next
+    float *misses;                  // of all of them
+    struct tmg_terms terms;         // of all kernels
     // What all kernels together take: their tensors and dims with the loosest of their rules.
     struct tmg_manifest *interface;
     int shape_dims[TMG_MAX_TABLE_DIMS];  // of the interface
