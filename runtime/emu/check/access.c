@@ -228,6 +228,7 @@ void emu_async_touch_all(struct emu_async *op, struct emu_cta *cta, const struct
                                   .time = op->time,
                                   .clock = &op->clock,
                                   .async = op->through_proxy,
+                                  .after_reads = op->after_reads,
                                   .layout = op->layout,
                                   .strength = use == EMU_ATOMIC ? EMU_STRONG : EMU_WEAK,
                                   .warp = op->warp,

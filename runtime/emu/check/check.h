@@ -30,10 +30,11 @@ struct emu_toucher {
     uint32_t agent, time;
     uint32_t lanes;  // of the warp; 0: an operation
     const struct emu_clock *clock;
-    bool async;      // through the async proxy
-    bool tensor;     // of tensor memory: it may rely on what clock.after has,
-    bool pipelined;  // and on what the tensor core's pipeline has been given before it
-    bool four;       // it ends when the four agents from [agent] on have: a warpgroup's wgmma
+    bool async;        // through the async proxy
+    bool after_reads;  // behind a fence for that proxy, too, of who has read what is written
+    bool tensor;       // of tensor memory: it may rely on what clock.after has,
+    bool pipelined;    // and on what the tensor core's pipeline has been given before it
+    bool four;         // it ends when the four agents from [agent] on have: a warpgroup's wgmma
     enum emu_strength strength;
     uint8_t layout;  // 1 + the enum tmg_swizzle by which it places a matrix; 0: none of these
     struct emu_warp *warp;  // for reports: who, or who issued it

@@ -102,8 +102,8 @@ void emu_conflict(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                   const struct emu_toucher *toucher) {
     char who[128], other[128], where[EMU_PLACE_TEXT], lanes[128], place[SHADOW_PLACE];
     const char *verb = use == EMU_READ ? "reads" : use == EMU_WRITE ? "writes" : "updates";
-    bool fence_missing = (toucher->tensor || (toucher->async && before_wrote)) &&
-                         emu_touch_known(toucher, toucher->clock->seen, before);
+    bool wants_fence = toucher->tensor || toucher->after_reads || (toucher->async && before_wrote);
+    bool fence_missing = wants_fence && emu_touch_known(toucher, toucher->clock->seen, before);
     enum emu_class class_ = !fence_missing    ? EMU_RACE
                             : toucher->tensor ? EMU_MISSING_TENSOR_FENCE
                                               : EMU_MISSING_PROXY_FENCE;
@@ -129,9 +129,10 @@ void emu_conflict(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                                                                                  : "before");
     else if (fence_missing)
         emu_report_pair(toucher->warp, toucher->insn, emu_touch_insn(shadow, before), class_,
-                        "%s %s %s that %s wrote through the generic proxy\n"
-                        "  written at %s\n  no fence.proxy.async lies between the two",
-                        who, verb, place, other, where);
+                        "%s %s %s that %s %s through the generic proxy\n"
+                        "  %s at %s\n  no fence.proxy.async lies between the two",
+                        who, verb, place, other, before_wrote ? "wrote" : "read",
+                        before_wrote ? "written" : "read", where);
     else
         emu_report_pair(toucher->warp, toucher->insn, emu_touch_insn(shadow, before), class_,
                         "%s %s %s, which %s %s%s without order\n  the other is at %s%s", who, verb,

@@ -46,9 +46,10 @@ static void check_write(struct emu_shadow *shadow, uint32_t offset, enum emu_use
 
 static void check_read(struct emu_shadow *shadow, uint32_t offset, enum emu_use use,
                        const struct shadow_touch *read, const struct emu_toucher *toucher) {
+    const uint32_t *view =
+        toucher->tensor || toucher->after_reads ? view_of(toucher) : toucher->clock->seen;
     if (read->time != 0 && !is_own(read, toucher) && !same_kind(read, toucher) &&
-        !emu_touch_known(toucher, toucher->tensor ? toucher->clock->after : toucher->clock->seen,
-                         read)) {
+        !emu_touch_known(toucher, view, read)) {
         emu_conflict(shadow, offset, use, read, false, toucher);
         watch_reader(shadow, read, toucher);
     }

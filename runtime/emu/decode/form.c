@@ -145,6 +145,8 @@ static const struct form_word {
     {"NUM", "x1", FIELD_VECTOR, 1},
     {"NUM", "x2", FIELD_VECTOR, 2},
     {"NUM", "x4", FIELD_VECTOR, 4},
+    {"TWO", "x1", FIELD_VECTOR, 1},
+    {"TWO", "x2", FIELD_VECTOR, 2},
     {"REPEAT", "x1", FIELD_VECTOR, 1},
     {"REPEAT", "x2", FIELD_VECTOR, 2},
     {"REPEAT", "x4", FIELD_VECTOR, 4},

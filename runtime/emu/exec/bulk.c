@@ -268,6 +268,7 @@ static bool ask(struct emu_warp *warp, const struct emu_insn *insn, unsigned lan
     op->shared = offset;
     op->barrier = barrier;
     op->run = run_cancel;
+    op->after_reads = true;
     emu_async_start(op);
     if (op->bytes == NULL) emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
     if (op->bytes == NULL) return false;

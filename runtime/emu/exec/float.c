@@ -144,7 +144,7 @@ EMU_HANDLER(fma_f32) {
     return EMU_NEXT;
 }
 
-// One half of an .f32x2; the third operand is FMA's.
+// One half of an .f32x2, or an operation whose operands were widened; the third one is FMA's.
 static uint32_t half_bits(const struct emu_insn *insn, uint32_t x, uint32_t y, uint32_t z) {
     uint32_t flags = insn->flags;
     int op = insn->row->aux;
@@ -167,6 +167,23 @@ EMU_HANDLER(arithmetic_f32x2) {
             (uint64_t)half_bits(insn, (uint32_t)(a >> 32), (uint32_t)(b >> 32), (uint32_t)(c >> 32))
                 << 32 |
             low;
+    }
+    return EMU_NEXT;
+}
+
+// The first operand, of fma the first two, is f16 or bf16; the sum is f32's.
+EMU_HANDLER(arithmetic_mixed) {
+    const int op = insn->row->aux, last = op == OP_FMA ? 3 : 2;
+    const uint32_t *pa = emu_r32(warp, insn->op[1]), *pb = emu_r32(warp, insn->op[2]);
+    const uint32_t *pc = emu_r32(warp, insn->op[last]);
+    uint32_t *d = emu_r32(warp, insn->op[0]);
+    const bool bf16 = insn->type[1] == T_BF16;
+
+    EMU_EACH_LANE(lane, mask) {
+        const uint16_t a = (uint16_t)pa[lane], b = (uint16_t)pb[lane];
+        uint32_t x = tmg_f32_bits(bf16 ? tmg_bf16_to_f32(a) : tmg_f16_to_f32(a));
+        uint32_t y = tmg_f32_bits(bf16 ? tmg_bf16_to_f32(b) : tmg_f16_to_f32(b));
+        d[lane] = half_bits(insn, x, op == OP_FMA ? y : pc[lane], pc[lane]);
     }
     return EMU_NEXT;
 }
@@ -202,7 +219,7 @@ EMU_BINARY(div_approx_f32, 32, uint32_t, uint32_t,
 
 // ---- minimum, maximum, signs ----
 
-static uint32_t extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags) {
+uint32_t emu_extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags) {
     uint32_t sign = (a ^ b) & 0x80000000;
 
     if (flags & F_FTZ) {
@@ -222,12 +239,12 @@ static uint32_t extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags)
     return flags & F_XORSIGN ? result | sign : result;
 }
 
-EMU_BINARY(min_f32, 32, uint32_t, uint32_t, extreme_f32(a, b, false, insn->flags))
-EMU_BINARY(max_f32, 32, uint32_t, uint32_t, extreme_f32(a, b, true, insn->flags))
+EMU_BINARY(min_f32, 32, uint32_t, uint32_t, emu_extreme_f32(a, b, false, insn->flags))
+EMU_BINARY(max_f32, 32, uint32_t, uint32_t, emu_extreme_f32(a, b, true, insn->flags))
 EMU_TERNARY(min3_f32, 32, uint32_t, uint32_t,
-            extreme_f32(extreme_f32(a, b, false, insn->flags), c, false, insn->flags))
+            emu_extreme_f32(emu_extreme_f32(a, b, false, insn->flags), c, false, insn->flags))
 EMU_TERNARY(max3_f32, 32, uint32_t, uint32_t,
-            extreme_f32(extreme_f32(a, b, true, insn->flags), c, true, insn->flags))
+            emu_extreme_f32(emu_extreme_f32(a, b, true, insn->flags), c, true, insn->flags))
 
 static uint32_t change_sign(uint32_t a, uint32_t and_mask, uint32_t xor_mask, uint32_t flags) {
     if (flags & F_FTZ) a = flush(a);
@@ -355,6 +372,13 @@ const struct emu_op emu_ops_float[] = {
     {"sub{.RND}{.ftz}.f32x2", "daa", arithmetic_f32x2, OP_SUB, 0, TMG_HAS_LAUNCH_CONTROL},
     {"mul{.RND}{.ftz}.f32x2", "daa", arithmetic_f32x2, OP_MUL, 0, TMG_HAS_LAUNCH_CONTROL},
     {"fma.RND{.ftz}.f32x2", "daaa", arithmetic_f32x2, OP_FMA, 0, TMG_HAS_LAUNCH_CONTROL},
+#define MIXED(WORDS, OPERANDS, OP)                                                         \
+    {WORDS "{.sat}.f32.f16", OPERANDS, arithmetic_mixed, OP, 0, TMG_HAS_LAUNCH_CONTROL}, { \
+        WORDS "{.sat}.f32.bf16", OPERANDS, arithmetic_mixed, OP, 0, TMG_HAS_LAUNCH_CONTROL \
+    }
+    MIXED("add{.RND}", "dfa", OP_ADD),
+    MIXED("sub{.RND}", "dfa", OP_SUB),
+    MIXED("fma.RND", "dffa", OP_FMA),
     {"div.approx{.ftz}.f32", "daa", div_approx_f32, 0},
     {"div.full{.ftz}.f32", "daa", div_approx_f32, 1},
     {"div.RND{.ftz}.f32", "daa", div_f32, 0},

@@ -52,4 +52,9 @@
         return EMU_NEXT;                                                                        \
     }
 
+// ---- float.c ----
+
+// The larger or smaller of two f32, as min and max have it with these flags.
+uint32_t emu_extreme_f32(uint32_t a, uint32_t b, bool larger, uint32_t flags);
+
 #endif

@@ -2,6 +2,7 @@
 // models. All lanes take part, so a partial mask is an error.
 #include "runtime/emu/exec/matrix.h"
 #include "runtime/emu/model/mma.h"
+#include "runtime/emu/model/tmem_copy.h"
 
 #include <string.h>
 
@@ -99,20 +100,39 @@ EMU_HANDLER(mma) {
     return EMU_NEXT;
 }
 
+enum { BYTES = 8, SQUARE = 16 };  // in aux, beside a format: elements of a byte, 16 rows of them
+
+// The 16 bytes, or as many as are packed there, of a row whose address [lane] has.
+static bool read_row(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                     uint8_t *row) {
+    const enum tmg_tmem_format format = (enum tmg_tmem_format)(insn->row->aux % BYTES);
+    const uint64_t address = emu_address(warp, insn, 1, lane);
+    const uint32_t bytes = tmg_tmem_format_bytes(format), step = address % 16 ? 16 : bytes & -bytes;
+
+    for (uint32_t at = 0; at < bytes; at += step) {
+        const uint8_t *from = emu_access(warp, insn, lane, address + at, step, EMU_READ);
+        if (from == NULL) return false;
+        memcpy(row + at, from, step);
+    }
+    tmg_tmem_unpack(format, row);
+    for (int i = 0; i < 16 && format == TMG_COPY_B4X16; i++) row[i] >>= 2;
+    return true;
+}
+
 EMU_HANDLER(load_matrix) {
     uint8_t bytes[EMU_LANES][16] = {{0}};
     uint32_t *rows[4] = {NULL};
-    int count = insn->vector;
+    const bool square = insn->row->aux & SQUARE;
+    int count = square ? 2 * insn->vector : insn->vector;
 
     if (!emu_whole_warp(warp, insn, mask) || !emu_matrix_rows(warp, insn, 0, count, false, rows))
         return EMU_NEXT;
-    for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++) {
-        const uint8_t *from =
-            emu_access(warp, insn, lane, emu_address(warp, insn, 1, lane), 16, EMU_READ);
-        if (from == NULL) return EMU_NEXT;
-        memcpy(bytes[lane], from, 16);
-    }
-    tmg_ldmatrix(count, insn->flags & F_TRANS, (const uint8_t(*)[16])bytes, rows);
+    for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++)
+        if (!read_row(warp, insn, lane, bytes[lane])) return EMU_NEXT;
+    if (square)
+        tmg_ldmatrix_bytes(insn->vector, (const uint8_t(*)[16])bytes, rows);
+    else
+        tmg_ldmatrix(count, insn->flags & F_TRANS, (const uint8_t(*)[16])bytes, rows);
     return EMU_NEXT;
 }
 
@@ -123,7 +143,10 @@ EMU_HANDLER(store_matrix) {
 
     if (!emu_whole_warp(warp, insn, mask) || !emu_matrix_rows(warp, insn, 2, count, false, rows))
         return EMU_NEXT;
-    tmg_stmatrix(count, insn->flags & F_TRANS, (const uint32_t *const *)rows, bytes);
+    if (insn->row->aux & BYTES)
+        tmg_stmatrix_bytes(count, (const uint32_t *const *)rows, bytes);
+    else
+        tmg_stmatrix(count, insn->flags & F_TRANS, (const uint32_t *const *)rows, bytes);
     for (unsigned lane = 0; lane < 8u * (unsigned)count; lane++) {
         uint8_t *to = emu_access(warp, insn, lane, emu_address(warp, insn, 0, lane), 16, EMU_WRITE);
         if (to == NULL) return EMU_NEXT;
@@ -152,6 +175,17 @@ const struct emu_op emu_ops_mma[] = {
     {"ldmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "Vm", load_matrix, 0},
     {"stmatrix.sync.aligned.m8n8.NUM{.trans}{.SHARED}.b16", "mv", store_matrix, 0, 0,
      TMG_HAS_CLUSTERS},
+#define IN_SM_100A 0, TMG_HAS_LAUNCH_CONTROL | TMG_HAS_REGISTER_MOVES  // and sm_120a
+#define UNPACKED(FORMAT, ID)                                                                       \
+    {"ldmatrix.sync.aligned.m8n16.NUM{.SHARED}.b8x16." FORMAT, "Vm", load_matrix, ID, IN_SM_100A}, \
+    {                                                                                              \
+        "ldmatrix.sync.aligned.m16n16.TWO.trans{.SHARED}.b8x16." FORMAT, "Vm", load_matrix,        \
+            SQUARE | ID, IN_SM_100A                                                                \
+    }
+    UNPACKED("b6x16_p32", TMG_COPY_B6X16),
+    UNPACKED("b4x16_p64", TMG_COPY_B4X16),
+    {"ldmatrix.sync.aligned.m16n16.TWO.trans{.SHARED}.b8", "Vm", load_matrix, SQUARE, IN_SM_100A},
+    {"stmatrix.sync.aligned.m16n8.NUM.trans{.SHARED}.b8", "mv", store_matrix, BYTES, IN_SM_100A},
     {"movmatrix.sync.aligned.m8n8.trans.b16", "Ii", move_matrix, 0},
     {NULL, NULL, NULL, 0},
 };

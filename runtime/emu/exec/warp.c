@@ -119,6 +119,8 @@ static uint32_t reduce(const struct emu_insn *insn, uint32_t a, uint32_t b) {
     bool is_signed = insn->type[0] == T_S32;
     bool less = is_signed ? (int32_t)a < (int32_t)b : a < b;
 
+    if (insn->type[0] == T_F32) return emu_extreme_f32(a, b, insn->word == WORD_MAX, insn->flags);
+
     switch (insn->word) {
     case WORD_ADD: return a + b;
     case WORD_MIN: return less ? a : b;
@@ -130,13 +132,14 @@ static uint32_t reduce(const struct emu_insn *insn, uint32_t a, uint32_t b) {
 }
 
 EMU_HANDLER(redux_group) {
-    const uint32_t *a = emu_r32(warp, insn->op[1]);
+    const uint32_t *a = emu_r32(warp, insn->op[1]), kept = insn->flags & F_ABS ? INT32_MAX : ~0u;
     uint32_t here = members(warp, insn, 2, mask), result;
 
     if (here == 0) return EMU_NEXT;
-    result = a[__builtin_ctz(here)];
+    result = a[__builtin_ctz(here)] & kept;
+    if (insn->type[0] == T_F32) result = reduce(insn, result, result);  // a NaN is the one
     EMU_EACH_LANE(lane, here & (here - 1))
-    result = reduce(insn, result, a[lane]);
+    result = reduce(insn, result, a[lane] & kept);
     EMU_EACH_LANE(lane, here)
     emu_r32(warp, insn->op[0])[lane] = result;
     return EMU_NEXT;
@@ -204,6 +207,7 @@ const struct emu_op emu_ops_warp[] = {
     {"redux.sync.ATOM.u32", "dai", redux, 0},
     {"redux.sync.ATOM.s32", "dai", redux, 0},
     {"redux.sync.ATOM.b32", "dai", redux, 0},
+    {"redux.sync.LEAST{.abs}{.NaN}.f32", "dai", redux, 0, 0, TMG_HAS_TENSOR_MEMORY},
     {"activemask.b32", "I", activemask, 0},
     {"elect.sync", "Xi", elect, 0, 0, TMG_HAS_CLUSTERS},
     {"bar.warp.sync", "i", bar_warp, 0},

@@ -56,6 +56,7 @@ struct emu_async {
     uint32_t barrier;     // mbarrier that gets complete_tx, 0 = none
     uint32_t ctas;        // by rank, those that it writes to: a multicast, a peer; 0: [cta]
     bool from_shared;     // it reads shared memory of [cta], though no bulk group waits for it
+    bool after_reads;     // it writes where others read only behind a proxy fence of theirs
     uint8_t layout;       // of what it touches in shared memory, see struct emu_toucher
     union {
         struct emu_bulk bulk;

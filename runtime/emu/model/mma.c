@@ -370,6 +370,28 @@ void tmg_stmatrix(int count, bool transpose, const uint32_t *const *registers,
     }
 }
 
+// Element [e] of a lane: its row, of so many to a lane, and column.
+static int byte_row(int lane, int rows, int e) { return lane % 4 * rows + e / 4 * 2 + e % 2; }
+static int byte_column(int lane, int e) { return lane / 4 + e / 2 % 2 * 8; }
+
+void tmg_ldmatrix_bytes(int count, const uint8_t (*rows)[16], uint32_t *const *d) {
+    for (int j = 0; j < count; ++j, rows += 16, d += 2)
+        for (int lane = 0; lane < 32; ++lane) {
+            uint8_t held[8];
+            for (int e = 0; e < 8; ++e) held[e] = rows[byte_row(lane, 4, e)][byte_column(lane, e)];
+            memcpy(&d[0][lane], held, 4);
+            memcpy(&d[1][lane], held + 4, 4);
+        }
+}
+
+void tmg_stmatrix_bytes(int count, const uint32_t *const *registers, uint8_t (*rows)[16]) {
+    for (int j = 0; j < count; ++j, rows += 8)
+        for (int lane = 0; lane < 32; ++lane)
+            for (int e = 0; e < 4; ++e)
+                rows[byte_row(lane, 2, e)][byte_column(lane, e)] =
+                    (uint8_t)(registers[j][lane] >> 8 * e);
+}
+
 void tmg_movmatrix(const uint32_t *a, uint32_t *d) {
     uint8_t rows[8][16];
     tmg_stmatrix(1, false, &a, rows);

@@ -60,6 +60,12 @@ void tmg_ldmatrix(int count, bool transpose, const uint8_t (*rows)[16], uint32_t
 // stmatrix.m8n8.b16 (9.7.14.5.16): fills rows[8 j + r] for the caller to store.
 void tmg_stmatrix(int count, bool transpose, const uint32_t *const *registers, uint8_t (*rows)[16]);
 
+// ldmatrix.m16n16.trans of elements of a byte: rows[16 j + r], of [count] 1 or 2. Registers d[2 j]
+// and d[2 j + 1] have, of 4 rows, two each and of these two columns. And stmatrix.m16n8.trans.b8.
+// The ISA's figures tell which element goes to which lane; which byte it is there, CuTe's traits.
+void tmg_ldmatrix_bytes(int count, const uint8_t (*rows)[16], uint32_t *const *d);
+void tmg_stmatrix_bytes(int count, const uint32_t *const *registers, uint8_t (*rows)[16]);
+
 // movmatrix.m8n8.trans.b16 (9.7.14.5.17); [d] may be [a].
 void tmg_movmatrix(const uint32_t *a, uint32_t *d);
 
