@@ -1,7 +1,7 @@
 -- blockscaled: gemm of operands whose blocks along K have scales. On Hopper E4M3, one for each 128 of a row of A,
--- and of a row of B or of 128 of them, which threads apply to sums; on Blackwell E2M1 by 16 or 32, or 8-bit floats by
--- 32, which the instruction applies to products. All of gemm's axes are its own; what stands here is where it starts
--- from, and its ladders.
+-- and of a row of B or of 128 of them, which threads apply to sums; on Blackwell E2M1 by 16 or 32, or floats of 8, 6
+-- and 4 bits beside each other by 32, which the instruction applies to products. All of gemm's axes are its own; what
+-- stands here is where it starts from, and its ladders.
 
 local archs = require "archs"
 
@@ -22,7 +22,8 @@ return {
     arch = { "sm_90a", "sm_100a", "sm_103a" },
     sets = { ["problem.a"] = either("e4m3", "e2m1"),
              ["scales.a"] = function(s)
-                 return archs[s.arch].mma ~= "tcgen05" and "1x128" or s.problem.a == "e2m1" and "1x16" or "1x32"
+                 local packed = s.problem.a == "e2m1" and s.problem.b == "e2m1"
+                 return archs[s.arch].mma ~= "tcgen05" and "1x128" or packed and "1x16" or "1x32"
              end,
              ["scales.b"] = function(s) return archs[s.arch].mma ~= "tcgen05" and "128x128" or s.scales.a end },
     phases = {

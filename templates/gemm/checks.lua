@@ -38,8 +38,12 @@ local function foreign(s)
 end
 
 list[#list + 1] = { "GPU", check = function(s, p, fail)
-    if p.a_type.stored and s.math ~= "tcgen05" then
-        fail("problem.a", ("problem.a: %s is for tcgen05"):format(s.problem.a), "types of 8 or 16 bits")
+    for _, name in ipairs { "a", "b" } do
+        local row = p[name .. "_type"]
+        if row.stored and s.math ~= "tcgen05" and (name == "a" or row ~= p.a_type) then
+            fail("problem." .. name, ("problem.%s: %s is for tcgen05"):format(name, s.problem[name]),
+                "types of 8 or 16 bits")
+        end
     end
     if p.d.stored and s.math ~= "tcgen05" then
         fail("problem.d", ("problem.d: %s is for tcgen05"):format(s.problem.d), "types of 8 bits or more")

@@ -10,6 +10,7 @@ local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local reads = require "epilogue/reads"
 local groups = require "work/groups"
+local kinds = require "mma/tcgen05/kinds"
 local schedules = require "work/schedules"
 local swizzle = require "swizzle"
 
@@ -206,7 +207,8 @@ local SCALED, PROMOTED = "scales.a and scales.b are given", "math is wgmma, and 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
     { "problem.b", type = "enum", values = input_types, default = function(s) return s.problem.a end,
-      doc = "element type of B: that of A, but that e4m3 and e5m2 multiply each other too" },
+      doc = "element type of B: that of A, but that e4m3 and e5m2 multiply each other too; with tcgen05 also e2m1, e3m2 "
+          .. "and e2m3, which lie 2 in a byte or 4 in 3 bytes of rows of whole 128" },
     { "problem.d", type = "enum", values = output_types,
       default = function(s) return dtypes[s.problem.a].product or s.problem.a end,
       doc = "element type of D, and of what the epilogue reads where that has 16 bits or more; else bf16" },
@@ -245,7 +247,7 @@ local knobs = {
     { "tile.n", type = "int", min = 4, max = 256, step = 4, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, unit = "columns",
-      default = function(s) return 1024 // dtypes[s.problem.a].bits end, when = staged, when_doc = STAGED,
+      default = function(s) return 1024 // kinds.bits(s, "a") end, when = staged, when_doc = STAGED,
       doc = "columns of A and B in one stage; 128 bytes of them if nobody says" },
     { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",
       when = staged, when_doc = STAGED,
@@ -257,7 +259,7 @@ local knobs = {
       when_doc = FEW_BITS,
       doc = "after so many, wgmma's sums, of few bits, are added to others in fp32; without, never, the fastest" },
     { "scales.a", type = "enum", values = { "1x128", "1x32", "1x16" }, optional = true, when = takes_scales,
-      when_doc = TAKES_SCALES, default = function(s) return s.problem.a == "e2m1" and "1x16" or nil end,
+      when_doc = TAKES_SCALES, default = function(s) return s.problem.a == "e2m1" and s.problem.b == "e2m1" and "1x16" or nil end,
       doc = "a scale for each so many rows and elements along K, in the tensor a_scales. 128, of wgmma: sums of 128 "
           .. "products times both operands' scales are added up in fp32. 32 and 16, of tcgen05, which applies them: in "
           .. "atoms of 512 bytes, a_scales[m / 128, k / block / 4, m % 32, m / 32 % 4 * 4 + k / block % 4]" },
@@ -457,7 +459,7 @@ local blackwell = require "ladder_tcgen05" (phases[0], 6)
 -- The product that Freivalds' check knows: with a bias, and no other op.
 local function product_of(s, p)
     local first = p.ops[1] and p.ops[1].row.name
-    if #p.ops > 1 or first and first ~= "bias" or s.scales.a or p.quantised or p.packed then
+    if #p.ops > 1 or first and first ~= "bias" or s.scales.a or p.spread or p.quantised or p.packed then
         return nil
     end
     return { a = "a", b = "b", bias = first, a_columns = p.a_columns or nil, b_columns = p.b_columns or nil,
@@ -504,8 +506,11 @@ end
 
 -- What reference.c draws by itself: operands of less than a byte, and scales.
 local function draws_of(s, p)
-    local packed = p.a_type.stored and { "a", "b" } or {}
-    return s.scales.a and { "a_scales", "b_scales", table.unpack(packed) } or nil
+    local list = s.scales.a and { "a_scales", "b_scales" } or {}
+    for _, name in ipairs { "a", "b" } do
+        list[#list + 1] = p[name .. "_type"].stored and name or nil
+    end
+    return #list > 0 and list or nil
 end
 
 -- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
@@ -538,7 +543,9 @@ local function reference_of_one(s, p)
             b_scale_rows = p.scaled and p.scaled.b.block or nil,
             a_scale_columns = p.scaled and p.scaled.a.column or nil,
             b_scale_columns = p.scaled and p.scaled.b.column or nil,
-            block = p.tcgen05 and s.scales.a and tonumber(s.scales.a:match("x(%d+)")) or nil,
+            block = p.tcgen05 and (s.scales.a and tonumber(s.scales.a:match("x(%d+)")) or p.spread and 32) or nil,
+            a_exponent = p.a_type.exponent, a_mantissa = p.a_type.mantissa,
+            b_exponent = p.b_type.exponent, b_mantissa = p.b_type.mantissa,
             quantised = p.quantised and p.quantised.block or nil, largest = p.quantised and p.d.largest or nil,
             ue4m3 = s.scales.a and s.scales.type == "ue4m3" or nil },
         scalars = scalars_of(p),

@@ -173,6 +173,7 @@ local function parameter_plan(s, p)
     local function tensor_map(name, rows, columns, bits)
         list[#list + 1] = { kind = "tensor_map", tensor = name,
             box = p.problem[name] and { 1, rows, columns } or { rows, columns },
+            spread = p[name] and p[name].spread or nil,
             swizzle_bytes = swizzle.bytes(bits), l2_promotion = s.l2_promotion[name] }
     end
     local function pointer(name, strided, problem)
@@ -197,8 +198,7 @@ local function parameter_plan(s, p)
         end
     end
     for _, staged in ipairs(p.tcgen05 and p.staged_scales or {}) do
-        list[#list + 1] = { kind = "tensor_map", tensor = staged.tensor, box = { staged.atoms, staged.depth, 32, 16 },
-            swizzle_bytes = 0 }
+        list[#list + 1] = { kind = "tensor_map", tensor = staged.tensor, box = staged.box, swizzle_bytes = 0 }
     end
     if p.store and not p.store.by_threads then
         tensor_map("d", p.store.m, p.store.columns, s.swizzle_bits.d)

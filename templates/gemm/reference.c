@@ -6,6 +6,7 @@
 #include "reference.h"
 
 #include "reference/arrays.h"
+#include "reference/blocks.h"
 #include "reference/draws.h"
 #include "reference/groups.h"
 
@@ -121,60 +122,48 @@ REFERENCE_ONCE void apply(const struct problem *p, int i, const int64_t *index,
         value->off += 0x1p-23 * (fabs(value->x) + fabs(y)) + LEAST;
 }
 
-// The elements of row [row] of an operand from [k] on, an even one, in [room] where they are not
-// decoded yet. Of those of 4 bits the even one is in the low half of its byte.
-static const float *elements_of_row(const struct tensor *t, int64_t row, int64_t k, int count,
-                                    float *room) {
-    const int64_t first = row * t->strides[0], step = t->strides[1];
-    if (t->type != U8) return numbers_of(t, first + k * step, step, count, room);
-    const float codes[] = {0, .5f, 1, 1.5f, 2, 3, 4, 6, -0.f, -.5f, -1, -1.5f, -2, -3, -4, -6};
-    for (int i = 0; i < count; i += 2) {
-        const int byte = (int)read(t, first + (k + i) / 2 * step);
-        room[i] = codes[byte & 15];
-        room[i + 1] = codes[byte >> 4];
-    }
-    return room;
-}
-
-// The scale of block [block] of row [row], in atoms of 128 rows and four blocks: of 8 bits for
-// E4M3, or a power of two.
-static double scale_of_block(const struct tensor *t, int is_e4m3, int64_t row, int64_t block) {
-    const int64_t index[] = {row / 128, block / 4, row % 32, row / 32 % 4 * 4 + block % 4};
-    const uint64_t byte = (uint64_t)at(t, index);
-    if (is_e4m3) return decoded(E4M3, byte & 0x7f);
-    return byte == 255 ? NAN : decoded(FP64, (byte + 1023 - 127) << 52);
-}
-
 enum { BLOCK = 32 };  // the longest
 
+// Where row [row] of an operand begins, of the problem that an element's [index] is of.
+static int64_t row_of_problem(const struct tensor *t, const int64_t *index, int64_t row) {
+    const int problems = t->rank > 2;
+    return (problems ? index[-1] * t->strides[0] : 0) + row * t->strides[problems];
+}
+
 // The product's element [index] where blocks of [length] elements along K have scales that the
-// instruction applies. Of elements of 4 bits it keeps 35 bits of each 16 products' sum, below the
-// largest scales of all its blocks, those that pad the last atom included: four sums, of scales
-// whose significands are below 2 each, an instruction of 64.
+// instruction applies, or elements of less than a byte. Of E2M1 by E2M1 it keeps 35 bits of each 16
+// products' sum, below the largest scales of all its blocks, those that pad the last atom included:
+// four sums, of scales whose significands are below 2 each, an instruction of 64.
 REFERENCE_ONCE struct passing block_product(const struct problem *p, const struct tensor *out,
                                             const int64_t *index, int length) {
     const struct tensor *a = tensor_of(p, "a"), *b = tensor_of(p, "b"),
                         *a_scales = tensor_of(p, "a_scales"), *b_scales = tensor_of(p, "b_scales");
     const int is_e4m3 = number_of(p, "ue4m3", 0) > 0;
+    const struct code a_code = code_of(p, a), b_code = code_of(p, b);
+    const int64_t a_row = row_of_problem(a, index, index[0]),
+                  b_row = row_of_problem(b, index, index[1]);
+    const int64_t a_first = a_scales && a_scales->rank > 4 ? index[-1] * a_scales->strides[0] : 0,
+                  b_first = b_scales && b_scales->rank > 4 ? index[-1] * b_scales->strides[0] : 0;
     const int64_t depth = dim_of(p, "k");
     const int64_t blocks = ((depth + length - 1) / length + 3) / 4 * 4;
     double sum = 0, squares = 0, largest = 0;
     float xs[BLOCK], ys[BLOCK];
     for (int64_t block = 0; block < blocks; ++block) {
-        const double scale = scale_of_block(a_scales, is_e4m3, index[0], block) *
-                             scale_of_block(b_scales, is_e4m3, index[1], block);
+        const double scale = scale_of_block(a_scales, a_first, is_e4m3, index[0], block) *
+                             scale_of_block(b_scales, b_first, is_e4m3, index[1], block);
         const int64_t k = block * length, rest = depth - k;
         double own[2] = {0, 0};
         if (scale > largest) largest = scale;
         if (rest <= 0) continue;
         const int count = rest < length ? (int)rest : length;
-        const float *x = elements_of_row(a, index[0], k, count, xs);
-        const float *y = elements_of_row(b, index[1], k, count, ys);
+        const float *x = elements_of_row(a, a_row, a_code, k, count, xs);
+        const float *y = elements_of_row(b, b_row, b_code, k, count, ys);
         add_products(x, y, count, &own[0], &own[1]);
         sum += scale * own[0];
         squares += scale * scale * own[1];
     }
-    const double cut = a->type == U8 ? 0x1p-31 * largest * (double)(depth / 64 + 1) : 0;
+    const int packed = a_code.mantissa == 1 && b_code.mantissa == 1;  // both are E2M1
+    const double cut = packed ? 0x1p-31 * largest * (double)(depth / 64 + 1) : 0;
     const struct passing value = {sum, isinf(sum) ? 0 : summing(p, out, sum, squares) + cut};
     return value;
 }

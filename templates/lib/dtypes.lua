@@ -48,8 +48,18 @@ local rows = {
         low_pair = "f16x2_of_e5m2x2_low", high_pair = "f16x2_of_e5m2x2_high", largest = 57344,
     },
     e2m1 = {                                                        -- two in a byte, the even one in its low half
-        bits = 4, cuda = "uint8_t", ptx = "e2m1", stored = "u8", tcgen05_type = 1, sum = "fp32", product = "bf16",
+        bits = 4, cuda = "uint8_t", ptx = "e2m1", stored = "u8", sum = "fp32", product = "bf16",
+        tcgen05 = "f8f6f4", tcgen05_type = 5, packed_type = 1,      -- the latter where its kind multiplies no other type
+        exponent = 2, mantissa = 1,                                 -- bits of each
         pack_eight = "cvt_rn_satfinite_e2m1x8", largest = 6,
+    },
+    e3m2 = {                                                        -- four in three bytes
+        bits = 6, cuda = "uint8_t", ptx = "e3m2", stored = "u8", sum = "fp32", product = "bf16",
+        tcgen05 = "f8f6f4", tcgen05_type = 4, exponent = 3, mantissa = 2,
+    },
+    e2m3 = {
+        bits = 6, cuda = "uint8_t", ptx = "e2m3", stored = "u8", sum = "fp32", product = "bf16",
+        tcgen05 = "f8f6f4", tcgen05_type = 3, exponent = 2, mantissa = 3,
     },
     i8 = {
         bits = 8, cuda = "int8_t", ptx = "s8", wgmma = "s8", tcgen05 = "i8", tcgen05_type = 1, sum = "i32",
@@ -81,14 +91,14 @@ function dtypes.bytes(name, count)
 end
 
 -- What [name] lies in memory as, and how many of those [dim] elements of it are, a dim or { dim =, by = }: less than a
--- byte each, several in one.
+-- byte each, several in one, or in three.
 function dtypes.stored(name, dim)
     local row = dtypes[name]
     if not row.stored then
         return row, dim
     end
-    local of = type(dim) == "table" and dim or { dim = dim, by = 1 }
-    return dtypes[row.stored], { dim = of.dim, by = of.by * 8 // row.bits }
+    local of, times = type(dim) == "table" and dim or { dim = dim, by = 1 }, row.bits == 6 and 3 or nil
+    return dtypes[row.stored], { dim = of.dim, times = times, by = of.by * (times and 4 or 8 // row.bits) }
 end
 
 -- The names of the types that have [field], sorted: values of a knob.

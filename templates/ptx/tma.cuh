@@ -187,3 +187,23 @@ __device__ __forceinline__ void tma_load_3d_multicast_pair(void *destination, co
         "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
         : "memory");
 }
+
+// box at ([x], [y], [z], [w], [v]) -> [destination]; its bytes complete on [barrier]
+__device__ __forceinline__ void tma_load_5d(void *destination, const TensorMap *map, int x, int y, int z, int w, int v,
+                                            uint64_t *barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v), "r"(smem_address(barrier))
+        : "memory");
+}
+
+// the same on the [barrier] of either CTA of a pair, as mapa gives it
+__device__ __forceinline__ void tma_load_5d_pair(void *destination, const TensorMap *map, int x, int y, int z, int w,
+                                                 int v, uint32_t barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"
+        " [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v), "r"(barrier)
+        : "memory");
+}

@@ -7,7 +7,7 @@ set -eu
 
 pair=gemm_sm100_phase5
 
-# What D is rounded to, types of 8 bits, sums of integers; swizzles, several boxes a stage;
+# What D is rounded to, types of 8 bits, of 6 and 4, sums of integers; swizzles, several boxes a stage;
 # how wide tiles are, and loads from tensor memory.
 verify $pair --shape 300x520x208 --set 'problem={a: e4m3, b: e5m2}' \
     --set 'swizzle_bits={a: 5, b: 6, d: 5}'
@@ -20,7 +20,8 @@ verify gemm_sm100_phase4 --shape 300x522x208 --set 'problem={a: i8}' --set epilo
 verify $pair --shape 300x524x136 --set 'problem={a: fp16, d: fp32}' --set epilogue.tile.n=32 \
     --set 'tile={m: 128, n: 64, k: 32}' --set swizzle_bits='{a: 6, b: 5}' \
     --set epilogue.buffers=1 --set accumulators=4 --set raster.along=n
-verify gemm_sm100_phase1 --shape 300x264x72 --set tile.n=16 --set epilogue.load=8 \
+verify gemm_sm100_phase1 --shape 300x264x128 --set tile.n=16 --set epilogue.load=8 \
+    --set 'problem={a: e2m3, b: e2m1}' \
     --set epilogue.store=tma --set epilogue.tile.n=16 --set swizzle_bits.d=5 \
     --set dependent_launch=prologue --set prefetch_maps=true
 

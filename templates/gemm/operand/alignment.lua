@@ -17,6 +17,9 @@ return function(s, p)
     if s.math == "tcgen05" and s.scales.d == "1x32" then
         p.multiples.n, p.why_multiples.n = 32 * (p.gated and 2 or 1), "whole blocks of D that have a scale"
     end
+    if s.math == "tcgen05" and s.scales.a and p.gated then
+        p.multiples.n, p.why_multiples.n = 256, "halves of B that begin with whole atoms of scales"
+    end
     if s.math == "tcgen05" and (s.epilogue.read.matrix or "pairs") ~= "pairs" and p.multiples.n % 8 ~= 0 then
         p.multiples.n, p.why_multiples.n = 8, "rows of operands in whole 16 bytes"
     end
@@ -27,7 +30,10 @@ return function(s, p)
     end
     for _, operand in ipairs(p.operands) do
         local dim, elements = operand.along:lower(), 128 // dtypes[operand.dtype].bits * (operand.packed or 1)
-        if p.ldg or operand.repacked then
+        if operand.spread then
+            p.alignment[operand.name], p.multiples[dim] = 32, 128
+            p.why_multiples[dim] = ("elements of %d bits come 128 at a time"):format(operand.spread)
+        elseif p.ldg or operand.repacked then
             p.alignment[operand.name] = dtypes.bytes(operand.dtype)
         elseif p.multiples[dim] < elements and not p.apart then
             local which = dim ~= "k" and "column-major " .. operand.name:upper()

@@ -8,7 +8,7 @@ local UNIT = 16 -- bytes: what a matrix descriptor counts in
 
 -- [operand]: { name =, extent = what its rows are to D, "M" or "N", dtype =, rows = and depth = of its tile,
 -- pair_rows = at most that lie together in the tensor, if not all, column_major =, swizzle_bits =, peers = CTAs that
--- share the tile, ctas = their bits, hint = for the L2, if any }.
+-- share the tile, ctas = their bits, hint = for the L2, if any, spread = bits of an element that takes a byte }.
 -- A row of a box lies along K or, of a column-major operand, along M or N. Adds the operand's type in CUDA, both axes
 -- (along a row of a box, across its rows), what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes
 -- and descriptor units of a box's row, stage_bytes, and the descriptor's fields.
@@ -30,6 +30,7 @@ return function(operand)
     operand.along_bytes = columns * bits // 8
     operand.boxes = operand.along_bytes // row_bytes
     operand.stage_bytes = rows * operand.along_bytes
+    operand.copied_bytes = operand.stage_bytes * (operand.spread or 8) // 8    -- as copies count them
     local descriptor = operand.column_major and swizzle.descriptor_mn or swizzle.descriptor
     operand.descriptor = descriptor(operand.swizzle_bits, rows)
     return operand

@@ -1,4 +1,4 @@
-// What is no simple number: operands of 4 bits, and the scales of blocks.
+// What is no simple number: operands of less than a byte, and the scales of blocks.
 
 // A scale: of 2^-3 to 2^4, with "exact" 1; with "special" some are NaN, tiny or 0. What pads atoms
 // is a number: it is multiplied by zeros.
@@ -12,16 +12,17 @@ static int drawn_scale(const struct problem *p, uint64_t bits, int pads) {
     return one - (e4m3 ? 24 : 3) + (int)((bits >> 16) % (e4m3 ? 56 : 8));
 }
 
-// Operands of 4 bits, all codes alike; scales, in rows of 16 of an atom.
+// Operands of less than a byte, all codes alike; scales, in rows of 16 of an atom.
 static void draw_blocks(const struct problem *p, const struct tensor *t, const int64_t *row) {
     const int64_t start = row_of(t, row), count = t->dims[t->rank - 1], from = start * 2;
-    const int scales = t->rank == 4;
+    const int scales = t->rank >= 4;
+    const int64_t *atom = row + (t->rank > 4);  // behind the problem
     const int64_t extent = dim_of(p, t->name[0] == 'a' ? "m" : "n"), depth = dim_of(p, "k");
     for (int64_t i = 0; i < count; ++i) {
         const uint64_t bits = bits_at(t, (uint64_t)(from + i));
         int pads = 0;
         if (scales) {
-            const int64_t block = row[1] * 4 + i % 4, line = row[0] * 128 + i / 4 * 32 + row[2];
+            const int64_t block = atom[1] * 4 + i % 4, line = atom[0] * 128 + i / 4 * 32 + atom[2];
             pads = line >= extent || block * (int64_t)number_of(p, "block", 0) >= depth;
         }
         put_bits(t, start + i, scales ? (uint64_t)drawn_scale(p, bits, pads) : bits >> 20 & 255);

@@ -9,8 +9,18 @@ local staging = require "epilogue/staging"
 local function input_types(s, p, fail)
     local a, b = p.a_type, p.b_type
     scales.check_output(s, p, fail)
-    if s.scales.a or a.stored or b.stored then
+    for _, operand in ipairs(p.operands) do
+        if operand.spread and operand.row_bytes ~= 128 then
+            fail("swizzle_bits." .. operand.name, ("swizzle_bits.%s: boxes of %s have rows of 128 elements, a byte each")
+                :format(operand.name, p[operand.name .. "_type"].name), "7")
+        end
+    end
+    if s.scales.a then
         return scales.check(s, p, fail)
+    elseif p.a.packed then
+        fail("problem.a", ("problem.a: %s by itself is multiplied with scales alone"):format(a.name),
+            "scales.a: 1x16 or 1x32")
+        return
     end
     if a.tcgen05 == "i8" and not archs[s.arch].tensor_i8 then
         fail("problem.a", ("problem.a: i8, but %s has no tcgen05.mma of integers"):format(s.arch), "types of floats")
@@ -72,15 +82,19 @@ local function cluster(s, p, fail)
 end
 
 local function schedule(s, p, fail)
-    if p.work.in_cluster or p.work.groups then
-        fail("grid", ("grid: %s is not for tcgen05"):format(s.grid), "tiles, persistent, launch_control, split_k")
+    if p.work.in_cluster then
+        fail("grid", "grid: cluster_k adds sums up from registers, but tcgen05's lie in tensor memory",
+            "split_k, stream_k")
+    elseif p.work.groups then
+        fail("grid", ("grid: %s ends tiles where groups' rows or K do, but tcgen05's are whole"):format(s.grid),
+            "tiles, persistent, launch_control, split_k, stream_k")
     end
     if p.work.parts and (p.sum.name == "i32" or p.split_loads or s.epilogue.release == "late") then
         fail("grid", ("grid: %s is for sums of floats that are loaded and awaited together, and given back early")
             :format(s.grid), "epilogue.release: early, store: tma or direct, operands not read between")
     end
-    if p.batched and (s.scales.a or s.epilogue.read.layout == "blocked") then
-        fail("problem.batch", "problem.batch: scales, and operands in blocks, are one problem's", "no batch")
+    if p.batched and s.epilogue.read.layout == "blocked" then
+        fail("problem.batch", "problem.batch: operands in blocks are one problem's", "no batch")
     end
     if s.accumulators > 1 and not p.work.walks then
         fail("accumulators", ("accumulators: %d, but a CTA has one tile"):format(s.accumulators),

@@ -5,6 +5,7 @@ local alignment = require "operand/alignment"
 local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
+local kinds = require "mma/tcgen05/kinds"
 local operand = require "operand/operand"
 local scales = require "mma/tcgen05/scales"
 local smem = require "smem"
@@ -18,9 +19,8 @@ local tcgen05 = { template = function() return "mma/tcgen05/pipelined.cu.in" end
 
 -- The instruction: the rows and columns of a tile, or of a pair's, and 32 bytes of K (PTX ISA 9.7.16.2.1).
 local function instruction(s)
-    local a = dtypes[s.problem.a]
-    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = a.mma_k, kind = scales.kind(s) or a.tcgen05,
-        bytes = dtypes.bytes(a.name, a.mma_k) }
+    return { m = s.tile.m * s.cta_group, n = s.tile.n, k = kinds.k(s), bytes = 32, kind = kinds.name(s),
+        a_type = kinds.type(s, "a"), b_type = kinds.type(s, "b") }
 end
 
 -- Columns of tensor memory: those of each accumulator begin at a multiple of the least that can be had, scales behind
@@ -59,7 +59,7 @@ end
 
 local function barrier_plan(s, p)
     local list = {
-        { name = "full", count = s.stages, arrivals = 1, bytes = p.stage_bytes * s.cta_group,
+        { name = "full", count = s.stages, arrivals = 1, bytes = p.copied_bytes * s.cta_group,
           who = "the loading thread",
           doc = p.paired and "the stage's bytes have landed in both CTAs" or "the stage's bytes have landed" },
         { name = "empty", count = s.stages, arrivals = s.cluster.n + s.cluster.m // s.cta_group - 1, bytes = 0,
@@ -130,9 +130,10 @@ function tcgen05.plan(s, work, gated)
     p.pair_rows = gated and s.tile.n // 2                       -- of B, whose pairs' others lie behind them
     local sharing = plan_sharing(s, p)
     local function of(name, extent, rows)
-        local type = dtypes[s.problem[name]]
+        local type, packed = dtypes[s.problem[name]], kinds.bits(s, name) < 8
         return operand { name = name, extent = extent:upper(), dtype = type.stored or type.name, rows = rows,
-            depth = type.stored and s.tile.k * type.bits // 8 or s.tile.k, packed = type.stored and 8 // type.bits,
+            depth = packed and s.tile.k // 2 or s.tile.k, packed = packed and 2,
+            spread = kinds.spreads(s, name) and type.bits,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = sharing[name].peers, ctas = sharing[name].ctas,
             hint = s.cache_hint[name], pair_rows = name == "b" and not p.paired and p.pair_rows }
@@ -140,11 +141,12 @@ function tcgen05.plan(s, work, gated)
     p.a, p.b = of("a", "m", s.tile.m), of("b", "n", s.tile.n // s.cta_group)
     p.operands = { p.a, p.b }
     p.left, p.right = p.a, p.b
-    p.stage_bytes = p.a.stage_bytes + p.b.stage_bytes
+    p.stage_bytes, p.copied_bytes = p.a.stage_bytes + p.b.stage_bytes, p.a.copied_bytes + p.b.copied_bytes
     p.staged_scales = scales.plan(s, p)
     for _, staged in ipairs(p.staged_scales) do
-        p.stage_bytes = p.stage_bytes + staged.bytes
+        p.stage_bytes, p.copied_bytes = p.stage_bytes + staged.bytes, p.copied_bytes + staged.bytes
     end
+    p.spread = p.a.spread or p.b.spread                         -- bits of elements that take a byte
     p.mma = instruction(s)
     plan_columns(s, p)
     local columns = gated and s.tile.n // 2 or s.tile.n

@@ -2,22 +2,13 @@
 -- come to shared memory with a stage, and from there to tensor memory, four columns each, ahead of the products.
 
 local dtypes = require "dtypes"
+local kinds = require "mma/tcgen05/kinds"
 
 local scales = { ATOM = 512, ROWS = 128, COLUMNS = 4 }
 
 -- elements that have one
 function scales.block(s, name)
     return s.scales[name] == "1x16" and 16 or 32
-end
-
--- The instruction's kind; nil without scales, false where there is none.
-function scales.kind(s)
-    if not s.scales.a then
-        return nil
-    elseif s.problem.a ~= "e2m1" then
-        return "mxf8f6f4"
-    end
-    return scales.block(s, "a") == 32 and s.scales.type == "ue8m0" and "mxf4" or "mxf4nvf4"
 end
 
 -- Those of both operands, a list: `atoms` of 128 rows by `depth` of four blocks a stage.
@@ -29,10 +20,16 @@ function scales.plan(s, p)
         local within = rows % scales.ROWS ~= 0                  -- tiles begin in the middle of atoms, too
         local atoms = (rows + (within and 64 or 0) + scales.ROWS - 1) // scales.ROWS
         local depth = math.max(1, s.tile.k // (4 * block))
+        local dims = { { dim = operand.extent:lower(), by = scales.ROWS }, { dim = "k", by = 4 * block }, 32, 16 }
+        local box = { p.gated and i == 2 and atoms // 2 or atoms, depth, 32, 16 }
+        if s.problem.batch then
+            table.insert(dims, 1, "batch")
+            table.insert(box, 1, 1)
+        end
         list[i] = { tensor = name .. "_scales", name = name, extent = operand.extent, block = block, atoms = atoms,
-            depth = depth, within = within, bytes = atoms * depth * scales.ATOM,
-            first = (i == 1 and "item.row" or "item.column") .. " / SCALE_ROWS",
-            dims = { { dim = operand.extent:lower(), by = scales.ROWS }, { dim = "k", by = 4 * block }, 32, 16 } }
+            depth = depth, within = within, bytes = atoms * depth * scales.ATOM, dims = dims, box = box,
+            halves = box[1] < atoms and not s.problem.batch,    -- loaded from both halves of N
+            first = i == 1 and "item.row" or p.gated and "item.column / 2" or "item.column" }
     end
     return list
 end
@@ -48,16 +45,16 @@ end
 
 -- Scales of an operand's row that an instruction takes.
 function scales.taken(s)
-    return dtypes[s.problem.a].mma_k // scales.block(s, "a")
+    return kinds.k(s) // scales.block(s, "a")
 end
 
 local function types(s, p, fail)
-    local a, b, block = p.a_type, p.b_type, scales.block(s, "a")
-    if a.bits ~= b.bits or a.bits > 8 or a.sum ~= "fp32" then
-        fail("problem.b", ("scales: of %s and %s"):format(a.name, b.name), "two of e4m3 and e5m2, or e2m1 for both")
-    elseif s.scales.b ~= s.scales.a or a.bits == 8 and block ~= 32 then
-        fail("scales.a", ("scales: %s of A, %s of B, in %s"):format(s.scales.a, s.scales.b, a.name),
-            a.bits == 8 and "1x32 for both" or "1x16 for both, or 1x32")
+    local a, b, block, packed = p.a_type, p.b_type, scales.block(s, "a"), p.a.packed
+    if a.tcgen05 ~= "f8f6f4" or b.tcgen05 ~= a.tcgen05 then
+        fail("problem.b", ("scales: of %s and %s"):format(a.name, b.name), "two of e4m3, e5m2, e3m2, e2m3 and e2m1")
+    elseif s.scales.b ~= s.scales.a or not packed and block ~= 32 then
+        fail("scales.a", ("scales: %s of A, %s of B, in %s and %s"):format(s.scales.a, s.scales.b, a.name, b.name),
+            packed and "1x16 for both, or 1x32" or "1x32 for both")
     end
     if s.scales.a == "1x128" or s.scales.type == "fp32" then
         fail("scales.a", ("scales: %s of %s, but tcgen05.mma has none such"):format(s.scales.a, s.scales.type),
@@ -88,26 +85,22 @@ function scales.check_output(s, p, fail)
 end
 
 function scales.check(s, p, fail)
-    local a = p.a_type
-    if not s.scales.a then
-        if a.stored or p.b_type.stored then
-            fail("problem.a", ("problem.a: %s is multiplied with scales alone"):format(a.name),
-                "scales.a: 1x16 or 1x32")
-        end
-        return
-    end
     types(s, p, fail)
     if s.tile.n % 64 ~= 0 then
         fail("tile.n", ("tile.n: %d, but scales come in halves of atoms, of 64 rows"):format(s.tile.n),
             "64, 128, 192 or 256")
     end
     local taken = scales.taken(s)
-    if s.tile.k // scales.block(s, "a") % 4 ~= 0 or s.tile.k % (4 // math.min(4, taken) * a.mma_k) ~= 0 then
+    if s.tile.k // scales.block(s, "a") % 4 ~= 0 or s.tile.k % (4 // math.min(4, taken) * p.mma.k) ~= 0 then
         fail("tile.k", ("tile.k: %d columns have no whole atoms of four scales"):format(s.tile.k),
             "a multiple of " .. 4 * scales.block(s, "a"))
     end
-    if p.gated or p.a_columns or p.b_columns then
-        fail("scales.a", "scales: of rows along K, and of ops that make one value of one", "layout: row, no gate")
+    if p.a_columns or p.b_columns then
+        fail("scales.a", "scales: of rows along K", "layout: row")
+    end
+    if p.gated and s.tile.n ~= 2 * scales.ROWS then
+        fail("tile.n", ("tile.n: %d, but of each half of B come whole atoms of scales, of %d rows"):format(s.tile.n,
+            scales.ROWS), "256")
     end
     if p.overlap > 0 and (p.sharing > 1 or p.parts_apart or s.epilogue.read.order == "ahead"
         or s.epilogue.release == "late") then
