@@ -113,6 +113,15 @@ static bool add_key(struct problem *to, int i) {
     return true;
 }
 
+// [name], which is the [count]th, gets its key. False where another has the same.
+static bool add_name(uint32_t *keys, int count, const char *name) {
+    keys[count] = key_of(name);
+    for (int i = 0; i < count; ++i) {
+        if (keys[i] == keys[count]) return false;
+    }
+    return true;
+}
+
 // Adds [value] under [name]: a number, a truth or a word, and of an array or object its members.
 static bool add_setting(struct problem *to, const char *name, json_t *value) {
     size_t i;
@@ -157,13 +166,13 @@ int reference_describe(struct ref_problem *problem, uint64_t seed) {
                 manifest->dim_count <= REFERENCE_DIMS &&
                 strlen(problem->inputs) < sizeof to->inputs;
     for (unsigned i = 0; fits && i < manifest->tensor_count; ++i) {
-        fits = describe_tensor(&problem->tensors[i], random_seed(seed, i), &to->tensors[i]);
-        ++to->tensor_count;
+        fits = describe_tensor(&problem->tensors[i], random_seed(seed, i), &to->tensors[i]) &&
+               add_name(to->tensor_keys, to->tensor_count++, to->tensors[i].name);
     }
     for (unsigned i = 0; fits && i < manifest->dim_count; ++i) {
-        fits = copy_name(to->dims[i].name, manifest->dims[i].name);
+        fits = copy_name(to->dims[i].name, manifest->dims[i].name) &&
+               add_name(to->dim_keys, to->dim_count++, to->dims[i].name);
         to->dims[i].value = problem->dims[i];
-        ++to->dim_count;
     }
     tmagen_scalar scalars[TMG_MAX_PARAMS];
     const size_t scalar_count = ref_scalars(problem, scalars);

@@ -158,7 +158,7 @@ REFERENCE_ONCE struct passing block_product(const struct problem *p, const struc
         const int count = rest < length ? (int)rest : length;
         const float *x = elements_of_row(a, a_row, a_code, k, count, xs);
         const float *y = elements_of_row(b, b_row, b_code, k, count, ys);
-        add_products(x, y, count, &own[0], &own[1]);
+        sum_products(x, y, count, &own[0], &own[1]);
         sum += scale * own[0];
         squares += scale * scale * own[1];
     }
@@ -267,19 +267,19 @@ REFERENCE_ONCE struct passing product(const struct problem *p, const struct tens
     if (block > 0) return block_product(p, out, index, block);
     const struct rows rows = rows_of(p, index);
     const struct scaling scaling = scaling_of(p, index);
+    const int piece =
+        !scaling.a && are_numbers(rows.a, rows.a_step) && are_numbers(rows.b, rows.b_step) ? 1 << 20
+                                                                                           : PIECE;
     float xs[PIECE], ys[PIECE];
     struct scaled_sums sums = {0, 0, 0, 0, 0};
-    for (int64_t k = 0; k < rows.length; k += PIECE) {
+    for (int64_t k = 0; k < rows.length; k += piece) {
         const int64_t rest = rows.length - k;
-        const int count = rest < PIECE ? (int)rest : PIECE;
+        const int count = rest < piece ? (int)rest : piece;
         const float *x = numbers_of(rows.a, rows.a_row + k * rows.a_step, rows.a_step, count, xs);
         const float *y = numbers_of(rows.b, rows.b_row + k * rows.b_step, rows.b_step, count, ys);
         double own[2] = {0, 0}, *sum = scaling.a ? &own[0] : &sums.sum,
                *squares = scaling.a ? &own[1] : &sums.squares;
-        if (has_avx2())
-            add_products_avx2(x, y, count, sum, squares);
-        else
-            add_products(x, y, count, sum, squares);
+        sum_products(x, y, count, sum, squares);
         if (scaling.a) add_block(p, out, &scaling, k / PIECE, *sum, *squares, &sums);
     }
     struct passing value = {sums.sum, 0};  // an infinity is one, and ops may bound it

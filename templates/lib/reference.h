@@ -75,6 +75,7 @@ struct problem {
     struct setting settings[REFERENCE_VALUES];
     uint32_t keys[REFERENCE_VALUES];  // key_of their names: most are asked for of every element
     uint16_t first[REFERENCE_CHAINS], next[REFERENCE_VALUES];  // by last bits; from 1, 0 ends one
+    uint32_t tensor_keys[REFERENCE_TENSORS], dim_keys[REFERENCE_DIMS];
 };
 
 // What an element should be, and how far from it a right kernel may be; below 0: any result is, or
@@ -118,22 +119,6 @@ REFERENCE int inputs_are(const struct problem *p, const char *word) {
     return same(p->inputs, word);
 }
 
-// The tensor of that name; null where the kernel has none. Reading null gives NaN.
-REFERENCE_ONCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
-    for (int i = 0; i < p->tensor_count; ++i) {
-        if (same(p->tensors[i].name, name)) return &p->tensors[i];
-    }
-    return 0;
-}
-
-// The dim of that name; 1 where there is none.
-REFERENCE_ONCE int64_t dim_of(const struct problem *p, const char *name) {
-    for (int i = 0; i < p->dim_count; ++i) {
-        if (same(p->dims[i].name, name)) return p->dims[i].value;
-    }
-    return 1;
-}
-
 // What tells names apart (FNV-1a): of a name that stands in the source a constant, if the compiler
 // is led to it.
 REFERENCE uint32_t key_of(const char *name) {
@@ -147,6 +132,24 @@ REFERENCE uint32_t key_of(const char *name) {
     while (*name) key = (key ^ (unsigned char)*name++) * 16777619u;
 #endif
     return key;
+}
+
+// The tensor of that name; null where the kernel has none. Reading null gives NaN.
+REFERENCE_ONCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
+    const uint32_t key = key_of(name);
+    for (int i = 0; i < p->tensor_count; ++i) {
+        if (p->tensor_keys[i] == key) return &p->tensors[i];
+    }
+    return 0;
+}
+
+// The dim of that name; 1 where there is none.
+REFERENCE_ONCE int64_t dim_of(const struct problem *p, const char *name) {
+    const uint32_t key = key_of(name);
+    for (int i = 0; i < p->dim_count; ++i) {
+        if (p->dim_keys[i] == key) return p->dims[i].value;
+    }
+    return 1;
 }
 
 // Row [i] of the setting of that name; null where there is none.
@@ -414,11 +417,14 @@ REFERENCE int64_t int_at(const struct tensor *t, int64_t i) {
 
 // ---- Sums of products
 
+// Whether elements of [t], [step] apart, are decoded and lie behind each other.
+REFERENCE int are_numbers(const struct tensor *t, int64_t step) { return t->numbers && step == 1; }
+
 // Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
 // yet.
 REFERENCE const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
                                   float *room) {
-    if (t->numbers && step == 1) return t->numbers + place;
+    if (are_numbers(t, step)) return t->numbers + place;
     for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i * step);
     return room;
 }
@@ -440,9 +446,11 @@ REFERENCE_ONCE void add_products(const float *x, const float *y, int count, doub
         sums[0] += product;
         of_squares[0] += product * product;
     }
-    for (int j = 1; j < 8; ++j) {
-        sums[0] += sums[j];
-        of_squares[0] += of_squares[j];
+    for (int half = 4; half > 0; half /= 2) {
+        for (int j = 0; j < half; ++j) {
+            sums[j] += sums[j + half];
+            of_squares[j] += of_squares[j + half];
+        }
     }
     *sum = sums[0];
     *squares = of_squares[0];
@@ -454,10 +462,15 @@ __attribute__((target("avx2"), flatten, unused)) static void add_products_avx2(
     const float *x, const float *y, int count, double *sum, double *squares) {
     add_products(x, y, count, sum, squares);
 }
-REFERENCE int has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+REFERENCE void sum_products(const float *x, const float *y, int count, double *sum,
+                            double *squares) {
+    if (__builtin_cpu_supports("avx2"))
+        add_products_avx2(x, y, count, sum, squares);
+    else
+        add_products(x, y, count, sum, squares);
+}
 #else
-#define add_products_avx2 add_products
-REFERENCE int has_avx2(void) { return 0; }
+#define sum_products add_products
 #endif
 
 // ---- Blocks that have a scale

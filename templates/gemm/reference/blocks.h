@@ -34,8 +34,8 @@ static const float *elements_of_row(const struct tensor *t, int64_t first, struc
     const float unit = (float)ldexp(1, 2 - (1 << (code.exponent - 1)) - code.mantissa);
     for (int i = 0; i < count; ++i) {
         const int64_t at = (k + i) * bits, byte = first + at / 8 * step;
-        int word = (int)read(t, byte);
-        if (at % 8 + bits > 8) word |= (int)read(t, byte + step) << 8;
+        int word = t->data[byte];
+        if (at % 8 + bits > 8) word |= t->data[byte + step] << 8;
         room[i] = coded(word >> at % 8, code, unit);
     }
     return room;
@@ -49,7 +49,7 @@ static double scale_of_block(const struct tensor *t, int64_t first, int is_e4m3,
     const int64_t *strides = t->strides + t->rank - 4;
     const int64_t place = first + row / 128 * strides[0] + block / 4 * strides[1] +
                           row % 32 * strides[2] + (row / 32 % 4 * 4 + block % 4) * strides[3];
-    const uint64_t byte = (uint64_t)read(t, place);
+    const uint64_t byte = t->data[place];
     if (is_e4m3) return decoded(E4M3, byte & 0x7f);
     return byte == 255 ? NAN : decoded(FP64, (byte + 1023 - 127) << 52);
 }

@@ -11,9 +11,10 @@ static int64_t first_wrong(const struct problem *p) {
     int64_t before = 0;
     for (int64_t i = 0; table && i < table->dims[0]; ++i)
         if (!can_be(p, matrices_of(table, i))) return i + 1;
+    const int64_t most = sizes ? dim_of(p, along_k(p) ? "k" : "m") : 0;
     for (int64_t i = 0; sizes && i < sizes->dims[0]; ++i) {
         const int64_t size = int_at(sizes, i);
-        if (size < before || size > dim_of(p, along_k(p) ? "k" : "m")) return i + 1;
+        if (size < before || size > most) return i + 1;
         if (ends) before = size;
     }
     return 0;
