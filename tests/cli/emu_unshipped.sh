@@ -56,24 +56,25 @@ verify gemm_128x128_pingpong --set layout.a=column --set layout.b=column --shape
 # swizzle, several parts of a stage, every schedule, ops beyond the last whole pair.
 any=(--shape 200x263x77 --shape 7x13x17 --shape 7x13x23 --shape 70x66x34)
 verify gemm_128x128_any "${any[@]}" --set 'layout.a=[row,column]' --set layout.b=column
-verify gemm_128x128_any "${any[@]}" --set layout.a=column --set "epilogue.ops=$ops"
+verify gemm_128x128_any "${any[@]}" --set layout.a=column --set "epilogue.ops=$ops" --set tile.n=64
 verify gemm_128x128_any "${any[@]}" --set swizzle_bits.a=5 --set swizzle_bits.b=0 --set stages=2 \
     --set tile.k=128
 verify gemm_128x128_any "${any[@]}" --set phase=7 --set cluster.m=1 --set problem.d=fp32 \
     --set 'grid=[persistent,split_k]' --set warps.producer.count=4 \
-    --set warps.producer.registers=104
+    --set warps.producer.registers=104 --set tile.n=64
 verify gemm_16x64_any "${any[@]}" --set layout.a=column --set 'layout.b=[row,column]' \
     --set "epilogue.ops=$ops"
 verify gemm_16x64_any "${any[@]}" --set grid=cluster_k --set splits=2
-verify gemm_128x128 --shape 200x263x72 --set epilogue.store=elements --set "epilogue.ops=$ops"
+verify gemm_128x128 --shape 200x263x72 --set epilogue.store=elements --set "epilogue.ops=$ops" \
+    --set tile.n=64
 
 # A kernel before that copies operands to the workspace: both, one beside TMA or with what parts of
 # tiles leave there, of both kinds, exchanged, and one that begins while that one ends.
 verify gemm_128x128_repack "${any[@]}" --set 'layout.a=[row,column]' --set layout.b=column \
     --set dependent_launch=prologue
-verify gemm_128x128_repack --shape 200x263x72 --set 'repack=[[a],[b]]'
+verify gemm_128x128_repack --shape 200x263x72 --set 'repack=[[a],[b]]' --set tile.n=64
 verify gemm_128x128_repack "${any[@]}" --set phase=6 --set grid=split_k --set splits=3 \
-    --set epilogue.store=elements --set "epilogue.ops=$ops"
+    --set epilogue.store=elements --set "epilogue.ops=$ops" --set tile.n=64
 verify "$exchanged" "${any[@]}" --set 'repack=[[a,b]]' --set epilogue.store=direct
 
 # Rows of B that begin anywhere, eight apart in a tile: warpgroups that share it, more rows, before
@@ -101,7 +102,7 @@ verify gemm_phase1 --set problem.batch=2 --shape 2x9x34x72
 # ops, for every place that has them.
 scaled=(--shape 200x264x72 --shape 200x264x72/special)
 verify gemm_128x128 "${scaled[@]}" --set 'epilogue.ops=[[alpha],[beta],[bias,alpha,beta,relu]]'
-verify gemm_128x128_any "${scaled[@]}" --set 'epilogue.ops=[[alpha,beta]]'
+verify gemm_128x128_any "${scaled[@]}" --set 'epilogue.ops=[[alpha,beta]]' --set tile.n=64
 verify gemm_16x64 "${scaled[@]}" --set 'epilogue.ops=[[alpha,beta],[alpha]]'
 verify gemm_phase0 --shape 24x24x24/special --set 'epilogue.ops=[[alpha,beta,bias]]'
 
@@ -206,9 +207,11 @@ bytes=(deform_attn_padded_e4m3 --set resident_levels=2 --set 'problem.value=[e4m
 verify "${bytes[@]}" --shape 2x310x77 --set 'problem.levels=[[3,52],[2,8]]'
 verify "${bytes[@]}" --shape 1x310x77 --set 'problem.levels=[[3,52],[2,8]]' --set math=fp32 \
     --set problem.dtype=bf16 --set resident_levels=1
-verify "${bytes[@]}" --shape 1x300x77 --set 'problem.levels=[[3,50],[2,8]]' --set query_order=raster
+verify "${bytes[@]}" --shape 1x300x77 --set 'problem.levels=[[3,50],[2,8]]' \
+    --set query_order=raster --set problem.value=e5m2
 verify "${bytes[@]}" --shape 1x166x33 --set 'problem.levels=[[3,50],[2,8]]' --set problem.heads=3 \
-    --set problem.channels=64 --set problem.padded=false --set 'value_layout=[given,paired]'
+    --set problem.channels=64 --set problem.padded=false --set 'value_layout=[given,paired]' \
+    --set problem.value=e4m3
 
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async

@@ -9,9 +9,11 @@ set -eu
 few='--set cluster.m=1 --set stages=3'
 # shellcheck disable=SC2086
 {
-    verify blockscaled_128x128 $few --set 'scales.order.a=[row,column]' \
-        --set 'scales.order.b=[row,column]' --set 'scales.type=[fp32,ue8m0]' \
-        --set 'scales.b=[128x128,1x128]' --shape 136x144x400/special
+    for of in 'a=row,b=128x128' 'a=column,b=1x128'; do    # the others are shipped, or below
+        verify blockscaled_128x128 $few --set "scales.order.${of%,*}" --set "scales.${of#*,}" \
+            --set 'scales.order.b=[row,column]' --set 'scales.type=[fp32,ue8m0]' \
+            --shape 136x144x400/special
+    done
     verify blockscaled_128x128_column $few --set 'scales.b=[128x128,1x128]' \
         --set 'exchange=[false,true]' --shape 136x144x400/special
     verify blockscaled_128x128 $few --set 'exchange=[false,true]' \

@@ -10,7 +10,8 @@ verify $fp8 --set 'problem.a=[e4m3,e5m2]' --set 'problem.b=[e4m3,e5m2]' \
     --shape 136x144x400/special
 verify $fp8 --set 'problem.d=[fp16,fp32,e4m3,e5m2]' --set stages=4 --set 'exchange=[false,true]' \
     --shape 136x144x144 --shape 72x144x80/special
-verify gemm_128x192_direct --set tile.k=128 --set problem.a=e4m3 --set problem.b=e5m2 \
+verify gemm_128x192_direct --set tile.n=64 --set tile.k=128 \
+    --set problem.a=e4m3 --set problem.b=e5m2 \
     --set 'problem.d=[bf16,e4m3,e5m2,fp32]' --set 'epilogue.store=[direct,elements]' \
     --shape 136x200x144/special
 verify gemm_phase0 --set 'problem.a=[e4m3,e5m2]' --set 'problem.d=[bf16,e5m2]' \

@@ -16,7 +16,8 @@ both='grid=[grouped,masked]'
 right --shape "$shape" --set "$both" gemm_128x256
 right --shape "$shape" --set "$both" --set cluster.m=2 --set cluster.n=2 \
     --set stages=4 gemm_grouped
-right --shape "$shape" --set "$both" --set 'epilogue.store=[direct,elements]' gemm_128x192_direct
+right --shape "$shape" --set "$both" --set 'epilogue.store=[direct,elements]' --set tile.n=64 \
+    gemm_128x192_direct
 right --shape 5x70x200x136 --set "$both" --set 'epilogue.store=[tma,direct]' gemm_masked_16x64
 right --shape "$shape" --set "$both" --set problem.d=fp32 --set epilogue.buffers=1 gemm_grouped
 right --shape 5x330x264x144 --set problem.a=e4m3 --set tile.k=128 gemm_grouped
