@@ -147,7 +147,12 @@ threads:
 	    $(threads_test) $(fake_src:%.c=$(BUILD)/threads/%.so)
 	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" $(threads_test)
 
-install: all
+$(BUILD)/manual: $(BUILD)/tmagen $(wildcard runtime/tmagen*.h) scripts/manual.sh
+	rm -rf $@ $@.new
+	scripts/manual.sh "$$(realpath $<)" runtime $@.new
+	mv $@.new $@
+
+install: all $(BUILD)/manual
 	DESTDIR="$(DESTDIR)" scripts/install.sh install $(BUILD) "$(PREFIX)" $(VERSION) $(SONAME)
 
 uninstall:                          # what `make install` with this PREFIX put there, and only that

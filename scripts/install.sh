@@ -15,8 +15,8 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# hidden PATH - the name that PATH has while it is written.
-hidden() { echo "$root/${1%/*}/.${1##*/}.new"; }
+# hide PATH - $hidden is the name that PATH has while it is written.
+hide() { hidden=$root/${1%/*}/.${1##*/}.new; }
 
 # pkgconfig - the text of tmagen.pc.
 pkgconfig() {
@@ -47,19 +47,20 @@ plan() {
     each 644 share/tmagen/specs specs/*.yaml
     find templates -type f ! -name '.*' ! -name '*~' -printf '644 share/tmagen/%p %p\n'
     each 644 share/tmagen/examples tests/example.c tests/fixtures/app/*
-    find "$made/share" -type f -printf '644 share/%P %p\n'
+    find "$build/manual" -type f -printf '644 share/%P %p\n'
     find "$made/family" -type f -printf "644 share/tmagen/examples/family/%P %p\n"
 }
 
 # put MODE PATH FILE | put link PATH TARGET
 put() {
-    mkdir -p "$root/${2%/*}"
+    hide "$2"
+    [ -d "${hidden%/*}" ] || mkdir -p "${hidden%/*}"
     if [ "$1" = link ]; then
-        ln -sf "$3" "$(hidden "$2")"
+        ln -sf "$3" "$hidden"
     else
-        install -m "$1" "$3" "$(hidden "$2")"
+        install -m "$1" "$3" "$hidden"
     fi
-    mv -f -T "$(hidden "$2")" "$root/$2"
+    mv -f -T "$hidden" "$root/$2"
 }
 
 # take - removes the paths on stdin, a line each, and folders of tmagen's own that are empty then.
@@ -67,7 +68,8 @@ take() {
     sort -ru >"$made/take"
     while read -r path; do
         case /$path/ in */../* | //*) continue ;; esac
-        rm -f "$root/$path" "$(hidden "$path")"
+        hide "$path"
+        rm -f "$root/$path" "$hidden"
     done <"$made/take"
     awk -F / '{ path = $1
                 for (i = 2; i < NF; i++) {
@@ -88,7 +90,6 @@ fi
 program=$(realpath "$build/tmagen")
 mkdir "$made/family"
 (cd "$made/family" && "$program" new scale) >/dev/null
-scripts/manual.sh "$program" runtime "$made/share"
 pkgconfig >"$made/tmagen.pc"
 plan >"$made/plan"
 { awk '{ print $2 }' "$made/plan"; echo "$list"; } | sort >"$made/new"
