@@ -37,7 +37,7 @@ static uint16_t flush(uint16_t bits, bool bf16) {
 }
 
 static double fma_odd(double a, double b, double c) {
-    volatile double product = a * b, sum = product + c, c_part = sum - product;
+    double product = a * b, sum = product + c, c_part = sum - product;
     double rest = (product - (sum - c_part)) + (c - c_part);
     uint64_t bits;
 
@@ -49,6 +49,30 @@ static double fma_odd(double a, double b, double c) {
     return result;
 }
 
+// The number nearest to a double of that magnitude, which lies among the normal ones: the even of
+// two. What rounds up to the largest exponent is infinite.
+static uint16_t nearest_normal(uint64_t magnitude, bool bf16) {
+    const int drop = bf16 ? 45 : 42;
+    const uint64_t half = UINT64_C(1) << (drop - 1);
+    const uint64_t bias = (uint64_t)(bf16 ? 1023 - 127 : 1023 - 15) << 52;
+    return (uint16_t)((magnitude + half - 1 + (magnitude >> drop & 1) - bias) >> drop);
+}
+
+static bool is_normal(uint64_t magnitude, bool bf16) {
+    const uint64_t least = (uint64_t)(bf16 ? 1023 - 126 : 1023 - 14) << 52,
+                   end = (uint64_t)(bf16 ? 1023 + 128 : 1023 + 16) << 52;
+    return magnitude >= least && magnitude < end;
+}
+
+static uint16_t rounded(double value, bool bf16) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint64_t magnitude = bits & INT64_MAX;
+    if (is_normal(magnitude, bf16))
+        return (uint16_t)(bits >> 63 << 15) | nearest_normal(magnitude, bf16);
+    return (uint16_t)tmg_number_from_double(bf16 ? TMG_BF16 : TMG_F16, value, TMG_ROUND_RN, false);
+}
+
 static uint16_t narrow(double value, bool bf16, uint32_t flags) {
     uint16_t nan = 0x7fff, one = bf16 ? 0x3f80 : 0x3c00;
     uint16_t bits;
@@ -58,7 +82,7 @@ static uint16_t narrow(double value, bool bf16, uint32_t flags) {
     if (flags & F_FTZ && fabs(value) < 0x1p-14 &&
         (tmg_number_from_double(TMG_F16, value * 0x1p14, TMG_ROUND_RN, false) & 0x7fff) < 0x3c00)
         value = copysign(0, value);
-    bits = (uint16_t)tmg_number_from_double(bf16 ? TMG_BF16 : TMG_F16, value, TMG_ROUND_RN, false);
+    bits = rounded(value, bf16);
     if (flags & F_SAT) bits = bits >> 15 ? 0 : bits > one ? one : bits;
     if (flags & F_RELU && bits >> 15) bits = 0;
     return bits;
