@@ -5,8 +5,8 @@ Each is planted in a scratch checkout of HEAD below the build folder, which is b
 regenerated, and tested: first by the test that noticed it the last time, then by those that noticed
 others of the same files, by those of the mistake's area, and by all, up to the first that notices.
 That one's name is written into tests/mutations.txt. What no test notices must be marked as
-equivalent there, with the reason; every other survivor makes the exit code 1. The last line is the
-sum over the whole file.
+equivalent there, with the reason; every other survivor makes the exit code 1. A test that cannot
+run on this machine notices nothing, and is named. The last line is the sum over the whole file.
 
 usage: scripts/mutate.py [-j N] [--quick] [--open] [--first TEST] [PATTERN...]
   PATTERN: mistakes whose id or area match, else all
@@ -191,7 +191,20 @@ def run_tests(root, only, units):
             if failed:
                 os.killpg(tests.pid, signal.SIGKILL)
                 return failed[1].removesuffix(".sh")
+            say_skipped(line)
     return None
+
+
+skipped = set()  # tests that could not run here, and so noticed nothing
+
+
+def say_skipped(line):
+    """Says of a test that was skipped, by its [line], that it cannot notice; once."""
+    found = re.match(r"SKIP (\S+)|\S+ +(\S+) \(.*, \d+ skipped\)", line)
+    name = found and (found[1] or found[2])
+    if name and name not in skipped:
+        skipped.add(name)
+        print(f"SKIPPED, and so cannot notice: {line.strip()}", flush=True)
 
 
 def helpers(root, entry, units):
@@ -302,7 +315,8 @@ def judge_all(wanted, mutations, jobs, first, quick):
             elif mutation.equivalent:
                 word = f"equivalent: {mutation.equivalent}"
             else:
-                word, bad = "SURVIVED", bad + 1
+                word, bad = "SURVIVED" + (f", but skipped: {' '.join(sorted(skipped))}"
+                                          if skipped else ""), bad + 1
                 write_verdict(mutation, None)
             print(f"{mutation.name:6} {mutation.area}: {mutation.what}: {word}", flush=True)
     return bad

@@ -1,4 +1,29 @@
 #!/bin/sh
 # Every mistake of tests/mutations.txt can be planted: where code moves, its mistakes move too.
 [ -z "${SANITIZED:-}" ] || { echo "the list is the same without sanitizers"; exit 77; }
+set -e
 scripts/mutate.py --sum
+
+# A test that was skipped notices nothing: mutate.py says its name, and goes on to the next.
+mkdir -p "$TMPDIR/tests" "$TMPDIR/scripts"
+cat >"$TMPDIR/tests/run_tests.sh" <<'EOF'
+#!/bin/sh
+echo "SKIP cli.bench: no NVRTC"
+echo "ok   unit.gen.test_spec (3 of 5, 2 skipped)"
+[ "$ONLY" != two ] || echo "FAIL cli.late"
+EOF
+chmod +x "$TMPDIR/tests/run_tests.sh"
+TMPDIR=$TMPDIR PYTHONDONTWRITEBYTECODE=1 python3 - >"$TMPDIR/said" <<'EOF'
+import os, sys
+sys.path.insert(0, "scripts")
+import mutate
+mutate.nvrtc = lambda: ""
+for only in ("one", "two"):
+    print(mutate.run_tests(os.environ["TMPDIR"], only, []))
+EOF
+diff "$TMPDIR/said" - <<'EOF'
+SKIPPED, and so cannot notice: SKIP cli.bench: no NVRTC
+SKIPPED, and so cannot notice: ok   unit.gen.test_spec (3 of 5, 2 skipped)
+None
+cli.late
+EOF
