@@ -71,11 +71,17 @@ static int load_run(void *context, const struct tmg_tma_run *run) {
     return 0;
 }
 
+// What reports say of bytes that nobody asked for.
+#define BEHIND " (of the whole 16 bytes in which a row of its tensor ends)"
+
 static int store_run(void *context, const struct tmg_tma_run *run) {
     struct emu_box *box = context;
-    uint8_t *to =
-        run->outside ? NULL : run_bytes(box->op, run, box->reduces ? EMU_ATOMIC : EMU_WRITE);
+    const char *what = box->op->what;
+    uint8_t *to = NULL;
 
+    if (run->behind) box->op->what = box->reduces ? "TMA reduction" BEHIND : "TMA store" BEHIND;
+    if (!run->outside) to = run_bytes(box->op, run, box->reduces ? EMU_ATOMIC : EMU_WRITE);
+    box->op->what = what;
     if (to == NULL) return run->outside ? 0 : -1;
     // the data was taken out of shared memory at the first stage; box->op->bytes is that copy
     if (box->reduces)
@@ -131,6 +137,7 @@ static void run_store(struct emu_async *op, int stage) {
 
     box->cta = op->cta;
     box->use = EMU_READ;
+    box->request.stores = true;
     if (stage == 0)
         tmg_tma_each_stored(&box->map, &box->request, save_range, box);
     else

@@ -9,20 +9,23 @@
 // Operands of one cp{.reduce}.async.bulk.tensor. [coordinates] innermost first, as many as the
 // rank; [offsets] are im2col's, W first, rank - 2 of them, or along W alone wHalo and wOffset, NULL
 // for none; [rows] are those that gather4 and scatter4 name, 4 in place of the second coordinate,
-// NULL for none. [shared] is the address of the box in the CTA's shared window.
+// NULL for none. [shared] is the address of the box in the CTA's shared window. [stores]: a row that
+// ends inside 16 bytes is written up to their end, as an H200 does it.
 struct tmg_tma_request {
     const int32_t *coordinates;
     const uint16_t *offsets;
     const int32_t *rows;
     uint32_t shared;
+    bool stores;
 };
 
 // Consecutive elements in global memory. [shared] is where they would lie without swizzle;
-// [outside]: not of the tensor, [global] has no meaning, loads fill and stores skip.
+// [outside]: not of the tensor, [global] has no meaning, loads fill and stores skip. [behind]: not
+// of the tensor either, but in the 16 bytes in which a stored row ends.
 struct tmg_tma_run {
     uint64_t global;
     uint32_t shared, bytes;
-    bool outside;
+    bool outside, behind;
 };
 
 typedef int tmg_tma_visit(void *context, const struct tmg_tma_run *run);
@@ -57,7 +60,8 @@ int tmg_tma_each(const struct tmg_map *map, const struct tmg_tma_request *reques
 int tmg_tma_each_shared(const struct tmg_map *map, uint32_t shared, tmg_tma_visit_shared *visit,
                         void *context);
 
-// The same for those elements alone that lie in the tensor: what a store reads.
+// The same for those elements alone that lie in the tensor, or in the 16 bytes in which one of its
+// rows ends: what a store reads.
 int tmg_tma_each_stored(const struct tmg_map *map, const struct tmg_tma_request *request,
                         tmg_tma_visit_shared *visit, void *context);
 

@@ -24,7 +24,7 @@ static uint8_t global[GLOBAL], global_want[GLOBAL], smem[SMEM], smem_want[SMEM];
 // What the visitors need: they stand for the interpreter, which owns both memories.
 struct tma_copy {
     const struct tmg_map *map;
-    enum { LOAD, STORE, REDUCE } what;
+    enum copied { LOAD, STORE, REDUCE } what;
     enum tmg_reduce op;
     uint32_t bytes;
 };
@@ -61,24 +61,32 @@ static uint32_t swizzled(int mode, uint32_t address) {  // PTX ISA 5.5.7, as Swi
     return line * 128 + (piece ^ (line & ((1u << mode) - 1))) * 16 + address % 16;
 }
 
+static uint32_t element_size(const struct tmg_map *map) {
+    static const uint32_t sizes[TMG_TENSOR_TYPES] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    return sizes[map->type];
+}
+
+// Where a row that begins at [start] ends: stores write the whole 16 bytes in which it does.
+static int64_t row_end(const struct tmg_map *map, int64_t start, uint32_t bytes, enum copied what) {
+    int64_t dim = (int64_t)map->dims[0];
+    return what == STORE && start < dim ? (dim * bytes + 15) / 16 * 16 / bytes : dim;
+}
+
 static struct element tiled_element(const struct tmg_map *map, const int32_t *start,
-                                    uint32_t shared, uint32_t number, uint32_t bytes) {
+                                    uint32_t shared, uint32_t number, enum copied what) {
+    uint32_t bytes = element_size(map);
     struct element e = {.shared = swizzled(map->swizzle, shared + number * bytes)};
     int64_t offset = (int64_t)(map->address - BASE);
     for (int i = 0; i < map->rank; ++i) {
         uint32_t count = (uint32_t)ceil((double)map->box[i] / (i ? map->element_strides[i] : 1));
         int64_t at = start[i] + (int64_t)(number % count) * (i ? map->element_strides[i] : 1);
         number /= count;
-        e.outside |= at < 0 || at >= (int64_t)map->dims[i];
+        e.outside |=
+            at < 0 || at >= (i ? (int64_t)map->dims[i] : row_end(map, start[0], bytes, what));
         offset += at * (int64_t)(i ? map->strides[i - 1] : bytes);
     }
     e.offset = (uint64_t)offset;
     return e;
-}
-
-static uint32_t element_size(const struct tmg_map *map) {
-    static const uint32_t sizes[TMG_TENSOR_TYPES] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-    return sizes[map->type];
 }
 
 // A legal random map over the global array; the box may stick out on any side.
@@ -135,7 +143,7 @@ static void check_shared(const struct tmg_map *map, const int32_t *start, uint32
     assert_int_equal(tmg_tma_each_shared(map, shared, count_shared, seen), 0);
     uint32_t size = element_size(map);
     for (uint32_t i = 0; i < tmg_tma_box_bytes(map) / size; ++i) {
-        struct element e = tiled_element(map, start, shared, i, size);
+        struct element e = tiled_element(map, start, shared, i, LOAD);
         for (uint32_t b = 0; b < size; ++b) assert_int_equal(seen[e.shared + b]++, 1);
     }
 }
@@ -157,9 +165,10 @@ static void tiled_boxes(void **state) {
         uint32_t shared = 128 * random_below(16), size = element_size(&map);
         if (tmg_tma_box_bytes(&map) > 200 * 1024) continue;
         struct tma_copy copy = {.map = &map, .what = trial % 2 ? STORE : LOAD};
-        struct tmg_tma_request request = {.coordinates = start, .shared = shared};
+        struct tmg_tma_request request = {
+            .coordinates = start, .shared = shared, .stores = copy.what == STORE};
         for (uint32_t i = 0; i < tmg_tma_box_bytes(&map) / size; ++i) {
-            struct element e = tiled_element(&map, start, shared, i, size);
+            struct element e = tiled_element(&map, start, shared, i, copy.what);
             uint64_t fill = map.fill ? nan_bits(&map) : 0;
             if (copy.what == LOAD) {
                 memcpy(smem_want + e.shared, e.outside ? (void *)&fill : global + e.offset, size);
