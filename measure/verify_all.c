@@ -541,11 +541,12 @@ static int open_files(struct session *session) {
     return session->record ? 0 : -1;
 }
 
-// The line below the table.
+// The line below the table: a shape that was refused is no case.
 static void sum_up(const struct session *session) {
     const struct verify_tally *ledger = session->ledger;
-    printf("%d cases, %d wrong; seed %llu", ledger->cases, ledger->wrong,
-           (unsigned long long)session->seed);
+    printf("%d cases, %d wrong", ledger->cases - ledger->refused, ledger->wrong);
+    if (ledger->refused) printf(", %d refused", ledger->refused);
+    printf("; seed %llu", (unsigned long long)session->seed);
     if (session->against.device && !ledger->wrong && ledger->cases > ledger->refused) {
         printf("; every bit as on %s", session->against.device);
     }
@@ -553,8 +554,7 @@ static void sum_up(const struct session *session) {
 }
 
 // Nothing was wrong, since nothing ran. Returns the exit code: shapes that were asked for are a
-// fault
-// of the command line.
+// fault of the command line.
 static int complain_of_shapes(const struct session *session) {
     const char *why = session->ledger->refusal;
     fprintf(stderr, "tmagen: error: %s\n", *why ? why : "no shape is for these kernels");

@@ -49,14 +49,14 @@ for odd in ' padded unaligned ' '/special ' '/exact '; do has "$TMPDIR/out" " 72
 has "$TMPDIR/out" '^3 cases, 3 wrong'
 
 # a shape that the kernel is not for is refused, which is no fault where others are not; alone it is
-# one of
-# the command line
+# one of the command line
 FAKE_BYTE=255 verify 2 gemm_64x64 --shape 64x63x64
-has "$TMPDIR/out" 'refused +n = 63 is not a multiple of 8' '1 cases, 0 wrong'
+has "$TMPDIR/out" 'refused +n = 63 is not a multiple of 8' '^0 cases, 0 wrong, 1 refused; seed'
 has "$TMPDIR/err" 'error: gemm_64x64 64x63x64 is refused: n = 63 is not a multiple of 8'
 FAKE_BYTE=255 verify 2 gemm_4096 --shape 64x64x64
 has "$TMPDIR/err" 'error: gemm_4096 64x64x64 is refused: m = 64, but the kernel is for 4096'
 FAKE_BYTE=255 verify 1 gemm_64x64 --shape 64x63x64 --shape 64x64x64
+has "$TMPDIR/out" '^1 cases, 1 wrong, 1 refused; seed'
 
 # what kills the process of one kernel leaves the others alone
 for how in crash error; do
