@@ -9,8 +9,8 @@
 // Operands of one cp{.reduce}.async.bulk.tensor. [coordinates] innermost first, as many as the
 // rank; [offsets] are im2col's, W first, rank - 2 of them, or along W alone wHalo and wOffset, NULL
 // for none; [rows] are those that gather4 and scatter4 name, 4 in place of the second coordinate,
-// NULL for none. [shared] is the address of the box in the CTA's shared window. [stores]: a row that
-// ends inside 16 bytes is written up to their end, as an H200 does it.
+// NULL for none. [shared] is the address of the box in the CTA's shared window. [stores]: a row
+// that ends inside 16 bytes is written up to their end, as an H200 does it.
 struct tmg_tma_request {
     const int32_t *coordinates;
     const uint16_t *offsets;
