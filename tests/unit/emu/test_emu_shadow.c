@@ -12,7 +12,7 @@
 
 #include "runtime/emu/check/check.h"
 
-enum { LANE = 2048, LANES = 128, AGENTS = 8 };
+enum { LANE = 2048, LANES = 128, AGENTS = 16 };
 
 static const char *place(uint32_t offset, char *text, size_t size) {
     snprintf(text, size, "tensor memory, lane %u, column %u", offset / LANE, offset % LANE / 4);
@@ -116,10 +116,61 @@ static void cells_that_were_touched_together_part(void **state) {
     end(&scene);
 }
 
+// Behind the agents of the warps come those of their wgmmas, of their cp.asyncs and, for each kind
+// of what they do with tensor memory, more: whose it was is said.
+static void who_touched_before_is_named(void **state) {
+    static const struct {
+        uint32_t agent;
+        const char *name;
+    } before[] = {{1, "which warp 1 writes"},
+                  {2, "which a wgmma of the warpgroup of warp 0 writes"},
+                  {3, "which a wgmma of the warpgroup of warp 1 writes"},
+                  {5, "which a cp.async of warp 0 writes"},
+                  {6, "which a cp.async of warp 1 writes"},
+                  {7, "which an operation on tensor memory of warp 0 writes"},
+                  {10, "which an operation on tensor memory of warp 1 writes"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        struct scene scene;
+        begin(&scene);
+        scene.cluster.has_tmem = true;
+        scene.by[1].agent = before[i].agent;
+        emu_shadow_touch(scene.shadow, 0, 4, EMU_WRITE, &scene.by[1]);
+        emu_shadow_touch(scene.shadow, 0, 4, EMU_READ, &scene.by[0]);
+        assert_int_equal(scene.machine.report_count, 1);
+        if (!strstr(scene.machine.reports[0].text, before[i].name))
+            fail_msg("not '%s': %s", before[i].name, scene.machine.reports[0].text);
+        end(&scene);
+    }
+}
+
+// Of warps that touch as one it is the one that has not heard of the other.
+static void who_has_not_heard_is_named(void **state) {
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    uint32_t heard[AGENTS] = {1, 1};
+    struct emu_warp group[4];
+    for (uint32_t w = 0; w < 4; w++) {
+        group[w] = scene.warps[0];
+        group[w].index = 4 + w;
+        group[w].clock.seen = w == 2 ? scene.seen[0] : heard;
+    }
+    scene.by[0].group = group;
+    scene.by[0].what = "wgmma";
+    emu_shadow_touch(scene.shadow, 0, 4, EMU_WRITE, &scene.by[1]);
+    emu_shadow_touch(scene.shadow, 0, 4, EMU_READ, &scene.by[0]);
+    assert_int_equal(scene.machine.report_count, 1);
+    assert_non_null(strstr(scene.machine.reports[0].text, "wgmma of warp 6 reads"));
+    end(&scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_and_columns_are_checked_alike),
         cmocka_unit_test(cells_that_were_touched_together_part),
+        cmocka_unit_test(who_touched_before_is_named),
+        cmocka_unit_test(who_has_not_heard_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
