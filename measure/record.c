@@ -14,9 +14,11 @@
 
 #include "measure/compare.h"
 #include "runtime/key.h"
+#include "runtime/whole_file.h"
 #include "measure/random.h"
 
 enum { PARTS = 32, PART_DIGITS = 4, DIGEST_DIGITS = 32, SHOWN = 3, VERSION = 1 };
+enum { RECORD_MOST = 1 << 28 };
 
 // ---- A case's line
 
@@ -210,24 +212,33 @@ static const char *take_line(struct record *record, json_t *line) {
     return NULL;
 }
 
-int record_read(struct record *record, const char *path, char *error, size_t error_size) {
-    FILE *file = fopen(path, "r");
-    char *text = NULL;
-    size_t capacity = 0, number = 0;
-    const char *wrong = file ? NULL : "cannot be read";
-    *record = (struct record){0};
-    while (!wrong && getline(&text, &capacity, file) > 0) {
-        ++number;
-        json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+// Takes the lines of [text]; NULL, or what is wrong with the one *number.
+static const char *take_lines(struct record *record, char *text, size_t *number) {
+    const char *wrong = NULL;
+    for (char *rest = text, *at; !wrong && (at = strsep(&rest, "\n")) && (*at || rest);) {
+        ++*number;
+        json_t *line = json_loads(at, JSON_REJECT_DUPLICATES, NULL);
         wrong = line ? take_line(record, line) : "no JSON";
         json_decref(line);
     }
-    if (!wrong && ferror(file)) wrong = "cannot be read";
-    if (!wrong && !record->device) wrong = "is empty";
+    return wrong;
+}
+
+int record_read(struct record *record, const char *path, char *error, size_t error_size) {
+    char *text;
+    size_t bytes, number = 0;
+    *record = (struct record){0};
+    if (tmg_file_read(path, RECORD_MOST, &text, &bytes)) {
+        snprintf(error, error_size, "%s", tmagen_error_last());
+        return -1;
+    }
+    const bool whole = strlen(text) == bytes;
+    const char *wrong = take_lines(record, text, &number);
+    if (!wrong && !whole) wrong = "a zero byte";
+    if (!wrong && !record->device) wrong = "is empty", number = 0;
     if (wrong && number) snprintf(error, error_size, "%s:%zu: %s", path, number, wrong);
     if (wrong && !number) snprintf(error, error_size, "%s: %s", path, wrong);
     free(text);
-    if (file) fclose(file);
     if (wrong) record_free(record);
     return wrong ? -1 : 0;
 }

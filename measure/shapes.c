@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "measure/random.h"
+#include "runtime/tmagen.h"
+#include "runtime/whole_file.h"
+
+enum { FILE_MOST = 1 << 24 };
 
 static const int64_t number_max = INT64_C(1) << 40;
 
@@ -92,26 +96,36 @@ static int parse_line(char *line, struct shape *shape) {
     return read_numbers(shape, line, ' ', ' ');
 }
 
+// Takes the line numbered [number], which may have no shape.
+static int take_line(struct shape_list *list, char *text, int number) {
+    char *line = trim(text);
+    struct shape shape = {.line = number};
+    return *line && (parse_line(line, &shape) || append(list, &shape)) ? -1 : 0;
+}
+
 int shapes_read(struct shape_list *list, const char *path, char *error, size_t error_size) {
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+    char *text;
+    size_t bytes;
+    if (tmg_file_read(path, FILE_MOST, &text, &bytes)) {
+        snprintf(error, error_size, "%s", tmagen_error_last());
         return -1;
     }
-    char buffer[512];
-    int status = 0;
-    for (int number = 1; status == 0 && fgets(buffer, sizeof buffer, file); ++number) {
-        char *line = trim(buffer);
-        if (!*line) continue;
-        struct shape shape = {.line = number};
-        if (parse_line(line, &shape) || append(list, &shape)) {
-            snprintf(error, error_size, "%s:%d: not a shape; a line is as: bf16 4096 4096 512",
-                     path, number);
-            status = -1;
-        }
+    const size_t before = list->count;
+    const bool whole = strlen(text) == bytes;
+    const char *wrong = NULL;
+    int number = 0;
+    for (char *rest = text, *line; !wrong && (line = strsep(&rest, "\n"));) {
+        if (take_line(list, line, ++number))
+            wrong = "not a shape; a line is as: bf16 4096 4096 512";
     }
-    fclose(file);
-    return status;
+    if (!wrong && !whole) wrong = "a zero byte";
+    if (wrong) snprintf(error, error_size, "%s:%d: %s", path, number, wrong);
+    if (!wrong && list->count == before) {
+        wrong = "has no shapes";
+        snprintf(error, error_size, "%s: %s", path, wrong);
+    }
+    free(text);
+    return wrong ? -1 : 0;
 }
 
 // ---- Drawn shapes

@@ -121,6 +121,28 @@ static void test_shapes_of_a_file(void **state) {
     assert_non_null(strstr(error, "No such file"));
 }
 
+// What is no file of shapes: a comment of any length is one line, and what never ends is not read.
+static void test_files_that_are_no_shapes(void **state) {
+    (void)state;
+    struct shape_list list = {0};
+    char error[5200], comment[1000];
+    memset(comment, '#', sizeof comment);
+    snprintf(comment + 600, sizeof comment - 600, " 4096 4096 512\n1 2 3\n");
+    assert_int_equal(read_text(comment, &list, error, sizeof error), 0);
+    assert_int_equal(list.count, 1);
+    shapes_free(&list);
+    static const char *const paths[][2] = {{"/dev/zero", "/dev/zero: is no plain file"},
+                                           {"/dev/null", "/dev/null: is no plain file"},
+                                           {"/tmp", "/tmp: is no plain file"}};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
+        assert_int_equal(shapes_read(&list, paths[i][0], error, sizeof error), -1);
+        assert_string_equal(error, paths[i][1]);
+    }
+    assert_int_equal(read_text("# none\n\n", &list, error, sizeof error), -1);
+    assert_non_null(strstr(error, "shapes.txt: has no shapes"));
+    shapes_free(&list);
+}
+
 // The share of [count] sizes, the [at]-th of each shape, that are below [limit]; or, with limit 0,
 // that are no multiples of 64.
 static double share_of(const struct shape_list *list, int at, int64_t limit) {
@@ -316,6 +338,7 @@ int main(void) {
         cmocka_unit_test(test_ratios_are_taken_pair_by_pair),
         cmocka_unit_test(test_shapes_of_a_command_line),
         cmocka_unit_test(test_shapes_of_a_file),
+        cmocka_unit_test(test_files_that_are_no_shapes),
         cmocka_unit_test(test_shapes_that_are_drawn),
         cmocka_unit_test(test_dims_of_a_manifest),
         cmocka_unit_test(test_default_shapes_obey_the_manifest),

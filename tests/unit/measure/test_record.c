@@ -230,6 +230,10 @@ static void test_wrong_files_are_refused(void **state) {
         assert_non_null(strstr(error, "/tmp/tmagen-record-"));
     }
     assert_int_equal(record_read(&record, "/nowhere/record", error, sizeof error), -1);
+    assert_int_equal(record_read(&record, "/dev/zero", error, sizeof error), -1);
+    assert_string_equal(error, "/dev/zero: is no plain file");
+    static const char zero[] = HEAD "\0";  // nothing stands behind a zero byte
+    assert_int_equal(read_text(zero, sizeof zero, &record, error), -1);
 }
 
 // A shape is shown where it is none, so nothing that a terminal obeys may be in it.
