@@ -49,7 +49,7 @@ right --shape $part --set problem.groups=5 --set problem.k=330 --set dependent_l
 # that cannot be.
 array=8x4096x4096x4096
 right --shape $array --shape $array/special --shape 40x1x1x1 --shape 40x4096x4096x8192 gemm_array
-right --shape $array/bad --seed 1 gemm_array
+right --shape $array/bad --shape $array/edge --shape 40x4096x4096x8192/edge --seed 1 gemm_array
 right --shape $array --set grid=array --set prefetch_maps=false gemm_masked_16x64
 right --shape $array --set grid=array --set most_groups=32 gemm_128x256
 right --shape $array --set problem.a=e4m3 --set tile.k=128 --set problem.d=fp32 \
@@ -97,15 +97,20 @@ wrong operand/group_maps.cu.in 's/tensormap_replace_global_dim<1>(to, rows);//' 
 wrong epilogue/epilogue.lua 's/own = own or operand.problem/own = own/' --shape "$shape" \
     --set 'epilogue.ops=[[bias]]' gemm_grouped
 array_wrong() {
-    wrong operand/array_maps.cu.in "$2" --shape $array/bad --seed "$1" gemm_array
+    wrong operand/array_maps.cu.in "$2" --shape "$array/${3:-bad}" --seed "$1" gemm_array
 }
-array_wrong 11 's/size >= 0 && //'
-array_wrong 4 's/rows - 1 <= .*stride;/true;/; s/columns <= room/true/'
-array_wrong 5 's/before >= 0 && //'
-array_wrong 13 's/before % 16 == 0 && //'
-array_wrong 19 's/stride % PIECE == 0 && //'
+array_wrong 4 's/size >= 0 && //'
+array_wrong 2 's/ && size <= MOST_SIZE//'
+array_wrong 6 's/rows - 1 <= .*stride;/true;/; s/columns <= room/true/'
+array_wrong 8 's/before >= 0 && //'
+array_wrong 11 's/before % 16 == 0 && //'
+array_wrong 1 's/stride % PIECE == 0 && //'
+array_wrong 7 's/ && stride <= all//'
 # of D whole pieces of 16 bytes are stored
-array_wrong 1 's/return problem.n % .* == 0 &&/return true \&\&/'
+array_wrong 49 's/return problem.n % .* == 0 &&/return true \&\&/'
+# what can be is not refused
+array_wrong 2 's/rows - 1 <= (room/rows <= (room/' edge
+array_wrong 1 's/problem.k == 0 ||//' edge
 
 # Its reference as CUDA, which GPUs run: a file of its own is not in tmagen, and there is no C
 # compiler. Inlined everywhere it was 4.5 MB of PTX, of which ptxas made nothing in three minutes.

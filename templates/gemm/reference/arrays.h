@@ -49,6 +49,17 @@ REFERENCE int64_t drawn_size(uint64_t bits, int64_t most) {
     return most > 0 ? 1 + (int64_t)(share_of(bits) * (double)most) : 0;
 }
 
+// A problem on the edge of what can be: the [last]'s D ends where the memory does, and nobody asks
+// where matrices lie of which nothing is read, or how large the other sizes of an empty D are.
+REFERENCE void draw_edge(const struct tensor *d, int64_t *fields, int last) {
+    const int64_t all = d->dims[0] * d->dims[1];
+    const int empty = fields[3] == 0 || fields[4] == 0;
+    if (last && !empty)
+        fields[2] = (all - (fields[3] - 1) * fields[8] - fields[4]) * bytes_of(d->type);
+    if (fields[5] == 0 || empty) fields[0] = fields[1] = -16, fields[6] = fields[7] = 1;
+    for (int j = 3; j < 6 && empty; ++j) fields[j] = fields[j] > 0 ? (int64_t)1 << 30 : 0;
+}
+
 // Row [i] of an array: each problem has its part of the memory, some are empty.
 REFERENCE void draw_problem(const struct problem *p, const struct tensor *table, int64_t i) {
     const struct tensor *t[] = {tensor_of(p, "a"), tensor_of(p, "b"), tensor_of(p, "d")};
@@ -77,9 +88,13 @@ REFERENCE void draw_problem(const struct problem *p, const struct tensor *table,
     if (inputs_are(p, "bad") && i == chosen) {
         const int64_t wrong[][2] = {
             {3, -1}, {3, (int64_t)1 << 40}, {2, 16 * t[2]->dims[0]}, {2, -16},
-            {2, 2},  {8, fields[8] + 1},    {4, fields[4] - 1}};
+            {2, 2},  {8, fields[8] + 1},    {4, fields[4] - 1},      {8, (int64_t)1 << 40},
+            {4, (int64_t)1 << 40}};
+        const int which = (int)(odd / 8 % 9);
         for (int j = 3; j < 5; ++j) fields[j] = fields[j] > 0 ? fields[j] : 1;
-        fields[wrong[odd / 8 % 7][0]] = wrong[odd / 8 % 7][1];
+        if (which > 6) fields[3] = 8 - which;  // a row, or none
+        fields[wrong[which][0]] = wrong[which][1];
     }
+    if (inputs_are(p, "edge")) draw_edge(t[2], fields, i == table->dims[0] - 1);
     for (int j = 0; j < 9; ++j) put_bits(table, i * 9 + j, (uint64_t)fields[j]);
 }

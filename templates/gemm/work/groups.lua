@@ -29,8 +29,8 @@ local function array_reference(s, p, one)
     one.full = shapes { { 1, 1, 1 }, { m * k, n * k, m * n }, { 16 * m * k, 16 * n * k, 16 * m * n } }
     one.waves = shapes { { m * k * 2, n * k * 2, m * n } }
     one.draws, one.leaves, one.addresses = { "problems" }, { "d" }, { "problems", "a", "b", "d" }
-    one.values.array, one.verified = true, { "bad" }
-    one.inputs = { "special", "exact", "bad" }
+    one.values.array, one.verified = true, { "bad", "edge" }
+    one.inputs = { "special", "exact", "bad", "edge" }
     one.flops, one.cost, one.peer, one.product, one.matrix = nil, nil, nil, nil, nil
     one.typical = "8x1048576x1048576x1048576"
     return one
