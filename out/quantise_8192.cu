@@ -5,6 +5,9 @@
 //     arch: sm_90a
 //     phase: 2
 //     problem: {m: dynamic, k: 8192, dtype: bf16}
+//     scales: 1x128
+//     order: row
+//     swiglu: false
 //     mapping: lanes
 //     threads: 128
 //     vector: 16
@@ -90,17 +93,13 @@ __device__ __forceinline__ void load(uint32_t (&pairs)[PAIRS], const bf16 *from)
     pairs[7] = v1.w;
 }
 
-// the largest magnitude of the block of which the lane has a vector
-__device__ __forceinline__ float largest_of(const uint32_t (&pairs)[PAIRS]) {
+// the largest magnitude of a vector
+__device__ __forceinline__ float largest_in(const uint32_t (&pairs)[PAIRS]) {
     float largest = 0;
     #pragma unroll
     for (int i = 0; i < PAIRS; ++i) {
         largest = fmaxf(largest, fabsf(bf16_low_to_float(pairs[i])));
         largest = fmaxf(largest, fabsf(bf16_high_to_float(pairs[i])));
-    }
-    #pragma unroll
-    for (int distance = LANES / 2; distance > 0; distance /= 2) {
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, distance));
     }
     return largest;
 }
@@ -121,6 +120,16 @@ __device__ __forceinline__ void store(e4m3 *to, const uint32_t (&pairs)[PAIRS], 
     v.z = convert(pairs[4], pairs[5], inverse);
     v.w = convert(pairs[6], pairs[7], inverse);
     __stcs(reinterpret_cast<uint4 *>(to), v);
+}
+
+// the largest magnitude of the block of which the lane has a vector
+__device__ __forceinline__ float largest_of(const uint32_t (&pairs)[PAIRS]) {
+    float largest = largest_in(pairs);
+    #pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, distance));
+    }
+    return largest;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -5,6 +5,9 @@
 //     arch: sm_90a
 //     phase: 0
 //     problem: {m: dynamic, k: dynamic, dtype: bf16}
+//     scales: 1x128
+//     order: row
+//     swiglu: false
 //     mapping: element
 //     threads: 128
 

@@ -67,5 +67,6 @@ __device__ unsigned long __cvta_generic_to_global(const void *);
 __device__ unsigned atomicAdd(unsigned *, unsigned);
 __device__ int atomicMin(int *, int);
 __device__ int atomicMax(int *, int);
+__device__ unsigned atomicMax(unsigned *, unsigned);
 template <typename T> __device__ T __ldcg(const T *);
 template <typename T> __device__ void __stcs(T *, T);

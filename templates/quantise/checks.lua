@@ -4,8 +4,16 @@
 local archs = require "archs"
 
 return {
+    { "scales", doc = "who shares a scale finds it", check = function(s, p, fail)
+        if s.mapping == "element" and (s.swiglu or s.scales ~= "1x128") then
+            fail("mapping", "mapping: element, but a thread has one block of what is there, no more", "lanes")
+        elseif s.scales == "128x128" and p.unroll * s.threads * s.vector ~= 128 * 128 then
+            fail("threads", ("threads: %d do not share 128 x 128 in vectors of %d"):format(s.threads, s.vector),
+                "a power of two")
+        end
+    end },
     { "rows", doc = "a CTA has lanes for tile.m rows", check = function(s, p, fail)
-        if s.mapping == "lanes" and p.groups % s.tile.m ~= 0 then
+        if p.groups and p.groups % s.tile.m ~= 0 then
             fail("tile.m", ("tile.m: %d rows for %d groups of %d lanes"):format(s.tile.m, p.groups, p.lanes),
                 ("a divisor of threads * vector / 128, which is %d"):format(p.groups))
         end

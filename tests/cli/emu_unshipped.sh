@@ -186,6 +186,13 @@ for fixed in gemm_phase0:m:24,n:40,k:24 gemm_phase1:m:24,n:40,k:72 \
     verify "${fixed%%:*}" --set "problem={${sets//:/: }}"
 done
 
+# Scales that lie the other way round, and what shares one, of halves and of gated pairs.
+verify quantise_phase2 --set order=column --set 'swiglu=[false,true]' --shape 37x208
+verify quantise_phase0 --set order=column --shape 3x200
+verify quantise_phase2 --set 'scales=[row,128x128,tensor]' --set 'swiglu=[false,true]' \
+    --set problem.dtype=fp16 --shape 131x272
+verify quantise_row --set threads=32 --set unroll=1 --shape 5x1304
+
 # Vectors narrower than 16 bytes: rows that they cut in all ways.
 verify deform_attn_phase0 --set 'vector=[2,4,8]' \
     --set problem.heads=3 --set problem.channels=24 --set 'problem.levels=[[3,1],[5,7]]' \
