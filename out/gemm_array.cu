@@ -550,7 +550,7 @@ gemm_array(Listing *listing, TensorMap *maps) {
             work.advance();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
             const TensorMap *d_map = &maps[3 * item.group + 2];
-            if (item.group != acquired) {
+            if (threadIdx.x % 128 == 0 && item.group != acquired) {    // of all who store the issuer alone reads it
                 acquired = item.group;
                 fence_proxy_tensormap_acquire_gpu(d_map);
             }
