@@ -488,7 +488,7 @@ local function ops_of(p)
                     operand = operand and operand.name or "", kind = operand and operand.kind or "",
                     period = operand and operand.period or 0, writes = op.row.writes or "",
                     scalar = scalars and (op.row.scalar or "") or nil,
-                    sums = p.op_sums.any and (op.row.sums or "") or nil,
+                    sums = p.op_sums.any and (op.row.sums and op.row.most and "row_most" or op.row.sums or "") or nil,
                     wrapped = p.reads.tma and (operand and operand.wrapped or 0) or nil,
                     block = p.reads.by == "blocked" and (operand and operand.blocked and reads.BLOCK or 0) or nil }
     end

@@ -62,7 +62,7 @@ local function plan_ops(s, p, ops, operands)
     p.op_sums = { any = false, row = false, column = false }
     for _, operand in ipairs(operands) do
         if operand.kind == "sums" then
-            p.op_sums.any, p.op_sums[operand.sums] = true, true
+            p.op_sums.any, p.op_sums[operand.sums] = true, operand
         end
     end
     local placed = p.op_strided or p.op_most or p.op_sums.any or #p.held > 0

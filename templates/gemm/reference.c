@@ -322,13 +322,14 @@ static struct passing behind(const struct problem *p, const struct tensor *out, 
     return value;
 }
 
-// The largest magnitude of all that the first [end] ops make; NaN where one is that.
-static struct passing largest(const struct problem *p, const struct tensor *out, int end) {
+// The largest magnitude of what the first [end] ops make in so many rows; NaN where one is that.
+static struct passing largest(const struct problem *p, const struct tensor *out, int end,
+                              int64_t first, int64_t rows) {
     const int gate = (int)number_of(p, "gate", 0);
     const int64_t columns = dim_of(p, "n") / (gate > 0 && gate <= end ? 2 : 1);
     struct passing most = {0, 0};
     int64_t place[3] = {0, 0, 0}, *index = place + 1;
-    for (index[0] = 0; index[0] < dim_of(p, "m"); ++index[0]) {
+    for (index[0] = first; index[0] < first + rows; ++index[0]) {
         for (index[1] = 0; index[1] < columns; ++index[1]) {
             const struct passing value = behind(p, out, end, index);
             if (value.off < 0) return value;
@@ -363,7 +364,9 @@ static struct passing summed(const struct problem *p, const struct tensor *out, 
 static struct passing reduced(const struct problem *p, const struct tensor *out, int end,
                               const int64_t *index) {
     const char *sums = word_of(p, "ops.sums", end);
-    return *sums ? summed(p, out, end, same(sums, "row"), index[0]) : largest(p, out, end);
+    if (!*sums) return largest(p, out, end, 0, dim_of(p, "m"));
+    if (same(sums, "row_most")) return largest(p, out, end, index[0], 1);
+    return summed(p, out, end, same(sums, "row"), index[0]);
 }
 
 #include "reference/quantised.h"

@@ -76,8 +76,12 @@ verify gemm_phase1 '[[{scale: one}, amax]]' --shape 131x136x72
 sums='[[bias, row_sums, relu, column_sums]]'
 verify gemm_128x128_pingpong "$sums" --shape 300x392x72 --shape 264x144x72/special \
     --shape 640x520x72/exact --set cluster.n=2 --schedules 2
-verify gemm_128x128_any '[[row_sums], [column_sums, gelu, aux]]' --shape 131x263x72 "${narrow[@]}"
+verify gemm_128x128_any '[[row_sums], [column_sums, gelu, aux], [row_amax, relu, column_sums]]' \
+    --shape 131x263x72 "${narrow[@]}"
 verify gemm_128x192_direct "$sums" --shape 300x392x72 "${narrow[@]}"
+# The largest of each row likewise, and what is quantised by a scale a row beside it.
+verify gemm_fp8_scaled '[[{scale_m: rows}, bias, row_amax, {scale_m: again}]]' \
+    --shape 300x400x144 --shape 264x144x80/special --schedules 2
 verify gemm_256x128 '[[column_sums, amax, {scale: one}, row_sums]]' --shape 520x264x72
 verify gemm_128x128 "$sums" --shape 300x264x264 --set epilogue.store=tma \
     --set 'grid=[tiles,split_k,stream_k]'

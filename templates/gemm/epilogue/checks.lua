@@ -10,7 +10,7 @@ for name in ([[a b d m n k x y row column item work ring smem warp warpgroup cta
 end
 
 return function(s, p, fail)
-    local seen, gates = {}, 0
+    local seen, gates, of_rows = {}, 0, 0
     if p.op_most and (not p.mma or p.batched or p.work.groups) then
         fail("epilogue.ops", "epilogue.ops: amax is of one problem, and of kernels whose warps say when they are done",
             "math: wgmma, without problem.batch")
@@ -22,10 +22,14 @@ return function(s, p, fail)
     end
     for _, op in ipairs(p.ops) do
         gates = gates + (op.row.gates and 1 or 0)
+        of_rows = of_rows + (op.row.sums == "row" and 1 or 0)
         if op.row.gates and not p.mma or gates > 1 then
             fail("epilogue.ops", ("epilogue.ops: %s makes one value of two"):format(op.row.name),
                 gates > 1 and "one op of its kind" or "math: wgmma")
         end
+    end
+    if of_rows > 1 then
+        fail("epilogue.ops", "epilogue.ops: row_sums and row_amax, but a thread has one total of a row", "one of them")
     end
     for _, operand in ipairs(p.op_operands) do
         local name = operand.name

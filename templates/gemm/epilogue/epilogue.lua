@@ -92,9 +92,9 @@ function epilogue.resolve(calls, dtype, packed)
         local expression, reference, error = expressions_of(row, numbers, operand, known[row.name])
         local scalar = row.scalar and { name = row.scalar, kind = "scalar" }
         local matrix = not row.most and not row.sums
-        local kind = row.most and "most" or row.sums and "sums" or "output"
-        local output = row.writes and { name = row.writes, kind = kind, sums = row.sums, written = true,
-            strided = matrix, dtype = dtypes[matrix and dtype or "fp32"] }
+        local kind = row.sums and "sums" or row.most and "most" or "output"
+        local output = row.writes and { name = row.writes, kind = kind, sums = row.sums, most = row.most,
+            written = true, strided = matrix, dtype = dtypes[matrix and dtype or "fp32"] }
         expression = row.writes and ("%s = x"):format(row.writes) or "x = " .. expression
         ops[i] = { row = row, operand = operand, scalar = scalar, output = output, expression = expression,
                    reference = reference, error = error or "0", numbers = numbers, packed = known[row.name] }

@@ -7,7 +7,8 @@
 -- of_half         the same where x is half of the old one: the op before adds a row that is read ahead, and halves both
 -- writes          the name of a tensor of D's shape and type that x is written to, as it is at this place of the chain
 -- most            true: it writes but one fp32, the largest magnitude of all that x is there
--- sums            "row" or "column": it writes an fp32 for each of them, the sum of all that x is there in it
+-- sums            "row" or "column": it writes an fp32 for each of them, the sum of all that x is there in it or, with
+--                 `most`, the largest magnitude
 -- gates           true: y is the value of the same row that lies half of N further, and D has half as many columns; ops
 --                 before it are applied to both, with operands of all columns of the product
 -- operand         what y is read from: { name =, rows =, columns =, dtype = } with rows = "m" (a row for each of D's),
@@ -55,6 +56,8 @@ return {
       linear = false },
     { name = "amax", doc = "writes the largest magnitude of what it has come to so far to amax[1], fp32", cuda = "x",
       reference = "x", writes = "amax", most = true, linear = false },
+    { name = "row_amax", doc = "writes the largest magnitude of each row of it to row_amax[m], fp32", cuda = "x",
+      reference = "x", writes = "row_amax", most = true, sums = "row", linear = false },
     { name = "row_sums", doc = "writes the sum of each row of what it has come to so far to row_sums[m], fp32",
       cuda = "x", reference = "x", writes = "row_sums", sums = "row", linear = false },
     { name = "column_sums", doc = "writes the sum of each column of it to column_sums[n], fp32", cuda = "x",
