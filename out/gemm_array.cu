@@ -492,21 +492,25 @@ gemm_array(Listing *listing, TensorMap *maps) {
         smem.group_count = count;                                 // the same from all lanes
     }
     __syncthreads();
+    for (int i = warp; i < smem.group_count; i += THREADS / 32) {
+        if (elect_sync()) {
+            const TensorMap *own = &maps[3 * smem.groups[i].number];
+            fence_proxy_tensormap_acquire_gpu(own);
+            fence_proxy_tensormap_acquire_gpu(own + 1);
+            fence_proxy_tensormap_acquire_gpu(own + 2);
+        }
+        __syncwarp();
+    }
+    __syncthreads();
 
     if (warpgroup == CONSUMERS) {
         // producer
         setmaxnreg_dec<40>();
         if (warp == CONSUMERS * 4 && elect_sync()) {
             Ring ring;
-            int acquired = -1;      // the group whose maps are known to be written
             for (Work work(smem.groups, smem.group_count); work.valid(); work.advance()) {
                 const Item item = work.item();
                 const TensorMap *a_map = &maps[3 * item.group], *b_map = a_map + 1;
-                if (item.group != acquired) {
-                    acquired = item.group;
-                    fence_proxy_tensormap_acquire_gpu(a_map);
-                    fence_proxy_tensormap_acquire_gpu(b_map);
-                }
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
                     load_stage(smem, ring.stage, a_map, b_map, item, k_tile);
@@ -519,7 +523,6 @@ gemm_array(Listing *listing, TensorMap *maps) {
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
         Ring ring;
-        int acquired = -1;                                        // the problem whose map of D is written
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
         Work work(smem.groups, smem.group_count);
         if (warpgroup == 1) {
@@ -550,10 +553,6 @@ gemm_array(Listing *listing, TensorMap *maps) {
             work.advance();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
             const TensorMap *d_map = &maps[3 * item.group + 2];
-            if (threadIdx.x % 128 == 0 && item.group != acquired) {    // of all who store the issuer alone reads it
-                acquired = item.group;
-                fence_proxy_tensormap_acquire_gpu(d_map);
-            }
             store_tile(accumulator, d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
         }
         if (threadIdx.x % 128 == 0) {

@@ -509,21 +509,24 @@ gemm_grouped_k(const __grid_constant__ TensorMap d_map, const int *ends, int *st
         smem.group_count = count;                                 // the same from all lanes
     }
     __syncthreads();
+    for (int i = warp; i < smem.group_count; i += THREADS / 32) {
+        if (elect_sync()) {
+            const TensorMap *own = &maps[2 * smem.groups[i].number];
+            fence_proxy_tensormap_acquire_gpu(own);
+            fence_proxy_tensormap_acquire_gpu(own + 1);
+        }
+        __syncwarp();
+    }
+    __syncthreads();
 
     if (warpgroup == CONSUMERS) {
         // producer
         setmaxnreg_dec<40>();
         if (warp == CONSUMERS * 4 && elect_sync()) {
             Ring ring;
-            int acquired = -1;      // the group whose maps are known to be written
             for (Work work(m, n, k, smem.groups, smem.group_count); work.valid(); work.advance()) {
                 const Item item = work.item();
                 const TensorMap *a_map = &maps[2 * item.group], *b_map = a_map + 1;
-                if (item.group != acquired) {
-                    acquired = item.group;
-                    fence_proxy_tensormap_acquire_gpu(a_map);
-                    fence_proxy_tensormap_acquire_gpu(b_map);
-                }
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
                     load_stage(smem, ring.stage, a_map, b_map, item, k_tile);

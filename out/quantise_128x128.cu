@@ -11,7 +11,7 @@
 //     threads: 256
 //     vector: 8
 //     unroll: 1
-//     store_hint: none
+//     store_hint: streaming
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -106,7 +106,7 @@ __device__ __forceinline__ void store(e4m3 *to, const uint32_t (&pairs)[PAIRS], 
     uint2 v;
     v.x = convert(pairs[0], pairs[1], inverse);
     v.y = convert(pairs[2], pairs[3], inverse);
-    *reinterpret_cast<uint2 *>(to) = v;
+    __stcs(reinterpret_cast<uint2 *>(to), v);
 }
 
 // the largest of what a CTA's threads have

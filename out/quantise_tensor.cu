@@ -10,7 +10,7 @@
 //     mapping: lanes
 //     threads: 256
 //     vector: 8
-//     unroll: 4
+//     unroll: 2
 //     store_hint: streaming
 
 using uint8_t = unsigned char;
@@ -52,7 +52,7 @@ __device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address
 }
 
 constexpr int THREADS = 256, VECTOR = 8;
-constexpr int UNROLL = 4;    // vectors of a row that a thread loads before it needs the first
+constexpr int UNROLL = 2;    // vectors of a row that a thread loads before it needs the first
 constexpr int PAIRS = VECTOR / 2;                        // of elements, in 32 bits each
 
 constexpr float E4M3_MAX = 448, LEAST = 0x1p-100f;       // with a smaller maximum, what inverts it would overflow

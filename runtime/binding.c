@@ -212,7 +212,7 @@ static int match_tensors(const struct tmg_manifest *manifest, const tmagen_launc
             return fail(manifest, "tensor", tensor->name, "the kernel has none of that name");
         if (given[index]) return fail(manifest, "tensor", tensor->name, "is given twice");
         const int status = check_elements(manifest, &manifest->tensors[index], tensor);
-        if (status) return status;
+        if (status) return fail_layout(manifest, &manifest->tensors[index], status);
         given[index] = tensor;
     }
     for (unsigned i = 0; i < manifest->tensor_count; ++i)
@@ -237,7 +237,8 @@ static int fail_size(const struct tmg_manifest *manifest, const struct tmg_tenso
 
 static int take_tensor_dims(struct tmg_binding *binding, const struct tmg_tensor *tensor,
                             const tmagen_tensor *given) {
-    int status = check_rank(binding->manifest, tensor, given);
+    int status =
+        fail_layout(binding->manifest, tensor, check_rank(binding->manifest, tensor, given));
     for (int axis = 0; axis < given->rank && !status; ++axis) {
         int64_t size = given->dims[axis];
         int legal = size >= 0 && size <= TMG_MAX_EXTENT;

@@ -46,7 +46,7 @@ plan() {
     each 644 lib/cmake/tmagen scripts/tmagen-config.cmake
     each 644 share/tmagen/specs specs/*.yaml
     find templates -type f ! -name '.*' ! -name '*~' -printf '644 share/tmagen/%p %p\n'
-    each 644 share/tmagen/examples tests/example.c tests/fixtures/app/*
+    each 644 share/tmagen/examples tests/example.c tests/experts.py tests/fixtures/app/*
     find "$build/manual" -type f -printf '644 share/%P %p\n'
     find "$made/family" -type f -printf "644 share/tmagen/examples/family/%P %p\n"
 }

@@ -20,6 +20,7 @@ diff "$at/share/tmagen/installed" <({ grep -v theirs "$TMPDIR/there"; } | sort) 
     fail "the list is not what is there"
 for file in share/tmagen/specs/gemm_64x64.yaml share/tmagen/templates/ptx/mbarrier.cuh \
     share/tmagen/templates/gemm/family.lua share/tmagen/examples/example.c \
+    share/tmagen/examples/experts.py \
     share/tmagen/examples/family/templates/scale/family.lua include/tmagen_signature.h; do
     [ -f "$at/$file" ] || fail "no $file"
 done

@@ -13,6 +13,6 @@ with_python() {
 
 # run_python TEST [OPTION...] - in a process of its own: a driver, once loaded, stays.
 run_python() {
-    PYTHONPATH=runtime/python:tests/python PYTHONPYCACHEPREFIX=$TMPDIR/pycache \
+    PYTHONPATH=runtime/python:tests/python:tests PYTHONPYCACHEPREFIX=$TMPDIR/pycache \
         "$python" "${@:2}" -m unittest "$1" || failed=1
 }

@@ -8,7 +8,7 @@ from typing import Any
 from . import _device, _frameworks
 from ._error import ARGUMENT, Error
 from ._library import OVERLAP, KernelInfo, check, library
-from ._manifest import Manifest, describe
+from ._manifest import Manifest
 from ._plan import CudaPlan, HostPlan, Plan, Request
 from ._rooms import Rooms
 from ._view import View
@@ -222,12 +222,13 @@ class Kernel:
                 )
             tensor = tensors[name]
             if view.dtype != tensor.dtype:
-                self._fail(name, f"has elements of {view.dtype}; legal: {tensor.dtype}")
+                wanted = f"{tensor.dtype}; {name}{self._manifest.layout(name)}"
+                self._fail(name, f"has elements of {view.dtype}; legal: {wanted}")
             if len(view.shape) == 0 and len(tensor.extents) == 1:
                 views[name] = view = view._replace(shape=(1,), strides=(1,))
             if len(view.shape) != len(tensor.extents):
-                wanted = ", ".join(map(describe, tensor.extents))
-                self._fail(name, f"has the shape {list(view.shape)}; legal: [{wanted}]")
+                wanted = self._manifest.layout(name)
+                self._fail(name, f"has the shape {list(view.shape)}; legal: {wanted}")
             if any(size > 1 and step == 0 for size, step in zip(view.shape, view.strides)):
                 self._fail(name, f"is broadcast: strides {list(view.strides)}; legal: a copy of it")
             if tensor.writes and not view.writable:

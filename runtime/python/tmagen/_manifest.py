@@ -38,7 +38,7 @@ def describe(rule: Any) -> str:
     times, plus, by = rule.get("times", 1), rule.get("plus", 0), rule.get("by", 1)
     text = f"{times} {rule['dim']}" if times != 1 else rule["dim"]
     text = f"{plus} + {text}" if plus else text
-    return f"({text}) / {by}" if by != 1 else text
+    return f"ceil({text} / {by})" if by != 1 else text
 
 
 class Manifest:
@@ -84,6 +84,12 @@ class Manifest:
             if "ceil" in row and row["ceil"]["dim"] in dims:
                 dims[name] = extent(row["ceil"], dims)
         return dims
+
+    def layout(self, name: str) -> str:
+        """A tensor's dims as an error shows them: [m, ceil(k / 128)]."""
+        rules = (self.dims.get(rule, {}).get("ceil", rule) if isinstance(rule, str) else rule
+                 for rule in self.tensors[name].extents)
+        return "[" + ", ".join(map(describe, rules)) + "]"
 
     def shape(self, name: str, dims: dict) -> tuple:
         """The shape of the tensor [name]."""

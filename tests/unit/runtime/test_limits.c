@@ -217,6 +217,25 @@ static void test_scales_of_another_layout(void **state) {
     }
 }
 
+// Those of another type or rank, too.
+static void test_scales_of_another_kind(void **state) {
+    (void)state;
+    static const char *const messages[] = {"its dtype is 'ue8m0'; legal: fp32; a_scales[m, ceil(",
+                                           "rank 1; legal: 2, or 0 for the manifest's; a_scales[m"};
+    struct tmg_manifest *manifest = shipped("out/blockscaled_128x128.json");
+    struct tmg_binding binding;
+    for (int i = 0; i < 2; ++i) {
+        const tmagen_launch launch = smallest(manifest);
+        tmagen_tensor *scales = &tensors[tmg_manifest_tensor(manifest, "a_scales")];
+        if (i == 0) scales->dtype = "ue8m0";
+        if (i == 1) scales->rank = 1, scales->dims[0] = 128;
+        assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_ERROR_ARGUMENT);
+        if (!strstr(tmagen_error_last(), messages[i])) fail_msg("%s", tmagen_error_last());
+        scales->dtype = NULL;
+    }
+    tmg_manifest_free(manifest);
+}
+
 // The kernel is told no strides, so it would step over gaps as if there were none.
 static void test_gaps_that_a_kernel_knows_nothing_of(void **state) {
     (void)state;
@@ -244,6 +263,7 @@ int main(void) {
         cmocka_unit_test(test_a_cluster_covers_its_tiles),
         cmocka_unit_test(test_a_dim_that_follows),
         cmocka_unit_test(test_scales_of_another_layout),
+        cmocka_unit_test(test_scales_of_another_kind),
         cmocka_unit_test(test_gaps_that_a_kernel_knows_nothing_of),
         cmocka_unit_test(test_more_tiles_than_a_kernel_counts),
     };
