@@ -245,12 +245,12 @@ class Refusals(unittest.TestCase):
             self.kernel(self.a, self.b)
 
     def test_dtypes(self):
-        self.refused("tensor 'a' has elements of fp32; legal: bf16",
+        self.refused("tensor 'a' has elements of fp32; legal: bf16; a[m, k]",
                      a=numpy.zeros((100, 72), numpy.float32))
-        self.refused("tensor 'a' has elements of fp16; legal: bf16", dtype="fp16")
+        self.refused("tensor 'a' has elements of fp16; legal: bf16; a[m, k]", dtype="fp16")
         self.refused("tensor 'a' has elements of the other byte order (>u2); legal: native",
                      a=self.a.astype(">u2"))
-        self.refused("tensor 'a' has elements of complex128; legal: bf16",
+        self.refused("tensor 'a' has elements of complex128; legal: bf16; a[m, k]",
                      a=numpy.zeros((100, 72), complex))
         for odd in ("datetime64[s]", "object", "V3", "S2", "bool", [("x", "u2")]):
             with self.assertRaisesRegex(tmagen.Error, "^gemm_64x64: tensor 'a' has elements of "):
