@@ -113,10 +113,10 @@ mkdir -p "$LOGS"
 # The long ones first, so that both cores are busy up to the end. Of a shipped kernel compile_specs
 # has cubin and PTX of one compile, and others, which would have the PTX alone compiled before, come
 # after it; those whose kernels nobody ships run beside it.
-first='compile_specs emu_unshipped gemm_ops grouped gemm_reads pairwise gemm_bytes gemm_blocks'
+first=(compile_specs emu_unshipped gemm_ops grouped gemm_reads pairwise gemm_bytes gemm_blocks)
 # shellcheck disable=SC2016
 {
-    printf 'tests/cli/%s.sh\n' $first
+    printf 'tests/cli/%s.sh\n' "${first[@]}"
     find tests/cli -maxdepth 1 -name '*.sh' | sort
     printf '%s\n' "$@"
     find tests/cases -mindepth 3 -maxdepth 3 -name spec.yaml -printf '%h/\n' | sort

@@ -267,9 +267,9 @@ REFERENCE_ONCE struct passing product(const struct problem *p, const struct tens
     if (block > 0) return block_product(p, out, index, block);
     const struct rows rows = rows_of(p, index);
     const struct scaling scaling = scaling_of(p, index);
-    const int piece =
-        !scaling.a && are_numbers(rows.a, rows.a_step) && are_numbers(rows.b, rows.b_step) ? 1 << 20
-                                                                                           : PIECE;
+    const int at_once =
+        !scaling.a && rows.a->numbers && rows.a_step == 1 && rows.b->numbers && rows.b_step == 1;
+    const int piece = at_once ? 1 << 20 : PIECE;
     float xs[PIECE], ys[PIECE];
     struct scaled_sums sums = {0, 0, 0, 0, 0};
     for (int64_t k = 0; k < rows.length; k += piece) {

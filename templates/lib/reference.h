@@ -137,18 +137,16 @@ REFERENCE uint32_t key_of(const char *name) {
 // The tensor of that name; null where the kernel has none. Reading null gives NaN.
 REFERENCE_ONCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
     const uint32_t key = key_of(name);
-    for (int i = 0; i < p->tensor_count; ++i) {
+    for (int i = 0; i < p->tensor_count; ++i)
         if (p->tensor_keys[i] == key) return &p->tensors[i];
-    }
     return 0;
 }
 
 // The dim of that name; 1 where there is none.
 REFERENCE_ONCE int64_t dim_of(const struct problem *p, const char *name) {
     const uint32_t key = key_of(name);
-    for (int i = 0; i < p->dim_count; ++i) {
+    for (int i = 0; i < p->dim_count; ++i)
         if (p->dim_keys[i] == key) return p->dims[i].value;
-    }
     return 1;
 }
 
@@ -417,14 +415,11 @@ REFERENCE int64_t int_at(const struct tensor *t, int64_t i) {
 
 // ---- Sums of products
 
-// Whether elements of [t], [step] apart, are decoded and lie behind each other.
-REFERENCE int are_numbers(const struct tensor *t, int64_t step) { return t->numbers && step == 1; }
-
 // Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
 // yet.
 REFERENCE const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
                                   float *room) {
-    if (are_numbers(t, step)) return t->numbers + place;
+    if (t->numbers && step == 1) return t->numbers + place;
     for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i * step);
     return room;
 }
@@ -446,11 +441,9 @@ REFERENCE_ONCE void add_products(const float *x, const float *y, int count, doub
         sums[0] += product;
         of_squares[0] += product * product;
     }
-    for (int half = 4; half > 0; half /= 2) {
-        for (int j = 0; j < half; ++j) {
-            sums[j] += sums[j + half];
-            of_squares[j] += of_squares[j + half];
-        }
+    for (int j = 1; j < 8; ++j) {
+        sums[0] += sums[j];
+        of_squares[0] += of_squares[j];
     }
     *sum = sums[0];
     *squares = of_squares[0];
@@ -464,10 +457,7 @@ __attribute__((target("avx2"), flatten, unused)) static void add_products_avx2(
 }
 REFERENCE void sum_products(const float *x, const float *y, int count, double *sum,
                             double *squares) {
-    if (__builtin_cpu_supports("avx2"))
-        add_products_avx2(x, y, count, sum, squares);
-    else
-        add_products(x, y, count, sum, squares);
+    (__builtin_cpu_supports("avx2") ? add_products_avx2 : add_products)(x, y, count, sum, squares);
 }
 #else
 #define sum_products add_products
