@@ -4,9 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     GUARD = 65536,
+    TAIL = 16,        // vector accesses of the host may look a little further
     SPARSE = 1 << 30  // from here on zeros that the host's memory has no page for until it is used
 };
 // Above the windows, whose bits are those from 40 on.
@@ -32,10 +34,25 @@ void emu_memory_forget(struct emu_allocation *allocation) {
     allocation->pages = NULL;
 }
 
+// Zeros. Sparse ones are the system's and not the heap's, of which sanitizers keep books.
+static uint8_t *zeros(size_t bytes) {
+    if (bytes < SPARSE) return calloc(bytes, 1);
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static void give_back(uint8_t *memory, size_t bytes) {
+    if (bytes < SPARSE)
+        free(memory);
+    else if (memory != NULL)
+        munmap(memory, bytes);
+}
+
 static void release(struct emu_allocation *allocation) {
+    const size_t bytes = allocation->bytes;
     emu_memory_forget(allocation);
-    free(allocation->data);
-    free(allocation->written);
+    give_back(allocation->data, bytes < SPARSE ? bytes : bytes + TAIL);
+    give_back(allocation->written, bytes);
     free(allocation->name);
 }
 
@@ -61,9 +78,8 @@ uint64_t emu_memory_alloc(struct emu_memory *memory, size_t bytes, const char *n
     struct emu_allocation made = {.base = memory->next, .bytes = bytes};
 
     if (bytes == 0 || bytes > (UINT64_C(1) << 40) || !grow(memory)) return 0;
-    // vector accesses of the host may look a little further
-    made.data = bytes < SPARSE ? malloc(bytes + 16) : calloc(bytes + 16, 1);
-    made.written = calloc(bytes, 1);
+    made.data = bytes < SPARSE ? malloc(bytes + TAIL) : zeros(bytes + TAIL);
+    made.written = zeros(bytes);
     made.name = strdup(name ? name : "buffer");
     if (made.data == NULL || made.written == NULL || made.name == NULL) {
         release(&made);
@@ -110,7 +126,7 @@ static struct emu_allocation *range(const struct emu_memory *memory, uint64_t at
 static void mark_written(struct emu_allocation *allocation, uint64_t at, size_t bytes) {
     if (allocation->written == NULL) return;
     if (bytes == allocation->bytes) {
-        free(allocation->written);
+        give_back(allocation->written, bytes);
         allocation->written = NULL;
     } else {
         memset(allocation->written + (at - allocation->base), 1, bytes);
@@ -162,7 +178,7 @@ int emu_memory_poison(struct emu_memory *memory, uint64_t to, size_t bytes) {
 
     if (found == NULL) return bytes ? -1 : 0;
     if (found->written == NULL) {
-        found->written = malloc(found->bytes);
+        found->written = zeros(found->bytes);
         if (found->written == NULL) return -1;
         memset(found->written, 1, found->bytes);
     }
