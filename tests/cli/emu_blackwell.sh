@@ -62,8 +62,8 @@ verify gemm_sm100_phase6 --shape 1300x1032x72
 verify gemm_sm100_phase2 --shape 300x1032x72 --set grid=launch_control
 verify $pair --shape 300x520x1096 --set grid=split_k --set splits=3 --set epilogue.warps=8 \
     --set 'epilogue.ops=[[bias,residual,amax]]' --set epilogue.buffers=1
-verify gemm_sm100_phase2 --shape 300x1044x600 --set grid=stream_k --set epilogue.warps=5 \
-    --set 'cluster={m: 2, n: 2}' --set stages=3 \
+verify gemm_sm100_phase2 --shape 200x1044x600 --set grid=stream_k --set epilogue.warps=5 \
+    --set 'cluster={m: 2, n: 1}' --set stages=3 \
     --set 'epilogue.ops=[[bias,swiglu]]'
 verify blockscaled_sm100_256x256 --shape 300x520x1600 --set grid=split_k
 verify gemm_sm100_phase6 --shape 3x300x520x136 --set problem.batch=dynamic --set layout.b=column \
