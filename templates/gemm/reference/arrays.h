@@ -86,10 +86,15 @@ REFERENCE void draw_problem(const struct problem *p, const struct tensor *table,
     if (odd % 8 < 3) fields[3 + odd % 8] = 0;
     const int64_t chosen = (int64_t)((bits_at(table, 9000) >> 9) % (uint64_t)table->dims[0]);
     if (inputs_are(p, "bad") && i == chosen) {
-        const int64_t wrong[][2] = {
-            {3, -1}, {3, (int64_t)1 << 40}, {2, 16 * t[2]->dims[0]}, {2, -16},
-            {2, 2},  {8, fields[8] + 1},    {4, fields[4] - 1},      {8, (int64_t)1 << 40},
-            {4, (int64_t)1 << 40}};
+        const int64_t wrong[][2] = {{3, -1},
+                                    {3, (int64_t)1 << 40},
+                                    {2, 16 * t[2]->dims[0]},
+                                    {2, -16},
+                                    {2, 2},
+                                    {8, fields[8] + 1},
+                                    {4, fields[4] - 1},
+                                    {8, (int64_t)1 << 40},
+                                    {4, (int64_t)1 << 40}};
         const int which = (int)(odd / 8 % 9);
         for (int j = 3; j < 5; ++j) fields[j] = fields[j] > 0 ? fields[j] : 1;
         if (which > 6) fields[3] = 8 - which;  // a row, or none
