@@ -7,7 +7,7 @@ refused with the name of what is wrong and what would be legal. Of the legal one
 that bring most pairs that none before had; all chosen are generated, the first of a family verified
 on the emulator, on small shapes.
 
-usage: TMAGEN=build/tmagen tests/pairwise.py [OPTION...] [FAMILY...]
+usage: TMAGEN=build/tmagen tests/pairwise.py [OPTION...] [FAMILY|FAMILY-blackwell...]
   --seed N    which are drawn; the same seed draws the same, none a fresh one, which is printed
   --verify N  how many of a family are verified; 0, or nothing: all that were chosen
   --least P   percent of the pairs found that the verified must have (0)
@@ -29,8 +29,9 @@ from pathlib import Path
 
 TMAGEN = os.environ.get("TMAGEN", "build/tmagen")
 LEVELS = {"problem": {"levels": [[9, 14], [5, 7], [1, 3]]}}
+BLACKWELL = {"arch": "sm_100a"}
 FAMILIES = {"gemm": {}, "resample": {}, "quantise": {}, "deform_attn": LEVELS,
-            "deform_pair": LEVELS}
+            "deform_pair": LEVELS, "gemm-blackwell": BLACKWELL, "blockscaled-blackwell": BLACKWELL}
 # what lists may be, of knobs that are lists; other lists, sizes and limits are left alone
 LISTS = {"epilogue.ops": ["[]", "[bias]", "[relu]", "[residual, relu]"]}
 LEFT_ALONE = re.compile(r"arch|phase|budget\..*|problem\.[a-z]|problem\.levels")
@@ -45,7 +46,7 @@ def read_knobs(family, draw):
     """The rungs, and the values to be drawn of each knob: all words, of numbers both ends and some
     between."""
     knobs, rungs = {}, []
-    for name, text in re.findall(r"^  ([a-z_.]+): (.*) \(default", tmagen("explain", family).stdout,
+    for name, text in re.findall(r"^  ([a-z_.]+): (.*) \(default", tmagen("explain", family.split("-")[0]).stdout,
                                  re.M):
         span = re.match(r"(\d+)\.\.(\d+)(?:.* in steps of (\d+))?", text)
         words = [word.split()[0] for word in re.split(r", | or ", text)]
@@ -75,7 +76,8 @@ class Family:
 
     def text(self, spec):
         rung, changes = spec
-        tree = {"kernel": self.name, "phase": rung, **json.loads(json.dumps(FAMILIES[self.name]))}
+        kernel = self.name.split("-")[0]
+        tree = {"kernel": kernel, "phase": rung, **json.loads(json.dumps(FAMILIES[self.name]))}
         for knob, value in changes:
             *path, last = knob.split(".")
             place = tree
