@@ -49,7 +49,7 @@ local rows = {
     },
     e2m1 = {                                                        -- two in a byte, the even one in its low half
         bits = 4, cuda = "uint8_t", ptx = "e2m1", stored = "u8", sum = "fp32", product = "bf16",
-        tcgen05 = "f8f6f4", tcgen05_type = 5, packed_type = 1,      -- the latter where its kind multiplies no other type
+        tcgen05 = "f8f6f4", tcgen05_type = 5, packed_type = 1,      -- the latter where it multiplies itself alone
         exponent = 2, mantissa = 1,                                 -- bits of each
         pack_eight = "cvt_rn_satfinite_e2m1x8", largest = 6,
     },

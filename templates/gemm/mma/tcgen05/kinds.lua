@@ -6,14 +6,15 @@ local dtypes = require "dtypes"
 
 local kinds = {}
 
-local function packed(s)
+-- Whether two elements stand in a byte.
+function kinds.packed(s)
     return s.problem.a == "e2m1" and s.problem.b == "e2m1"
 end
 
 -- Bits that an element of operand [name] takes.
 function kinds.bits(s, name)
     local bits = dtypes[s.problem[name]].bits
-    return packed(s) and bits or math.max(bits, 8)
+    return kinds.packed(s) and bits or math.max(bits, 8)
 end
 
 -- Whether those of [name] are brought apart.
@@ -30,7 +31,7 @@ end
 function kinds.name(s)
     if not s.scales.a then
         return dtypes[s.problem.a].tcgen05
-    elseif not packed(s) then
+    elseif not kinds.packed(s) then
         return "mxf8f6f4"
     end
     return s.scales.a ~= "1x16" and s.scales.type == "ue8m0" and "mxf4" or "mxf4nvf4"
@@ -39,7 +40,7 @@ end
 -- Its number of the type of [name].
 function kinds.type(s, name)
     local row = dtypes[s.problem[name]]
-    return packed(s) and row.packed_type or row.tcgen05_type
+    return kinds.packed(s) and row.packed_type or row.tcgen05_type
 end
 
 return kinds
