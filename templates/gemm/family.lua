@@ -205,7 +205,7 @@ local SCALED, PROMOTED = "scales.a and scales.b are given", "math is wgmma, and 
 local knobs = {
     { "problem.a", type = "enum", values = input_types, default = "bf16", doc = "element type of A" },
     { "problem.b", type = "enum", values = input_types, default = function(s) return s.problem.a end,
-      doc = "element type of B: that of A, but that e4m3 and e5m2 multiply each other too; with tcgen05 also e2m1, e3m2 "
+      doc = "element type of B: that of A, but that e4m3 and e5m2 multiply each other too; with tcgen05 e2m1, e3m2 "
           .. "and e2m3, which lie 2 in a byte or 4 in 3 bytes of rows of whole 128" },
     { "problem.d", type = "enum", values = output_types,
       default = function(s) return dtypes[s.problem.a].product or s.problem.a end,

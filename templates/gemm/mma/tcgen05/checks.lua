@@ -11,8 +11,9 @@ local function input_types(s, p, fail)
     scales.check_output(s, p, fail)
     for _, operand in ipairs(p.operands) do
         if operand.spread and operand.row_bytes ~= 128 then
-            fail("swizzle_bits." .. operand.name, ("swizzle_bits.%s: boxes of %s have rows of 128 elements, a byte each")
-                :format(operand.name, p[operand.name .. "_type"].name), "7")
+            local type = p[operand.name .. "_type"].name
+            fail("swizzle_bits." .. operand.name, ("swizzle_bits.%s: boxes of %s have rows of 128 elements, a byte each"):
+                format(operand.name, type), "7")
         end
     end
     if s.scales.a then
