@@ -12,8 +12,8 @@ local function input_types(s, p, fail)
     for _, operand in ipairs(p.operands) do
         if operand.spread and operand.row_bytes ~= 128 then
             local type = p[operand.name .. "_type"].name
-            fail("swizzle_bits." .. operand.name, ("swizzle_bits.%s: boxes of %s have rows of 128 elements, a byte each"):
-                format(operand.name, type), "7")
+            fail("swizzle_bits." .. operand.name,
+                ("swizzle_bits.%s: boxes of %s have rows of 128 elements, a byte each"):format(operand.name, type), "7")
         end
     end
     if s.scales.a then
