@@ -24,6 +24,7 @@ static const char *const kernel_keys[] = {"kernel", "splits", "last", "measured"
 static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
 
 static const char *const flags[] = {"false", "true", NULL};
+static const char *const measurings[] = {"false", "true", "nearby", NULL};
 
 // A kernel of the table, with where the table names it.
 struct row {
@@ -34,6 +35,7 @@ struct row {
     int split_count;
     bool last;      // only where no other runs the launch
     bool measured;  // by every row of that list
+    bool nearby;    // only where it was measured nearby
 };
 
 struct dispatch_entry {
@@ -170,7 +172,9 @@ static void read_kernel(struct dispatch *table, const struct spec_node *node) {
         row.split_count =
             fields_ints(&fields, "splits", 1, SPLITS_MOST, TMG_MAX_TABLE_SPLITS, row.splits);
         row.last = fields_word(&fields, "last", flags, 0) > 0;
-        row.measured = fields_word(&fields, "measured", flags, 1) > 0;
+        const int measured = fields_word(&fields, "measured", measurings, 1);
+        row.measured = measured == 1;
+        row.nearby = measured == 2;
     }
     const char *name = map ? fields_text(&fields, "kernel") : node->text;
     if (node->kind == SPEC_LIST || (!map && !is_stem(name)) || (map && name && !is_stem(name))) {
@@ -361,7 +365,8 @@ static void write_kernel(const struct dispatch *table, const struct row *row, FI
     fprintf(out, "    {\"name\": \"%s\"", output->name);
     for (int i = 0; i < row->split_count; i++)
         fprintf(out, "%s%lld", i ? ", " : ", \"splits\": [", (long long)row->splits[i]);
-    fprintf(out, "%s%s}", row->split_count > 0 ? "]" : "", row->last ? ", \"last\": true" : "");
+    fprintf(out, "%s%s%s}", row->split_count > 0 ? "]" : "", row->last ? ", \"last\": true" : "",
+            row->nearby ? ", \"nearby\": true" : "");
 }
 
 static void write_entry(const struct dispatch *table, const struct dispatch_entry *entry,

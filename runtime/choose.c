@@ -17,7 +17,8 @@ struct ranking {
     struct tmg_binding *binding;
     struct tmg_ground ground;
     const struct tmg_tuned *tuned;  // NULL: none
-    float times[TMG_MAX_LAUNCHES];  // of what the model says, by what was measured nearby
+    // Of what the model says, by what was measured nearby, and what that weighs.
+    float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
     struct tmg_choice choices[TMG_CHOICES];
     unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
     unsigned count, most;
@@ -140,15 +141,25 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
 // A float above what a launch takes at least would pass it over: it is rounded to below.
 #define BELOW .999999
 
+// Whether the kernel may only be taken where it was measured nearby, and was not. A table in which
+// nothing is measured says nothing of that.
+static int is_strange(const struct ranking *ranking, int kernel, int splits) {
+    const struct tmg_question *question = ranking->question;
+    const struct tmg_table *table = question->table;
+    const int launch = tmg_table_launch(table, kernel, splits);
+    if (!table->kernels[kernel].nearby || !table->measured_count || question->kernel >= 0) return 0;
+    return launch < 0 || ranking->weights[launch] < TMG_NEAR_ENOUGH;
+}
+
 static void add(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
+    const int tuned = is_tuned(ranking, kernel, splits);
+    if (!tuned && is_strange(ranking, kernel, splits)) return;
     const double us = tmg_least_us(&question->table->kernels[kernel].least, &ranking->ground,
                                    splits, question->capacity.sms);
     const unsigned at = ranking->entrant_count++;
     ranking->entrants[at] = (struct possible){kernel, splits};
-    ranking->least_us[at] = is_tuned(ranking, kernel, splits)
-                                ? 0
-                                : (float)(us * times_of(ranking, kernel, splits) * BELOW);
+    ranking->least_us[at] = tuned ? 0 : (float)(us * times_of(ranking, kernel, splits) * BELOW);
 }
 
 // Whether [row] names those splits itself.
@@ -241,7 +252,7 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     const int alignment = tmg_alignment_class(&binding);
     ranking.tuned = tmg_table_find(table, shape, alignment);
     tmg_near_find(table, shape, alignment, &near);
-    tmg_near_times(&near, ranking.times);
+    tmg_near_times(&near, ranking.times, ranking.weights);
     tmg_ground_of(&binding, &table->terms, &table->rates, &ranking.ground);
     rank_all(&ranking);
     *count = ranking.count;

@@ -102,22 +102,25 @@ void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alig
     }
 }
 
-// The mean of what is known of each of four launches from the [first] on.
-static lanes mean_miss(const struct tmg_near *near, unsigned first) {
-    lanes sum = {0}, weights = (lanes){0} + DOUBT;
+// The mean of what is known of each of four launches from the [first] on, and of what weight.
+static lanes mean_miss(const struct tmg_near *near, unsigned first, lanes *weights) {
+    lanes sum = {0};
+    *weights = sum;
     for (unsigned i = 0; i < near->count; ++i) {
         const lanes miss = load(near->shapes[i]->misses + first);
         const lanes weight = near->weights[i] + (lanes){0};
         const bits known = miss == miss;  // it is no NAN
         sum += (lanes)((bits)(weight * miss) & known);
-        weights += (lanes)((bits)weight & known);
+        *weights += (lanes)((bits)weight & known);
     }
-    return sum / weights;
+    return sum / (*weights + DOUBT);
 }
 
-void tmg_near_times(const struct tmg_near *near, float *times) {
+void tmg_near_times(const struct tmg_near *near, float *times, float *weights) {
     for (unsigned i = 0; i < near->table->launch_count; i += TMG_LANES) {
-        const lanes miss = mean_miss(near, i);
+        lanes weight;
+        const lanes miss = mean_miss(near, i, &weight);
         for (unsigned j = 0; j < TMG_LANES; ++j) times[i + j] = near->count ? expf(miss[j]) : 1;
+        memcpy(weights + i, &weight, sizeof weight);
     }
 }

@@ -18,6 +18,11 @@ struct tmg_near {
 void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
                    struct tmg_near *near);
 
-// Writes how many times as long as predicted each of the table's launches is likely to take: 1
-// where nothing near was measured of it. [times] has room for TMG_MAX_LAUNCHES.
-void tmg_near_times(const struct tmg_near *near, float *times);
+// What the shapes that measured a launch weigh together at least where it counts as measured
+// nearby: 1 is the shape itself, .3 an octave and a quarter along one dim.
+#define TMG_NEAR_ENOUGH .3F
+
+// Writes how many times as long as predicted each of the table's launches is likely to take, 1
+// where nothing near was measured of it, and what those that measured it weigh together. Both have
+// room for TMG_MAX_LAUNCHES.
+void tmg_near_times(const struct tmg_near *near, float *times, float *weights);

@@ -56,9 +56,11 @@ static void read_splits(const struct tmg_node *node, struct tmg_row *row) {
 
 static void read_kernel(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_row *row = &table->kernels[table->kernel_count];
-    const struct tmg_node last = tmg_node_member(node, "last");
-    tmg_node_keys(node, "name splits last");
+    const struct tmg_node last = tmg_node_member(node, "last"),
+                          nearby = tmg_node_member(node, "nearby");
+    tmg_node_keys(node, "name splits last nearby");
     row->last = tmg_node_flag(&last, 0);
+    row->nearby = tmg_node_flag(&nearby, 0);
     tmg_member_name(node, "name", row->name);
     read_splits(node, row);
     if (tmg_table_kernel(table, row->name) >= 0)

@@ -23,6 +23,7 @@ struct tmg_row {
     struct tmg_manifest *manifest;  // NULL until tmg_table_take()
     const struct tmg_rules *rules;  // the manifest's
     int last;                       // only where no other kernel runs the launch
+    int nearby;                     // only where it was measured nearby
     unsigned first_launch;          // the first of its splits, counted through the table
     unsigned fits_as;               // the first row with the same rules of sizes and tensors
     struct tmg_least least;

@@ -16,7 +16,7 @@
 
 // A new shape may take 20 us; beside an H200, 182,000 instructions of an earlier form took 16.7.
 // What is counted now and a tenth, for a table and for each of its launches.
-enum { MOST_STEPS = 81500, MOST_STEPS_EACH = 1150, MAX_BYTES = 1 << 20, PATH_BYTES = 256 };
+enum { MOST_STEPS = 87500, MOST_STEPS_EACH = 1080, MAX_BYTES = 1 << 20, PATH_BYTES = 256 };
 
 static struct tmg_table *table;
 static uint64_t seed;
@@ -53,6 +53,7 @@ struct choosing {
     struct tmg_choice choices[TMG_CHOICES];
     unsigned count, most;
     int status;
+    int pinned;  // the kernel, and 1; 0: none
 };
 
 static void choose(void *argument) {
@@ -62,7 +63,7 @@ static void choose(void *argument) {
     const struct tmg_question question = {.table = table,
                                           .launch = &asked.launch,
                                           .capacity = {.sms = table->sms, .semaphore_bytes = 65536},
-                                          .kernel = -1,
+                                          .kernel = it->pinned - 1,
                                           .workspace = -1,
                                           .most = it->most};
     it->status = tmg_choose(&question, it->choices, &it->count);
@@ -139,6 +140,25 @@ static void test_the_few_are_the_first_of_all(void **state) {
     }
 }
 
+// A kernel that is for where it was measured nearby is ranked there, and nowhere else but pinned.
+static void test_what_is_for_nearby(void **state) {
+    (void)state;
+    struct choosing near = {.shape = {960, 520, 5568}}, far = {.shape = {960, 16384, 64}};
+    const int kernel = tmg_table_kernel(table, "gemm_64x96_rows");
+    unsigned found = 0, strange = 0;
+    assert_true(kernel >= 0 && table->kernels[kernel].nearby);
+    choose(&near);
+    choose(&far);
+    for (unsigned i = 0; i < near.count; ++i) found += near.choices[i].kernel == kernel;
+    for (unsigned i = 0; i < far.count; ++i) strange += far.choices[i].kernel == kernel;
+    assert_int_equal(found, 1);
+    assert_int_equal(strange, 0);
+    far.pinned = kernel + 1;
+    choose(&far);
+    assert_int_equal(far.count, 1);
+    assert_int_equal(far.choices[0].kernel, kernel);
+}
+
 // K has 3 to 5 steps here.
 static void test_no_part_is_empty(void **state) {
     (void)state;
@@ -153,6 +173,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_new_shape_costs_little, open_table, close_table),
         cmocka_unit_test_setup_teardown(test_rankings_are_in_order, open_table, close_table),
         cmocka_unit_test_setup_teardown(test_the_few_are_the_first_of_all, open_table, close_table),
+        cmocka_unit_test_setup_teardown(test_what_is_for_nearby, open_table, close_table),
         cmocka_unit_test_setup_teardown(test_no_part_is_empty, open_table, close_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

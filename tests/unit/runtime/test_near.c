@@ -30,10 +30,10 @@ static int close_table(void **state) {
 
 static double times(int64_t m, int64_t k, int alignment, int kernel, int splits) {
     const int64_t shape[TMG_MAX_TABLE_DIMS] = {m, k};
-    float all[TMG_MAX_LAUNCHES];
+    float all[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
     struct tmg_near near;
     tmg_near_find(table, shape, alignment, &near);
-    tmg_near_times(&near, all);
+    tmg_near_times(&near, all, weights);
     return all[tmg_table_launch(table, kernel, splits)];
 }
 
