@@ -147,6 +147,33 @@ static void check_target(struct emu_decoder *decoder, const struct emu_insn *ins
                  tmg_arch_with(needs)->name, arch->name);
 }
 
+__attribute__((noreturn)) static void fail(struct emu_decoder *decoder, const char *why) {
+    char name[300];
+
+    whole_name(decoder->statement, name, sizeof name);
+    ptx_lex_fail(decoder->lexer, decoder->statement->line, decoder->statement->column,
+                 "instruction %s: %s", name, why);
+}
+
+// All tcgen05 instructions of a kernel have the same .cta_group (PTX ISA 9.7.16).
+static void check_group(struct emu_decoder *decoder) {
+    const struct ptx_statement *statement = decoder->statement;
+    const bool tensor =
+        statement->opcode.length == 7 && !memcmp(statement->opcode.text, "tcgen05", 7);
+    char why[100];
+
+    for (uint32_t i = 0; tensor && i < statement->word_count; i++) {
+        const int group = !strcmp(statement->words[i].text, "cta_group::1")   ? 1
+                          : !strcmp(statement->words[i].text, "cta_group::2") ? 2
+                                                                              : 0;
+        if (group == 0) continue;
+        snprintf(why, sizeof why, "of a kernel's tcgen05 instructions others have .cta_group::%d",
+                 decoder->program->cta_group);
+        if (decoder->program->cta_group && decoder->program->cta_group != group) fail(decoder, why);
+        decoder->program->cta_group = group;
+    }
+}
+
 static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn) {
     const struct ptx_statement *statement = decoder->statement;
 
@@ -165,6 +192,11 @@ static void decode_statement(struct emu_decoder *decoder, struct emu_insn *insn)
     check_target(decoder, insn);
     insn->multiply_adds = multiply_adds(insn);
     emu_decode_operands(decoder, row, insn);
+    check_group(decoder);
+    char text[200];
+    const char *why =
+        insn->table->wrong == NULL ? NULL : insn->table->wrong(insn, statement, text, sizeof text);
+    if (why != NULL) fail(decoder, why);
     for (uint32_t i = 0; i < statement->operand_count; i++) {
         const struct ptx_operand *operand = &statement->operands[i];
         if (operand->kind == OPERAND_SPECIAL && (strncmp(operand->name, "%clock", 6) == 0 ||

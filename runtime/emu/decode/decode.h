@@ -176,6 +176,9 @@ struct emu_table {
     const struct emu_op *rows;  // the last has no form
     bool ordinary;
     uint32_t needs;  // of the target, by all its rows
+    // What of a decoded instruction is illegal, as [text]; NULL: nothing.
+    const char *(*wrong)(const struct emu_insn *insn, const struct ptx_statement *statement,
+                         char *text, size_t size);
 };
 
 // ---- the address space: generic addresses are windows, .shared ones carry the CTA's rank ----
@@ -234,6 +237,7 @@ struct emu_program {
     uint32_t constant_slots;              // the first of them; behind the registers
     uint32_t slot_count, pred_count;      // of a warp, slots with the constants'
     uint64_t local_bytes;                 // of a thread
+    int cta_group;                        // of its tcgen05 instructions; 0: it has none
     bool uses_reserved;                   // the 1024 bytes before its shared memory
     bool uses_environment;                // %envreg
     uint32_t static_end, dynamic_offset;  // of the variables and of dynamic shared memory

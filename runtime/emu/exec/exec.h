@@ -18,4 +18,16 @@ extern const struct emu_op emu_ops_int[], emu_ops_bits[], emu_ops_float[], emu_o
     emu_ops_tensormap[], emu_ops_wmma[], emu_ops_video[], emu_ops_tmem[], emu_ops_tmem_shape[],
     emu_ops_tmem_copy[], emu_ops_tcgen05_mma[];
 
+// What can be said of instructions before they run, see struct emu_table.
+
+// ---- tmem.c ----
+
+const char *emu_tmem_wrong(const struct emu_insn *insn, const struct ptx_statement *statement,
+                           char *text, size_t size);
+
+// ---- tmem_shape.c ----
+
+const char *emu_tmem_shape_wrong(const struct emu_insn *insn, const struct ptx_statement *statement,
+                                 char *text, size_t size);
+
 #endif

@@ -25,15 +25,9 @@ static bool agree(struct emu_warp *warp, const struct emu_insn *insn, uint32_t m
     return true;
 }
 
-// The other CTA of the pair that the instruction is for, NULL where it is for one; false after a
-// report.
-static bool find_peer(struct emu_warp *warp, const struct emu_insn *insn, struct emu_cta **peer) {
-    *peer = insn->flags & F_PAIR ? emu_peer(warp->cta) : NULL;
-    if (!(insn->flags & F_PAIR) || *peer != NULL) return true;
-    emu_fatal(warp, insn, EMU_BAD_OPERAND,
-              ".cta_group::2 in a CTA that has no other of its pair: the cluster has %u",
-              warp->cta->cluster->cta_count);
-    return false;
+// The other CTA of the pair that the instruction is for, NULL where it is for one.
+static struct emu_cta *peer_of(struct emu_warp *warp, const struct emu_insn *insn) {
+    return insn->flags & F_PAIR ? emu_peer(warp->cta) : NULL;
 }
 
 // A warp of each CTA of the pair comes: true for the one that comes last, which does it for both.
@@ -64,14 +58,15 @@ static void let_go(struct emu_cta *peer) {
 
 // ---- alloc ----
 
+#define COLUMNS "%u columns: they are a power of two from %u to %u"
+
 static bool may_allocate(struct emu_warp *warp, const struct emu_insn *insn,
                          const struct emu_cta *peer, uint32_t columns) {
     const struct emu_tmem *mine = warp->cta->tmem;
     char place[EMU_PLACE_TEXT];
 
     if (!emu_tmem_is_size(columns))
-        emu_fatal(warp, insn, EMU_BAD_OPERAND,
-                  "tcgen05.alloc of %u columns: they are a power of two from %u to %u", columns,
+        emu_fatal(warp, insn, EMU_BAD_OPERAND, "tcgen05.alloc of " COLUMNS, columns,
                   TMG_TENSOR_COLUMNS_LEAST, TMG_TENSOR_COLUMNS);
     else if (mine->relinquished_at != NULL)
         emu_fatal(warp, insn, EMU_TENSOR_MISUSE,
@@ -106,9 +101,9 @@ static bool take(struct emu_warp *warp, const struct emu_insn *insn, struct emu_
 EMU_HANDLER(alloc) {
     uint32_t columns = emu_r32(warp, insn->op[2])[0];
     enum emu_step result;
-    struct emu_cta *peer;
+    struct emu_cta *peer = peer_of(warp, insn);
 
-    if (!agree(warp, insn, mask, insn->op[2]) || !find_peer(warp, insn, &peer)) return EMU_NEXT;
+    if (!agree(warp, insn, mask, insn->op[2])) return EMU_NEXT;
     if (!emu_tensor_start(warp->cta)) {
         emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
         return EMU_NEXT;
@@ -153,9 +148,9 @@ EMU_HANDLER(dealloc) {
     uint32_t address = emu_r32(warp, insn->op[0])[0], columns = emu_r32(warp, insn->op[1])[0];
     struct emu_rectangle all = {0, TMG_TENSOR_LANES, emu_tmem_column(address), columns};
     enum emu_step result;
-    struct emu_cta *peer;
+    struct emu_cta *peer = peer_of(warp, insn);
 
-    if (!agree(warp, insn, mask, insn->op[0]) || !find_peer(warp, insn, &peer)) return EMU_NEXT;
+    if (!agree(warp, insn, mask, insn->op[0])) return EMU_NEXT;
     if (!emu_waiting(warp, WAIT_TMEM_PAIR)) {
         if (!may_free(warp, insn, address, columns)) return EMU_NEXT;
         emu_tensor_touch_by(warp, insn, TENSOR_DONE, &all, EMU_WRITE);
@@ -263,6 +258,17 @@ EMU_HANDLER(commit) {
     if (!commit_lane(warp, insn, lane)) return EMU_NEXT;
     emu_tick(warp);
     return EMU_NEXT;
+}
+
+const char *emu_tmem_wrong(const struct emu_insn *insn, const struct ptx_statement *statement,
+                           char *text, size_t size) {
+    const struct ptx_operand *columns = statement->operands + 1;
+
+    if (insn->exec != alloc && insn->exec != dealloc) return NULL;
+    if (columns->kind != OPERAND_INT || emu_tmem_is_size((uint32_t)columns->value)) return NULL;
+    snprintf(text, size, COLUMNS, (uint32_t)columns->value, TMG_TENSOR_COLUMNS_LEAST,
+             TMG_TENSOR_COLUMNS);
+    return text;
 }
 
 const struct emu_op emu_ops_tmem[] = {

@@ -33,6 +33,31 @@ static const char *name_of(const struct emu_insn *insn) {
     return insn->row->aux & STORES ? "tcgen05.st" : "tcgen05.ld";
 }
 
+// False: the ISA has no such repetition of the shape.
+static bool find_places(const struct emu_insn *insn, const struct operand_places *operands,
+                        struct tmg_tmem_places *places) {
+    return tmg_tmem_places((enum tmg_tmem_shape_id)(insn->row->aux & SHAPE_MASK), insn->vector,
+                           insn->flags & F_PACK, operands->split, places);
+}
+
+const char *emu_tmem_shape_wrong(const struct emu_insn *insn, const struct ptx_statement *statement,
+                                 char *text, size_t size) {
+    const struct operand_places operands = find(insn);
+    struct tmg_tmem_places places;
+
+    (void)statement;
+    if (!find_places(insn, &operands, &places))
+        snprintf(text, size, "%s has no .x%u", tmg_tmem_shapes[insn->row->aux & SHAPE_MASK].name,
+                 insn->vector);
+    else if (operands.reduced != EMU_NO_PC && insn->vector < 2)
+        snprintf(text, size, ".red is of .x2 and more");
+    else if (places.registers != operands.list[0])
+        snprintf(text, size, "%u registers where %u are due", operands.list[0], places.registers);
+    else
+        return NULL;
+    return text;
+}
+
 // The address that all lanes give; false after a report of what PTX leaves undefined.
 static bool agree(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask, unsigned entry,
                   uint32_t *address) {
@@ -106,31 +131,14 @@ static void move(struct emu_warp *warp, uint32_t address, const struct tmg_tmem_
 
 // ---- .red ----
 
-static float as_float(uint32_t bits) {
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static bool is_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
-
 // The smaller or larger of two; NaN is neither, or with .NaN both.
 static uint32_t pick(const struct emu_insn *insn, uint32_t a, uint32_t b) {
     bool min = insn->word == WORD_MIN;
 
     if (insn->type[0] == T_S32) return ((int32_t)a < (int32_t)b) == min ? a : b;
     if (insn->type[0] == T_U32) return (a < b) == min ? a : b;
-    if (insn->flags & F_ABS) {
-        a &= 0x7fffffff;
-        b &= 0x7fffffff;
-    }
-    if (is_nan(a) || is_nan(b)) {
-        if ((insn->flags & F_NAN) || (is_nan(a) && is_nan(b))) return 0x7fffffff;
-        return is_nan(a) ? b : a;
-    }
-    if (as_float(a) == as_float(b)) return (a >> 31 == 1) == min ? a : b;  // -0 is below 0
-    return (as_float(a) < as_float(b)) == min ? a : b;
+    const uint32_t kept = insn->flags & F_ABS ? INT32_MAX : UINT32_MAX;
+    return emu_extreme_f32(a & kept, b & kept, !min, insn->flags);
 }
 
 static void reduce(struct emu_warp *warp, const struct emu_insn *insn, const uint32_t *list,
@@ -162,14 +170,7 @@ EMU_HANDLER(access) {
     uint32_t address, discarded[EMU_LANES];
 
     if (!agree(warp, insn, mask, operands.address, &address)) return EMU_NEXT;
-    if (!tmg_tmem_places((enum tmg_tmem_shape_id)(insn->row->aux & SHAPE_MASK), insn->vector,
-                         insn->flags & F_PACK, operands.split, &places) ||
-        places.registers != operands.list[0] ||
-        (operands.reduced != EMU_NO_PC && insn->vector < 2)) {
-        emu_fatal(warp, insn, EMU_BAD_OPERAND, "%s.x%u of %u registers", name_of(insn),
-                  insn->vector, operands.list[0]);
-        return EMU_NEXT;
-    }
+    find_places(insn, &operands, &places);
     warp->tensor_begun[store ? TENSOR_STORES : TENSOR_LOADS]++;
     if (!emu_pending_new(warp) || !may_access(warp, insn, address, &places, operands.split))
         return EMU_NEXT;

@@ -177,6 +177,10 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
         threads > (uint64_t)entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2])
         return refuse(error, "a block of %llu threads; %s allows %u", (unsigned long long)threads,
                       entry->title, entry->maxntid[0] * entry->maxntid[1] * entry->maxntid[2]);
+    if (machine->program->cta_group == 2 && cluster % 2)
+        return refuse(error,
+                      "%s has tcgen05 with .cta_group::2, of pairs of CTAs; a cluster has %u",
+                      entry->title, (unsigned)cluster);
     machine->cluster_total = volume(machine->grid) / cluster;
     return 0;
 }

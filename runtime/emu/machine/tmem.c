@@ -119,13 +119,6 @@ struct emu_async *emu_pipeline_new(struct emu_warp *warp, const struct emu_insn 
     struct emu_cluster *cluster = warp->cta->cluster;
     uint32_t given = emu_tensor_agent(warp, TENSOR_GIVEN);
 
-    if (pair && emu_peer(warp->cta) == NULL) {
-        emu_fatal(
-            warp, insn, EMU_BAD_OPERAND,
-            "%s with .cta_group::2 in a CTA that has no other of its pair: the cluster has %u",
-            what, cluster->cta_count);
-        return NULL;
-    }
     warp->clock.seen[given] = warp->clock.after[given] = ++warp->tensor_begun[TENSOR_GIVEN];
     warp->tensor_begun[TENSOR_DONE] = warp->tensor_begun[TENSOR_GIVEN];
     struct emu_async *op = emu_async_new(warp, insn, 1u << lane, ASYNC_TENSOR, what);

@@ -58,8 +58,6 @@ static const struct planted {
      "barrier misuse|race", "cp.async.bulk", NULL},
     {"a copy tells the CTA where it lands", PAIR, "{%r25, %r12}], [%r44];",
      "{%r25, %r12}], [%r20];", "deadlock", "THERE:", NULL},
-    {"a product of one CTA among those of pairs", PAIR, "tcgen05.mma.cta_group::2",
-     "tcgen05.mma.cta_group::1", "bad operand", "tcgen05.mma", NULL},
 };
 
 static char *with(const struct planted *bug) {
