@@ -7,8 +7,8 @@ set -eu
 
 pair=gemm_sm100_phase5
 
-# What D is rounded to, types of 8 bits, of 6 and 4, sums of integers; swizzles, several boxes a stage;
-# how wide tiles are, and loads from tensor memory.
+# What D is rounded to, types of 8 bits, of 6 and 4, sums of integers; swizzles, several boxes a
+# stage; how wide tiles are, and loads from tensor memory.
 verify $pair --shape 300x520x208 --set 'problem={a: e4m3, b: e5m2}' \
     --set 'swizzle_bits={a: 5, b: 6, d: 5}'
 verify $pair --shape 300x528x208 --set 'problem={a: e4m3, d: e4m3}' \

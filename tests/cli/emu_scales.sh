@@ -7,7 +7,8 @@ set -eu
 
 pair=blockscaled_sm100_256x256 one=blockscaled_sm100_128x128
 
-# Types of scales and of operands, those of 4 and 6 bits beside those of 8; K that ends within an atom; swizzles, boxes and atoms a stage.
+# Types of scales and of operands, those of 4 and 6 bits beside those of 8; K that ends within an
+# atom; swizzles, boxes and atoms a stage.
 verify $pair --shape 300x520x416 --set scales.type=ue8m0
 verify $one --shape 300x520x160 --set 'scales={a: 1x32}' --set tile.k=512 --set stages=2
 verify $pair --shape 300x520x80 --set 'problem={a: e5m2, b: e4m3}' --set stages=2 \
