@@ -102,11 +102,28 @@ static void depth_is_bounded(void **state) {
     is(text, 1, 0, 201);
 }
 
+// Vectors give the bits of lanes one by one, of any count and from any place on.
+static void vectors_add_up_alike(void **state) {
+    float x[40], y[40];
+    (void)state;
+    if (!__builtin_cpu_supports("avx2")) skip();
+    for (int i = 0; i < 40; ++i) {
+        x[i] = (float)sin(i * 7.3) * ldexpf(1, i % 5);
+        y[i] = (float)cos(i * 3.1) / 3;
+    }
+    for (int count = 0; count < 39; ++count) {
+        double sums[2][2] = {{1.5, 2.25}, {1.5, 2.25}};
+        add_products(x, y + 1, count, &sums[0][0], &sums[0][1]);
+        sum_products(x, y + 1, count, &sums[1][0], &sums[1][1]);
+        assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_bind_as_in_c), cmocka_unit_test(functions_are_those_of_c),
         cmocka_unit_test(choices_nest),           cmocka_unit_test(what_is_none_is_nan),
-        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(depth_is_bounded),       cmocka_unit_test(vectors_add_up_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
