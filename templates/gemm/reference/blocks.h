@@ -31,7 +31,7 @@ static const float *elements_of_row(const struct tensor *t, int64_t first, struc
     const int64_t step = t->strides[t->rank - 1];
     if (!code.exponent) return numbers_of(t, first + k * step, step, count, room);
     const int bits = 1 + code.exponent + code.mantissa;
-    const float unit = (float)ldexp(1, 2 - (1 << (code.exponent - 1)) - code.mantissa);
+    const float unit = (float)ldexp(1.0, 2 - (1 << (code.exponent - 1)) - code.mantissa);
     for (int i = 0; i < count; ++i) {
         const int64_t at = (k + i) * bits, byte = first + at / 8 * step;
         int word = t->data[byte];
