@@ -153,12 +153,13 @@ static void test_elements(void **state) {
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_OK);
     it->tensors[0].dtype = "fp16";
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
-    assert_string_equal(tmagen_error_last(), "gemm: tensor 'a': its dtype is 'fp16'; legal: bf16");
+    assert_string_equal(tmagen_error_last(),
+                        "gemm: tensor 'a': its dtype is 'fp16'; legal: bf16; a[m, k]");
     it->tensors[0].dtype = NULL;
     it->tensors[0].layout = "columns";
     assert_int_equal(tmagen_kernel_launch(kernel, NULL, &it->launch), TMAGEN_ERROR_ARGUMENT);
     assert_string_equal(tmagen_error_last(),
-                        "gemm: tensor 'a': its layout is 'columns'; legal: rows");
+                        "gemm: tensor 'a': its layout is 'columns'; legal: rows; a[m, k]");
 }
 
 static void test_run_given(void **state) {
