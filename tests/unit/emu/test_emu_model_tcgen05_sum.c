@@ -138,6 +138,7 @@ static float block_definition(const struct tmg_blocks *all, int row, int column,
         nan |= isnan(all->a_scales.significand[a]) || isnan(all->b_scales.significand[b]);
         if (powers[i] > most) most = powers[i];
     }
+    if (!isfinite(c) || nan) return isfinite(c) ? NAN : c;
     for (int group = 0; group < all->groups; ++group) {
         const int i = group / per_scale, k = group * TMG_BLOCK_GROUP;
         double exact = 0;
@@ -148,7 +149,6 @@ static float block_definition(const struct tmg_blocks *all, int row, int column,
         exact *= (double)all->b_scales.significand[i * all->n + column];
         sum += trunc(ldexp(exact, powers[i] + TMG_BLOCK_FRACTION - most));
     }
-    if (!isfinite(c) || nan) return isfinite(c) ? NAN : c;
     sum =
         ldexp(sum + trunc(ldexp((double)c, TMG_BLOCK_FRACTION - most)), most - TMG_BLOCK_FRACTION);
     return fabs(sum) < 0x1p-126 ? (float)(trunc(sum / tiny) * tiny) : to_f32(sum);
