@@ -22,6 +22,7 @@ static void quantise(const struct problem *p, const struct tensor *out, int64_t 
     const double largest = number_of(p, "largest", 0);
     const uint64_t drawn = bits_at(tensor_of(p, "a"), 0) + (uint64_t)p->inputs[0];
     double most = 0;
+    int is_nan = 0;  // for certain
 #ifndef __CUDACC__
     *block = last;
     if (last.of == p && last.drawn == drawn && last.row == row && last.first == first) return;
@@ -33,10 +34,11 @@ static void quantise(const struct problem *p, const struct tensor *out, int64_t 
         const struct passing value = behind(p, out, end, place + 1);
         block->x[i] = value.x;
         if (value.off < 0) block->off = INFINITY;
+        is_nan |= isnan(value.x) && !(value.off < 0);
         if (value.off > block->off) block->off = value.off;
         if (isnan(value.x) || fabs(value.x) > most) most = isnan(most) ? most : fabs(value.x);
     }
-    const double below = most > block->off ? most - block->off : 0;
+    const double below = is_nan ? NAN : most > block->off ? most - block->off : 0;
     block->least = scale_bits_of(length == 16, below, largest);
     block->bits = scale_bits_of(length == 16, most + block->off, largest);
 #ifndef __CUDACC__
