@@ -3,6 +3,7 @@
 #include "measure/reference_code.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +161,10 @@ static bool describe_tensor(const struct ref_tensor *from, uint64_t seed, struct
 
 int reference_describe(struct ref_problem *problem, uint64_t seed) {
     const struct tmg_manifest *manifest = problem->manifest;
+    static atomic_uint_fast64_t described;
     struct problem *to = problem->described = calloc(1, sizeof *to);
     if (!to) return tmg_fail_memory();
+    to->number = 1 + atomic_fetch_add(&described, 1);
     bool fits = manifest->tensor_count <= REFERENCE_TENSORS &&
                 manifest->dim_count <= REFERENCE_DIMS &&
                 strlen(problem->inputs) < sizeof to->inputs;

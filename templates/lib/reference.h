@@ -68,6 +68,7 @@ struct setting {
 };
 
 struct problem {
+    uint64_t number;  // no other one's, by which what is kept of it is found again
     int tensor_count, dim_count, setting_count;
     char inputs[16];  // what to draw: "", "special", "exact", or a word of family.lua's `inputs`
     struct tensor tensors[REFERENCE_TENSORS];

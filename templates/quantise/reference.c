@@ -42,16 +42,14 @@ static struct part part_of(const struct problem *p, int64_t row, int64_t column)
 #ifndef __CUDACC__
 // The last large part: those of neighbours are the same.
 static _Thread_local struct {
-    const struct problem *of;
-    uint64_t drawn;
+    uint64_t of;  // a problem's number
     struct part part;
     struct value largest;
 } last;
 
-static int is_last(const struct problem *p, uint64_t drawn, const struct part *part) {
-    return last.of == p && last.drawn == drawn && last.part.row == part->row &&
-           last.part.column == part->column && last.part.rows == part->rows &&
-           last.part.columns == part->columns;
+static int is_last(const struct problem *p, const struct part *part) {
+    return last.of == p->number && last.part.row == part->row && last.part.column == part->column &&
+           last.part.rows == part->rows && last.part.columns == part->columns;
 }
 #endif
 
@@ -61,8 +59,7 @@ REFERENCE_ONCE struct value largest_of_part(const struct problem *p, const struc
     struct value largest = {0x1p-100, 0};
 #ifndef __CUDACC__
     const int is_large = part->rows * part->columns > 4096;
-    const uint64_t drawn = bits_at(x, 0) + (uint64_t)p->inputs[0];
-    if (is_large && is_last(p, drawn, part)) return last.largest;
+    if (is_large && is_last(p, part)) return last.largest;
 #endif
     for (int64_t i = 0; i < part->rows; ++i)
         for (int64_t j = 0; j < part->columns; ++j) {
@@ -73,7 +70,7 @@ REFERENCE_ONCE struct value largest_of_part(const struct problem *p, const struc
         }
     if (isinf(largest.value)) largest.bound = 0;
 #ifndef __CUDACC__
-    if (is_large) last.of = p, last.drawn = drawn, last.part = *part, last.largest = largest;
+    if (is_large) last.of = p->number, last.part = *part, last.largest = largest;
 #endif
     return largest;
 }

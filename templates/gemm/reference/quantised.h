@@ -7,8 +7,7 @@ enum { MOST_OF_BLOCK = 32 };
 struct quantised {
     double x[MOST_OF_BLOCK], off;
     int least, bits;
-    const struct problem *of;  // and where it is
-    uint64_t drawn;
+    uint64_t of;  // and where it is: of that problem
     int64_t row, first;
 };
 
@@ -20,14 +19,13 @@ static void quantise(const struct problem *p, const struct tensor *out, int64_t 
                      struct quantised *block) {
     const int length = (int)number_of(p, "quantised", 0), end = ops_of(p, out);
     const double largest = number_of(p, "largest", 0);
-    const uint64_t drawn = bits_at(tensor_of(p, "a"), 0) + (uint64_t)p->inputs[0];
     double most = 0;
     int is_nan = 0;  // for certain
 #ifndef __CUDACC__
     *block = last;
-    if (last.of == p && last.drawn == drawn && last.row == row && last.first == first) return;
+    if (last.of == p->number && last.row == row && last.first == first) return;
 #endif
-    block->of = p, block->drawn = drawn, block->row = row, block->first = first;
+    block->of = p->number, block->row = row, block->first = first;
     block->off = 0;
     for (int i = 0; i < length; ++i) {
         const int64_t place[3] = {0, row, first + i};
