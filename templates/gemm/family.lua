@@ -9,7 +9,7 @@ local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
 local kinds = require "mma/tcgen05/kinds"
-local schedules = require "work/schedules"
+local schedules = require "schedule/schedules"
 local swizzle = require "swizzle"
 
 -- what wgmma multiplies, and what pairs of accumulators can be packed into

@@ -7,7 +7,7 @@ local parameters = require "parameters"
 local swizzle = require "swizzle"
 local epilogue = require "epilogue/epilogue"
 local reads = require "epilogue/reads"
-local schedules = require "work/schedules"
+local schedules = require "schedule/schedules"
 
 local plan = {}
 

@@ -78,11 +78,12 @@ bad=(--shape 40x70x136x72/bad)
 wrong epilogue/store_tma.cu.in 's/row + STORE_M > end/row > end/' --shape "$shape" gemm_grouped
 wrong epilogue/drain_rows.cu.in 's/first_row + row < end && //' --shape "$shape" gemm_grouped
 wrong epilogue/store_tma.cu.in '/an empty one/d' --shape "$shape" gemm_grouped
-wrong work/groups.cu.in 's/begin = group->end;//' --shape "$shape" gemm_grouped
-wrong work/list_groups.cu.in 's/before = __shfl.*/before = 0;/' "${bad[@]}" --seed 28 gemm_grouped
-wrong work/list_groups.cu.in 's/ || end\[i\] > [^)]*//' "${bad[@]}" --seed 1 gemm_grouped
-wrong work/list_groups.cu.in 's/end\[i\] < begin ||//' "${bad[@]}" --seed 2 gemm_grouped
-wrong work/list_groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
+wrong schedule/groups.cu.in 's/begin = group->end;//' --shape "$shape" gemm_grouped
+wrong schedule/list_groups.cu.in 's/before = __shfl.*/before = 0;/' \
+    "${bad[@]}" --seed 28 gemm_grouped
+wrong schedule/list_groups.cu.in 's/ || end\[i\] > [^)]*//' "${bad[@]}" --seed 1 gemm_grouped
+wrong schedule/list_groups.cu.in 's/end\[i\] < begin ||//' "${bad[@]}" --seed 2 gemm_grouped
+wrong schedule/list_groups.cu.in 's/return wrong == 0 ? count : 0/return count/' \
     "${bad[@]}" gemm_masked_16x64
 for of in a b; do    # the scales of the first group for all
     wrong mma/wgmma/scales.cu.in "s/scales.problem, x, scales.problem, /x == '$of' and 0 or &/" \
@@ -90,7 +91,7 @@ for of in a b; do    # the scales of the first group for all
 done
 wrong operand/load.cu.in 's/", item." .. scales.problem/", 0"/' --shape 5x132x264x144 \
     --set scales.b=1x128 --set scales.order.b=column --set scales.load=tma blockscaled_grouped
-wrong work/grouped_k.cu.in 's/const int first = steps == 0/const int first = 0/' \
+wrong schedule/grouped_k.cu.in 's/const int first = steps == 0/const int first = 0/' \
     --shape 8x136x264x20 --seed 1 gemm_grouped_k
 wrong operand/group_maps.cu.in 's/tensormap_replace_global_dim<1>(to, rows);//' \
     --shape $part gemm_grouped_k

@@ -57,9 +57,9 @@ grep -q 'epilogue/own.lua: row 1 (leak): reference is no string' "$TMPDIR/table"
 }
 
 start    # a schedule: its file, and its row among the knob's values
-mkdir -p "$scratch/gemm/work"
-cp tests/fixtures/uneven/gemm/work/persistent.cu.in "$scratch/gemm/work/uneven.cu.in"
-edit gemm/work/schedules.lua '/^return {$/a\
+mkdir -p "$scratch/gemm/schedule"
+cp tests/fixtures/uneven/gemm/schedule/persistent.cu.in "$scratch/gemm/schedule/uneven.cu.in"
+edit gemm/schedule/schedules.lua '/^return {$/a\
     { name = "uneven", doc = "of all lengths", walks = true, launch = "some", grid = cta_an_sm },'
 touched 2 "a schedule"
 verify gemm_128x128_pingpong --set grid=uneven --shape 640x768x136

@@ -22,7 +22,7 @@ verify --templates "$uneven" --against tests/emu/results.jsonl "${specs[@]}" ||
 
 # Whoever takes the other warpgroup's items to be as long as its own is found out.
 cp -r "$uneven" "$TMPDIR/even"
-work=$TMPDIR/even/gemm/work/persistent.cu.in
+work=$TMPDIR/even/gemm/schedule/persistent.cu.in
 sed -i 's/return k_end() - k_begin();/return steps;/' "$work"
 grep -q 'return steps;' "$work" || { echo "the fixture has changed"; exit 1; }
 ! verify --templates "$TMPDIR/even" --shape 640x768x136 gemm_128x128_pingpong ||

@@ -1,7 +1,7 @@
 -- shapes.lua: what verify and bench must know of a kernel beside reference.c: sizes, what to draw, and what its ops are
 -- to the reference.
 
-local groups = require "work/groups"
+local groups = require "schedule/groups"
 local reads = require "epilogue/reads"
 
 -- The product that Freivalds' check knows: with a bias, and no other op.

@@ -9,7 +9,7 @@ local operand = require "operand/operand"
 local reads = require "epilogue/reads"
 local scales = require "operand/scales"
 local staging = require "epilogue/staging"
-local groups = require "work/groups"
+local groups = require "schedule/groups"
 
 local wgmma = {}
 

@@ -1,5 +1,5 @@
 -- schedules.lua: the values of `grid`, a row each: who computes which part of D over which part of K.
--- A schedule is its row and work/NAME.cu.in, which keeps the contract of work/item.cu.in.
+-- A schedule is its row and schedule/NAME.cu.in, which keeps the contract of schedule/item.cu.in.
 
 local archs = require "archs"
 
