@@ -3,15 +3,14 @@
 #ifndef REFERENCE_PRODUCTS_H
 #define REFERENCE_PRODUCTS_H
 
-// Whether elements of [t], [step] apart, are decoded and lie behind each other.
-REFERENCE int are_numbers(const struct tensor *t, int64_t step) { return t->numbers && step == 1; }
-
-// Elements of [t] from [place] on, [step] apart, which are decoded to [room] where they are not
-// yet.
+// Elements of [t] from [place] on, [step] apart: in [room] where they are not decoded yet, or do
+// not lie behind each other.
 REFERENCE const float *numbers_of(const struct tensor *t, int64_t place, int64_t step, int count,
                                   float *room) {
-    if (are_numbers(t, step)) return t->numbers + place;
-    for (int i = 0; i < count; ++i) room[i] = (float)read(t, place + i * step);
+    const float *decoded = t->numbers ? t->numbers + place : 0;
+    if (decoded && step == 1) return decoded;
+    for (int i = 0; decoded && i < count; ++i) room[i] = decoded[i * step];
+    for (int i = 0; !decoded && i < count; ++i) room[i] = (float)read(t, place + i * step);
     return room;
 }
 

@@ -15,13 +15,26 @@ static struct code code_of(const struct problem *p, const struct tensor *t) {
     return code;
 }
 
-// The number of [bits] in [code], which has neither infinities nor NaN. [unit]: the smallest.
+// What the [bits] of [code] say, which has neither infinities nor NaN. [unit]: the smallest.
 static float coded(int bits, struct code code, float unit) {
     const int field = bits >> code.mantissa & ((1 << code.exponent) - 1);
     const int fraction = bits & ((1 << code.mantissa) - 1);
     const int size = field ? (fraction + (1 << code.mantissa)) << (field - 1) : fraction;
     const int negative = bits >> (code.exponent + code.mantissa) & 1;
     return (negative ? -(float)size : (float)size) * unit;
+}
+
+// What each of them says, where that can be kept; else null.
+static const float *values_of(struct code code, float unit) {
+#ifdef __CUDACC__
+    return 0;
+#else
+    static _Thread_local float kept[4][4][64];  // by the bits of exponent and mantissa
+    float *values = kept[code.exponent & 3][code.mantissa & 3];
+    if (values[1] > 0) return values;
+    for (int i = 0; i < 64; ++i) values[i] = coded(i, code, unit);
+    return values;
+#endif
 }
 
 // The elements from [k] on, a multiple of 4, of the row of an operand that begins at [first], in
@@ -32,11 +45,13 @@ static const float *elements_of_row(const struct tensor *t, int64_t first, struc
     if (!code.exponent) return numbers_of(t, first + k * step, step, count, room);
     const int bits = 1 + code.exponent + code.mantissa;
     const float unit = (float)ldexp(1.0, 2 - (1 << (code.exponent - 1)) - code.mantissa);
-    for (int i = 0; i < count; ++i) {
-        const int64_t at = (k + i) * bits, byte = first + at / 8 * step;
-        int word = t->data[byte];
-        if (at % 8 + bits > 8) word |= t->data[byte + step] << 8;
-        room[i] = coded(word >> at % 8, code, unit);
+    const float *values = values_of(code, unit);
+    const unsigned char *from = t->data + first + k * bits / 8 * step;
+    int word = 0, held = 0;  // bits that are not taken yet
+    for (int i = 0; i < count; ++i, held -= bits, word >>= bits) {
+        if (held < bits) word |= *from << held, held += 8, from += step;
+        const int own = word & ((1 << bits) - 1);
+        room[i] = values ? values[own] : coded(own, code, unit);
     }
     return room;
 }
