@@ -89,7 +89,11 @@ record: all programs                # what a GPU gives, for the emulator and lat
 	$(BUILD)/vectors --device cuda
 
 profile: all nvrtc                  # accepts what the shipped specs cost now
-	$(BUILD)/tmagen profile $(filter-out %_h200.yaml,$(wildcard specs/*.yaml)) >tests/emu/profiles.txt
+	nvrtc="$$(scripts/nvrtc.sh $(find_nvrtc))"; [ -z "$$nvrtc" ] || export TMAGEN_NVRTC="$$nvrtc"; \
+	    $(BUILD)/tmagen profile --ptx $(filter-out %_h200.yaml,$(wildcard specs/*.yaml)) \
+	        >$(BUILD)/profiles.txt && TMAGEN=$(BUILD)/tmagen \
+	        scripts/assembled.py tests/emu/assembled.txt $(BUILD)/assembled >$(BUILD)/assembled.txt
+	mv $(BUILD)/profiles.txt $(BUILD)/assembled.txt tests/emu
 
 mutate: all programs                # plants the mistakes of tests/mutations.txt; hours
 	scripts/mutate.py

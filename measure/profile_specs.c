@@ -86,24 +86,24 @@ static int print_launch(const struct subject *subject, const int64_t *dims, FILE
     return TMAGEN_ERROR_DEVICE;
 }
 
-static int print_kernel(struct subject *subject, const struct shape_list *given, FILE *out) {
+static int print_kernel(struct subject *subject, const struct profile_plan *plan, FILE *out) {
     int64_t dims[TMG_MAX_DIMS];
     char shape[120];
-    if (!choose_shape(subject, given, dims)) {
+    if (!choose_shape(subject, plan->shapes, dims)) {
         fprintf(stderr, "tmagen: error: %s: no shape to run; --shape gives one\n",
                 subject->text->name);
         return TMAGEN_ERROR_ARGUMENT;
     }
     shape_format(&subject->reference, subject->manifest, dims, "", shape, sizeof shape);
     fprintf(out, "%s %s\n", subject->text->name, shape);
-    int status = print_resources(subject, out);
+    int status = plan->only_ptx ? TMAGEN_OK : print_resources(subject, out);
     if (!status) status = print_grid(subject, out);
     if (status) kernel_complain(subject->text->name);
     return status ? status : print_launch(subject, dims, out);
 }
 
 // On a device of its own: a later launch on the same one has another order, and other waits.
-static int profile_kernel(const struct kernel_text *text, const struct shape_list *shapes,
+static int profile_kernel(const struct kernel_text *text, const struct profile_plan *plan,
                           FILE *out) {
     tmagen_device *device;
     struct subject subject;
@@ -111,7 +111,7 @@ static int profile_kernel(const struct kernel_text *text, const struct shape_lis
     if (status) return kernel_complain(text->name), status;
     status = subject_open(device, text, &subject);
     if (status) kernel_complain(text->name);
-    if (!status) status = print_kernel(&subject, shapes, out);
+    if (!status) status = print_kernel(&subject, plan, out);
     subject_close(&subject);
     tmagen_device_close(device);
     return status;
@@ -120,6 +120,6 @@ static int profile_kernel(const struct kernel_text *text, const struct shape_lis
 int profile_all(const struct profile_plan *plan, FILE *out) {
     int wrong = 0;
     for (size_t i = 0; i < plan->kernel_count; ++i)
-        wrong += profile_kernel(&plan->kernels[i], plan->shapes, out) != TMAGEN_OK;
+        wrong += profile_kernel(&plan->kernels[i], plan, out) != TMAGEN_OK;
     return wrong ? 1 : 0;
 }

@@ -1,5 +1,4 @@
-// The command `tmagen profile`, behind its arguments: what each kernel costs, as far as compiler
-// and
+// The command `tmagen profile`, behind its arguments: what each kernel costs, as far as compiler and
 // emulator can say without a GPU. A kernel that is right but slow shows here, and nowhere else.
 #pragma once
 #include <stdio.h>
@@ -10,6 +9,7 @@ struct profile_plan {
     const struct kernel_text *kernels;
     size_t kernel_count;
     const struct shape_list *shapes;  // of them the first that is for a kernel; none: its own
+    bool only_ptx;                    // without what the assembler says
 };
 
 // Prints a paragraph for each kernel to [out]: the compiler's resources, the grid that a whole GPU

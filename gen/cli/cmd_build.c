@@ -85,6 +85,7 @@ static void print_summary(const struct gen_output *out, const char *folder,
         printf("  %-14s miss; compiled in %.0f ms by %s\n", "cache", code->compile_ms,
                code->compiler);
     print_number("registers", used->registers, "a thread");
+    if (used->stack_bytes > 0) print_number("stack", used->stack_bytes, "bytes a thread");
     print_number("spills", used->spill_store_bytes, "bytes a thread");
     printf("  %-14s %d bytes dynamic, %d static\n", "shared memory", out->shared_memory,
            used->shared_bytes > 0 ? used->shared_bytes : 0);

@@ -6,22 +6,25 @@
 #include "gen/output.h"
 #include "measure/profile_specs.h"
 
-enum { KEY_SHAPE = 0x2000 };
+enum { KEY_SHAPE = 0x2000, KEY_PTX };
 
 static const struct argp_option options[] = {
     {"shape", KEY_SHAPE, "MxNxK", 0, "the shape to run, in place of one that the family names", 0},
+    {"ptx", KEY_PTX, NULL, 0, "of the PTX alone: registers and spills are the assembler's", 0},
     {0},
 };
 
 struct profile_arguments {
     struct spec_arguments specs;
     struct shape_list shapes;
+    bool only_ptx;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct profile_arguments *a = state->input;
     switch (key) {
     case KEY_SHAPE: argument_shape(state, argument, &a->shapes); return 0;
+    case KEY_PTX: return a->only_ptx = true, 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -45,7 +48,7 @@ int cmd_profile(int argc, char **argv) {
         output_generate(a.specs.specs, a.specs.spec_count, &a.specs.options);
     int code = EXIT_USER;
     if (results) {
-        struct profile_plan plan = {.shapes = &a.shapes};
+        struct profile_plan plan = {.shapes = &a.shapes, .only_ptx = a.only_ptx};
         struct kernel_text *kernels = kernels_of(results, a.specs.spec_count, &plan.kernel_count);
         plan.kernels = kernels;
         code = profile_all(&plan, stdout);
