@@ -1,5 +1,5 @@
-// The command `tmagen profile`, behind its arguments: what each kernel costs, as far as compiler and
-// emulator can say without a GPU. A kernel that is right but slow shows here, and nowhere else.
+// The command `tmagen profile`, behind its arguments: what each kernel costs, as far as compiler
+// and emulator can say without a GPU. A kernel that is right but slow shows here, and nowhere else.
 #pragma once
 #include <stdio.h>
 
