@@ -95,6 +95,7 @@ static const char *refuse(const char *name, const struct gen_options *options) {
 
 int cmd_new(int argc, char **argv) {
     static const struct command_line command_line = {
+        .makes_templates = true,
         .usage = "FAMILY",
         .doc = "Makes the family of kernels FAMILY in the folder of --templates (default: "
                "templates), and specs/FAMILY.yaml: one rung, one knob, one check and a reference, "

@@ -3,8 +3,11 @@
 #include "gen/cli/command.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "gen/alloc.h"
+#include "gen/diag.h"
 
 static error_t take_spec(int key, char *argument, struct argp_state *state) {
     struct spec_arguments *a = state->input;
@@ -55,11 +58,27 @@ static void parse(const struct argp *child, void *common, const struct command_l
     argp_parse(&argp, argc, argv, 0, NULL, &reading);
 }
 
+// Ends the program where a folder of --templates is none: what is inside would be taken instead.
+static void need_folders(const struct gen_options *options) {
+    for (size_t at = 0; at < options->templates_given;) {
+        const size_t length = strcspn(options->templates + at, ":");
+        char *folder = mem_copy_n(options->templates + at, length);
+        struct stat found;
+        if (length && (stat(folder, &found) || !S_ISDIR(found.st_mode))) {
+            diag_say("--templates=%s: no such folder", folder);
+            exit(EXIT_USAGE);
+        }
+        free(folder);
+        at += length + 1;
+    }
+}
+
 void spec_arguments_parse(struct spec_arguments *specs, const struct command_line *line,
                           void *arguments, int argc, char **argv) {
     *specs = (struct spec_arguments){0};
     gen_options_init(&specs->options);
     parse(line->own_output ? &bare_argp : &spec_argp, specs, line, arguments, argc, argv);
+    if (!line->makes_templates) need_folders(&specs->options);
 }
 
 void gen_options_parse(struct gen_options *options, const struct command_line *line,
@@ -67,6 +86,7 @@ void gen_options_parse(struct gen_options *options, const struct command_line *l
     gen_options_init(options);
     parse(line->own_output ? &gen_options_bare_argp : &gen_options_argp, options, line, arguments,
           argc, argv);
+    need_folders(options);
 }
 
 void spec_arguments_free(struct spec_arguments *arguments) {

@@ -31,6 +31,9 @@ exits 2 'no spec' "$TMAGEN" gen
 exits 0 "folders of templates in the variable" \
     env TMAGEN_TEMPLATES=tests/nowhere:tests/fixtures/families \
     "$TMAGEN" gen -o "$work/out" "$work/a.yaml"
+exits 2 "a folder of templates that is none" \
+    "$TMAGEN" gen --templates "$work" --templates tests/nowhere -o "$work/out" "$work/a.yaml"
+says 'templates=tests/nowhere: no such folder'
 exits 2 'three specs to diff' "$TMAGEN" diff "$work/a.yaml" "$work/a.yaml" "$work/a.yaml"
 exits 0 'help of a command' "$TMAGEN" check --help; says 'templates=DIR'
 exits 1 'a stem that is nothing' "$TMAGEN" gen nothing_of_this_name
