@@ -13,6 +13,7 @@
 #include "measure/cublaslt.h"
 #include "measure/columns.h"
 #include "measure/entrant.h"
+#include "measure/spot.h"
 #include "measure/watchdog.h"
 #include "runtime/error.h"
 
@@ -73,13 +74,68 @@ static double distance(const float *expected, const float *got, size_t count) {
     return sqrt(difference / size);
 }
 
-// The result that others are compared with, and whose it is.
+// The result that others are compared with, and whose it is. Where a peer computes the product
+// alone, and ours what their ops make of it, elements of what either should be instead.
 struct expected {
     float *values;
     const char *name;
+    bool apart;
+    struct spot ours, peers;
 };
 
-// Prepares the entry and compares its result with that of the first that was prepared.
+// Elements of the product that the peer computes.
+static int expect_product(struct gpu *gpu, const struct rotation *rotation, uint64_t seed,
+                          struct spot *spot) {
+    struct reference product = *rotation->problem.reference;
+    struct rotation alone = *rotation;
+    json_t *rows = cublaslt_product_rows(product.rows);
+    if (!rows) return tmg_fail_memory();
+    product.rows = rows;
+    alone.problem.reference = &product;
+    const int status = spot_make(gpu, &alone, seed, "d", spot);
+    json_decref(rows);
+    return status;
+}
+
+static int expect(struct bench_session *session, const struct rotation *rotation,
+                  const struct cublaslt_plan *cublaslt, struct expected *expected) {
+    const uint64_t seed = session->plan->seed;
+    expected->apart = cublaslt && cublaslt_plan_alone(cublaslt);
+    if (!expected->apart) return TMAGEN_OK;
+    const int status = spot_make(&session->gpu, rotation, seed, "d", &expected->ours);
+    return status ? status : expect_product(&session->gpu, rotation, seed, &expected->peers);
+}
+
+static void expected_free(struct expected *expected) {
+    spot_free(&expected->ours);
+    spot_free(&expected->peers);
+    free(expected->values);
+}
+
+// Compares the [count] elements in [got] with those of the first that was prepared, or what lies in
+// the outputs with what should. "" in entry->refused, or what is wrong. A library error code.
+static int look(struct gpu *gpu, const struct rotation *rotation, const float *got, size_t count,
+                const struct expected *expected, struct bench_entry *entry) {
+    if (expected->apart) {
+        const bool peer = entry->role == BENCH_FIRST || entry->role == BENCH_BEST;
+        const struct spot *spot = peer ? &expected->peers : &expected->ours;
+        double worst;
+        char why[200] = "";
+        const int status = spot_check(gpu, rotation, spot, &worst, why, sizeof why);
+        if (*why) snprintf(entry->refused, sizeof entry->refused, "WRONG: %s", why);
+        return status;
+    }
+    const double apart = distance(expected->values ? expected->values : got, got, count);
+    if (!(apart < 0.02)) {
+        snprintf(entry->refused, sizeof entry->refused,
+                 isnan(apart) ? "WRONG: unwritten elements or NaN in the result; see tmagen verify"
+                              : "WRONG: result differs from %s by %.2g; see tmagen verify",
+                 expected->name, apart);
+    }
+    return TMAGEN_OK;
+}
+
+// Prepares the entry and compares its result with what is expected, or becomes that.
 static int prepare(struct bench_session *session, const struct rotation *rotation,
                    struct bench_entry *entry, struct expected *expected) {
     struct gpu *gpu = &session->gpu;
@@ -96,21 +152,18 @@ static int prepare(struct bench_session *session, const struct rotation *rotatio
         entry->failed = status != TMAGEN_ERROR_ARGUMENT;
         return status == TMAGEN_ERROR_DEVICE ? status : TMAGEN_OK;
     }
-    const double apart = distance(expected->values ? expected->values : got, got, count);
-    if (!(apart < 0.02)) {
-        snprintf(entry->refused, sizeof entry->refused,
-                 isnan(apart) ? "WRONG: unwritten elements or NaN in the result; see tmagen verify"
-                              : "WRONG: result differs from %s by %.2g; see tmagen verify",
-                 expected->name, apart);
+    status = look(gpu, rotation, got, count, expected, entry);
+    if (*entry->refused) {
         entry->failed = true;
         gpu_graph_free(gpu, &entry->contestant.graph);
     }
     if (expected->values || entry->failed) {
         free(got);
     } else {
-        *expected = (struct expected){got, entry->contestant.name};
+        expected->values = got;
+        expected->name = entry->contestant.name;
     }
-    return TMAGEN_OK;
+    return status;
 }
 
 // ---- One shape
@@ -197,14 +250,15 @@ static int make_unlike(struct bench_session *session, const struct bench_shape *
 // Prepares all entries, ours and the peers', and runs the contest; [unlike] are the inputs of those
 // that have their own. A library error code after which the device is lost.
 static int measure(struct bench_session *session, const struct rotation *shared,
-                   const struct rotation *unlike, struct bench_shape *shape, struct entrant *owns) {
-    struct expected expected = {NULL, NULL};
-    int status = TMAGEN_OK;
+                   const struct rotation *unlike, const struct cublaslt_plan *cublaslt,
+                   struct bench_shape *shape, struct entrant *owns) {
+    struct expected expected = {.apart = false};
+    int status = expect(session, shared, cublaslt, &expected);
     // peers first: their result is what ours are compared with
     for (int i = shape->entry_count - 1; i >= 0 && status == TMAGEN_OK; --i) {
         struct bench_entry *entry = &shape->entries[i];
         const struct rotation *rotation = entry->unlike ? &unlike[i] : shared;
-        struct expected none = {NULL, NULL};
+        struct expected none = {.apart = false};
         if (*entry->refused) continue;
         if ((entry->role == BENCH_OWN || entry->role == BENCH_OTHER) &&
             enter_own(session, rotation, (size_t)i, entry, &owns[i])) {
@@ -216,7 +270,7 @@ static int measure(struct bench_session *session, const struct rotation *shared,
         status = prepare(session, rotation, entry, entry->unlike ? &none : &expected);
         free(none.values);
     }
-    free(expected.values);
+    expected_free(&expected);
     struct contestant contestants[BENCH_ENTRIES_MAX];
     for (int i = 0; i < shape->entry_count; ++i) contestants[i] = shape->entries[i].contestant;
     shape->contest.contestants = contestants;
@@ -290,7 +344,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     if (status == TMAGEN_OK && session->plan->copy)
         status = enter_copy(session, &rotation, &shape, &copy);
     if (status == TMAGEN_OK) status = make_unlike(session, &shape, problems, unlike);
-    if (status == TMAGEN_OK) status = measure(session, &rotation, unlike, &shape, owns);
+    if (status == TMAGEN_OK) status = measure(session, &rotation, unlike, cublaslt, &shape, owns);
     progress("%s", "");
     if (status != TMAGEN_OK) {
         kernel_complain(shape.text);

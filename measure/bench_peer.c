@@ -131,14 +131,15 @@ struct cublaslt_plan *bench_add_cublaslt(struct bench_session *session,
         return plan;
     }
     char name[80];
+    const char *what = cublaslt_plan_alone(plan) ? ", the product alone" : "";
     const int offered = cublaslt_plan_algos(plan);
     first = peer_of(plan, rotation, 0);
     best = peer_of(plan, rotation, algo);
     if (algo == 0) {
-        snprintf(name, sizeof name, "cuBLASLt first = best of %d", offered);
+        snprintf(name, sizeof name, "cuBLASLt first = best of %d%s", offered, what);
         add(shape, BENCH_BEST, name, &best);
     } else {
-        snprintf(name, sizeof name, "cuBLASLt best of %d (#%d)", offered, algo);
+        snprintf(name, sizeof name, "cuBLASLt best of %d (#%d)%s", offered, algo, what);
         add(shape, BENCH_FIRST, "cuBLASLt first", &first);
         add(shape, BENCH_BEST, name, &best);
     }

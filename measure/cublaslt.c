@@ -31,7 +31,7 @@ struct cublaslt_plan {
     cublasLtMatrixLayout_t a, b, c, d;
     cublasLtMatmulHeuristicResult_t algos[CUBLASLT_ALGOS_MAX];
     int algo_count;
-    bool bias, residual, integers, blocks;
+    bool bias, residual, integers, blocks, alone;
 };
 
 static int check(const struct cublaslt *library, cublasStatus_t status, const char *what) {
@@ -266,8 +266,9 @@ int cublaslt_epilogue(const json_t *ops, bool *residual) {
 static int describe_ops(struct cublaslt_plan *plan, const struct ref_problem *problem) {
     const json_t *values = json_object_get(problem->reference->rows, "values");
     const int epilogue = cublaslt_epilogue(json_object_get(values, "ops"), &plan->residual);
-    plan->residual &= epilogue != 0;
-    if (!epilogue) return TMAGEN_OK;
+    plan->alone = epilogue == 0;
+    plan->residual &= !plan->alone;
+    if (plan->alone) return TMAGEN_OK;
     int status = set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
     if (status || !(epilogue & CUBLASLT_EPILOGUE_BIAS)) return status;
     const int type = data_type(ref_tensor_find(problem, "bias")->dtype);
@@ -354,6 +355,16 @@ void cublaslt_plan_free(struct cublaslt_plan *plan) {
     if (plan->d) library->cublasLtMatrixLayoutDestroy(plan->d);
     if (plan->desc) library->cublasLtMatmulDescDestroy(plan->desc);
     free(plan);
+}
+
+bool cublaslt_plan_alone(const struct cublaslt_plan *plan) { return plan->alone; }
+
+json_t *cublaslt_product_rows(const json_t *rows) {
+    json_t *product = json_deep_copy(rows), *values = json_object_get(product, "values");
+    json_object_del(values, "packed");  // that ops round to bf16
+    if (!json_object_set_new(values, "ops", json_array())) return product;
+    json_decref(product);
+    return NULL;
 }
 
 int cublaslt_plan_algos(const struct cublaslt_plan *plan) { return plan->algo_count; }

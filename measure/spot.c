@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "measure/random.h"
 #include "measure/reference_code.h"
@@ -67,7 +68,8 @@ static int add_output(const struct ref_problem *problem, unsigned i, int count, 
     return status;
 }
 
-int spot_make(struct gpu *gpu, const struct rotation *rotation, uint64_t seed, struct spot *spot) {
+int spot_make(struct gpu *gpu, const struct rotation *rotation, uint64_t seed, const char *output,
+              struct spot *spot) {
     struct ref_problem problem = rotation->problem;
     const double fit = operations_most / fmax(reference_cost(&problem), 1);
     const int count = (int)fmin(PLACES_MOST, fmax(PLACES_LEAST, fit));
@@ -77,6 +79,7 @@ int spot_make(struct gpu *gpu, const struct rotation *rotation, uint64_t seed, s
     if (status == TMAGEN_OK) status = reference_describe(&problem, seed);
     for (unsigned i = 0; status == TMAGEN_OK && i < problem.manifest->tensor_count; ++i) {
         const struct tmg_tensor *tensor = problem.tensors[i].declared;
+        if (output && strcmp(output, tensor->name)) continue;
         // of what a launch has overwritten nobody knows what it was computed from
         if (tensor->writes && !tensor->reads) status = add_output(&problem, i, count, seed, spot);
     }

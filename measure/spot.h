@@ -12,9 +12,11 @@ struct spot {
     int count;  // 0: nothing can be held against the reference here
 };
 
-// Chooses elements of the outputs and computes them from the first copy of the inputs, as they lie
-// on the device. A library error code; to be freed in either case.
-int spot_make(struct gpu *gpu, const struct rotation *rotation, uint64_t seed, struct spot *spot);
+// Chooses elements of the output of that name, of all where it is NULL, and computes them from the
+// first copy of the inputs, as they lie on the device. A library error code; to be freed in either
+// case.
+int spot_make(struct gpu *gpu, const struct rotation *rotation, uint64_t seed, const char *output,
+              struct spot *spot);
 void spot_free(struct spot *spot);
 
 // Holds what lies in the outputs of the first copy against them. [worst] gets the largest error as
