@@ -363,7 +363,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
-    uint64_t operand_full[CONSUMERS][STORE_BUFFERS];    // residual is in the staging buffer
+    uint64_t operand_full[CONSUMERS + 1][STORE_BUFFERS];    // residual is there; last: lent ones
 };
 static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
 
@@ -502,6 +502,9 @@ struct Ahead {
 struct Source {
     const TensorMap *map;
     uint64_t *full;
+    bf16 (*others)[STORE_M * STORE_N];    // the other warpgroup's staging, where the CTA's last tile has
+    uint64_t *lent;                       // its second half, and that one's barriers
+    bool last = false;
     int parity = 0;
 };
 
@@ -516,12 +519,12 @@ __device__ __forceinline__ void load_operand(const Source &source, bf16 (*stagin
     tma_load_2d(buffer, source.map, column, row, full);
 }
 
-// begins to load the first parts of a tile, as many as there are buffers; their stores have long been under way
+// begins to load parts of a tile from [first] on, as many as there are buffers; their stores are long under way
 __device__ __forceinline__ void begin_operand(const Source &source, bf16 (*staging)[STORE_M * STORE_N], int row,
-                                              int column) {
+                                              int column, int first = 0) {
     if (threadIdx.x % 128 == 0) {
         cp_async_bulk_wait_group_read<0>();
-        for (int part = 0; part < STORE_BUFFERS; ++part) {
+        for (int part = first; part < first + STORE_BUFFERS; ++part) {
             load_operand(source, staging, part, row, column);
         }
     }
@@ -556,8 +559,10 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
     #pragma unroll
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
-        bf16 *buffer = staging[part % STORE_BUFFERS];
-        mbarrier_wait_parity(&source.full[part % STORE_BUFFERS], source.parity ^ (part / STORE_BUFFERS & 1));
+        const bool lent = source.last && part >= STORE_BUFFERS;
+        bf16 *buffer = (lent ? source.others : staging)[part % STORE_BUFFERS];
+        uint64_t *full = &(lent ? source.lent : source.full)[part % STORE_BUFFERS];
+        mbarrier_wait_parity(full, lent ? 0 : part / STORE_BUFFERS);
         #pragma unroll
         for (int block = 0; block < STORE_M; block += MMA_M) {
             float *sums = &accumulator[(row + block) / MMA_M][column / 2];
@@ -574,13 +579,12 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
             cp_async_bulk_commit_group();
             constexpr int LATE = STORE_BUFFERS > 1;     // parts behind which a buffer is filled again
             const int next = part - LATE + STORE_BUFFERS;
-            if (part >= LATE && next < STORES) {
+            if (part >= LATE && next < STORES && !source.last) {
                 cp_async_bulk_wait_group_read<LATE>();
                 load_operand(source, staging, next, first_row, first_column);
             }
         }
     }
-    source.parity ^= STORES / STORE_BUFFERS & 1;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER_SIZE, 1, 1)
@@ -606,7 +610,7 @@ gemm_fc2_packed(const __grid_constant__ TensorMap a_map, const __grid_constant__
         for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
             mbarrier_init(&smem.order[consumer], 1);
         }
-        for (int buffer = 0; buffer < CONSUMERS * STORE_BUFFERS; ++buffer) {
+        for (int buffer = 0; buffer < (CONSUMERS + 1) * STORE_BUFFERS; ++buffer) {
             mbarrier_init(&smem.operand_full[buffer / STORE_BUFFERS][buffer % STORE_BUFFERS], 1);
         }
         fence_mbarrier_init();
@@ -632,10 +636,12 @@ gemm_fc2_packed(const __grid_constant__ TensorMap a_map, const __grid_constant__
         setmaxnreg_inc<232>();
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-        Source source = {&residual_map, smem.operand_full[warpgroup]};
+        Source source = {&residual_map, smem.operand_full[warpgroup], smem.store[1 - warpgroup],
+                         smem.operand_full[CONSUMERS]};
         Ring ring;
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
         Work work(m, n, k, cta);
+        Work others = work;                                   // at the item of the other warpgroup
         if (warpgroup == 1) {
             skip(ring, work.k_tiles());
             work.advance();
@@ -665,8 +671,15 @@ gemm_fc2_packed(const __grid_constant__ TensorMap a_map, const __grid_constant__
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
             work.advance();
+            others = work;
+            source.last = !work.valid();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
             store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, ahead, source);
+        }
+        if (others.valid()) {                                 // the CTA's last: half of it has room here
+            const Item item = others.item();
+            source.full = source.lent;
+            begin_operand(source, smem.store[warpgroup], item.row, item.column, STORE_BUFFERS);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it

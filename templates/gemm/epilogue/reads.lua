@@ -69,8 +69,12 @@ function reads.members(s, p)
         doc = "what all rows share of operands, read ahead" } or nil
 end
 
+-- A CTA's last tile has nobody to hide behind. Where the buffers have half of a tile, the other warpgroup, which has no
+-- more to store, lends its own for the other half: [lends].
 function reads.barrier(s, p)
-    return p.reads.tma and { name = "operand_full", count = p.consumers * s.epilogue.buffers, arrivals = 1,
+    p.reads.lends = p.reads.tma and p.pingpong and s.grid == "persistent" and p.store.count == 2 * s.epilogue.buffers
+    local rows = p.consumers + (p.reads.lends and 1 or 0)
+    return p.reads.tma and { name = "operand_full", count = rows * s.epilogue.buffers, arrivals = 1,
         bytes = p.store.buffer_bytes, who = "a thread of the warpgroup",
         doc = "the operand's elements are in the staging buffer" } or nil
 end
