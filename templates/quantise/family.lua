@@ -71,7 +71,7 @@ local function reference(s)
         swiglu = s.swiglu or nil }
     if s.scales ~= "1x128" then
         list.small, list.waves = { { 1, 1 }, { 3, 200 }, { 130, 264 }, { 2, 4240 } }, { { 75, 304 } }
-        list.full = s.scales == "tensor" and list.small
+        list.full = s.scales == "tensor" and { { 1, 1 }, { 3, 200 }, { 130, 264 }, { 2, 4240 }, { 1000, 16 } }
             or { { 1, 1 }, { 3, 200 }, { 130, 264 }, { 200, 7168 }, { 33, 40000 } }
     end
     return list
