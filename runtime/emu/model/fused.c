@@ -38,7 +38,14 @@ const struct tmg_fused_way *tmg_fused_here(void) {
     return *way;
 }
 
+void tmg_multiply_rows(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                       const float *b, float *const *d) {
+    tmg_fused_here()->multiply(how, m, n, k, a, b, d);
+}
+
 void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
                         const float *b, float *d) {
-    tmg_fused_here()->multiply(how, m, n, k, a, b, d);
+    float *rows[TMG_FUSED_M];
+    for (int i = 0; i < m; ++i) rows[i] = d + i * n;
+    tmg_multiply_rows(how, m, n, k, a, b, rows);
 }

@@ -24,9 +24,14 @@ struct tmg_fused {
 // widens to f16 on Hopper.
 struct tmg_fused tmg_fused_for(enum tmg_number a, enum tmg_number b, enum tmg_number d, bool wgmma);
 
-// d[m][n] = a[m][k] * b[k][n] + d[m][n], dense row-major floats that hold values of the operand
-// types, k at most 32, n a multiple of 8 and at most 256. For an f16 D, d holds f16 values.
-// NaN and infinities propagate as in IEEE arithmetic.
+// d[m][n] = a[m][k] * b[k][n] + d[m][n], row-major floats that hold values of the operand types, m
+// at most TMG_FUSED_M, k at most 32 and even, n a multiple of 8 and at most 256; each row of D is
+// where [d] says. For an f16 D, d holds f16 values. NaN and infinities propagate as in IEEE
+// arithmetic.
+enum { TMG_FUSED_M = 128 };
+void tmg_multiply_rows(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                       const float *b, float *const *d);
+// The same where D is dense.
 void tmg_multiply_fused(const struct tmg_fused *how, int m, int n, int k, const float *a,
                         const float *b, float *d);
 
@@ -49,7 +54,7 @@ enum { TMG_EASY_MOST = 100, TMG_SCALED_N = 256 };
 struct tmg_fused_way {
     const char *name;
     void (*multiply)(const struct tmg_fused *how, int m, int n, int k, const float *a,
-                     const float *b, float *d);
+                     const float *b, float *const *d);
     bool (*is_here)(void);
     void (*blocks)(const struct tmg_blocks *all, float *d);
     // d = c / 2^(row_scale + scales[i]), zero where an exponent nears its limits; and its opposite,

@@ -2,7 +2,8 @@
 #include "runtime/emu/model/fused.h"
 
 #define LANES 4
+#define TARGET
 #include "runtime/emu/model/fused_vector.h"
 #include "runtime/emu/model/scaled_vector.h"
 
-WAY(plain, , true)
+WAY(plain, true)

@@ -9,10 +9,16 @@
 // Functions on vectors are all inlined: none has an ABI that a wider machine could change.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-#define INLINE static inline __attribute__((always_inline))
+// Functions of the vectors that [TARGET] has.
+#define INLINE TARGET static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 // LEAST_OF_ALL is below every number's exponent.
-enum { K_MAX = 32, M_MAX = 64, N_MAX = 256, NO_EXPONENT = -4000, LEAST_OF_ALL = -1000 };
+enum { K_MAX = 32, M_MAX = TMG_FUSED_M, N_MAX = 256, NO_EXPONENT = -4000, LEAST_OF_ALL = -1000 };
 // Where the largest exponent of a sum is in between, products and scales are normal floats, or so
 // small that nothing of them is kept.
 enum { PLAIN_LEAST = -60, PLAIN_MOST = 120 };
@@ -31,30 +37,61 @@ typedef int64_t longs VECTOR(8, 8);
 typedef int64_t quads VECTOR(4, 4);
 typedef int8_t bytes VECTOR(4, 4);
 
-// Blocks of LANES columns whose exponents share words, the first block's lowest.
-enum { BLOCKS = 4, GROUP = BLOCKS * LANES };
+// Blocks of LANES columns whose exponents share words, the first block's lowest; how many of these
+// have their sums in registers together.
+enum { BLOCKS = 4, GROUP = BLOCKS * LANES, TOGETHER = LANES == 16 ? 4 : 2 };
 
 // Masks of signs, for numbers whose difference fits into 32 bits.
 INLINE ints less(ints x, ints y) { return (x - y) >> 31; }
 
+#if LANES == 16
+INLINE ints larger(ints x, ints y) { return (ints)_mm512_max_epi32((__m512i)x, (__m512i)y); }
+INLINE ints smaller(ints x, ints y) { return (ints)_mm512_min_epi32((__m512i)x, (__m512i)y); }
+INLINE bytes larger_bytes(bytes x, bytes y) {
+    return (bytes)_mm512_max_epi8((__m512i)x, (__m512i)y);
+}
+// To a float, cut.
+INLINE floats cut_to_float(ints value) {
+    return (floats)_mm512_cvt_roundepi32_ps((__m512i)value,
+                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+INLINE bool any_negative(ints value) { return _mm512_movepi32_mask((__m512i)value) != 0; }
+INLINE bool none(ints mask) { return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0; }
+#else
+#if LANES == 8
+INLINE ints larger(ints x, ints y) { return (ints)_mm256_max_epi32((__m256i)x, (__m256i)y); }
+INLINE ints smaller(ints x, ints y) { return (ints)_mm256_min_epi32((__m256i)x, (__m256i)y); }
+INLINE bytes larger_bytes(bytes x, bytes y) {
+    return (bytes)_mm256_max_epi8((__m256i)x, (__m256i)y);
+}
+INLINE bool any_negative(ints value) { return _mm256_movemask_ps((__m256)value) != 0; }
+INLINE bool none(ints mask) { return _mm256_testz_si256((__m256i)mask, (__m256i)mask); }
+#else
 INLINE ints larger(ints x, ints y) {
     ints more = x > y;
     return (x & more) | (y & ~more);
 }
+INLINE ints smaller(ints x, ints y) { return ~larger(~x, ~y); }
+INLINE bytes larger_bytes(bytes x, bytes y) {
+    bytes more = x > y;
+    return (x & more) | (y & ~more);
+}
+INLINE bool none(ints mask) {
+    quads bits = (quads)mask;
+    return !(bits[0] | bits[1]);
+}
+INLINE bool any_negative(ints value) { return !none(value >> 31); }
+#endif
+INLINE floats cut_to_float(ints value) {
+    ints sign = value >> 31;
+    uints magnitude = (uints)((value ^ sign) - sign);
+    floats cut = __builtin_convertvector((ints)(magnitude & ~(magnitude >> 24)), floats);
+    return (floats)((ints)cut | (sign & INT32_MIN));
+}
+#endif
 
 // Of magnitudes.
 INLINE ints is_zero(ints bits) { return (bits - 1) >> 31; }
-
-INLINE bool none(ints mask) {
-    quads bits = (quads)mask;
-#if LANES == 16
-    bits[0] |= bits[4] | bits[5] | bits[6] | bits[7];
-#endif
-#if LANES > 4
-    bits[0] |= bits[2] | bits[3];
-#endif
-    return !(bits[0] | bits[1]);
-}
 
 // LANES values, or 8, where [width], a multiple of 8, is less; zeros behind them.
 INLINE floats load(const float *from, int width) {
@@ -191,7 +228,7 @@ INLINE uints term(floats b, int least_b, float a, int least_a, ints shift) {
 
 // To f16, to nearest. A sum has too many bits for f32, and rounding twice is wrong: cut to f32 with
 // the last bit set where something was lost, then round.
-static void finish_f16(const doubles *value, float *d) {
+TARGET static void finish_f16(const doubles *value, float *d) {
     const uint64_t lost = (UINT64_C(1) << (52 - 23)) - 1;
     for (int lane = 0; lane < LANES; ++lane) {
         double odd = (*value)[lane];
@@ -204,7 +241,7 @@ static void finish_f16(const doubles *value, float *d) {
 }
 
 // Sums whose last bit can lie below f32's: cut at 2^-149, lane by lane.
-static void finish_tiny(const doubles *value, float *d) {
+TARGET static void finish_tiny(const doubles *value, float *d) {
     for (int lane = 0; lane < LANES; ++lane) {
         double exact = (*value)[lane];
         bool subnormal = fabs(exact) < 0x1p-126;
@@ -242,7 +279,7 @@ INLINE ints largest_any(const struct tmg_fused *how, const struct term_row *bloc
 }
 
 // [k] is even.
-static void sum_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
+TARGET static void sum_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
                     int least_c, const ints *largest, struct halves *sum) {
     ints shift = how->fraction_bits - *largest;
     sum->even = term(*c, least_c, 1, 0, shift);
@@ -253,7 +290,7 @@ static void sum_any(const struct tmg_fused *how, const struct term_row *block, c
     }
 }
 
-static bool any_below(const ints *values, int limit) {
+TARGET static bool any_below(const ints *values, int limit) {
     for (int lane = 0; lane < LANES; ++lane)
         if ((*values)[lane] < limit) return true;
     return false;
@@ -261,7 +298,7 @@ static bool any_below(const ints *values, int limit) {
 
 // Brings LANES sums to D: scaled back by 2^(largest - fraction_bits), which only two floats'
 // product can hold, and cut or rounded.
-static void finish_any(const struct tmg_fused *how, const struct halves *sum, const ints *largest,
+TARGET static void finish_any(const struct tmg_fused *how, const struct halves *sum, const ints *largest,
                        float *d) {
     ints power = *largest - how->fraction_bits, half = power >> 1;
     doubles scale = __builtin_convertvector(power_of_two(half), doubles) *
@@ -281,7 +318,7 @@ static void finish_any(const struct tmg_fused *how, const struct halves *sum, co
         *(floats *)d = __builtin_convertvector(value, floats);
 }
 
-static void multiply_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
+TARGET static void multiply_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
                          int least_c, floats *d) {
     struct halves sum;
     float sums[LANES];
@@ -391,51 +428,58 @@ INLINE floats multiply_rare_block(const struct constants *all, const struct term
 INLINE bytes most_of(int k, const int32_t *a, const bytes *b) {
     bytes even = (bytes){0} + 2 * ZERO, odd = even;
     for (int i = 0; i < k; i += 2) {
-        bytes one = b[i] + (bytes)((ints){0} + a[i]),
-              two = b[i + 1] + (bytes)((ints){0} + a[i + 1]);
-        bytes more = one > even, more_odd = two > odd;
-        even = (one & more) | (even & ~more);
-        odd = (two & more_odd) | (odd & ~more_odd);
+        even = larger_bytes(even, b[i] + (bytes)((ints){0} + a[i]));
+        odd = larger_bytes(odd, b[i + 1] + (bytes)((ints){0} + a[i + 1]));
     }
-    bytes more = even > odd;
-    return (even & more) | (odd & ~more);
+    return larger_bytes(even, odd);
 }
 
-// A row's GROUP columns, or [width] of them.
-INLINE void multiply_group(const struct constants *all, int width, struct term_row block,
-                           const float *a, const float *b, bytes most, float *d) {
-    ints products[BLOCKS], largest[BLOCKS], odd = {0};
-    for (int i = 0; i < BLOCKS && i * LANES < width; ++i) {
-        products[i] = (ints)most << 8 * (BLOCKS - 1 - i) >> 24;
-        largest[i] = largest_of(all, products[i], load(d + i * LANES, width - i * LANES));
-        odd |= out_of_range(all, largest[i]);
-    }
-    bool plain = none(odd);
-    for (int i = 0; i < BLOCKS && i * LANES < width; ++i, b += LANES * all->k, block.b += LANES) {
-        block.width = width - i * LANES;
-        floats c = load(d + i * LANES, block.width);
-        store(d + i * LANES, block.width,
-              plain ? multiply_plain_block(all, a, b, c, largest[i])
-                    : multiply_rare_block(all, &block, a, b, products[i], c, largest[i]));
-    }
+// The exponent, below the operands', of the largest product in a block.
+INLINE ints products_of(bytes most, int block) {
+    return (ints)most << 8 * (BLOCKS - 1 - block) >> 24;
 }
 
-// [d] is finite; other infinities and NaNs count as zeros.
-INLINE void multiply_finite(const struct tmg_fused *how, int m, int n, int k, const float *a,
-                            const float *b, float *d) {
-    struct factors a_parts, b_parts;
-    split(how, m, n, k, a, b, &a_parts, &b_parts);
-    struct constants all = constants_of(how, n, k, a_parts.largest + b_parts.largest);
-    for (int column = 0; column < n; column += GROUP)
-        for (int row = 0; row < m; ++row) {
-            const float *b_values = b_parts.value + column * k;
-            struct term_row block = {n, k, 0, a + row * k, b + column};
-            bytes most = most_of(k, a_parts.below + row * k,
-                                 (const bytes *)(b_parts.below + column / BLOCKS * k));
-            multiply_group(&all, n - column, block, a_parts.value + row * k, b_values, most,
-                           d + row * n + column);
+// TOGETHER blocks from [first] on, in f32, where all is plain; else nothing is done and it is false.
+// Exponents are biased here, as in a float.
+INLINE bool multiply_together(const struct constants *all, int k, int first, const float *a,
+                              const float *b, bytes most, float *d) {
+    enum { BIAS = 127 };
+    struct halves sum[TOGETHER];
+    floats scale[TOGETHER], cut[TOGETHER];
+    ints least = (ints){0} + INT32_MAX, largest = {0}, over = {0};
+    UNROLL for (int i = 0; i < TOGETHER; ++i) {
+        const floats c = *(const floats *)(d + i * LANES);
+        const ints magnitude = (ints)c & INT32_MAX, subnormal = less(magnitude, (ints){0} + (1 << 23));
+        const ints power = larger(products_of(most, first + i) + (all->product + BIAS), magnitude >> 23);
+        least = smaller(least, power);
+        largest = larger(largest, power);
+        scale[i] = (floats)((all->how->fraction_bits + 2 * BIAS - power) << 23);
+        sum[i].even = (uints) __builtin_convertvector((floats)((ints)c & ~subnormal) * scale[i], ints);
+        sum[i].odd = (uints){0};
+    }
+    if (any_negative((least - (all->sure + BIAS)) | (PLAIN_MOST + BIAS - largest))) return false;
+    UNROLL for (int i = 0; i < k; i += 2) {
+        UNROLL for (int j = 0; j < TOGETHER; ++j) {
+            const floats *column = (const floats *)(b + j * LANES * k);
+            sum[j].even += (uints) __builtin_convertvector(column[i] * a[i] * scale[j], ints);
+            sum[j].odd += (uints) __builtin_convertvector(column[i + 1] * a[i + 1] * scale[j], ints);
         }
+    }
+    UNROLL for (int i = 0; i < TOGETHER; ++i) {
+        const uints both = sum[i].even + sum[i].odd;
+        over |= (ints)((sum[i].even ^ both) & (sum[i].odd ^ both));
+        const ints unit = (2 * BIAS << 23) - (ints)scale[i];
+        cut[i] = (floats)((ints)cut_to_float((ints)both) & all->kept) * (floats)unit;
+    }
+    if (any_negative(over)) return false;
+    UNROLL for (int i = 0; i < TOGETHER; ++i) *(floats *)(d + i * LANES) = cut[i];
+    return true;
 }
+
+// Where operands have an infinity or a NaN: rows of A, columns of B, and groups of these.
+struct specials {
+    bool rows[M_MAX], columns[N_MAX], groups[N_MAX / GROUP + 1];
+};
 
 // [count] is a multiple of 8.
 INLINE bool all_finite(int count, const float *values) {
@@ -443,6 +487,13 @@ INLINE bool all_finite(int count, const float *values) {
     for (int i = 0; i < count; i += LANES)
         special |= (ints)(((uints)load(values + i, count - i) & INT32_MAX) + 0x00800000);
     return none(special >> 31);
+}
+
+static void find_specials(int m, int n, int k, const float *a, const float *b,
+                          struct specials *special) {
+    for (int i = 0; i < m * k; ++i) special->rows[i / k] |= !isfinite(a[i]);
+    for (int i = 0; i < n * k; ++i) special->columns[i % n] |= !isfinite(b[i]);
+    for (int i = 0; i < n; ++i) special->groups[i / GROUP] |= special->columns[i];
 }
 
 // Of one element, whose terms are [n] apart in [b].
@@ -453,41 +504,95 @@ static float special_sum(int n, int k, const float *a, const float *b, float c) 
 }
 
 // Where an infinity or a NaN takes part, the sum is IEEE's: no rounding can change it.
-static void multiply_special(int m, int n, int k, const float *a, const float *b, const float *c,
-                             float *d) {
-    bool special_b[N_MAX] = {false};
-    for (int i = 0; i < n * k; ++i) special_b[i % n] |= !isfinite(b[i]);
-    for (int row = 0; row < m; ++row, a += k, c += n, d += n) {
-        bool special_a = false;
-        for (int i = 0; i < k; ++i) special_a |= !isfinite(a[i]);
-        for (int column = 0; column < n; ++column)
-            if (isnan(c[column]))
-                d[column] = c[column];
-            else if (special_a || special_b[column] || !isfinite(c[column]))
-                d[column] = special_sum(n, k, a, b + column, c[column]);
+static void multiply_special(const struct term_row *block, bool row, const bool *columns,
+                             const float *c, float *d) {
+    for (int i = 0; i < block->width; ++i)
+        if (isnan(c[i]))
+            d[i] = c[i];
+        else if (row || columns[i] || !isfinite(c[i]))
+            d[i] = special_sum(block->n, block->k, block->a, block->b + i, c[i]);
+}
+
+// Some of a row's blocks, which lie in [block], one after the other.
+INLINE void multiply_blocks(const struct constants *all, int first, struct term_row block,
+                            const float *a, const float *b, bytes most, float *d) {
+    const int count = block.width;
+    for (int i = 0; i * LANES < count; ++i, b += LANES * all->k, block.b += LANES) {
+        block.width = count - i * LANES;
+        floats c = load(d + i * LANES, block.width);
+        ints products = products_of(most, first + i), largest = largest_of(all, products, c);
+        store(d + i * LANES, block.width,
+              none(out_of_range(all, largest))
+                  ? multiply_plain_block(all, a, b, c, largest)
+                  : multiply_rare_block(all, &block, a, b, products, c, largest));
     }
 }
 
-INLINE void multiply(const struct tmg_fused *how, int m, int n, int k, const float *a,
-                     const float *b, float *d) {
-    float c[M_MAX * N_MAX];
-    int count = m * n;
-    bool finite = all_finite(m * k, a) && all_finite(n * k, b) && all_finite(count, d);
-    if (!finite) memcpy(c, d, (size_t)count * sizeof *c);
-    for (int i = 0; !finite && i < count; i += LANES)
-        store(d + i, count - i, keep_from(load(d + i, count - i), 0));
-    multiply_finite(how, m, n, k, a, b, d);
-    if (!finite) multiply_special(m, n, k, a, b, c, d);
+// The same where anything of D, or of the operands, may be special.
+INLINE void multiply_any_blocks(const struct constants *all, int first, struct term_row block,
+                                const float *a, const float *b, bytes most, bool special_a,
+                                const bool *special_b, bool is_special, float *d) {
+    float c[GROUP];
+    bool finite = !is_special && all_finite(block.width, d);
+    if (!finite) memcpy(c, d, (size_t)block.width * sizeof *c);
+    for (int i = 0; !finite && i < block.width; i += LANES)
+        store(d + i, block.width - i, keep_from(load(d + i, block.width - i), 0));
+    multiply_blocks(all, first, block, a, b, most, d);
+    if (!finite) multiply_special(&block, special_a, special_b, c, d);
 }
 
-// A way to multiply, named as its [TARGET] is.
-#define WAY(NAME, TARGET, CONDITION)                                                     \
+INLINE int least_of(int x, int y) { return x < y ? x : y; }
+
+// A row's GROUP columns from [column] on, or what there is of them.
+INLINE void multiply_group(const struct constants *all, int k, int row, int column,
+                           const float *a_row, const float *b_columns, const struct factors *a,
+                           const struct factors *b, const struct specials *special, float *d) {
+    const float *a_values = a->value + row * k, *b_values = b->value + column * k;
+    const bytes most = most_of(k, a->below + row * k, (const bytes *)(b->below + column / BLOCKS * k));
+    const bool is_special = special->rows[row] || special->groups[column / GROUP];
+    for (int first = 0; first < BLOCKS && column + first * LANES < all->n; first += TOGETHER) {
+        const int at = column + first * LANES, width = least_of(TOGETHER * LANES, all->n - at);
+        const float *values = b_values + first * LANES * k;
+        if (width == TOGETHER * LANES && !all->how->f16 && !is_special &&
+            multiply_together(all, k, first, a_values, values, most, d + at))
+            continue;
+        multiply_any_blocks(all, first, (struct term_row){all->n, k, width, a_row, b_columns + at},
+                            a_values, values, most, special->rows[row],
+                            special->columns + at, is_special, d + at);
+    }
+}
+
+INLINE void multiply_rows(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                          const float *b, float *const *d) {
+    struct factors a_parts, b_parts;
+    struct specials special = {0};
+    if (!all_finite(m * k, a) || !all_finite(n * k, b)) find_specials(m, n, k, a, b, &special);
+    split(how, m, n, k, a, b, &a_parts, &b_parts);
+    struct constants all = constants_of(how, n, k, a_parts.largest + b_parts.largest);
+    for (int column = 0; column < n; column += GROUP)
+        for (int row = 0; row < m; ++row)
+            multiply_group(&all, k, row, column, a + row * k, b, &a_parts, &b_parts, &special,
+                           d[row]);
+}
+
+// What k is lets loops be unrolled.
+INLINE void multiply(const struct tmg_fused *how, int m, int n, int k, const float *a,
+                     const float *b, float *const *d) {
+    switch (k) {
+    case 16: multiply_rows(how, m, n, 16, a, b, d); break;
+    case 32: multiply_rows(how, m, n, 32, a, b, d); break;
+    default: multiply_rows(how, m, n, k, a, b, d); break;
+    }
+}
+
+// A way to multiply.
+#define WAY(NAME, CONDITION)                                                             \
     TARGET static void multiply_##NAME(const struct tmg_fused *how, int m, int n, int k, \
-                                       const float *a, const float *b, float *d) {       \
+                                       const float *a, const float *b, float *const *d) { \
         multiply(how, m, n, k, a, b, d);                                                 \
     }                                                                                    \
     static bool NAME##_is_here(void) { return CONDITION; }                               \
-    SCALED_WAY(NAME, TARGET)                                                             \
+    SCALED_WAY(NAME)                                                                     \
     const struct tmg_fused_way tmg_fused_##NAME = {#NAME,                                \
                                                    multiply_##NAME,                      \
                                                    NAME##_is_here,                       \

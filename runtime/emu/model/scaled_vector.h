@@ -146,7 +146,7 @@ INLINE bool scale_up(int n, int row_scale, const int32_t *scales, const float *c
     return none(hard);
 }
 
-#define SCALED_WAY(NAME, TARGET)                                                                 \
+#define SCALED_WAY(NAME)                                                                         \
     TARGET static void blocks_##NAME(const struct tmg_blocks *all, float *d) { blocks(all, d); } \
     TARGET static void scale_down_##NAME(int n, int row_scale, const int32_t *scales,            \
                                          const float *c, float *d) {                             \
