@@ -26,8 +26,8 @@ struct tmg_fused tmg_fused_for(enum tmg_number a, enum tmg_number b, enum tmg_nu
 
 // d[m][n] = a[m][k] * b[k][n] + d[m][n], row-major floats that hold values of the operand types, m
 // at most TMG_FUSED_M, k at most 32 and even, n a multiple of 8 and at most 256; each row of D is
-// where [d] says. For an f16 D, d holds f16 values. NaN and infinities propagate as in IEEE
-// arithmetic.
+// where [d] says. For an f16 D, d holds f16 values. NaN, of TMG_F32_NAN's bits, and infinities
+// propagate as in IEEE arithmetic.
 enum { TMG_FUSED_M = 128 };
 void tmg_multiply_rows(const struct tmg_fused *how, int m, int n, int k, const float *a,
                        const float *b, float *const *d);

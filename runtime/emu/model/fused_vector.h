@@ -506,11 +506,12 @@ static float special_sum(int n, int k, const float *a, const float *b, float c) 
 // Where an infinity or a NaN takes part, the sum is IEEE's: no rounding can change it.
 static void multiply_special(const struct term_row *block, bool row, const bool *columns,
                              const float *c, float *d) {
-    for (int i = 0; i < block->width; ++i)
-        if (isnan(c[i]))
-            d[i] = c[i];
-        else if (row || columns[i] || !isfinite(c[i]))
-            d[i] = special_sum(block->n, block->k, block->a, block->b + i, c[i]);
+    for (int i = 0; i < block->width; ++i) {
+        if (!row && !columns[i] && isfinite(c[i])) continue;
+        float sum = special_sum(block->n, block->k, block->a, block->b + i, c[i]);
+        if (isnan(sum)) sum = tmg_f32_from_bits(TMG_F32_NAN);
+        memcpy(d + i, &sum, sizeof sum);
+    }
 }
 
 // Some of a row's blocks, which lie in [block], one after the other.

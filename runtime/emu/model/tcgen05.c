@@ -14,7 +14,7 @@ enum {
     BYTES_MAX = 64,  // of k of a row of B
     KEPT_MAX = 96,
     ROWS_A = 128,
-    CHUNK = 64,      // rows that are multiplied at once
+    CHUNK = 128,     // rows that are multiplied at once
     WORDS_MAX = 12,  // of a row of A in tensor memory
     SCALES_MAX = 6
 };
@@ -257,7 +257,7 @@ struct fold {
     const struct tmg_tcgen05 *op;
     const struct tmg_tcgen05_operands *operands;
     int cta, number, rows, kept, n;
-    float a[ROWS_A * KEPT_MAX], b[K_MAX * ROWS_MAX], d[ROWS_A * ROWS_MAX];
+    float *a, b[K_MAX * ROWS_MAX], d[ROWS_A * ROWS_MAX];
     struct tmg_scale scales[SCALES_MAX * ROWS_MAX];  // of B
 };
 
@@ -370,12 +370,39 @@ static void store_d(const struct fold *fold) {
     }
 }
 
+// ---- D of f32, where it lies ----
+
+static bool in_place(const struct tmg_tcgen05 *op) {
+    return op->kind != TMG_KIND_I8 && op->d == TMG_F32 && op->scales == 0 && !op->sparse &&
+           !(op->add_d && op->input_shift > 0);
+}
+
+static void multiply_in_place(struct fold *fold) {
+    const struct tmg_tcgen05 *op = fold->op;
+    const struct tmg_fused how = tmg_tcgen05_fused(op->a, op->b, op->d);
+    const uint32_t *disabled = op->disabled + 4 * fold->cta;
+    const size_t bytes = (size_t)fold->n * sizeof *fold->d;
+    float *rows[ROWS_A];
+    for (int row = 0; row < fold->rows; ++row) {
+        int lane = lane_of(fold, row);
+        rows[row] = (float *)d_words(fold, row);
+        if (disabled[lane / 32] >> lane % 32 & 1) rows[row] = memset(fold->d, 0, bytes);
+        if (!op->add_d) memset(rows[row], 0, bytes);
+    }
+    tmg_multiply_rows(&how, fold->rows, fold->n, fold->kept, fold->a, fold->b, rows);
+}
+
 // ---- the instruction ----
 
 static void run_fold(struct fold *fold, const float *b_rows) {
-    tmg_transpose(fold->n, fold->op->k, b_rows + fold->number * fold->n * fold->op->k, fold->b);
+    if (tmg_tcgen05_folds(fold->op) > 1 || fold->cta == 0)
+        tmg_transpose(fold->n, fold->op->k, b_rows + fold->number * fold->n * fold->op->k, fold->b);
     if (fold->op->a_in_tmem)
         gather_a_of_tmem(fold->op, fold->operands, fold->cta, fold->number, fold->a);
+    if (in_place(fold->op)) {
+        multiply_in_place(fold);
+        return;
+    }
     load_d(fold);
     multiply(fold);
     store_d(fold);
@@ -419,8 +446,7 @@ const char *tmg_tcgen05_run(const struct tmg_tcgen05 *op,
     fold.kept = kept_of(op);
     fold.n = op->n / folds;
     for (fold.cta = 0; fold.cta < (op->pair ? 2 : 1); ++fold.cta) {
-        if (!op->a_in_tmem)
-            memcpy(fold.a, a[fold.cta], (size_t)(fold.rows * fold.kept) * sizeof *fold.a);
+        fold.a = a[fold.cta];
         for (fold.number = 0; fold.number < folds; ++fold.number) run_fold(&fold, b_rows);
     }
     return NULL;
