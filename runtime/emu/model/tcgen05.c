@@ -11,7 +11,6 @@ enum {
     ROWS_MAX = 256,  // of B, or of A in a CTA: 128
     SHIFT_MAX = 64,  // columns that .ws may shift B by
     K_MAX = 128,
-    BYTES_MAX = 64,  // of k of a row of B
     KEPT_MAX = 96,
     ROWS_A = 128,
     CHUNK = 128,     // rows that are multiplied at once
@@ -99,38 +98,37 @@ struct matrix_source {
     uint32_t *bad_address;
 };
 
-static bool read_piece(const struct matrix_source *from, int line, int piece, uint8_t *to) {
-    uint32_t address =
-        tmg_tcgen05_piece(&from->matrix, from->mn_major, (uint32_t)line, (uint32_t)piece);
-    if (address + PIECE <= from->smem_bytes) {
-        memcpy(to, from->smem + address, PIECE);
-        return true;
+// [lines] lines of [pieces] each to [dense], one behind the other.
+static bool read_lines(const struct matrix_source *from, int lines, int pieces, uint8_t *dense) {
+    uint32_t at[TMG_TCGEN05_PIECES];
+    tmg_tcgen05_pieces(&from->matrix, from->mn_major, (uint32_t)lines, (uint32_t)pieces, at);
+    for (int i = 0; i < lines * pieces; ++i, dense += PIECE) {
+        if (at[i] + PIECE > from->smem_bytes) {
+            if (from->bad_address) *from->bad_address = at[i];
+            return false;
+        }
+        memcpy(dense, from->smem + at[i], PIECE);
     }
-    if (from->bad_address) *from->bad_address = address;
-    return false;
+    return true;
 }
 
 static bool gather_k_major(const struct matrix_source *from, int first, float *to) {
     const struct tmg_tcgen05 *op = from->op;
     int bytes = from->is_b ? tmg_tcgen05_b_bytes(op) : tmg_tcgen05_a_bytes(op);
-    uint8_t row[BYTES_MAX];
-    for (int line = first; line < from->rows; ++line, to += from->k) {
-        for (int piece = 0; piece < bytes / PIECE; ++piece)
-            if (!read_piece(from, line, piece, row + piece * PIECE)) return false;
-        widen(op, from->is_b, false, row, from->k, to);
-    }
+    uint8_t dense[TMG_TCGEN05_PIECES * PIECE];
+    if (!read_lines(from, from->rows, bytes / PIECE, dense)) return false;
+    widen(op, from->is_b, false, dense + first * bytes, (from->rows - first) * from->k, to);
     return true;
 }
 
 static bool gather_mn_major(const struct matrix_source *from, int first, float *to) {
     int bytes = tmg_number_bytes(from->is_b ? from->op->b : from->op->a);
     int pieces = (from->rows * bytes + PIECE - 1) / PIECE;
-    uint8_t line[(ROWS_MAX + SHIFT_MAX) * 4];
+    uint8_t dense[TMG_TCGEN05_PIECES * PIECE];
     float wide[(ROWS_MAX + SHIFT_MAX)];
+    if (!read_lines(from, from->k, pieces, dense)) return false;
     for (int k = 0; k < from->k; ++k) {
-        for (int piece = 0; piece < pieces; ++piece)
-            if (!read_piece(from, k, piece, line + piece * PIECE)) return false;
-        widen(from->op, from->is_b, false, line, from->rows, wide);
+        widen(from->op, from->is_b, false, dense + k * pieces * PIECE, from->rows, wide);
         for (int row = first; row < from->rows; ++row) to[(row - first) * from->k + k] = wide[row];
     }
     return true;

@@ -99,6 +99,10 @@ int tmg_tcgen05_b_bytes(const struct tmg_tcgen05 *op);
 // [line] is k, [piece] counts along MN.
 uint32_t tmg_tcgen05_piece(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t line,
                            uint32_t piece);
+// The same of [lines] lines of [pieces] each, line after line; no operand has more of them.
+enum { TMG_TCGEN05_PIECES = 1280 };
+void tmg_tcgen05_pieces(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,
+                        uint32_t pieces, uint32_t *at);
 
 // The scale factor [index] of a row of A or column of B that is number [at] of its fold: its
 // column and byte, from the matrix's first column; its lane is [at] % 32 of each 32.

@@ -2,7 +2,7 @@
 // memory (9.7.16.10.5, .7 and .8), 16-byte pieces in shared memory (9.7.16.10.6).
 #include "runtime/emu/model/tcgen05.h"
 
-enum { PIECE = 16, LINE = 128, WINDOW_MASK = 0x3ffff };
+enum { PIECE = 16, LINE = 128, PERIOD = 1024, WINDOW_MASK = 0x3ffff };
 
 char tmg_tcgen05_layout(const struct tmg_tcgen05 *op) {
     if (op->pair) return op->m == 256 ? 'A' : op->sparse ? 'C' : 'B';
@@ -73,11 +73,22 @@ uint32_t tmg_tcgen05_piece(const struct tmg_tcgen05_matrix *matrix, bool mn_majo
     return piece_at(&at, mn_major, line, piece);
 }
 
+// Where blocks of 8 rows are a whole number of periods of the swizzle apart, all lie as the first.
+void tmg_tcgen05_pieces(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,
+                        uint32_t pieces, uint32_t *at) {
+    const uint32_t stride = matrix->at.stride_offset, block = 8 * pieces;
+    const bool alike = !mn_major && stride % PERIOD == 0;
+    for (uint32_t i = 0; i < lines * pieces; ++i)
+        at[i] = alike && i >= block
+                    ? (at[i - block] + stride) & WINDOW_MASK
+                    : tmg_tcgen05_piece(matrix, mn_major, i / pieces, i % pieces);
+}
+
 static void mark(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,
                  uint32_t pieces, struct tmg_footprint *footprint) {
-    for (uint32_t line = 0; line < lines; ++line)
-        for (uint32_t piece = 0; piece < pieces; ++piece)
-            tmg_footprint_add(footprint, tmg_tcgen05_piece(matrix, mn_major, line, piece));
+    uint32_t at[TMG_TCGEN05_PIECES];
+    tmg_tcgen05_pieces(matrix, mn_major, lines, pieces, at);
+    for (uint32_t i = 0; i < lines * pieces; ++i) tmg_footprint_add(footprint, at[i]);
 }
 
 void tmg_tcgen05_footprint(const struct tmg_tcgen05 *op, bool is_b,

@@ -291,8 +291,11 @@ static void scatter(const struct tmg_map *map, const struct tmg_tma_run *run, co
     for (uint32_t done = 0; done < run->bytes;) {
         uint32_t at = run->shared + done, bytes = together(map, at);
         if (bytes > run->bytes - done) bytes = run->bytes - done;
-        memcpy(smem + tmg_swizzle_address((enum tmg_swizzle)map->swizzle, at), linear + done,
-               bytes);
+        uint8_t *to = smem + tmg_swizzle_address((enum tmg_swizzle)map->swizzle, at);
+        if (bytes == PIECE)
+            memcpy(to, linear + done, PIECE);  // without a call
+        else
+            memcpy(to, linear + done, bytes);
         done += bytes;
     }
 }
