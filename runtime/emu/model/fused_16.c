@@ -4,7 +4,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define LANES 16
+#define LANES  16
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #include "runtime/emu/model/fused_vector.h"
 #include "runtime/emu/model/scaled_vector.h"

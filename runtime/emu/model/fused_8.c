@@ -4,7 +4,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define LANES 8
+#define LANES  8
 #define TARGET __attribute__((target("avx2")))
 #include "runtime/emu/model/fused_vector.h"
 #include "runtime/emu/model/scaled_vector.h"

@@ -37,9 +37,9 @@ typedef int64_t longs VECTOR(8, 8);
 typedef int64_t quads VECTOR(4, 4);
 typedef int8_t bytes VECTOR(4, 4);
 
-// Blocks of LANES columns whose exponents share words, the first block's lowest; how many of these
-// have their sums in registers together.
-enum { BLOCKS = 4, GROUP = BLOCKS * LANES, TOGETHER = LANES == 16 ? 4 : 2 };
+// Blocks of LANES columns whose exponents share words, the first block's lowest, and whose sums stay
+// in registers together.
+enum { BLOCKS = 4, GROUP = BLOCKS * LANES };
 
 // Masks of signs, for numbers whose difference fits into 32 bits.
 INLINE ints less(ints x, ints y) { return (x - y) >> 31; }
@@ -52,8 +52,7 @@ INLINE bytes larger_bytes(bytes x, bytes y) {
 }
 // To a float, cut.
 INLINE floats cut_to_float(ints value) {
-    return (floats)_mm512_cvt_roundepi32_ps((__m512i)value,
-                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    return (floats)_mm512_cvt_roundepi32_ps((__m512i)value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 INLINE bool any_negative(ints value) { return _mm512_movepi32_mask((__m512i)value) != 0; }
 INLINE bool none(ints mask) { return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0; }
@@ -84,7 +83,7 @@ INLINE bool any_negative(ints value) { return !none(value >> 31); }
 #endif
 INLINE floats cut_to_float(ints value) {
     ints sign = value >> 31;
-    uints magnitude = (uints)((value ^ sign) - sign);
+    uints magnitude = (uints)(value ^ sign) - (uints)sign;
     floats cut = __builtin_convertvector((ints)(magnitude & ~(magnitude >> 24)), floats);
     return (floats)((ints)cut | (sign & INT32_MIN));
 }
@@ -279,8 +278,8 @@ INLINE ints largest_any(const struct tmg_fused *how, const struct term_row *bloc
 }
 
 // [k] is even.
-TARGET static void sum_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
-                    int least_c, const ints *largest, struct halves *sum) {
+TARGET static void sum_any(const struct tmg_fused *how, const struct term_row *block,
+                           const floats *c, int least_c, const ints *largest, struct halves *sum) {
     ints shift = how->fraction_bits - *largest;
     sum->even = term(*c, least_c, 1, 0, shift);
     sum->odd = (uints){0};
@@ -298,8 +297,8 @@ TARGET static bool any_below(const ints *values, int limit) {
 
 // Brings LANES sums to D: scaled back by 2^(largest - fraction_bits), which only two floats'
 // product can hold, and cut or rounded.
-TARGET static void finish_any(const struct tmg_fused *how, const struct halves *sum, const ints *largest,
-                       float *d) {
+TARGET static void finish_any(const struct tmg_fused *how, const struct halves *sum,
+                              const ints *largest, float *d) {
     ints power = *largest - how->fraction_bits, half = power >> 1;
     doubles scale = __builtin_convertvector(power_of_two(half), doubles) *
                     __builtin_convertvector(power_of_two(power - half), doubles);
@@ -318,8 +317,8 @@ TARGET static void finish_any(const struct tmg_fused *how, const struct halves *
         *(floats *)d = __builtin_convertvector(value, floats);
 }
 
-TARGET static void multiply_any(const struct tmg_fused *how, const struct term_row *block, const floats *c,
-                         int least_c, floats *d) {
+TARGET static void multiply_any(const struct tmg_fused *how, const struct term_row *block,
+                                const floats *c, int least_c, floats *d) {
     struct halves sum;
     float sums[LANES];
     ints largest = largest_any(how, block, *c, least_c);
@@ -439,40 +438,43 @@ INLINE ints products_of(bytes most, int block) {
     return (ints)most << 8 * (BLOCKS - 1 - block) >> 24;
 }
 
-// TOGETHER blocks from [first] on, in f32, where all is plain; else nothing is done and it is false.
-// Exponents are biased here, as in a float.
-INLINE bool multiply_together(const struct constants *all, int k, int first, const float *a,
-                              const float *b, bytes most, float *d) {
+// A group in f32, where all of it is plain; else nothing is done and it is false. Exponents are
+// biased here, as in a float.
+INLINE bool multiply_together(const struct constants *all, const float *a, const float *b,
+                              bytes most, float *d) {
     enum { BIAS = 127 };
-    struct halves sum[TOGETHER];
-    floats scale[TOGETHER], cut[TOGETHER];
+    struct halves sum[BLOCKS];
+    floats scale[BLOCKS], cut[BLOCKS];
     ints least = (ints){0} + INT32_MAX, largest = {0}, over = {0};
-    UNROLL for (int i = 0; i < TOGETHER; ++i) {
+    UNROLL for (int i = 0; i < BLOCKS; ++i) {
         const floats c = *(const floats *)(d + i * LANES);
-        const ints magnitude = (ints)c & INT32_MAX, subnormal = less(magnitude, (ints){0} + (1 << 23));
-        const ints power = larger(products_of(most, first + i) + (all->product + BIAS), magnitude >> 23);
+        const ints magnitude = (ints)c & INT32_MAX,
+                   subnormal = less(magnitude, (ints){0} + (1 << 23));
+        const ints power = larger(products_of(most, i) + (all->product + BIAS), magnitude >> 23);
         least = smaller(least, power);
         largest = larger(largest, power);
         scale[i] = (floats)((all->how->fraction_bits + 2 * BIAS - power) << 23);
-        sum[i].even = (uints) __builtin_convertvector((floats)((ints)c & ~subnormal) * scale[i], ints);
+        sum[i].even =
+            (uints) __builtin_convertvector((floats)((ints)c & ~subnormal) * scale[i], ints);
         sum[i].odd = (uints){0};
     }
     if (any_negative((least - (all->sure + BIAS)) | (PLAIN_MOST + BIAS - largest))) return false;
-    UNROLL for (int i = 0; i < k; i += 2) {
-        UNROLL for (int j = 0; j < TOGETHER; ++j) {
-            const floats *column = (const floats *)(b + j * LANES * k);
+    for (int i = 0; i < all->k; i += 2) {
+        UNROLL for (int j = 0; j < BLOCKS; ++j) {
+            const floats *column = (const floats *)(b + j * LANES * all->k);
             sum[j].even += (uints) __builtin_convertvector(column[i] * a[i] * scale[j], ints);
-            sum[j].odd += (uints) __builtin_convertvector(column[i + 1] * a[i + 1] * scale[j], ints);
+            sum[j].odd +=
+                (uints) __builtin_convertvector(column[i + 1] * a[i + 1] * scale[j], ints);
         }
     }
-    UNROLL for (int i = 0; i < TOGETHER; ++i) {
+    UNROLL for (int i = 0; i < BLOCKS; ++i) {
         const uints both = sum[i].even + sum[i].odd;
         over |= (ints)((sum[i].even ^ both) & (sum[i].odd ^ both));
         const ints unit = (2 * BIAS << 23) - (ints)scale[i];
         cut[i] = (floats)((ints)cut_to_float((ints)both) & all->kept) * (floats)unit;
     }
     if (any_negative(over)) return false;
-    UNROLL for (int i = 0; i < TOGETHER; ++i) *(floats *)(d + i * LANES) = cut[i];
+    UNROLL for (int i = 0; i < BLOCKS; ++i) * (floats *)(d + i * LANES) = cut[i];
     return true;
 }
 
@@ -514,14 +516,14 @@ static void multiply_special(const struct term_row *block, bool row, const bool 
     }
 }
 
-// Some of a row's blocks, which lie in [block], one after the other.
-INLINE void multiply_blocks(const struct constants *all, int first, struct term_row block,
-                            const float *a, const float *b, bytes most, float *d) {
+// A row's columns of a group, of which there are [block]'s width, one block after the other.
+INLINE void multiply_blocks(const struct constants *all, struct term_row block, const float *a,
+                            const float *b, bytes most, float *d) {
     const int count = block.width;
     for (int i = 0; i * LANES < count; ++i, b += LANES * all->k, block.b += LANES) {
         block.width = count - i * LANES;
         floats c = load(d + i * LANES, block.width);
-        ints products = products_of(most, first + i), largest = largest_of(all, products, c);
+        ints products = products_of(most, i), largest = largest_of(all, products, c);
         store(d + i * LANES, block.width,
               none(out_of_range(all, largest))
                   ? multiply_plain_block(all, a, b, c, largest)
@@ -529,74 +531,64 @@ INLINE void multiply_blocks(const struct constants *all, int first, struct term_
     }
 }
 
-// The same where anything of D, or of the operands, may be special.
-INLINE void multiply_any_blocks(const struct constants *all, int first, struct term_row block,
-                                const float *a, const float *b, bytes most, bool special_a,
-                                const bool *special_b, bool is_special, float *d) {
+// The same where D, or operands, may be special.
+INLINE void multiply_any_group(const struct constants *all, struct term_row block, const float *a,
+                               const float *b, bytes most, bool special_a, const bool *special_b,
+                               bool is_special, float *d) {
     float c[GROUP];
     bool finite = !is_special && all_finite(block.width, d);
     if (!finite) memcpy(c, d, (size_t)block.width * sizeof *c);
     for (int i = 0; !finite && i < block.width; i += LANES)
         store(d + i, block.width - i, keep_from(load(d + i, block.width - i), 0));
-    multiply_blocks(all, first, block, a, b, most, d);
+    multiply_blocks(all, block, a, b, most, d);
     if (!finite) multiply_special(&block, special_a, special_b, c, d);
 }
 
-INLINE int least_of(int x, int y) { return x < y ? x : y; }
+// What all rows and groups share.
+struct product {
+    struct constants all;
+    const float *a, *b;
+    struct factors a_parts, b_parts;
+    struct specials special;
+};
 
 // A row's GROUP columns from [column] on, or what there is of them.
-INLINE void multiply_group(const struct constants *all, int k, int row, int column,
-                           const float *a_row, const float *b_columns, const struct factors *a,
-                           const struct factors *b, const struct specials *special, float *d) {
-    const float *a_values = a->value + row * k, *b_values = b->value + column * k;
-    const bytes most = most_of(k, a->below + row * k, (const bytes *)(b->below + column / BLOCKS * k));
-    const bool is_special = special->rows[row] || special->groups[column / GROUP];
-    for (int first = 0; first < BLOCKS && column + first * LANES < all->n; first += TOGETHER) {
-        const int at = column + first * LANES, width = least_of(TOGETHER * LANES, all->n - at);
-        const float *values = b_values + first * LANES * k;
-        if (width == TOGETHER * LANES && !all->how->f16 && !is_special &&
-            multiply_together(all, k, first, a_values, values, most, d + at))
-            continue;
-        multiply_any_blocks(all, first, (struct term_row){all->n, k, width, a_row, b_columns + at},
-                            a_values, values, most, special->rows[row],
-                            special->columns + at, is_special, d + at);
-    }
+INLINE void multiply_group(const struct product *p, int row, int column, float *d) {
+    const int k = p->all.k, left = p->all.n - column;
+    const float *a = p->a_parts.value + row * k, *b = p->b_parts.value + column * k;
+    const bytes most = most_of(k, p->a_parts.below + row * k,
+                               (const bytes *)(p->b_parts.below + column / BLOCKS * k));
+    const bool special = p->special.rows[row] || p->special.groups[column / GROUP];
+    struct term_row block = {p->all.n, k, left < GROUP ? left : GROUP, p->a + row * k,
+                             p->b + column};
+    if (left < GROUP || p->all.how->f16 || special || !multiply_together(&p->all, a, b, most, d))
+        multiply_any_group(&p->all, block, a, b, most, p->special.rows[row],
+                           p->special.columns + column, special, d);
 }
 
-INLINE void multiply_rows(const struct tmg_fused *how, int m, int n, int k, const float *a,
-                          const float *b, float *const *d) {
-    struct factors a_parts, b_parts;
-    struct specials special = {0};
-    if (!all_finite(m * k, a) || !all_finite(n * k, b)) find_specials(m, n, k, a, b, &special);
-    split(how, m, n, k, a, b, &a_parts, &b_parts);
-    struct constants all = constants_of(how, n, k, a_parts.largest + b_parts.largest);
-    for (int column = 0; column < n; column += GROUP)
-        for (int row = 0; row < m; ++row)
-            multiply_group(&all, k, row, column, a + row * k, b, &a_parts, &b_parts, &special,
-                           d[row]);
-}
-
-// What k is lets loops be unrolled.
 INLINE void multiply(const struct tmg_fused *how, int m, int n, int k, const float *a,
                      const float *b, float *const *d) {
-    switch (k) {
-    case 16: multiply_rows(how, m, n, 16, a, b, d); break;
-    case 32: multiply_rows(how, m, n, 32, a, b, d); break;
-    default: multiply_rows(how, m, n, k, a, b, d); break;
-    }
+    struct product p;
+    memset(&p.special, 0, sizeof p.special);
+    if (!all_finite(m * k, a) || !all_finite(n * k, b)) find_specials(m, n, k, a, b, &p.special);
+    split(how, m, n, k, a, b, &p.a_parts, &p.b_parts);
+    p.all = constants_of(how, n, k, p.a_parts.largest + p.b_parts.largest);
+    p.a = a, p.b = b;
+    for (int column = 0; column < n; column += GROUP)
+        for (int row = 0; row < m; ++row) multiply_group(&p, row, column, d[row] + column);
 }
 
 // A way to multiply.
-#define WAY(NAME, CONDITION)                                                             \
-    TARGET static void multiply_##NAME(const struct tmg_fused *how, int m, int n, int k, \
+#define WAY(NAME, CONDITION)                                                              \
+    TARGET static void multiply_##NAME(const struct tmg_fused *how, int m, int n, int k,  \
                                        const float *a, const float *b, float *const *d) { \
-        multiply(how, m, n, k, a, b, d);                                                 \
-    }                                                                                    \
-    static bool NAME##_is_here(void) { return CONDITION; }                               \
-    SCALED_WAY(NAME)                                                                     \
-    const struct tmg_fused_way tmg_fused_##NAME = {#NAME,                                \
-                                                   multiply_##NAME,                      \
-                                                   NAME##_is_here,                       \
-                                                   blocks_##NAME,                        \
-                                                   scale_down_##NAME,                    \
+        multiply(how, m, n, k, a, b, d);                                                  \
+    }                                                                                     \
+    static bool NAME##_is_here(void) { return CONDITION; }                                \
+    SCALED_WAY(NAME)                                                                      \
+    const struct tmg_fused_way tmg_fused_##NAME = {#NAME,                                 \
+                                                   multiply_##NAME,                       \
+                                                   NAME##_is_here,                        \
+                                                   blocks_##NAME,                         \
+                                                   scale_down_##NAME,                     \
                                                    scale_up_##NAME};

@@ -79,9 +79,8 @@ void tmg_tcgen05_pieces(const struct tmg_tcgen05_matrix *matrix, bool mn_major, 
     const uint32_t stride = matrix->at.stride_offset, block = 8 * pieces;
     const bool alike = !mn_major && stride % PERIOD == 0;
     for (uint32_t i = 0; i < lines * pieces; ++i)
-        at[i] = alike && i >= block
-                    ? (at[i - block] + stride) & WINDOW_MASK
-                    : tmg_tcgen05_piece(matrix, mn_major, i / pieces, i % pieces);
+        at[i] = alike && i >= block ? (at[i - block] + stride) & WINDOW_MASK
+                                    : tmg_tcgen05_piece(matrix, mn_major, i / pieces, i % pieces);
 }
 
 static void mark(const struct tmg_tcgen05_matrix *matrix, bool mn_major, uint32_t lines,

@@ -307,12 +307,37 @@ static void tiny_factors_count(void **state) {
     assert_true(d[0] == 0x1p19f + 0x1p-4f);
 }
 
+// Sixteen terms just below 4 and a D just below 2: one bit more than 32 have.
+static void sums_of_33_bits(void **state) {
+    (void)state;
+    enum { COLUMNS = 64, DEPTH = 16 };
+    static float a[DEPTH], b[DEPTH * COLUMNS], d[COLUMNS];
+    struct tmg_fused how = tmg_fused_for(TMG_BF16, TMG_BF16, TMG_F32, true);
+    for (int i = 0; i < DEPTH; ++i) a[i] = 255 * 0x1p-7f;
+    for (int i = 0; i < DEPTH * COLUMNS; ++i) b[i] = i % 2 ? 255 * 0x1p-7f : -255 * 0x1p-7f;
+    for (const struct tmg_fused_way *const *way = tmg_fused_ways; *way; ++way) {
+        if (!(*way)->is_here()) continue;
+        for (int i = 0; i < COLUMNS; ++i) d[i] = i % 2 ? 2 - 0x1p-23f : -2 + 0x1p-23f;
+        multiply(*way, &how, 1, COLUMNS, DEPTH, a, b, d);
+        for (int i = 0; i < COLUMNS; ++i) {
+            float want =
+                definition(&how, COLUMNS, DEPTH, a, b + i, i % 2 ? 2 - 0x1p-23f : -2 + 0x1p-23f);
+            if (d[i] != want) fail_msg("%s [%d]: %a, not %a", (*way)->name, i, d[i], want);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_the_definition),         cmocka_unit_test(effects_of_the_hardware),
-        cmocka_unit_test(infinities_and_nans_propagate), cmocka_unit_test(parameters),
-        cmocka_unit_test(exponents_are_not_normalised),  cmocka_unit_test(every_way_is_the_same),
-        cmocka_unit_test(specials_stay_in_their_rows),   cmocka_unit_test(tiny_factors_count),
+        cmocka_unit_test(equals_the_definition),
+        cmocka_unit_test(effects_of_the_hardware),
+        cmocka_unit_test(infinities_and_nans_propagate),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(exponents_are_not_normalised),
+        cmocka_unit_test(every_way_is_the_same),
+        cmocka_unit_test(specials_stay_in_their_rows),
+        cmocka_unit_test(tiny_factors_count),
+        cmocka_unit_test(sums_of_33_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
