@@ -31,7 +31,8 @@ enum {
     TMG_SM_REGISTERS = 65536,
     TMG_BLOCK_THREADS = 1024,
     TMG_BLOCK_RESERVE = 1024,  // bytes of shared memory that each CTA costs beside its own
-    TMG_CLUSTER_BLOCKS = 16,
+    TMG_CLUSTER_PORTABLE = 8,  // CTAs of a cluster that every GPU has room for; and, where a kernel
+    TMG_CLUSTER_BLOCKS = 16,   // has cudaFuncAttributeNonPortableClusterSizeAllowed, that some have
     // tensor memory, of an SM that has it: words of 32 bits, allocated by columns
     TMG_TENSOR_LANES = 128,
     TMG_TENSOR_COLUMNS = 512,

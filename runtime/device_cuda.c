@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/arch.h"
 #include "runtime/device.h"
 #include "runtime/driver.h"
 #include "runtime/error.h"
@@ -214,10 +215,10 @@ static int allow_resources(const struct tmg_driver *driver, CUfunction function,
         return tmg_fail_within(tmg_driver_check(result, "cuFuncSetAttribute"),
                                "%s: %u bytes of dynamic shared memory", source->entry,
                                source->dynamic_shared_bytes);
-    if (product(source->cluster) > 8)
+    if (product(source->cluster) > TMG_CLUSTER_PORTABLE)
         result = driver->cuFuncSetAttribute(function,
                                             CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-    return tmg_driver_check(result, "cuFuncSetAttribute, for clusters of more than 8 blocks");
+    return tmg_driver_check(result, "cuFuncSetAttribute, for a cluster of a size not portable");
 }
 
 static CUlaunchAttribute cluster_attribute(const unsigned cluster[3]) {

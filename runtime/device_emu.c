@@ -386,6 +386,7 @@ static int emu_backend_launch(void *state, void *module, const struct tmg_launch
                               .param_count = kernel->param_count,
                               .sms = sms_of(config->binding),
                               .dependent = config->flags & TMAGEN_LAUNCH_OVERLAP,
+                              .non_portable = true,  // as device_cuda.c has it
                               .barriers = kernel->barriers,
                               .barrier_count = kernel->barrier_count,
                               .roles = kernel->roles,

@@ -242,6 +242,7 @@ static int run_launch(struct emulate_session *s, uint64_t seed, const void *cons
                                 .seed = seed,
                                 .budget = file->budget,
                                 .cooperative = file->cooperative,
+                                .non_portable = file->non_portable,
                                 .unchecked = file->unchecked};
     struct emu_result result;
     struct emu_error error;

@@ -47,7 +47,7 @@ struct emulate_file {
     struct diag_place top, ptx_place, entry_place, args_place;
     unsigned grid[3], block[3], cluster[3];  // cluster 0: not given
     unsigned shared_memory;
-    bool cooperative, unchecked;
+    bool cooperative, non_portable, unchecked;
     uint64_t seed, schedules;
     struct emu_budget budget;
     struct emulate_buffer *buffers;

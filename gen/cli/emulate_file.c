@@ -36,10 +36,11 @@ static void check_cluster(struct emulate_reader *r, const struct fields *f) {
 }
 
 static void read_top(struct emulate_reader *r, const struct spec_node *top) {
-    static const char *const keys[] = {
-        "base",    "ptx",           "entry",     "grid",        "block",      "cluster",
-        "seed",    "schedules",     "max_steps", "max_seconds", "max_memory", "max_output",
-        "buffers", "shared_memory", "args",      "cooperative", "unchecked",  NULL};
+    static const char *const keys[] = {"base",        "ptx",           "entry",      "grid",
+                                       "block",       "cluster",       "seed",       "schedules",
+                                       "max_steps",   "max_seconds",   "max_memory", "max_output",
+                                       "buffers",     "shared_memory", "args",       "cooperative",
+                                       "nonportable", "unchecked",     NULL};
     static const char *const truth[] = {"false", "true", NULL};
     static const long long grid[] = {2147483647, 65535, 65535}, block[] = {1024, 1024, 64};
     static const long long cluster[] = {16, 16, 16};
@@ -74,6 +75,7 @@ static void read_top(struct emulate_reader *r, const struct spec_node *top) {
     file->budget.memory = (uint64_t)fields_int(&f, "max_memory", 1, INT64_MAX, 0);
     file->budget.output = (uint64_t)fields_int(&f, "max_output", 1, INT64_MAX, 0);
     file->cooperative = fields_word(&f, "cooperative", truth, 0);
+    file->non_portable = fields_word(&f, "nonportable", truth, 0);
     file->unchecked = fields_word(&f, "unchecked", truth, 0);
     emulate_read_buffers(r, top);
     emulate_read_arguments(r, top);

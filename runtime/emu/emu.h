@@ -183,12 +183,13 @@ struct emu_launch {
     size_t param_count;
     uint64_t seed;
     struct emu_budget budget;
-    unsigned threads;  // 0 = one a CPU; the result is the same for any number
-    unsigned sms;      // what %nsmid says; 0 = 4
-    bool cooperative;  // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
-    bool dependent;    // it may start before the memory's latest launch has ended (programmatic
-                       // dependent launch): what that touches is free behind griddepcontrol.wait
-    bool unchecked;    // true: no race, proxy and initialisation checks
+    unsigned threads;   // 0 = one a CPU; the result is the same for any number
+    unsigned sms;       // what %nsmid says; 0 = 4
+    bool cooperative;   // all CTAs are there at once, and %envreg1 and 2 name the grid's workspace
+    bool non_portable;  // cudaFuncAttributeNonPortableClusterSizeAllowed
+    bool dependent;     // it may start before the memory's latest launch has ended (programmatic
+                        // dependent launch): what that touches is free behind griddepcontrol.wait
+    bool unchecked;     // true: no race, proxy and initialisation checks
     const struct emu_barrier_name *barriers;
     size_t barrier_count;
     const struct emu_role *roles;

@@ -8,16 +8,17 @@ local archs = {
         sms = 132,                                                  -- of the product that defaults are tuned for
         shared_memory = 232448, sm_shared_memory = 233472,          -- bytes: of a CTA, of an SM
         sm_threads = 2048, sm_ctas = 32,
-        cluster = 8,                                                -- CTAs of a cluster that every GPU has room for
+        cluster = 8,                                                -- CTAs of a cluster that every GPU has room for,
+        cluster_most = 16,                                          -- and what a kernel may ask of some that have more
         tma = true, mma = "wgmma",
     },
     sm_100a = {
         sms = 148, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,
-        tma = true, mma = "tcgen05", tensor_memory_columns = 512, tensor_i8 = true,
+        cluster_most = 16, tma = true, mma = "tcgen05", tensor_memory_columns = 512, tensor_i8 = true,
     },
     sm_103a = {
         sms = 148, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,
-        tma = true, mma = "tcgen05", tensor_memory_columns = 512,
+        cluster_most = 16, tma = true, mma = "tcgen05", tensor_memory_columns = 512,
     },
     sm_120a = {
         sms = 188, shared_memory = 101376, sm_shared_memory = 102400, sm_threads = 1536, sm_ctas = 24, tma = true,

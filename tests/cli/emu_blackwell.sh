@@ -66,6 +66,7 @@ verify gemm_sm100_phase2 --shape 200x1044x600 --set grid=stream_k --set epilogue
     --set 'cluster={m: 2, n: 1}' --set stages=3 \
     --set 'epilogue.ops=[[bias,swiglu]]'
 verify blockscaled_sm100_256x256 --shape 300x520x1600 --set grid=split_k
+verify $pair --shape 520x1040x136 --set 'cluster={m: 4, n: 4}' --set stages=3  # not a portable size
 verify gemm_sm100_phase6 --shape 3x300x520x136 --set problem.batch=dynamic --set layout.b=column \
     --set 'cluster={m: 2, n: 2}' \
     --set 'epilogue.ops=[[residual]]' --set 'epilogue.read={matrix: ldg, order: ahead}'

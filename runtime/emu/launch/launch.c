@@ -137,6 +137,26 @@ static int bind_globals(struct emu_machine *machine, struct emu_error *error) {
 
 static uint64_t volume(const unsigned *size) { return (uint64_t)size[0] * size[1] * size[2]; }
 
+// 11.7 of the PTX ISA, and what the driver holds a launch to.
+static int check_cluster(const struct emu_machine *machine, unsigned size,
+                         struct emu_error *error) {
+    const struct emu_launch *launch = machine->launch;
+    const struct ptx_function *entry = machine->entry;
+
+    if (size > TMG_CLUSTER_PORTABLE && !launch->non_portable)
+        return refuse(error,
+                      "a cluster of %u CTAs, more than the portable %d, needs "
+                      "cudaFuncAttributeNonPortableClusterSizeAllowed (nonportable: true)",
+                      size, TMG_CLUSTER_PORTABLE);
+    if (entry->max_cluster[0] && size > entry->max_cluster[0])
+        return refuse(error, "a cluster has %u CTAs, but %s has .maxclusterrank %u", size,
+                      entry->title, entry->max_cluster[0]);
+    if (entry->explicit_cluster && !launch->cluster[0] && !entry->cluster[0])
+        return refuse(error, "%s has .explicitcluster, and nothing says what its cluster is",
+                      entry->title);
+    return 0;
+}
+
 static int set_dimensions(struct emu_machine *machine, struct emu_error *error) {
     static const unsigned grid_max[] = {INT32_MAX, 65535, 65535}, block_max[] = {1024, 1024, 64};
     const struct emu_launch *launch = machine->launch;
@@ -182,7 +202,7 @@ static int set_dimensions(struct emu_machine *machine, struct emu_error *error) 
                       "%s has tcgen05 with .cta_group::2, of pairs of CTAs; a cluster has %u",
                       entry->title, (unsigned)cluster);
     machine->cluster_total = volume(machine->grid) / cluster;
-    return 0;
+    return check_cluster(machine, (unsigned)cluster, error);
 }
 
 // A cooperative grid is started whole or not at all (CUDA Programming Guide, compute capabilities).

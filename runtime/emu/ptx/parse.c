@@ -50,13 +50,17 @@ static void parse_performance(struct ptx_parser *parser, struct ptx_function *fu
             continue;
         else if (ptx_accept_directive(parser, "minnctapersm") ||
                  ptx_accept_directive(parser, "maxnctapersm") ||
-                 ptx_accept_directive(parser, "maxnreg") ||
-                 ptx_accept_directive(parser, "maxclusterrank"))
+                 ptx_accept_directive(parser, "maxnreg"))
             parse_triple(parser, ignored);
+        else if (ptx_accept_directive(parser, "maxclusterrank"))
+            parse_triple(parser, function->max_cluster);
         else if (ptx_accept_directive(parser, "pragma"))
             ptx_skip_past(parser, ';');
         else
             ptx_expected(parser, "a performance directive, '{' or ';'");
+        if (function->max_cluster[0] && function->cluster[0])
+            ptx_lex_fail(parser->lexer, parser->lexer->token.line, parser->lexer->token.column,
+                         "a kernel has .maxclusterrank or .reqnctapercluster, not both");
     }
 }
 

@@ -222,7 +222,8 @@ static void what_a_kernel_prints_is_limited(void **state) {
 // 512 KB of local memory for each of 1024 threads in 16 CTAs: 8 GB, were they all there.
 static void memory_is_refused_before_it_is_taken(void **state) {
     static const char text[] = HEAD ENTRY ".local .b8 a[500000];\nst.local.u8 [a], 1; ret; }\n";
-    const struct emu_launch large = {.grid = {16}, .block = {1024}, .cluster = {16}};
+    const struct emu_launch large = {
+        .grid = {16}, .block = {1024}, .cluster = {16}, .non_portable = true};
     struct emu_error error;
     struct emu_module *module;
     struct emu_memory *memory = emu_memory_new();

@@ -6,6 +6,10 @@
     ".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.shared .align 16 .b8 s[256];\n"
 #define MODULE(target, body) ".version 8.0\n.target " target REGISTERS body "\nret;\n}\n"
 
+#define ENTRY(directives)                                                             \
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n" directives \
+    "\n{\nret;\n}\n"
+
 static struct emu_error error;
 
 // Parses and decodes [ptx], and launches it as [like]; false and error.text where it is refused.
@@ -226,11 +230,25 @@ static void tensor_refusals(void **state) {
 
 static void launches(void **state) {
     struct emu_launch pair = {.grid = {2}, .block = {32}, .cluster = {2}};
-    struct emu_launch large = one;
+    struct emu_launch large = {.grid = {16}, .block = {32}, .cluster = {16}};
 
     (void)state;
     assert_true(accepts(MODULE("sm_90", ""), pair));
+    refuses(ENTRY(".maxclusterrank 1"), pair, "a cluster has 2 CTAs, but k has .maxclusterrank 1");
+    assert_true(accepts(ENTRY(".maxclusterrank 2"), pair));
+    refuses(ENTRY(".maxclusterrank 2\n.reqnctapercluster 2"), pair,
+            "a kernel has .maxclusterrank or .reqnctapercluster, not both");
+    refuses(ENTRY(".explicitcluster"), one, "nothing says what its cluster is");
+    assert_true(accepts(ENTRY(".explicitcluster"), pair));
     refuses(MODULE("sm_89", ""), pair, "a cluster needs sm_90, and the module's target is sm_89");
+    refuses(MODULE("sm_90", ""), large,
+            "a cluster of 16 CTAs, more than the portable 8, needs "
+            "cudaFuncAttributeNonPortableClusterSizeAllowed (nonportable: true)");
+    large.non_portable = true;
+    assert_true(accepts(MODULE("sm_90", ""), large));
+    large.cluster[0] = large.grid[0] = 32;
+    refuses(MODULE("sm_90", ""), large, "a cluster has more than 16 CTAs");
+    large = one;
     large.dynamic_smem = 150000;
     assert_true(accepts(MODULE("sm_80", ""), large));
     refuses(MODULE("sm_86", ""), large, "the limit is 101376");

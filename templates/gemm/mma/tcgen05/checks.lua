@@ -62,9 +62,10 @@ local function cluster(s, p, fail)
             s.cta_group), "cluster.m: a multiple of cta_group")
         return
     end
-    if p.cluster_size > archs[s.arch].cluster then
-        fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of %d"):format(p.cluster_size,
-            archs[s.arch].cluster), ("cluster.m * cluster.n up to %d"):format(archs[s.arch].cluster))
+    local most = archs[s.arch].cluster_most
+    if p.cluster_size > most then
+        fail("cluster.m", ("cluster: %d CTAs are more than the %d of cudaFuncAttributeNonPortableClusterSizeAllowed")
+            :format(p.cluster_size, most), ("cluster.m * cluster.n up to %d"):format(most))
     end
     if p.clustered and not p.work.walks then
         fail(p.paired and "cta_group" or "cluster.m", "clusters need the tile order of the persistent grid",

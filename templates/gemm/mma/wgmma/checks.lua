@@ -1,6 +1,7 @@
 -- checks.lua: what is legal for kernels on wgmma, beyond the range of a single knob.
 -- The compiler and the GPU report these badly, late, or by hanging.
 
+local archs = require "archs"
 local dtypes = require "dtypes"
 local operands = require "operand/checks"
 local reads = require "epilogue/reads"
@@ -130,9 +131,10 @@ wgmma["registers of the roles"] = function(s, p, fail)
 end
 
 wgmma["cluster"] = function(s, p, fail)
-    if p.cluster_size > 8 and not p.in_cluster then
-        fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of 8"):format(p.cluster_size),
-            "cluster.m * cluster.n up to 8")
+    local portable = archs[s.arch].cluster
+    if p.cluster_size > portable and not p.in_cluster then
+        fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of %d"):format(p.cluster_size, portable),
+            ("cluster.m * cluster.n up to %d"):format(portable))
     end
     if p.cluster_size > 1 and (not p.work.walks or p.producers == 0) then
         fail("cluster.m", "a cluster needs the tile order of the persistent grid", "grid: persistent")
