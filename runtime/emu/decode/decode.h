@@ -113,6 +113,15 @@ enum emu_matrix_kind {
     MATRIX_KINDS
 };
 enum emu_scale_blocks { BLOCKS_NONE, BLOCKS_1X, BLOCKS_2X, BLOCKS_4X, BLOCKS_16, BLOCKS_32 };
+// What is done to a collector buffer, in the lower bits; above them 0 for A's, 1 to 4 for b0 to b3.
+enum emu_collector {
+    COLLECT_UNSAID,
+    COLLECT_FILL,
+    COLLECT_USE,
+    COLLECT_LASTUSE,
+    COLLECT_DISCARD,
+    COLLECT_BUFFER = 3  // a shift
+};
 
 enum { EMU_WIDE = 1u << 31 };     // in an operand entry of any width: the register has 64 bits
 enum { EMU_NEGATED = 1u << 31 };  // in a predicate entry
@@ -129,7 +138,7 @@ struct emu_insn {
     uint32_t guard;  // predicate; 0 is always true
     bool guard_negated;
     uint8_t type[4];  // enum ptx_type, in order of appearance
-    uint8_t vector, space, sem, scope, cmp, word, round, dimensions, matrix, blocks;
+    uint8_t vector, space, sem, scope, cmp, word, round, dimensions, matrix, blocks, collector;
     uint16_t shape[3];                             // m, n, k of mma and wgmma
     uint32_t multiply_adds;                        // of a warp, of those
     uint32_t target;                               // of a branch

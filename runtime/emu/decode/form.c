@@ -16,6 +16,7 @@ enum form_field {
     FIELD_DIMENSIONS,
     FIELD_MATRIX,
     FIELD_BLOCKS,
+    FIELD_COLLECTOR,
     FIELD_NOTHING
 };
 
@@ -60,12 +61,12 @@ static const struct form_word {
     {"BLOCKS", "scale_vec::4X", FIELD_BLOCKS, BLOCKS_4X},
     {"BLOCKS", "block16", FIELD_BLOCKS, BLOCKS_16},
     {"BLOCKS", "block32", FIELD_BLOCKS, BLOCKS_32},
-    {"COLLECT", "collector::a::fill", FIELD_NOTHING, 0},
-    {"COLLECT", "collector::a::use", FIELD_NOTHING, 0},
-    {"COLLECT", "collector::a::lastuse", FIELD_NOTHING, 0},
-    {"COLLECT", "collector::a::discard", FIELD_NOTHING, 0},
-    {"DISCARD", "collector::a::lastuse", FIELD_NOTHING, 0},
-    {"DISCARD", "collector::a::discard", FIELD_NOTHING, 0},
+    {"COLLECT", "collector::a::fill", FIELD_COLLECTOR, COLLECT_FILL},
+    {"COLLECT", "collector::a::use", FIELD_COLLECTOR, COLLECT_USE},
+    {"COLLECT", "collector::a::lastuse", FIELD_COLLECTOR, COLLECT_LASTUSE},
+    {"COLLECT", "collector::a::discard", FIELD_COLLECTOR, COLLECT_DISCARD},
+    {"DISCARD", "collector::a::lastuse", FIELD_COLLECTOR, COLLECT_LASTUSE},
+    {"DISCARD", "collector::a::discard", FIELD_COLLECTOR, COLLECT_DISCARD},
     {"RND", "rn", FIELD_ROUND, ROUND_RN},
     {"RND", "rz", FIELD_ROUND, ROUND_RZ},
     {"RND", "rm", FIELD_ROUND, ROUND_RM},
@@ -223,6 +224,7 @@ static void set_field(struct emu_insn *insn, const struct form_word *word) {
     case FIELD_DIMENSIONS: insn->dimensions = (uint8_t)word->value; break;
     case FIELD_MATRIX: insn->matrix = (uint8_t)word->value; break;
     case FIELD_BLOCKS: insn->blocks = (uint8_t)word->value; break;
+    case FIELD_COLLECTOR: insn->collector = (uint8_t)word->value; break;
     case FIELD_NOTHING: break;
     }
 }
@@ -237,15 +239,19 @@ static void add_type(struct emu_insn *insn, const char *text) {
         }
 }
 
-// .collector::b0::fill ... .collector::b3::discard: hints of .ws
-static bool match_hint(const char *text) {
+// .collector::b0::fill ... .collector::b3::discard, of .ws
+static bool match_collector(const char *text, struct emu_insn *insn) {
     static const char *const what[] = {"fill", "use", "lastuse", "discard"};
 
     if (strncmp(text, "collector::b", 12) != 0 || text[12] < '0' || text[12] > '3' ||
         strncmp(text + 13, "::", 2) != 0)
         return false;
-    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
-        if (strcmp(text + 15, what[i]) == 0) return true;
+    for (unsigned i = 0; i < sizeof what / sizeof *what; i++)
+        if (strcmp(text + 15, what[i]) == 0) {
+            unsigned buffer = 1 + (unsigned)(text[12] - '0');
+            insn->collector = (uint8_t)(buffer << COLLECT_BUFFER | (COLLECT_FILL + i));
+            return true;
+        }
     return false;
 }
 
@@ -278,7 +284,7 @@ static bool match_word(const char *element, size_t length, const char *text,
         return true;
     }
     if (length == 5 && memcmp(element, "SHAPE", 5) == 0) return match_shape(text, insn);
-    if (length == 4 && memcmp(element, "HINT", 4) == 0) return match_hint(text);
+    if (length == 4 && memcmp(element, "HINT", 4) == 0) return match_collector(text, insn);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].class_) == length && memcmp(words[i].class_, element, length) == 0 &&
             strcmp(words[i].text, text) == 0) {

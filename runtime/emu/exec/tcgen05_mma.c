@@ -215,6 +215,39 @@ static void touch_matrix(struct product_toucher *toucher, bool is_b) {
     touch_ranges(toucher);
 }
 
+// ---- collector buffers ----
+
+// Where A, or B of .ws, may come from one, that must have been filled, with what is there now: it
+// is left open which of the two is read. Without a word A's, or b0 of .ws, is discarded.
+static void collect(struct emu_async *op, const struct tensor_product *product) {
+    static const char *const names[] = {"a", "b0", "b1", "b2", "b3"};
+    unsigned said = op->insn->collector, is_b = product->op.ws;
+    unsigned buffer = said ? said >> COLLECT_BUFFER : is_b;
+    unsigned what = said ? said & ((1 << COLLECT_BUFFER) - 1) : COLLECT_DISCARD;
+    struct emu_collected *held = &product->ctas[0]->tmem->collected[buffer];
+    char place[EMU_PLACE_TEXT];
+
+    if (what == COLLECT_DISCARD) {
+        held->filled_at = NULL;
+        return;
+    }
+    uint64_t digest = tmg_tcgen05_digest(&product->op, &product->operands, is_b);
+    if (what == COLLECT_FILL) {
+        *held = (struct emu_collected){op->insn, digest};
+    } else if (held->filled_at == NULL) {
+        emu_report(op->warp, op->insn, EMU_BAD_OPERAND,
+                   "%s may read collector buffer %s, which holds nothing: no fill is valid",
+                   op->what, names[buffer]);
+    } else if (held->digest != digest) {
+        emu_report(op->warp, op->insn, EMU_BAD_OPERAND,
+                   "%s may read collector buffer %s, which holds another matrix than its operand\n"
+                   "  filled at %s",
+                   op->what, names[buffer],
+                   emu_place_text(emu_machine(op->warp), held->filled_at, place, sizeof place));
+    }
+    if (what == COLLECT_LASTUSE) held->filled_at = NULL;
+}
+
 static void multiply(struct emu_async *op) {
     struct tensor_product *product = op->tensor.data;
     struct product_toucher toucher;
@@ -238,6 +271,7 @@ static void multiply(struct emu_async *op) {
         operands->tmem[i] = product->ctas[i]->tmem->words[0];
     }
     operands->smem_bytes = op->cta->smem_bytes;
+    if (emu_machine(op->warp)->check) collect(op, product);
     const char *wrong = tmg_tcgen05_run(&product->op, operands, &bad);
     if (wrong != NULL)
         emu_fatal(op->warp, op->insn, EMU_OUT_OF_BOUNDS, "%s: %s (0x%x)", op->what, wrong, bad);

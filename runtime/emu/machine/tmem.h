@@ -43,6 +43,12 @@ struct emu_tmem {
     bool taken[EMU_TMEM_UNITS];
     const struct emu_insn *allocated_at[EMU_TMEM_UNITS], *freed_at[EMU_TMEM_UNITS];
     const struct emu_insn *relinquished_at;  // the right to allocate; NULL: it still has it
+    // What the tensor core keeps of operands: of A, and of four B's of .ws; a pair's is with its
+    // first CTA.
+    struct emu_collected {
+        const struct emu_insn *filled_at;  // NULL: nothing that is valid
+        uint64_t digest;
+    } collected[5];
     // Of the latest instruction for a pair: a warp waits for the other CTA's, for [asked] columns;
     // how many are over; and the column that has been allocated.
     bool waits;

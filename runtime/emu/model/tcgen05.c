@@ -431,6 +431,29 @@ static const char *gather_all(const struct tmg_tcgen05 *op,
     return NULL;
 }
 
+static uint64_t add_digest(uint64_t digest, int count, const float *values) {
+    for (int i = 0; i < count; ++i)
+        digest = (digest ^ tmg_f32_bits(values[i])) * UINT64_C(0x100000001b3);
+    return digest;
+}
+
+uint64_t tmg_tcgen05_digest(const struct tmg_tcgen05 *op,
+                            const struct tmg_tcgen05_operands *operands, bool is_b) {
+    float b[ROWS_MAX * K_MAX], a[2][ROWS_A * KEPT_MAX];
+    struct tmg_tcgen05 plain = *op;
+    uint64_t digest = UINT64_C(0xcbf29ce484222325);
+    int count = tmg_tcgen05_rows(op) * kept_of(op);
+    plain.zero_columns = 0;
+    if (gather_all(&plain, operands, NULL, b, a) != NULL) return 0;
+    if (is_b) return add_digest(digest, op->n * op->k, b);
+    for (int cta = 0; cta < (op->pair ? 2 : 1); ++cta)
+        for (int fold = 0; fold < (op->a_in_tmem ? tmg_tcgen05_folds(op) : 1); ++fold) {
+            if (op->a_in_tmem) gather_a_of_tmem(op, operands, cta, fold, a[cta]);
+            digest = add_digest(digest, count, a[cta]);
+        }
+    return digest;
+}
+
 const char *tmg_tcgen05_run(const struct tmg_tcgen05 *op,
                             const struct tmg_tcgen05_operands *operands, uint32_t *bad_address) {
     float b_rows[ROWS_MAX * K_MAX], a[2][ROWS_A * KEPT_MAX];

@@ -141,6 +141,10 @@ void tmg_tcgen05_footprint(const struct tmg_tcgen05 *op, bool is_b,
 
 // ---- tcgen05.c ----
 
+// Of the values of A, or of B before a mask or a shift, as they lie there now.
+uint64_t tmg_tcgen05_digest(const struct tmg_tcgen05 *op,
+                            const struct tmg_tcgen05_operands *operands, bool is_b);
+
 // D = A * B (+ D); [op] has been decoded, the rectangles of tensor memory lie within it. NULL, or
 // a sentence on operands in shared memory, with the address in [bad_address], and D as it was.
 const char *tmg_tcgen05_run(const struct tmg_tcgen05 *op,
