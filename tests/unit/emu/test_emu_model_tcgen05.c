@@ -433,6 +433,10 @@ static const struct test_case cases[] = {
      SCALES(E4M3, 6, 16), .a_id = 2, .swizzle = TMG_SWIZZLE_NONE},
     {"mxf4 by nvf4's kind", TMG_KIND_MXF4NVF4, TYPES(E2M1, E2M1, F32), SHAPE(128, 64, 64),
      SCALES(UE8M0, 2, 32), .swizzle = TMG_SWIZZLE_128B},
+    {"tf32.ws, M 128, transposed", TMG_KIND_TF32, TYPES(TF32, TF32, F32), SHAPE(128, 64, 8),
+     .ws = true, .transpose_b = true, .swizzle = TMG_SWIZZLE_128B_ATOM_32B},
+    {"i8.ws.sp, M 64", TMG_KIND_I8, TYPES(S8, U8, S32), SHAPE(64, 64, 64), .ws = true,
+     .sparse = true, .swizzle = TMG_SWIZZLE_64B},
 };
 
 static void values_of_each_kind(void **state) {
