@@ -12,6 +12,7 @@ usage: TMAGEN=build/tmagen tests/pairwise.py [OPTION...] [FAMILY|FAMILY-blackwel
   --verify N  how many of a family are verified; 0, or nothing: all that were chosen
   --least P   percent of the pairs found that the verified must have (0)
   --rounds N  how long it draws (3)
+  --no-waves  verifies without shapes of several waves, whose references take half of the time
   --all       asks for every pair of the table, on every rung, and says how many none can have
 The exit code is 1 where a kernel is wrong, a refusal has no reason, or the verified have too few
 pairs.
@@ -189,7 +190,8 @@ def run(family, arguments):
     if made.returncode:
         bad.append(f"legal and yet not generated: {made.stderr}")
     done = tmagen("verify", "--device", "emu", "--schedules", "1", "--seed", str(arguments.seed),
-                  "-o", out, *files[:len(verified)])
+                  *(["--no-waves"] if arguments.no_waves else []), "-o", out,
+                  *files[:len(verified)])
     if done.returncode:
         bad += [line for line in done.stdout.splitlines() if " ok " not in line]
         bad += [done.stderr] + [f"{Path(file).stem}: {family.text(spec)}"
@@ -203,6 +205,7 @@ def main():
     parser.add_argument("--verify", type=int, default=0)
     parser.add_argument("--least", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-waves", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("families", nargs="*", default=list(FAMILIES))
     arguments = parser.parse_args()
