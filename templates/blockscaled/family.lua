@@ -12,6 +12,11 @@ local function either(hopper, blackwell)
     end
 end
 
+-- Two elements in a byte, of which a stage's rows have 128.
+local function packed(s)
+    return s.problem.a == "e2m1" and s.problem.b == "e2m1"
+end
+
 -- gemm's own, whose stages have scales here, too
 local blackwell = require "ladder_tcgen05" (nil, 4)
 
@@ -21,9 +26,9 @@ return {
     doc = "D[M,N] = sum over blocks of K of a_scales b_scales (A[M,K] B[N,K]^T), A and B in E4M3, then gemm's ops",
     arch = { "sm_90a", "sm_100a", "sm_103a" },
     sets = { ["problem.a"] = either("e4m3", "e2m1"),
+             ["tile.k"] = function(s) return packed(s) and 256 or 128 end,
              ["scales.a"] = function(s)
-                 local packed = s.problem.a == "e2m1" and s.problem.b == "e2m1"
-                 return archs[s.arch].mma ~= "tcgen05" and "1x128" or packed and "1x16" or "1x32"
+                 return archs[s.arch].mma ~= "tcgen05" and "1x128" or packed(s) and "1x16" or "1x32"
              end,
              ["scales.b"] = function(s) return archs[s.arch].mma ~= "tcgen05" and "128x128" or s.scales.a end },
     phases = {

@@ -8,7 +8,6 @@ local checks = require "checks"
 local archs = require "archs"
 local dtypes = require "dtypes"
 local epilogue = require "epilogue/epilogue"
-local kinds = require "mma/tcgen05/kinds"
 local schedules = require "schedule/schedules"
 local swizzle = require "swizzle"
 
@@ -245,7 +244,8 @@ local knobs = {
     { "tile.n", type = "int", min = 4, max = 256, step = 4, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, unit = "columns",
-      default = function(s) return 1024 // kinds.bits(s, "a") end, when = staged, when_doc = STAGED,
+      default = function(s) return 1024 // math.max(dtypes[s.problem.a].bits, tensor_memory(s) and 8 or 1) end,
+      when = staged, when_doc = STAGED,
       doc = "columns of A and B in one stage; 128 bytes of them if nobody says" },
     { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",
       when = staged, when_doc = STAGED,
@@ -257,7 +257,7 @@ local knobs = {
       when_doc = FEW_BITS,
       doc = "after so many, wgmma's sums, of few bits, are added to others in fp32; without, never, the fastest" },
     { "scales.a", type = "enum", values = { "1x128", "1x32", "1x16" }, optional = true, when = takes_scales,
-      when_doc = TAKES_SCALES, default = function(s) return kinds.packed(s) and "1x16" or nil end,
+      when_doc = TAKES_SCALES,
       doc = "a scale for each so many rows and elements along K, in the tensor a_scales. 128, of wgmma: sums of 128 "
           .. "products times both operands' scales are added up in fp32. 32 and 16, of tcgen05, which applies them: in "
           .. "atoms of 512 bytes, a_scales[m / 128, k / block / 4, m % 32, m / 32 % 4 * 4 + k / block % 4]" },

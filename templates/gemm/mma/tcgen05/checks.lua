@@ -18,10 +18,6 @@ local function input_types(s, p, fail)
     end
     if s.scales.a then
         return scales.check(s, p, fail)
-    elseif p.a.packed then
-        fail("problem.a", ("problem.a: %s by itself is multiplied with scales alone"):format(a.name),
-            "scales.a: 1x16 or 1x32")
-        return
     end
     if a.tcgen05 == "i8" and not archs[s.arch].tensor_i8 then
         fail("problem.a", ("problem.a: i8, but %s has no tcgen05.mma of integers"):format(s.arch), "types of floats")
