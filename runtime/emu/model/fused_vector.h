@@ -37,8 +37,8 @@ typedef int64_t longs VECTOR(8, 8);
 typedef int64_t quads VECTOR(4, 4);
 typedef int8_t bytes VECTOR(4, 4);
 
-// Blocks of LANES columns whose exponents share words, the first block's lowest, and whose sums stay
-// in registers together.
+// Blocks of LANES columns whose exponents share words, the first block's lowest, and whose sums
+// stay in registers together.
 enum { BLOCKS = 4, GROUP = BLOCKS * LANES };
 
 // Masks of signs, for numbers whose difference fits into 32 bits.
@@ -545,7 +545,7 @@ INLINE void multiply_any_group(const struct constants *all, struct term_row bloc
 }
 
 // What all rows and groups share.
-struct product {
+struct fused_product {
     struct constants all;
     const float *a, *b;
     struct factors a_parts, b_parts;
@@ -553,7 +553,7 @@ struct product {
 };
 
 // A row's GROUP columns from [column] on, or what there is of them.
-INLINE void multiply_group(const struct product *p, int row, int column, float *d) {
+INLINE void multiply_group(const struct fused_product *p, int row, int column, float *d) {
     const int k = p->all.k, left = p->all.n - column;
     const float *a = p->a_parts.value + row * k, *b = p->b_parts.value + column * k;
     const bytes most = most_of(k, p->a_parts.below + row * k,
@@ -568,7 +568,7 @@ INLINE void multiply_group(const struct product *p, int row, int column, float *
 
 INLINE void multiply(const struct tmg_fused *how, int m, int n, int k, const float *a,
                      const float *b, float *const *d) {
-    struct product p;
+    struct fused_product p;
     memset(&p.special, 0, sizeof p.special);
     if (!all_finite(m * k, a) || !all_finite(n * k, b)) find_specials(m, n, k, a, b, &p.special);
     split(how, m, n, k, a, b, &p.a_parts, &p.b_parts);

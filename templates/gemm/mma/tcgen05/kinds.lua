@@ -1,6 +1,6 @@
 -- kinds.lua: which kind of tcgen05.mma multiplies two types (PTX ISA 9.7.16.2.1), and what an element takes of shared
 -- memory there. All types of 8 bits and less multiply each other, a byte an element: those of 4 and 6 bits stand 16 in
--- 16 bytes, as boxes bring them. Two of E2M1 have kinds of their own, two in a byte, where blocks have scales, and only there.
+-- 16 bytes, as boxes bring them. Two of E2M1 have kinds of their own, two in a byte, if blocks have scales.
 
 local dtypes = require "dtypes"
 
