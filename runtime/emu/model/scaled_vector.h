@@ -1,7 +1,27 @@
 // Sums with scale factors in vectors of LANES columns, as tcgen05_sum.h has them; what includes
 // this has included fused_vector.h, whose vectors these are.
 
+// a * b + c, which is exact here however it is computed.
+INLINE floats multiply_add(float a, floats b, floats c) {
+#if LANES == 16
+    return (floats)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c);
+#else
+    return a * b + c;
+#endif
+}
+
 // An exact integer below 2^51, cut towards zero.
+#if LANES == 16
+INLINE doubles cut_to_integer(doubles value) {
+    union {
+        doubles all;
+        __m512d halves[2];
+    } cut = {value};
+    UNROLL for (int i = 0; i < 2; ++i) cut.halves[i] =
+        _mm512_roundscale_pd(cut.halves[i], _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    return cut.all;
+}
+#else
 INLINE doubles cut_to_integer(doubles value) {
     const longs sign = (longs)value & INT64_MIN;
     const doubles magnitude = (doubles)((longs)value ^ sign);
@@ -9,6 +29,7 @@ INLINE doubles cut_to_integer(doubles value) {
     const longs above = (longs)(magnitude - near) >> 63;  // signs, as comparisons come lane by lane
     return (doubles)((longs)(near - (doubles)(above & (longs)((doubles){0} + 1))) | sign);
 }
+#endif
 
 INLINE doubles wide_power_of_two(ints power) {
     return (doubles)((__builtin_convertvector(power, longs) + 1023) << 52);
@@ -51,8 +72,8 @@ INLINE void take_columns(const struct tmg_blocks *all, int column, struct block_
 // Exact, so that parts may be summed apart, and need not wait for each other.
 INLINE floats sum_group(const float *a, const floats *b) {
     floats parts[4] = {a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]};
-    for (int i = 4; i < TMG_BLOCK_GROUP; i += 4)
-        for (int part = 0; part < 4; ++part) parts[part] += a[i + part] * b[i + part];
+    UNROLL for (int i = 4; i < TMG_BLOCK_GROUP; i += 4) UNROLL for (int part = 0; part < 4; ++part)
+        parts[part] = multiply_add(a[i + part], b[i + part], parts[part]);
     return (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/emu/model/tcgen05_sum.h"
 
 #include <math.h>
+#include <pthread.h>
 
 enum {
     N_MAX = 256,
@@ -29,12 +30,27 @@ struct tmg_fused tmg_tcgen05_fused(enum tmg_number a, enum tmg_number b, enum tm
     return how;
 }
 
-struct tmg_scale tmg_scale_of(enum tmg_number type, uint8_t bits) {
-    if (type == TMG_UE8M0) return (struct tmg_scale){1, bits - 127, bits == 0xff};
+static struct tmg_scale ue4m3_of(uint8_t bits) {
     int field = bits >> 3 & 15, fraction = bits & 7;
     if ((bits & 0x7f) == 0) return (struct tmg_scale){0, ZERO_EXPONENT, false};
     return (struct tmg_scale){(float)(fraction + (field ? 8 : 0)) / 8, field ? field - 7 : -6,
                               (bits & 0x7f) == 0x7f};
+}
+
+// Looked up: a product of pairs asks for thousands.
+static struct tmg_scale ue8m0[256], ue4m3[256];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill(void) {
+    for (int bits = 0; bits < 256; ++bits) {
+        ue8m0[bits] = (struct tmg_scale){1, bits - 127, bits == 0xff};
+        ue4m3[bits] = ue4m3_of((uint8_t)bits);
+    }
+}
+
+struct tmg_scale tmg_scale_of(enum tmg_number type, uint8_t bits) {
+    pthread_once(&filled, fill);
+    return type == TMG_UE8M0 ? ue8m0[bits] : ue4m3[bits];
 }
 
 static int exponent_of(float value) {
