@@ -71,67 +71,66 @@ static double distance(const float *expected, const float *got, size_t count) {
         difference += d * d;
         size += (double)expected[i] * expected[i];
     }
-    return sqrt(difference / size);
+    return difference == 0 ? 0 : sqrt(difference / size);
 }
 
 // The result that others are compared with, and whose it is. Where a peer computes the product
-// alone, and ours what their ops make of it, elements of what either should be instead.
+// alone, and ours what their ops make of it, ours are compared with each other, and elements of
+// each with what the [spot] of the entry says.
 struct expected {
     float *values;
     const char *name;
     bool apart;
-    struct spot ours, peers;
+    struct spot spot;
 };
 
-// Elements of the product that the peer computes.
-static int expect_product(struct gpu *gpu, const struct rotation *rotation, uint64_t seed,
-                          struct spot *spot) {
-    struct reference product = *rotation->problem.reference;
-    struct rotation alone = *rotation;
-    json_t *rows = cublaslt_product_rows(product.rows);
+static bool is_own(const struct bench_entry *entry) {
+    return entry->role == BENCH_OWN || entry->role == BENCH_OTHER;
+}
+
+// Elements of what the entry should compute: its own [reference], or of that the product alone.
+static int expect(struct bench_session *session, const struct rotation *rotation,
+                  const struct reference *reference, const struct cublaslt_plan *cublaslt,
+                  const struct bench_entry *entry, struct expected *expected) {
+    struct reference used = *reference;
+    struct rotation of = *rotation;
+    json_t *rows = is_own(entry) ? json_deep_copy(reference->rows)
+                                 : cublaslt_product_rows(cublaslt, reference->rows);
     if (!rows) return tmg_fail_memory();
-    product.rows = rows;
-    alone.problem.reference = &product;
-    const int status = spot_make(gpu, &alone, seed, "d", spot);
+    used.rows = rows;
+    of.problem.reference = &used;
+    spot_free(&expected->spot);
+    const int status = spot_make(&session->gpu, &of, session->plan->seed, "d", &expected->spot);
     json_decref(rows);
     return status;
 }
 
-static int expect(struct bench_session *session, const struct rotation *rotation,
-                  const struct cublaslt_plan *cublaslt, struct expected *expected) {
-    const uint64_t seed = session->plan->seed;
-    expected->apart = cublaslt && cublaslt_plan_alone(cublaslt);
-    if (!expected->apart) return TMAGEN_OK;
-    const int status = spot_make(&session->gpu, rotation, seed, "d", &expected->ours);
-    return status ? status : expect_product(&session->gpu, rotation, seed, &expected->peers);
+// Holds elements in the outputs against expected->spot.
+static int look_at_spot(struct gpu *gpu, const struct rotation *rotation,
+                        const struct expected *expected, struct bench_entry *entry) {
+    double worst;
+    char why[200] = "no element of the reference can be computed here";
+    const int status = expected->spot.count
+                           ? spot_check(gpu, rotation, &expected->spot, &worst, why, sizeof why)
+                           : TMAGEN_OK;
+    if (*why) snprintf(entry->refused, sizeof entry->refused, "WRONG: %s", why);
+    return status;
 }
 
-static void expected_free(struct expected *expected) {
-    spot_free(&expected->ours);
-    spot_free(&expected->peers);
-    free(expected->values);
-}
-
-// Compares the [count] elements in [got] with those of the first that was prepared, or what lies in
-// the outputs with what should. "" in entry->refused, or what is wrong. A library error code.
+// Compares the [count] elements in [got], which lie in the outputs, with what is expected of the
+// entry. "" in entry->refused, or what is wrong. A library error code.
 static int look(struct gpu *gpu, const struct rotation *rotation, const float *got, size_t count,
                 const struct expected *expected, struct bench_entry *entry) {
-    if (expected->apart) {
-        const bool peer = entry->role == BENCH_FIRST || entry->role == BENCH_BEST;
-        const struct spot *spot = peer ? &expected->peers : &expected->ours;
-        double worst;
-        char why[200] = "";
-        const int status = spot_check(gpu, rotation, spot, &worst, why, sizeof why);
-        if (*why) snprintf(entry->refused, sizeof entry->refused, "WRONG: %s", why);
-        return status;
-    }
-    const double apart = distance(expected->values ? expected->values : got, got, count);
-    if (!(apart < 0.02)) {
+    const bool alone = expected->apart && !is_own(entry);
+    const double apart = distance(expected->values && !alone ? expected->values : got, got, count);
+    if (isnan(apart))
         snprintf(entry->refused, sizeof entry->refused,
-                 isnan(apart) ? "WRONG: unwritten elements or NaN in the result; see tmagen verify"
-                              : "WRONG: result differs from %s by %.2g; see tmagen verify",
-                 expected->name, apart);
-    }
+                 "WRONG: unwritten elements or NaN in the result; see tmagen verify");
+    else if (apart >= 0.02)
+        snprintf(entry->refused, sizeof entry->refused,
+                 "WRONG: result differs from %s by %.2g; see tmagen verify", expected->name, apart);
+    else if (expected->apart)
+        return look_at_spot(gpu, rotation, expected, entry);
     return TMAGEN_OK;
 }
 
@@ -157,7 +156,7 @@ static int prepare(struct bench_session *session, const struct rotation *rotatio
         entry->failed = true;
         gpu_graph_free(gpu, &entry->contestant.graph);
     }
-    if (expected->values || entry->failed) {
+    if (expected->values || entry->failed || (expected->apart && !is_own(entry))) {
         free(got);
     } else {
         expected->values = got;
@@ -252,25 +251,30 @@ static int make_unlike(struct bench_session *session, const struct bench_shape *
 static int measure(struct bench_session *session, const struct rotation *shared,
                    const struct rotation *unlike, const struct cublaslt_plan *cublaslt,
                    struct bench_shape *shape, struct entrant *owns) {
-    struct expected expected = {.apart = false};
-    int status = expect(session, shared, cublaslt, &expected);
+    struct expected expected = {.apart = cublaslt && cublaslt_plan_alone(cublaslt)};
+    int status = TMAGEN_OK;
     // peers first: their result is what ours are compared with
     for (int i = shape->entry_count - 1; i >= 0 && status == TMAGEN_OK; --i) {
         struct bench_entry *entry = &shape->entries[i];
         const struct rotation *rotation = entry->unlike ? &unlike[i] : shared;
         struct expected none = {.apart = false};
         if (*entry->refused) continue;
-        if ((entry->role == BENCH_OWN || entry->role == BENCH_OTHER) &&
-            enter_own(session, rotation, (size_t)i, entry, &owns[i])) {
+        if (is_own(entry) && enter_own(session, rotation, (size_t)i, entry, &owns[i])) {
             snprintf(entry->refused, sizeof entry->refused, "%s", tmagen_error_last());
             entry->failed = owns[i].flags != 0;
             continue;
         }
         progress("%s: %s", shape->text, entry->contestant.name);
-        status = prepare(session, rotation, entry, entry->unlike ? &none : &expected);
+        if (expected.apart && !entry->unlike && entry->role != BENCH_COPY)
+            status = expect(session, shared,
+                            is_own(entry) ? &session->references[i] : shared->problem.reference,
+                            cublaslt, entry, &expected);
+        if (status == TMAGEN_OK)
+            status = prepare(session, rotation, entry, entry->unlike ? &none : &expected);
         free(none.values);
     }
-    expected_free(&expected);
+    spot_free(&expected.spot);
+    free(expected.values);
     struct contestant contestants[BENCH_ENTRIES_MAX];
     for (int i = 0; i < shape->entry_count; ++i) contestants[i] = shape->entries[i].contestant;
     shape->contest.contestants = contestants;

@@ -359,9 +359,10 @@ void cublaslt_plan_free(struct cublaslt_plan *plan) {
 
 bool cublaslt_plan_alone(const struct cublaslt_plan *plan) { return plan->alone; }
 
-json_t *cublaslt_product_rows(const json_t *rows) {
+json_t *cublaslt_product_rows(const struct cublaslt_plan *plan, const json_t *rows) {
     json_t *product = json_deep_copy(rows), *values = json_object_get(product, "values");
     json_object_del(values, "packed");  // that ops round to bf16
+    if (!plan->blocks) json_object_del(values, "promoted");
     if (!json_object_set_new(values, "ops", json_array())) return product;
     json_decref(product);
     return NULL;

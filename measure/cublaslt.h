@@ -31,7 +31,7 @@ void cublaslt_plan_free(struct cublaslt_plan *plan);
 
 // Whether it was; and the rows of gemm's reference for the product alone, new, or NULL.
 bool cublaslt_plan_alone(const struct cublaslt_plan *plan);
-json_t *cublaslt_product_rows(const json_t *rows);
+json_t *cublaslt_product_rows(const struct cublaslt_plan *plan, const json_t *rows);
 // How many algorithms the library offers; number 0 is its first choice.
 int cublaslt_plan_algos(const struct cublaslt_plan *plan);
 

@@ -179,7 +179,8 @@ static int make_inputs(struct tuner *w, const struct ref_problem *problem) {
     w->slot->candidate = -1;  // no kernel runs
     watchdog_rest();          // a reference may draw them for minutes
     int status = rotation_make(&w->gpu, &w->source, problem, &w->rotation);
-    if (status == TMAGEN_OK) status = spot_make(&w->gpu, &w->rotation, w->t->plan->seed, NULL, &w->spot);
+    if (status == TMAGEN_OK)
+        status = spot_make(&w->gpu, &w->rotation, w->t->plan->seed, NULL, &w->spot);
     if (status == TMAGEN_OK) w->sets = w->rotation.sets;
     watchdog_step("%s: inputs", w->task->shape);
     w->slot->candidate = candidate;

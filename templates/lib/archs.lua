@@ -8,13 +8,13 @@ local archs = {
         sms = 132,                                                  -- of the product that defaults are tuned for
         shared_memory = 232448, sm_shared_memory = 233472,          -- bytes: of a CTA, of an SM
         sm_threads = 2048, sm_ctas = 32,
-        cluster = 8,                                                -- CTAs of a cluster that every GPU has room for,
-        cluster_most = 16,                                          -- and what a kernel may ask of some that have more
+        cluster = 8,                                                -- CTAs of a cluster that every GPU has room for
         tma = true, mma = "wgmma",
     },
     sm_100a = {
         sms = 148, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,
-        cluster_most = 16, tma = true, mma = "tcgen05", tensor_memory_columns = 512, tensor_i8 = true,
+        cluster_most = 16,                                          -- what a kernel may ask of GPUs that have the room
+        tma = true, mma = "tcgen05", tensor_memory_columns = 512, tensor_i8 = true,
     },
     sm_103a = {
         sms = 148, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,

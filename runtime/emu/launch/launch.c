@@ -148,9 +148,9 @@ static int check_cluster(const struct emu_machine *machine, unsigned size,
                       "a cluster of %u CTAs, more than the portable %d, needs "
                       "cudaFuncAttributeNonPortableClusterSizeAllowed (nonportable: true)",
                       size, TMG_CLUSTER_PORTABLE);
-    if (entry->max_cluster[0] && size > entry->max_cluster[0])
+    if (entry->max_cluster && size > entry->max_cluster)
         return refuse(error, "a cluster has %u CTAs, but %s has .maxclusterrank %u", size,
-                      entry->title, entry->max_cluster[0]);
+                      entry->title, entry->max_cluster);
     if (entry->explicit_cluster && !launch->cluster[0] && !entry->cluster[0])
         return refuse(error, "%s has .explicitcluster, and nothing says what its cluster is",
                       entry->title);

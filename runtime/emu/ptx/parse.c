@@ -34,6 +34,14 @@ static void parse_triple(struct ptx_parser *parser, unsigned triple[3]) {
     }
 }
 
+static unsigned parse_rank(struct ptx_parser *parser) {
+    const struct ptx_token at = parser->lexer->token;
+    const uint64_t rank = ptx_expect_integer(parser, "a number of CTAs");
+    if (rank < 1 || rank > 65535)
+        ptx_lex_fail(parser->lexer, at.line, at.column, "a cluster has 1 CTA or more");
+    return (unsigned)rank;
+}
+
 static void parse_performance(struct ptx_parser *parser, struct ptx_function *function) {
     while (parser->lexer->token.kind == PTX_DIRECTIVE) {
         unsigned ignored[3];
@@ -53,12 +61,12 @@ static void parse_performance(struct ptx_parser *parser, struct ptx_function *fu
                  ptx_accept_directive(parser, "maxnreg"))
             parse_triple(parser, ignored);
         else if (ptx_accept_directive(parser, "maxclusterrank"))
-            parse_triple(parser, function->max_cluster);
+            function->max_cluster = parse_rank(parser);
         else if (ptx_accept_directive(parser, "pragma"))
             ptx_skip_past(parser, ';');
         else
             ptx_expected(parser, "a performance directive, '{' or ';'");
-        if (function->max_cluster[0] && function->cluster[0])
+        if (function->max_cluster && function->cluster[0])
             ptx_lex_fail(parser->lexer, parser->lexer->token.line, parser->lexer->token.column,
                          "a kernel has .maxclusterrank or .reqnctapercluster, not both");
     }

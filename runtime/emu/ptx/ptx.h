@@ -263,7 +263,7 @@ struct ptx_function {
     struct ptx_statement *statements;
     uint32_t statement_count, statement_capacity;
     // directives of an entry, 0 = not given
-    unsigned maxntid[3], reqntid[3], cluster[3], max_cluster[3];  // max_cluster: one number
+    unsigned maxntid[3], reqntid[3], cluster[3], max_cluster;  // 0: not given
     bool explicit_cluster;
     uint32_t index;  // in the program decoded last
 };

@@ -236,6 +236,8 @@ static void launches(void **state) {
     assert_true(accepts(MODULE("sm_90", ""), pair));
     refuses(ENTRY(".maxclusterrank 1"), pair, "a cluster has 2 CTAs, but k has .maxclusterrank 1");
     assert_true(accepts(ENTRY(".maxclusterrank 2"), pair));
+    refuses(ENTRY(".maxclusterrank 0"), pair, "a cluster has 1 CTA or more");
+    refuses(ENTRY(".maxclusterrank 8, 2"), pair, "expected '{', found ','");
     refuses(ENTRY(".maxclusterrank 2\n.reqnctapercluster 2"), pair,
             "a kernel has .maxclusterrank or .reqnctapercluster, not both");
     refuses(ENTRY(".explicitcluster"), one, "nothing says what its cluster is");
