@@ -96,17 +96,24 @@ static int ask(struct measured *measured, const struct spec_node *node, const in
     return tmg_alignment_class(&binding);
 }
 
+// As the library reads it: "MxNxK ALIGNMENT MISSES".
 static void write_row(const struct measured *measured, const int64_t *shape, int alignment,
                       FILE *out) {
-    fprintf(out, "%s\n    {\"shape\": [", measured->count ? "," : "");
+    bool digits = false;
+    fprintf(out, "%s\n    \"", measured->count ? "," : "");
     for (unsigned i = 0; i < measured->table->dim_count; i++)
-        fprintf(out, "%s%lld", i ? ", " : "", (long long)shape[i]);
-    fprintf(out, "], \"alignment\": %d, \"misses\": \"", alignment);
+        fprintf(out, "%s%lld", i ? "x" : "", (long long)shape[i]);
+    fprintf(out, " %d ", alignment);
     for (unsigned i = 0; i < measured->table->launch_count; i++) {
-        const double miss = measured->misses[i];
-        fprintf(out, "%s%.0f", i ? " " : "", miss > 0 ? fmax(1, round(1000 * miss)) : 0);
+        const double miss = fmax(1, round(1000 * measured->misses[i]));
+        const bool known = measured->misses[i] > 0, same = !(miss < 1000 || miss > 1000);
+        if (known && !same)
+            fprintf(out, "%s%.0f", digits ? " " : "", miss);
+        else
+            fputc(known ? '=' : '.', out);
+        digits = known && !same;
     }
-    fprintf(out, "\"}");
+    fputc('"', out);
 }
 
 static bool repeats(const struct measured *measured, const int64_t *shape) {

@@ -11,11 +11,12 @@
 #include "runtime/error.h"
 #include "runtime/seconds.h"
 
-enum { BATCHES = 200, CALLS = 200, SHAPES = 2000, LARGEST = 64, STEP = 64 };
+enum { BATCHES = 200, CALLS = 200, OPENINGS = 20, SHAPES = 2000, LARGEST = 64, STEP = 64 };
 
 struct set_figures {
     struct stats set_us, kernel_us, extra_us;  // of one launch; the difference batch by batch
     struct stats new_us;                       // of a choice for a new shape
+    struct stats open_us;                      // from the texts to the first choice
 };
 
 // A batch of launches of [target]; returns microseconds a launch, or -1.
@@ -49,25 +50,48 @@ static int time_seen(struct gpu *gpu, const struct target *set, const tmagen_lau
     return TMAGEN_OK;
 }
 
+// Asks for a shape that nobody asked for yet.
+static int choose(const struct target *set, const int64_t *sizes) {
+    const struct tmg_table *table = set->set->table;
+    struct tmg_choice choices[TMG_CHOICES];
+    struct tmg_asked asked;
+    unsigned count;
+    tmg_ask_at(&asked, table->interface, table->dims, sizes, table->dim_count);
+    return tmg_set_choose(set->set, &asked.launch, -1, TMG_PICKED, choices, &count);
+}
+
 // Chooses for shapes of random sizes, each once.
 static int time_new(const struct target *set, uint64_t seed, struct set_figures *figures) {
     const struct tmg_table *table = set->set->table;
     static double us[SHAPES];
-    struct tmg_asked asked;
     for (uint64_t i = 0; i < SHAPES; ++i) {
-        struct tmg_choice choices[TMG_CHOICES];
-        unsigned count;
         int64_t sizes[TMG_MAX_TABLE_DIMS];
         for (unsigned j = 0; j < table->dim_count; ++j)
             sizes[j] =
                 (int64_t)(STEP * (1 + random_below(seed, i * table->dim_count + j, LARGEST)));
-        tmg_ask_at(&asked, table->interface, table->dims, sizes, table->dim_count);
         const double begin = tmg_seconds();
-        const int status = tmg_set_choose(set->set, &asked.launch, -1, TMG_PICKED, choices, &count);
+        const int status = choose(set, sizes);
         us[i] = (tmg_seconds() - begin) * 1e6;
         if (status != TMAGEN_OK) return status;
     }
     figures->new_us = stats_of(us, SHAPES);
+    return TMAGEN_OK;
+}
+
+static int time_open(struct gpu *gpu, const struct kernel_text *text, struct set_figures *figures) {
+    double us[OPENINGS];
+    const int64_t sizes[TMG_MAX_TABLE_DIMS] = {STEP, STEP, STEP, STEP, STEP, STEP, STEP, STEP};
+    for (int i = 0; i < OPENINGS; ++i) {
+        struct target set;
+        const double begin = tmg_seconds();
+        int status = target_load(gpu->device, text, &set);
+        if (status != TMAGEN_OK) return status;
+        status = choose(&set, sizes);
+        us[i] = (tmg_seconds() - begin) * 1e6;
+        target_unload(&set);
+        if (status != TMAGEN_OK) return status;
+    }
+    figures->open_us = stats_of(us, OPENINGS);
     return TMAGEN_OK;
 }
 
@@ -89,6 +113,7 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
     if (status == TMAGEN_OK) status = time_seen(gpu, set, &launch, figures);
     watchdog_step("%s: choices", text->name);
     if (status == TMAGEN_OK) status = time_new(set, source->seed, figures);
+    if (status == TMAGEN_OK) status = time_open(gpu, text, figures);
     tmagen_memory_free(gpu->device, launch.workspace);
     rotation_free(gpu, &rotation);
     reference_close(&reference);
@@ -98,13 +123,15 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
 static void print(const char *name, const struct set_figures *f, bool json) {
     if (!json) {
         printf("%s: launch %.3f us, of the kernel alone %.3f us, difference %+.3f us; choice for a "
-               "new shape %.2f us\n",
-               name, f->set_us.median, f->kernel_us.median, f->extra_us.median, f->new_us.median);
+               "new shape %.2f us; from opening to the first %.2f ms\n",
+               name, f->set_us.median, f->kernel_us.median, f->extra_us.median, f->new_us.median,
+               f->open_us.median / 1000);
         return;
     }
-    json_t *object = json_pack("{ss sf sf sf sf}", "name", name, "launch_us", f->set_us.median,
-                               "kernel_launch_us", f->kernel_us.median, "extra_us",
-                               f->extra_us.median, "new_shape_us", f->new_us.median);
+    json_t *object =
+        json_pack("{ss sf sf sf sf sf}", "name", name, "launch_us", f->set_us.median,
+                  "kernel_launch_us", f->kernel_us.median, "extra_us", f->extra_us.median,
+                  "new_shape_us", f->new_us.median, "open_us", f->open_us.median);
     char *line = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
     if (line) puts(line);
     free(line);

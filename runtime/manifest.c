@@ -2,6 +2,7 @@
 // Strict: an unknown member could mean something to the kernel, so it is an error and not ignored.
 #include "runtime/manifest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,7 +174,7 @@ static void read_tensor(const struct tmg_node *node, struct tmg_manifest *manife
     manifest->tensors[manifest->tensor_count++] = tensor;
 }
 
-// ---- The whole
+// ---- The head
 
 // Three numbers [key] whose product is at most [most]; 1, 1, 1 where it is absent.
 static void read_triple(const struct tmg_node *root, const char *key, int64_t most,
@@ -277,6 +278,49 @@ static void read_rows(const struct tmg_node *root, const char *key,
     }
 }
 
+// ---- Memory
+
+static size_t rows_of(const json_t *value, const char *key, size_t most) {
+    const size_t count = json_array_size(json_object_get(value, key));
+    return count < most ? count : most;
+}
+
+struct tmg_manifest *tmg_manifest_room(const json_t *value) {
+    const size_t dims = rows_of(value, "dims", TMG_MAX_DIMS),
+                 tensors = rows_of(value, "tensors", TMG_MAX_TENSORS),
+                 params = rows_of(value, "params", TMG_MAX_PARAMS),
+                 parts = rows_of(value, "workspace", TMG_MAX_PARTS),
+                 ops = rows_of(value, "ops", TMG_MAX_OPS),
+                 costs = rows_of(value, "cost", TMG_MAX_COSTS);
+    struct tmg_manifest *manifest = calloc(
+        1, sizeof *manifest + dims * sizeof *manifest->dims + tensors * sizeof *manifest->tensors +
+               params * sizeof *manifest->params + parts * sizeof *manifest->parts +
+               ops * sizeof *manifest->ops + costs * sizeof *manifest->costs);
+    if (!manifest) return NULL;
+    manifest->dims = (struct tmg_dim *)(manifest + 1);
+    manifest->tensors = (struct tmg_tensor *)(manifest->dims + dims);
+    manifest->params = (struct tmg_param *)(manifest->tensors + tensors);
+    manifest->parts = (struct tmg_part *)(manifest->params + params);
+    manifest->ops = (struct tmg_op *)(manifest->parts + parts);
+    manifest->costs = (struct tmg_cost *)(manifest->ops + ops);
+    return manifest;
+}
+
+struct tmg_manifest *tmg_manifest_loosen(const struct tmg_manifest *manifest) {
+    const size_t dims = manifest->dim_count * sizeof *manifest->dims,
+                 tensors = manifest->tensor_count * sizeof *manifest->tensors;
+    struct tmg_manifest *copy = malloc(sizeof *copy + dims + tensors);
+    if (!copy) return NULL;
+    *copy = *manifest;
+    copy->dims = (struct tmg_dim *)(copy + 1);
+    copy->tensors = (struct tmg_tensor *)(copy->dims + manifest->dim_count);
+    memcpy(copy->dims, manifest->dims, dims);
+    memcpy(copy->tensors, manifest->tensors, tensors);
+    return copy;
+}
+
+// ---- The whole
+
 int tmg_manifest_parse(const char *text, size_t bytes, const char *origin,
                        struct tmg_manifest **out) {
     json_error_t error;
@@ -286,7 +330,7 @@ int tmg_manifest_parse(const char *text, size_t bytes, const char *origin,
     if (!json)
         return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s:%d:%d: %s", origin, error.line, error.column,
                         error.text);
-    struct tmg_manifest *manifest = calloc(1, sizeof *manifest);
+    struct tmg_manifest *manifest = tmg_manifest_room(json);
     if (!manifest) return json_decref(json), tmg_fail_memory();
     manifest->document = json;
     struct tmg_document document = {.origin = origin, .code = TMAGEN_ERROR_MANIFEST};

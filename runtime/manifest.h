@@ -176,22 +176,22 @@ struct tmg_cost {
 // What choosing among kernels looks at stands first: it lies in few lines of memory.
 struct tmg_manifest {
     struct tmg_rules *rules;  // of this manifest, packed; owned
+    struct tmg_dim *dims;     // these six lie behind the manifest, as many as it has
+    struct tmg_tensor *tensors;
+    struct tmg_param *params;
+    struct tmg_part *parts;
+    struct tmg_op *ops;
+    struct tmg_cost *costs;
     unsigned dim_count, tensor_count, param_count, part_count, op_count, cost_count, before_count;
     unsigned block[3], cluster[3];
     struct tmg_grid grid;
-    struct tmg_part parts[TMG_MAX_PARTS];
     char name[TMG_MAX_NAME], family[TMG_MAX_NAME], entry[TMG_MAX_NAME];
     char arch[32];                                 // "sm_90a"
     char source[TMG_MAX_NAME];                     // file name beside the manifest, no folder
     char source_sha256[TMAGEN_KEY_CHARS];          // in hexadecimal; "": any source is taken
     unsigned shared_memory;                        // dynamic, bytes
     int64_t budget_registers, budget_spill_bytes;  // -1: none stated
-    struct tmg_dim dims[TMG_MAX_DIMS];
-    struct tmg_tensor tensors[TMG_MAX_TENSORS];
-    struct tmg_param params[TMG_MAX_PARAMS];
-    struct tmg_op ops[TMG_MAX_OPS];
-    struct tmg_cost costs[TMG_MAX_COSTS];
-    int varies_with_sms, varies_with_splits;  // the bits of the results do
+    int varies_with_sms, varies_with_splits;       // the bits of the results do
     int dependent_launch;  // the kernel waits by griddepcontrol: it may overlap what comes before
     // The kernels of the same source that run before it on the stream, in their order: manifests of
     // their own in entry, block, cluster, shared memory, grid, parameters and cost.
@@ -207,6 +207,9 @@ int tmg_manifest_parse(const char *text, size_t bytes, const char *origin,
 
 // Reads the file at [path], of at most 1 MiB, and parses it.
 int tmg_manifest_read(const char *path, struct tmg_manifest **manifest);
+
+// A copy with dims and tensors of its own, which borrows the rest; free() it. NULL without memory.
+struct tmg_manifest *tmg_manifest_loosen(const struct tmg_manifest *manifest);
 
 void tmg_manifest_free(struct tmg_manifest *manifest);  // NULL is nothing to do
 

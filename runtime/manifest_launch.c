@@ -447,16 +447,16 @@ static void read_grid_of(const struct tmg_node *root, struct tmg_manifest *manif
 
 // A kernel that runs before [manifest]'s, on the same tensors, dims and workspace.
 static void read_before(const struct tmg_node *node, struct tmg_manifest *manifest) {
-    struct tmg_manifest *own = calloc(1, sizeof *own);
+    struct tmg_manifest *own = tmg_manifest_room(node->value);
     if (!own) {
         node->document->status = tmg_fail_memory();
         return;
     }
     manifest->before[manifest->before_count++] = own;
     memcpy(own->name, manifest->name, sizeof own->name);
-    memcpy(own->dims, manifest->dims, sizeof own->dims);
-    memcpy(own->tensors, manifest->tensors, sizeof own->tensors);
-    memcpy(own->parts, manifest->parts, sizeof own->parts);
+    own->dims = manifest->dims;
+    own->tensors = manifest->tensors;
+    own->parts = manifest->parts;
     own->dim_count = manifest->dim_count;
     own->tensor_count = manifest->tensor_count;
     own->part_count = manifest->part_count;
@@ -466,8 +466,6 @@ static void read_before(const struct tmg_node *node, struct tmg_manifest *manife
     read_grid_of(node, own);
     read_params(node, own);
     read_costs(node, own);
-    for (unsigned i = 0; i < own->tensor_count; ++i)
-        manifest->tensors[i].takes_gaps |= own->tensors[i].takes_gaps;
     for (unsigned i = 0; i < own->param_count; ++i)
         if (own->params[i].kind == TMG_PARAM_SCALAR || own->params[i].kind == TMG_PARAM_SPLITS)
             tmg_node_fail(node, "takes a scalar or splits, which only the last kernel is given");

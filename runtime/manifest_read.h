@@ -28,6 +28,9 @@ void tmg_read_matrix(const struct tmg_node *node, const struct tmg_manifest *man
 // The members block, cluster and shared_memory of [node].
 void tmg_read_block(const struct tmg_node *node, struct tmg_manifest *manifest);
 
+// A manifest of zeros with room for the rows that [value] has; NULL without memory.
+struct tmg_manifest *tmg_manifest_room(const json_t *value);
+
 // Grid, workspace, parameters, ops and cost of the document [root], whose dims and tensors are
 // read (manifest_launch.c).
 void tmg_read_launch(const struct tmg_node *root, struct tmg_manifest *manifest);

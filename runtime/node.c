@@ -50,7 +50,7 @@ struct tmg_node tmg_node_member(const struct tmg_node *object, const char *key) 
 struct tmg_node tmg_node_array(const struct tmg_node *object, const char *key, size_t least,
                                size_t most, unsigned *count) {
     struct tmg_node array = tmg_node_member(object, key);
-    size_t items = json_array_size(array.value);
+    const size_t items = json_array_size(array.value);
     *count = 0;
     if (!array.value && least)
         tmg_node_fail(&array, "is missing");
@@ -72,13 +72,13 @@ struct tmg_node tmg_node_item(const struct tmg_node *array, size_t index) {
 
 // Whether [word] is one of [list], separated by single spaces.
 static int is_listed(const char *list, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = list; *at; at += strspn(at, " ")) {
-        size_t this_length = strcspn(at, " ");
-        if (this_length == length && !memcmp(at, word, length)) return 1;
-        at += this_length;
+    for (;;) {
+        const char *at = word;
+        while (*list && *list == *at) ++list, ++at;
+        if (!*at && (!*list || *list == ' ')) return 1;
+        while (*list && *list != ' ') ++list;
+        if (!*list++) return 0;
     }
-    return 0;
 }
 
 void tmg_node_keys(const struct tmg_node *object, const char *legal) {
@@ -97,7 +97,7 @@ void tmg_node_keys(const struct tmg_node *object, const char *legal) {
 
 int64_t tmg_node_integer(const struct tmg_node *node, int64_t least, int64_t most,
                          int64_t fallback) {
-    int64_t value = json_integer_value(node->value);
+    const int64_t value = json_integer_value(node->value);
     if (!node->value && fallback != TMG_REQUIRED_INTEGER) return fallback;
     if (!node->value)
         tmg_node_fail(node, "is missing");
@@ -118,26 +118,36 @@ double tmg_node_number(const struct tmg_node *node) {
     return 0;
 }
 
+// The length of the name that [text] is; 0: it is none.
+static size_t name_length(const char *text) {
+    size_t at = 0;
+    while ((text[at] >= 'a' && text[at] <= 'z') || (text[at] >= 'A' && text[at] <= 'Z') ||
+           (text[at] >= '0' && text[at] <= '9') || text[at] == '_' || text[at] == '-' ||
+           (text[at] == '.' && at))
+        ++at;
+    return text[at] ? 0 : at;
+}
+
 void tmg_node_name(const struct tmg_node *node, char *text, size_t size) {
-    static const char legal[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     const char *value = json_string_value(node->value);
+    const size_t length = value ? name_length(value) : 0;
     text[0] = 0;
     if (!node->value)
         tmg_node_fail(node, "is missing");
-    else if (!value || !*value || strlen(value) >= size || value[strspn(value, legal)] ||
-             *value == '.')
+    else if (!length || length >= size)
         tmg_node_fail(node, "is no name; legal: 1 to %zu letters, digits and any of _.-", size - 1);
     else
-        memcpy(text, value, strlen(value) + 1);
+        memcpy(text, value, length + 1);
 }
 
 int tmg_node_choice(const struct tmg_node *node, const char *const names[], int fallback) {
     const char *value = json_string_value(node->value);
     if (!node->value && fallback >= 0) return fallback;
+    for (int i = 0; value && names[i]; ++i)
+        if (!strcmp(value, names[i])) return i;
     char list[512] = "";
     for (int i = 0; names[i]; ++i) {
-        if (value && !strcmp(value, names[i])) return i;
-        size_t used = strlen(list);
+        const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", names[i]);
     }
     tmg_node_fail(node, "is %s%.64s%s; legal: %s", value ? "'" : "", value ? value : "no text",

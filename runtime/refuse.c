@@ -87,9 +87,8 @@ static void say_reason(struct refusal *refusal, const struct reason *reason) {
 
 // The interface without any rule but that of its tensors' dims; to be freed. NULL without memory.
 static struct tmg_manifest *without_rules(const struct tmg_table *table) {
-    struct tmg_manifest *manifest = malloc(sizeof *manifest);
+    struct tmg_manifest *manifest = tmg_manifest_loosen(table->interface);
     if (!manifest) return NULL;
-    *manifest = *table->interface;
     for (unsigned i = 0; i < manifest->dim_count; ++i) {
         struct tmg_dim *dim = &manifest->dims[i];
         dim->multiple_of = 1;

@@ -3,6 +3,7 @@
 #include "runtime/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,40 +106,58 @@ static void read_tuned(const struct tmg_node *node, struct tmg_table *table) {
     if (!(tuned->us > 0)) tmg_node_fail(&us, "must be positive");
 }
 
-// Reads the number at *text, which ends at the next space, and steps behind; -1: none is there.
-static long next_number(const char **text) {
+// Reads the digits at *text, and steps behind them; 0: a number from 1 to [most] is not there.
+static int64_t next_number(const char **text, int64_t most) {
     const char *at = *text;
-    long number = *at >= '0' && *at <= '9' ? 0 : -1;
-    for (; *at >= '0' && *at <= '9' && number <= 1000 * MOST_TIMES; ++at)
-        number = 10 * number + (*at - '0');
-    if (*at && *at++ != ' ') return -1;
+    int64_t number = 0;
+    for (; *at >= '0' && *at <= '9' && number <= most; ++at) number = 10 * number + (*at - '0');
     *text = at;
-    return number;
+    return number <= most ? number : 0;
 }
 
-// Reads how many thousandths of what is predicted each launch took; 0: that is not known. They are
-// one text: an array of tens of thousands of numbers would be most of what opening a set takes.
-static void read_misses(const struct tmg_node *node, unsigned count, float *misses) {
-    const struct tmg_node member = tmg_node_member(node, "misses");
-    const char *text = json_string_value(member.value);
-    for (unsigned i = 0; text && i < count; ++i) {
-        const long times = next_number(&text);
-        if (times < 0 || times > 1000 * MOST_TIMES) break;
-        misses[i] = times ? logf((float)times * .001f) : NAN;
-        if (i + 1 == count && !*text) return;
+// Reads "MxNxK ALIGNMENT " at *text, and steps behind it; 0 where it is something else.
+static int next_shape(const char **text, struct tmg_table *table, struct tmg_measured *measured) {
+    for (unsigned i = 0; i < table->dim_count; ++i) {
+        const int64_t size = next_number(text, TMG_MAX_EXTENT);
+        if (!size || *(*text)++ != (i + 1 < table->dim_count ? 'x' : ' ')) return 0;
+        measured->at[i] = (float)log2((double)size);
     }
-    tmg_node_fail(&member, "must be a text of %u numbers from 0 to %d", count, 1000 * MOST_TIMES);
+    measured->alignment = (int)next_number(text, TMG_LARGEST_CLASS);
+    return measured->alignment && !(measured->alignment & (measured->alignment - 1)) &&
+           *(*text)++ == ' ';
 }
 
+// Reads how many thousandths of what is predicted each of [count] launches took, "." where that is
+// not known and "=" for 1000; 0 where [text] is something else.
+static int read_misses(const char *text, unsigned count, float *misses) {
+    for (unsigned i = 0; i < count; ++i) {
+        const char sign = *text;
+        misses[i] = sign == '=' ? 0 : NAN;
+        if (sign == '=' || sign == '.') {
+            ++text;
+            continue;
+        }
+        const int64_t times = next_number(&text, 1000 * MOST_TIMES);
+        if (!times) return 0;
+        misses[i] = logf((float)times * .001f);
+        text += *text == ' ';
+    }
+    return !*text;
+}
+
+// A shape that was measured is one text: as members and numbers, tens of thousands of them would be
+// most of what opening a set takes.
 static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_measured *measured = &table->measured[table->measured_count];
-    int64_t shape[TMG_MAX_TABLE_DIMS] = {0};
-    tmg_node_keys(node, "shape alignment misses");
-    measured->alignment = read_shape(node, table, shape);
-    for (unsigned i = 0; i < table->dim_count; ++i) measured->at[i] = (float)log2((double)shape[i]);
+    const char *text = json_string_value(node->value);
     measured->misses = table->misses + (size_t)table->measured_count * table->launch_pitch;
-    read_misses(node, table->launch_count, measured->misses);
     ++table->measured_count;
+    if (!text || !next_shape(&text, table, measured) ||
+        !read_misses(text, table->launch_count, measured->misses))
+        tmg_node_fail(node,
+                      "must be a text of %u sizes, an alignment that is a power of two and %u "
+                      "times, as in: 64x128 16 983=.1021 870",
+                      table->dim_count, table->launch_count);
 }
 
 static unsigned whole_lanes(unsigned count) {
@@ -425,9 +444,8 @@ int tmg_table_finish(struct tmg_table *table) {
     const int status = join_terms(table);
     if (status) return status;
     find_alike(table);
-    table->interface = malloc(sizeof *table->interface);
+    table->interface = tmg_manifest_loosen(table->kernels[0].manifest);
     if (!table->interface) return tmg_fail_memory();
-    *table->interface = *table->kernels[0].manifest;
     table->interface->rules = NULL;  // its own are looser
     table->interface->document = NULL;
     table->interface->source_sha256[0] = 0;

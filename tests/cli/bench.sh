@@ -36,7 +36,8 @@ bench gemm_bf16_h200 --shape 16x512x8192 --rounds 5 --json || fail "exit code $?
 has "$TMPDIR/out" '"name":"gemm_bf16_h200","role":"own","picked":"gemm_64x64"'
 unset TMAGEN_PICK
 bench gemm_bf16_h200 --overhead || fail "exit code $?"
-has "$TMPDIR/out" '^gemm_bf16_h200: launch [0-9.]+ us, .* difference .* new shape [0-9.]+ us$'
+has "$TMPDIR/out" '^gemm_bf16_h200: launch [0-9.]+ us, .* difference .* new shape [0-9.]+ us;' \
+    'us; from opening to the first [0-9.]+ ms$'
 
 # twice the L2 and 256 MiB: copies of 24 MiB
 FAKE_MEMORY=4096 bench gemm_256x128 --shape 2048x2048x2048 --rounds 5 || fail "exit code $?"

@@ -48,10 +48,10 @@ static int load(tmagen_device *device, const char *ptx, const size_t *params, si
 
 // left of 4 rows of [left] / 4 words, right of 32, which alone is written.
 static struct tmg_binding bind(const struct copy_kernel *copy, int64_t left) {
-    static struct tmg_manifest manifest = {
-        .tensor_count = 2,
-        .tensors = {{.name = "left", .rank = 2}, {.name = "right", .rank = 1, .writes = 1}}};
-    for (int i = 0; i < 2; ++i) manifest.tensors[i].dtype = TMG_DTYPE_FP32;
+    static struct tmg_tensor tensors[] = {
+        {.name = "left", .dtype = TMG_DTYPE_FP32, .rank = 2},
+        {.name = "right", .dtype = TMG_DTYPE_FP32, .rank = 1, .writes = 1}};
+    static struct tmg_manifest manifest = {.tensors = tensors, .tensor_count = 2};
     return (struct tmg_binding){
         .manifest = &manifest,
         .tensors = {{.data = copy->x, .dims = {4, left / 4}, .strides = {left / 4, 1}},

@@ -178,11 +178,11 @@ static void test_workspace(void **state) {
         .cluster = {1, 1, 1},
         .grid = {TILES(.tile_count = 2, .tiles = {{{0, 2, 1, 4}, 0}, BY(1, 10, 2)})},
         .part_count = 5,
-        .parts = {{100, TMG_PER_LAUNCH, TMG_ZERO_LAUNCH, .name = "a"},
-                  {100, TMG_PER_TILE, TMG_ZERO_FIRST, .name = "b"},
-                  {100, TMG_PER_ITEM, TMG_ZERO_FIRST, .name = "c"},
-                  {100, TMG_PER_BLOCK, TMG_ZERO_NEVER, .name = "d"},
-                  {100, TMG_PER_SM, TMG_ZERO_NEVER, .name = "e"}}};
+        .parts = (struct tmg_part[]){{100, TMG_PER_LAUNCH, TMG_ZERO_LAUNCH, .name = "a"},
+                                     {100, TMG_PER_TILE, TMG_ZERO_FIRST, .name = "b"},
+                                     {100, TMG_PER_ITEM, TMG_ZERO_FIRST, .name = "c"},
+                                     {100, TMG_PER_BLOCK, TMG_ZERO_NEVER, .name = "d"},
+                                     {100, TMG_PER_SM, TMG_ZERO_NEVER, .name = "e"}}};
     struct tmg_binding binding = {.manifest = &manifest, .dims = {10, 30}, .splits = 2};
     const struct tmg_capacity capacity = {.sms = 132};
     struct tmg_layout layout;
@@ -241,14 +241,14 @@ static const tmagen_device device = {.backend = &recorder};
 // A tensor [b, h, s, d] of fp32 whose s and h are swapped in memory.
 static struct tmg_manifest swapped = {
     .name = "k",
-    .tensors = {{.name = "q", .dtype = 2, .rank = 4}},
-    .params = {{.kind = TMG_PARAM_TENSOR_MAP,
-                .rows_apart = 1,
-                .box = {1, 1, 64, 32},
-                .element_strides = {1, 1, 2, 1},
-                .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
-                .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                .fill = 1}}};
+    .tensors = (struct tmg_tensor[]){{.name = "q", .dtype = 2, .rank = 4}},
+    .params = (struct tmg_param[]){{.kind = TMG_PARAM_TENSOR_MAP,
+                                    .rows_apart = 1,
+                                    .box = {1, 1, 64, 32},
+                                    .element_strides = {1, 1, 2, 1},
+                                    .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                                    .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                    .fill = 1}}};
 
 static void test_driver_order_is_innermost_first(void **state) {
     (void)state;
@@ -276,8 +276,9 @@ static void test_strides_of_halves_of_bytes(void **state) {
     struct tmg_tensor_map map;
     struct tmg_manifest packed = {
         .name = "k",
-        .tensors = {{.name = "q", .dtype = TMG_DTYPE_E2M1, .rank = 2}},
-        .params = {{.rows_apart = 1, .box = {8, 128}, .element_strides = {1, 1}}}};
+        .tensors = (struct tmg_tensor[]){{.name = "q", .dtype = TMG_DTYPE_E2M1, .rank = 2}},
+        .params =
+            (struct tmg_param[]){{.rows_apart = 1, .box = {8, 128}, .element_strides = {1, 1}}}};
     const struct tmg_bound_tensor bound = {.data = 0x1000, .dims = {8, 256}, .strides = {320, 1}};
     answer = 0;
     assert_int_equal(tmg_tensor_map_encode(&device, &packed, &packed.params[0], &bound, &map), 0);
@@ -290,8 +291,9 @@ static void test_spread_elements(void **state) {
     struct tmg_tensor_map map;
     struct tmg_manifest bytes = {
         .name = "k",
-        .tensors = {{.name = "q", .dtype = TMG_DTYPE_U8, .rank = 2}},
-        .params = {{.rows_apart = 1, .box = {8, 128}, .element_strides = {1, 1}, .spread = 6}}};
+        .tensors = (struct tmg_tensor[]){{.name = "q", .dtype = TMG_DTYPE_U8, .rank = 2}},
+        .params = (struct tmg_param[]){
+            {.rows_apart = 1, .box = {8, 128}, .element_strides = {1, 1}, .spread = 6}}};
     struct tmg_bound_tensor bound = {.data = 0x1000, .dims = {8, 192}, .strides = {224, 1}};
     answer = 0;
     assert_int_equal(tmg_tensor_map_encode(&device, &bytes, &bytes.params[0], &bound, &map), 0);

@@ -41,13 +41,12 @@ static void assert_near(double value, double wanted, double apart) {
     if (!(fabs(value - wanted) <= apart)) fail_msg("%g is not %g", value, wanted);
 }
 
-#define ROW(m, k, alignment, misses) \
-    "{\"shape\": [" m ", " k "], \"alignment\": " alignment ", \"misses\": \"" misses "\"}"
+#define ROW(m, k, alignment, misses) "\"" m "x" k " " alignment " " misses "\""
 
 static void test_a_shape_itself_decides(void **state) {
     (void)state;
     assert_int_equal(
-        parse(ROW("64", "64", "128", "2000 500 0") ", " ROW("65", "64", "128", "9000 9000 9000")),
+        parse(ROW("64", "64", "128", "2000 500.") ", " ROW("65", "64", "128", "9000 9000 9000")),
         TMAGEN_OK);
     assert_near(times(64, 64, 128, 0, 0), 2, .05);
     assert_near(times(64, 64, 128, 1, 2), .5, .05);
@@ -95,11 +94,8 @@ static void test_the_nearest_are_kept(void **state) {
     char rows[1 << 13] = "";
     size_t used = 0;
     for (int i = 0; i < 40; ++i)
-        used +=
-            (size_t)snprintf(rows + used, sizeof rows - used,
-                             "%s{\"shape\": [%d, 64], \"alignment\": 128, \"misses\": \"%d 1000 "
-                             "1000\"}",
-                             i ? ", " : "", i < 32 ? 200 + i : 100 + i, i < 32 ? 1000 : 5000);
+        used += (size_t)snprintf(rows + used, sizeof rows - used, "%s\"%dx64 128 %d==\"",
+                                 i ? ", " : "", i < 32 ? 200 + i : 100 + i, i < 32 ? 1000 : 5000);
     assert_int_equal(parse(rows), TMAGEN_OK);
     const int64_t shape[TMG_MAX_TABLE_DIMS] = {100, 64};
     struct tmg_near near;
@@ -123,17 +119,21 @@ static void refused(const char *rows, const char *message) {
 
 static void test_tables_that_are_wrong(void **state) {
     (void)state;
-    refused(ROW("64", "64", "128", "1000 1000"), "measured[0].misses");
-    refused(ROW("64", "64", "128", "1000 1000 1000 1000"), "measured[0].misses");
-    refused(ROW("64", "64", "128", "1000 -1 1000"), "measured[0].misses");
-    refused(ROW("64", "64", "128", "1000 1000001 1000"), "measured[0].misses");
-    refused(ROW("64", "0", "128", "1000 1000 1000"), "measured[0].shape[1]");
-    refused(ROW("64", "64", "3", "1000 1000 1000"), "power of two");
-    refused("{\"shape\": [64], \"alignment\": 128, \"misses\": \"1000 1000 1000\"}",
-            "measured[0].shape");
-    refused("{\"shape\": [64, 64], \"misses\": \"1000 1000 1000\"}", "alignment");
-    refused("{\"shape\": [64, 64], \"alignment\": 128, \"misses\": \"1000 1000 1000\", \"x\": 1}",
-            "x");
+    refused(ROW("64", "64", "128", "1000 1000"), "measured[0] must be");
+    refused(ROW("64", "64", "128", "1000 1000 1000 1000"), "measured[0] must be");
+    refused(ROW("64", "64", "128", "1000 -1 1000"), "2 sizes, an alignment");
+    refused(ROW("64", "64", "128", "1000 0 1000"), "and 3 times");
+    refused(ROW("64", "64", "128", "1000 1000001 1000"), "measured[0]");
+    refused(ROW("64", "64", "128", "=== "), "measured[0]");
+    refused(ROW("64", "64", "128", ""), "measured[0]");
+    refused(ROW("64", "0", "128", "==="), "measured[0]");
+    refused(ROW("64", "2147483648", "128", "==="), "measured[0]");
+    refused(ROW("64", "64", "3", "==="), "power of two");
+    refused(ROW("64", "64", "256", "==="), "measured[0]");
+    refused(ROW("64", "64x64", "128", "==="), "measured[0]");
+    refused("\"64 128 ===\"", "measured[0]");
+    refused("\"64x64\"", "measured[0]");
+    refused("\"64x64 128\"", "measured[0]");
     refused("7", "measured[0]");
 }
 

@@ -258,14 +258,14 @@ static void test_refusals(void **state) {
                         "  dim 'k' is 63; legal: multiples of 2 (big, small)\n"
                         "  would be served: m 100 k 64 with addresses and rows at multiples of 4 "
                         "bytes, by big");
+    assert_int_equal(set->table->interface->dims[1].multiple_of, 2);  // as before
     struct set_launch *it = rows_of(100, 64, 0);
     it->tensors[1].dims[0] = 99;
     assert_non_null(strstr(taken(it), "t: dim 'm' is 100, but 99 by tensor 'd'"));
     it = rows_of(100, 64, 0);
     it->tensors[1].name = "e";
     assert_non_null(strstr(taken(it), "t: tensor 'e': the kernel has none of that name"));
-    it = rows_of(100, 64, 0);
-    it->launch.tensors = NULL;
+    (it = rows_of(100, 64, 0))->launch.tensors = NULL;
     assert_non_null(strstr(taken(it), "t: tensors are counted, but their list is missing"));
     tmagen_set_close(set);
     set = own;
@@ -324,7 +324,7 @@ static void test_origin(void **state) {
     static const char elsewhere[] =
         TABLE_HEAD " \"gpu\": \"Other\", \"sms\": 100," TABLE_RATES TABLE_LISTS TABLE_TUNED;
     static const char older[] =
-        "{\"tmagen_table\": 2, \"name\": \"t\", \"family\": \"f\", \"version\": "
+        "{\"tmagen_table\": 3, \"name\": \"t\", \"family\": \"f\", \"version\": "
         "\"0.0.1\"," TABLE_GPU TABLE_RATES TABLE_LISTS TABLE_TUNED;
     assert_string_equal(tmagen_warning_last(), "");
     is_a_hint(elsewhere, "is of Other with 100 SMs, and this is Fake H200 with 132: its entries "
@@ -342,7 +342,7 @@ static const struct {
     {"{\"tmagen_table\": \033[2J}", "t:1:18: invalid token near '?'"},
     {"[]", "is no JSON object"},
     {"{}", "tmagen_table is missing"},
-    {"{\"tmagen_table\": 1}", "is 1; this library knows version 2"},
+    {"{\"tmagen_table\": 1}", "is 1; this library knows version 3"},
     {TABLE_HEAD TABLE_RATES TABLE_LISTS TABLE_TUNED, "gpu must be the GPU's name"},
     {TABLE_HEAD TABLE_GPU TABLE_LISTS TABLE_TUNED, "rates.tensor is missing"},
     {TABLE_HEAD TABLE_GPU " \"extra\": 1," TABLE_RATES TABLE_LISTS TABLE_TUNED,
