@@ -25,10 +25,11 @@ def constant(name, file="runtime/near.c"):
 
 WIDTH, FAR, ALIGNED, DOUBT = (constant("#define " + n) for n in ("WIDTH", "FAR", "ALIGNED", "DOUBT"))
 MOST = int(constant("TMG_NEAR_MOST", "runtime/near.h"))
+ENOUGH = constant("#define TMG_NEAR_ENOUGH", "runtime/near.h")
 
 
 def launches(table):
-    """KERNEL or KERNEL/SPLITS, and whether every row has measured it."""
+    """KERNEL or KERNEL/SPLITS, whether it is for all launches, and whether every row has measured it."""
     for row in table["kernels"]:
         row = row if isinstance(row, dict) else {"kernel": row}
         for parts in row.get("splits", [0]):
@@ -78,8 +79,8 @@ def misses_of(row, predicted, known):
     return misses
 
 
-def choose(at, rows, predicted):
-    """What the table without the row [at] takes."""
+def choose(at, rows, predicted, nearby):
+    """What the table without the row [at] takes; of [nearby] only what was measured near it."""
     near = []
     for row in rows:
         apart = sum((a - b) ** 2 for a, b in zip(row["at"], at["at"])) if row is not at else FAR + 1
@@ -90,6 +91,8 @@ def choose(at, rows, predicted):
 
     def likely(name):
         some = [(weight, misses[name]) for weight, misses in near if name in misses]
+        if name in nearby and sum(weight for weight, _ in some) < ENOUGH:
+            return math.inf
         return math.log(predicted[name]) + sum(w * m for w, m in some) / (sum(w for w, _ in some) + DOUBT)
 
     return min(predicted, key=likely)
@@ -111,7 +114,8 @@ def main():
     all_errors, near_errors, model, chosen, unknown = [], [], [], [], 0
     for row in rows:
         row["at"], row["class"] = place_of(row["shape"])
-        row["misses"] = misses_of(row, times[row["shape"]], {n for n, measured in names if measured})
+        row["misses"] = misses_of(row, times[row["shape"]], {n for n, measured in names if measured is True})
+    nearby = {n for n, measured in names if measured == "nearby"}
     for row in rows:
         us, predicted = row["us"], times[row["shape"]]
         best = min(us.values())
@@ -120,7 +124,7 @@ def main():
             all_errors.append(error)
             if us[name] <= 1.1 * best:
                 near_errors.append(error)
-        for shares, name in ((model, min(predicted, key=predicted.get)), (chosen, choose(row, rows, predicted))):
+        for shares, name in ((model, min(predicted, key=predicted.get)), (chosen, choose(row, rows, predicted, nearby))):
             if name in us:
                 shares.append(best / us[name])
             elif shares is chosen:
