@@ -192,7 +192,7 @@ class Workspaces(unittest.TestCase):
         self.assertEqual([call(160), call(160)], [(2, 0), (2, 0)])  # a graph's own
 
     def test_without_semaphores_it_is_temporary(self):
-        kernel = tmagen.load("gemm_128x128_repack_f16")
+        kernel = tmagen.load("gemm_128x128_repack_exchanged_f16")
         cupy.capturing = False
         a, b, made = matrix(128, 65), matrix(128, 65), cupy.made
         kernel(a=a, b=b)
