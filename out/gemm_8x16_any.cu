@@ -410,10 +410,12 @@ gemm_8x16_any(const bf16 *a, int64_t a_stride, const bf16 *b, int64_t b_stride, 
 
     leave_sums(sums, smem.sums[warp]);
     __syncthreads();
-    for (int element = threadIdx.x; element < TILE_M * TILE_N; element += THREADS) {
+    #pragma unroll
+    for (unsigned first = 0; first < TILE_M * TILE_N; first += THREADS) {
+        const unsigned element = first + threadIdx.x;
         const int tile_row = element / TILE_N, tile_column = element % TILE_N;
         const int row = item.row + tile_row, column = item.column + tile_column;
-        if (row < m && column < n) {
+        if (element < TILE_M * TILE_N && row < m && column < n) {
             float x = smem.sums[0][tile_row][tile_column];
             #pragma unroll
             for (int from = 1; from < WARPS; ++from) {

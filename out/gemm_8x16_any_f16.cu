@@ -409,10 +409,12 @@ gemm_8x16_any_f16(const fp16 *a, int64_t a_stride, const fp16 *b, int64_t b_stri
 
     leave_sums(sums, smem.sums[warp]);
     __syncthreads();
-    for (int element = threadIdx.x; element < TILE_M * TILE_N; element += THREADS) {
+    #pragma unroll
+    for (unsigned first = 0; first < TILE_M * TILE_N; first += THREADS) {
+        const unsigned element = first + threadIdx.x;
         const int tile_row = element / TILE_N, tile_column = element % TILE_N;
         const int row = item.row + tile_row, column = item.column + tile_column;
-        if (row < m && column < n) {
+        if (element < TILE_M * TILE_N && row < m && column < n) {
             float x = smem.sums[0][tile_row][tile_column];
             #pragma unroll
             for (int from = 1; from < WARPS; ++from) {

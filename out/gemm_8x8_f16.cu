@@ -23,6 +23,13 @@ struct fp16 {
     uint16_t bits;
 };
 
+// [address] as it is; but for the compiler nothing that it could compute anew at each load
+template <typename T>
+__device__ __forceinline__ const T *kept(const T *address) {
+    asm volatile("" : "+l"(address));
+    return address;
+}
+
 // [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
 __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
     return (static_cast<unsigned>(value) + divisor - 1) / divisor;
@@ -47,9 +54,10 @@ __device__ __forceinline__ uint4 ld_global_v4(const void *address) {
     return v;
 }
 
-__device__ __forceinline__ uint4 ld_global_cg_v4(const void *address) {
+// nor kept in it, and of what nobody writes meanwhile
+__device__ __forceinline__ uint4 ld_global_na_v4(const void *address) {
     uint4 v;
-    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(address));
     return v;
@@ -67,7 +75,7 @@ __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], uint32_t a0, uin
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-constexpr int TILE_M = 8, TILE_N = 8, TILE_K = 128, STAGES = 1;
+constexpr int TILE_M = 8, TILE_N = 8, TILE_K = 128;
 constexpr int WARPS = 8, THREADS = WARPS * 32;
 
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
@@ -86,6 +94,7 @@ struct SharedMemory {
 };
 static_assert(sizeof(SharedMemory) <= 3072, "the launch plan's shared memory");
 
+constexpr int STEP = WARPS * TILE_K;                     // from one of a warp's tiles of K to the next
 constexpr int PIECES = TILE_K / 64, A_BLOCKS = TILE_M / 4, B_BLOCKS = TILE_N / 4;
 
 // A lane's part of a tile of K: of each 64 columns the eight neighbours that its place in a group of eight lanes says;
@@ -94,36 +103,44 @@ struct Fragments {
     uint4 a[PIECES][A_BLOCKS], b[PIECES][B_BLOCKS];
 };
 
-// the lane's rows and columns of A and B
+// The lane's rows of A and B, from its first column of the tile of K on that is multiplied. In place of a row that is
+// not there stands the last one: what it adds to is not stored.
 struct Stream {
-    const fp16 *a, *b;           // its first row, from its first column on
-    int64_t a_stride, b_stride;
-    int a_rows, b_rows, columns;    // that are left from there on
+    const fp16 *a[A_BLOCKS], *b[B_BLOCKS];
+    int columns;    // that are left from there on
 
-    // tile [k_tile] of K; zeros where there is nothing
-    __device__ __forceinline__ void load_b(Fragments &to, int k_tile) const {
+    __device__ __forceinline__ void advance() {
+        #pragma unroll
+        for (int block = 0; block < B_BLOCKS; ++block) {
+            b[block] += STEP;
+        }
+        #pragma unroll
+        for (int block = 0; block < A_BLOCKS; ++block) {
+            a[block] += STEP;
+        }
+        columns -= STEP;
+    }
+
+    // zeros behind the last column
+    __device__ __forceinline__ void load_b(Fragments &to) const {
         #pragma unroll
         for (int piece = 0; piece < PIECES; ++piece) {
-            const int column = k_tile * TILE_K + piece * 64;
+            const bool there = piece * 64 < columns;
             #pragma unroll
             for (int block = 0; block < B_BLOCKS; ++block) {
-                const bool there = column < columns && block * 4 < b_rows;
-                to.b[piece][block] = there ? ld_global_cg_v4(b + block * 4 * b_stride + column)
-                                            : make_uint4(0, 0, 0, 0);
+                to.b[piece][block] = there ? ld_global_na_v4(b[block] + piece * 64) : make_uint4(0, 0, 0, 0);
             }
         }
     }
 
-    // tile [k_tile] of K; zeros where there is nothing
-    __device__ __forceinline__ void load_a(Fragments &to, int k_tile) const {
+    // zeros behind the last column
+    __device__ __forceinline__ void load_a(Fragments &to) const {
         #pragma unroll
         for (int piece = 0; piece < PIECES; ++piece) {
-            const int column = k_tile * TILE_K + piece * 64;
+            const bool there = piece * 64 < columns;
             #pragma unroll
             for (int block = 0; block < A_BLOCKS; ++block) {
-                const bool there = column < columns && block * 4 < a_rows;
-                to.a[piece][block] = there ? ld_global_v4(a + block * 4 * a_stride + column)
-                                            : make_uint4(0, 0, 0, 0);
+                to.a[piece][block] = there ? ld_global_v4(a[block] + piece * 64) : make_uint4(0, 0, 0, 0);
             }
         }
     }
@@ -135,13 +152,19 @@ __device__ __forceinline__ void multiply(float (&sums)[B_BLOCKS][A_BLOCKS / 2][4
     #pragma unroll
     for (int piece = 0; piece < PIECES; ++piece) {
         #pragma unroll
-        for (int j = 0; j < B_BLOCKS; ++j) {
-            const uint4 y = from.b[piece][j];
+        for (int i = 0; i < A_BLOCKS / 2; ++i) {
+            const uint4 x = from.a[piece][2 * i], below = from.a[piece][2 * i + 1];
             #pragma unroll
-            for (int i = 0; i < A_BLOCKS / 2; ++i) {
-                const uint4 x = from.a[piece][2 * i], below = from.a[piece][2 * i + 1];
-                mma_m16n8k16_f16(sums[j][i], x.x, below.x, x.y, below.y, y.x, y.y);
-                mma_m16n8k16_f16(sums[j][i], x.z, below.z, x.w, below.w, y.z, y.w);
+            for (int j = 0; j < B_BLOCKS; ++j) {
+                const uint4 y = from.b[piece][j];
+                mma_m16n8k16_f16(sums[j][i], x.x, below.x, x.y, below.y, y.x,
+                                 y.y);
+            }
+            #pragma unroll
+            for (int j = 0; j < B_BLOCKS; ++j) {
+                const uint4 y = from.b[piece][j];
+                mma_m16n8k16_f16(sums[j][i], x.z, below.z, x.w, below.w, y.z,
+                                 y.w);
             }
         }
     }
@@ -171,43 +194,45 @@ gemm_8x8_f16(const fp16 *a, int64_t a_stride, const fp16 *b, int64_t b_stride, f
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const Item item = only_item(k);
-    const int lane_row = threadIdx.x % 32 / 8, lane_column = threadIdx.x % 8 * 8;
-    const int a_row = item.row + lane_row, b_row = item.column + lane_row;
-    const Stream stream = {a + a_row * a_stride + lane_column, b + b_row * b_stride + lane_column, a_stride, b_stride,
-                           m - a_row, n - b_row, k - lane_column};
+    const int lane_row = threadIdx.x % 32 / 8;
+    const int lane_column = threadIdx.x / 32 * TILE_K + threadIdx.x % 8 * 8;
+    Stream stream;
+    stream.columns = k - lane_column;
+    #pragma unroll
+    for (int block = 0; block < B_BLOCKS; ++block) {
+        const unsigned row = min(item.column + block * 4 + lane_row, n - 1);
+        stream.b[block] = kept(b + row * b_stride + lane_column);
+    }
+    #pragma unroll
+    for (int block = 0; block < A_BLOCKS; ++block) {
+        const unsigned row = min(item.row + block * 4 + lane_row, m - 1);
+        stream.a[block] = kept(a + row * a_stride + lane_column);
+    }
 
-    // every WARPS-th tile of K is the warp's; the first of them are under way at once
-    Fragments fragments[STAGES];
-    #pragma unroll
-    for (int stage = 0; stage < STAGES; ++stage) {
-        stream.load_b(fragments[stage], warp + stage * WARPS);
-    }
-    #pragma unroll
-    for (int stage = 0; stage < STAGES; ++stage) {
-        stream.load_a(fragments[stage], warp + stage * WARPS);
-    }
+    // every WARPS-th tile of K is the warp's; the first is under way at once
+    Fragments fragments;
+    stream.load_b(fragments);
+    stream.load_a(fragments);
 
     float sums[B_BLOCKS][A_BLOCKS / 2][4] = {};
-    for (int k_tile = warp; k_tile < item.k_end; k_tile += STAGES * WARPS) {
-        #pragma unroll
-        for (int stage = 0; stage < STAGES; ++stage) {
-            multiply(sums, fragments[stage]);
-            const int next = k_tile + (STAGES + stage) * WARPS;
-            if (next < item.k_end) {
-                stream.load_b(fragments[stage], next);
-                stream.load_a(fragments[stage], next);
-            } else {
-                fragments[stage] = {};
-            }
+    #pragma unroll 1
+    for (int left = k - warp * TILE_K; left > 0; left -= STEP) {
+        multiply(sums, fragments);
+        if (left > STEP) {
+            stream.advance();
+            stream.load_b(fragments);
+            stream.load_a(fragments);
         }
     }
 
     leave_sums(sums, smem.sums[warp]);
     __syncthreads();
-    for (int element = threadIdx.x; element < TILE_M * TILE_N; element += THREADS) {
+    #pragma unroll
+    for (unsigned first = 0; first < TILE_M * TILE_N; first += THREADS) {
+        const unsigned element = first + threadIdx.x;
         const int tile_row = element / TILE_N, tile_column = element % TILE_N;
         const int row = item.row + tile_row, column = item.column + tile_column;
-        if (row < m && column < n) {
+        if (element < TILE_M * TILE_N && row < m && column < n) {
             float x = smem.sums[0][tile_row][tile_column];
             #pragma unroll
             for (int from = 1; from < WARPS; ++from) {

@@ -12,3 +12,10 @@ __device__ __forceinline__ uint32_t mapa(uint32_t address, uint32_t rank) {
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
     return mapped;
 }
+
+// [address] as it is; but for the compiler nothing that it could compute anew at each load
+template <typename T>
+__device__ __forceinline__ const T *kept(const T *address) {
+    asm volatile("" : "+l"(address));
+    return address;
+}

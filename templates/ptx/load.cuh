@@ -65,6 +65,15 @@ __device__ __forceinline__ uint4 ld_global_cg_v4(const void *address) {
     return v;
 }
 
+// nor kept in it, and of what nobody writes meanwhile
+__device__ __forceinline__ uint4 ld_global_na_v4(const void *address) {
+    uint4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+    return v;
+}
+
 __device__ __forceinline__ uint4 ld_global_cs_v4(const void *address) {
     uint4 v;
     asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -169,6 +169,14 @@ verify "$streaming" --set tile.m=24 --set tile.n=32 --set problem.a=fp16 --set p
     --set cache_hint.b=evict_first --set dependent_launch=weights --shape 30x77x520 \
     --set "epilogue.ops=$ops"
 
+# Warps whose lanes load registers: all widths, every op.
+registers=(--set load=registers --set 'tile.k=[64,256]' --set stages=1)
+verify "$streaming" "${registers[@]}" --set 'tile.m=[8,16]' --set 'tile.n=[4,8]' \
+    --shape 1x41x2056 --shape 17x33x72
+verify "$streaming" "${registers[@]}" --set tile.m=32 --set problem.batch=dynamic \
+    --set dependent_launch=weights --set problem.a=fp16 --set "epilogue.ops=$ops" \
+    --shape 2x37x43x1032
+
 # The same with rows that begin anywhere: ends of operands that come by element, in every stage.
 verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 1x1x1 \
     --shape 9x33x2051

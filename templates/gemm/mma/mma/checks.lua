@@ -29,15 +29,19 @@ return {
         end
         local held = s.tile.m * s.tile.n // 32
         if p.direct then
-            held = (s.tile.m + s.tile.n) * s.tile.k * s.stages // 64 + s.tile.m * s.tile.n // 16
+            held = (s.tile.m + s.tile.n) * s.tile.k // 64 + s.tile.m * s.tile.n // 16
         end
         if held + 64 > p.registers[1].registers then
             fail("tile.n", ("tile: a thread holds %d %s, which leaves under 64 of its %d registers for the rest")
                 :format(held, p.direct and "registers of operands and sums" or "sums", p.registers[1].registers),
-                p.direct and "a smaller tile, or fewer stages" or "a smaller tile: each warp sums all of it")
+                p.direct and "a smaller tile" or "a smaller tile: each warp sums all of it")
         end
     end },
     { "load", check = function(s, p, fail)
+        if p.direct and s.stages > 1 then
+            fail("stages", ("stages: %d, but lanes hold one tile of K at a time"):format(s.stages),
+                "1; tile.k says how much a lane loads at once")
+        end
         if s.load and not p.shifted and not p.direct then
             fail("load", ("load: %s, but warps stream rows by bulk copies"):format(s.load),
                 "shifted, registers, or nothing")
