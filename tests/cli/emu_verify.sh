@@ -6,7 +6,6 @@ set -eu
 . tests/kernels.sh
 record=tests/emu/results.jsonl
 
-
 specs=() m=640 k=520
 shipped='*'
 # ten times as slow: the rungs that emu_shapes.sh leaves out then, and less of a fixed size
