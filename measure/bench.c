@@ -109,10 +109,10 @@ static int expect(struct bench_session *session, const struct rotation *rotation
 static int look_at_spot(struct gpu *gpu, const struct rotation *rotation,
                         const struct expected *expected, struct bench_entry *entry) {
     double worst;
-    char why[200] = "no element of the reference can be computed here";
-    const int status = expected->spot.count
-                           ? spot_check(gpu, rotation, &expected->spot, &worst, why, sizeof why)
-                           : TMAGEN_OK;
+    char why[200];
+    const int status = spot_check(gpu, rotation, &expected->spot, &worst, why, sizeof why);
+    if (!expected->spot.count)
+        snprintf(why, sizeof why, "no element of the reference can be computed here");
     if (*why) snprintf(entry->refused, sizeof entry->refused, "WRONG: %s", why);
     return status;
 }
