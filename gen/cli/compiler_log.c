@@ -16,8 +16,7 @@ struct log {
 
 char *compiler_ptx(const struct gen_output *out) {
     char *file = mem_format("%s.cu", out->name);
-    const tmagen_compile_options options = {
-        .kind = TMAGEN_PTX, .arch = out->arch, .name = file, .mode = TMAGEN_NO_CACHE};
+    const tmagen_compile_options options = {.kind = TMAGEN_PTX, .arch = out->arch, .name = file};
     tmagen_code code = {0};
     const int error = tmagen_compile(out->source, out->source_len, &options, &code);
     char *ptx = error ? NULL : mem_copy_n(code.data, code.bytes);

@@ -40,7 +40,7 @@ done
 # The PTX that a cubin's compile leaves is what a compile to PTX gives.
 export TMAGEN_CACHE=$TMPDIR/cache
 "$TMAGEN" -o "$out" --for emu gemm_phase1 || exit 1
-"$TMAGEN" gen -o "$out" --ptx gemm_phase1 || exit 1
+TMAGEN_CACHE=$TMPDIR/other "$TMAGEN" gen -o "$out" --ptx gemm_phase1 || exit 1
 ptx=$out/gemm_phase1.ptx
 key=$("$TMAGEN" cache ls | awk '$2 == "gemm_phase1.cu" && $3 == "ptx" { print $1 }')
 entry=$(echo "$TMAGEN_CACHE/$key"*)
