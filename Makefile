@@ -43,7 +43,8 @@ c_files   = $(lib_src) $(tool_src) $(reference_src) $(unit_src) $(user_src) \
 blackwell := specs/gemm_sm100_%.yaml specs/blockscaled_sm100_%.yaml
 hopper := $(filter-out $(blackwell),$(wildcard specs/*.yaml))
 # whose every bit is recorded: not of what is approximate, nor of a table whose kernels in bf16 are
-recorded := $(filter-out specs/gemm_fp16_h200.yaml specs/gemm_fc1_packed.yaml %swiglu.yaml,$(hopper))
+approximate := specs/gemm_fc1_packed.yaml %swiglu.yaml
+recorded := $(filter-out specs/gemm_fp16_h200.yaml $(approximate),$(hopper))
 
 find_nvrtc := $(BUILD)/scripts/find_nvrtc $(NVRTC)
 
