@@ -155,8 +155,8 @@ def test_profiles(root, names):
     run(root, "make", "-s", "build/tmagen")
     record = (root / "tests/emu/profiles.txt").read_text()
     for name in names:
-        _, said = run(root, "timeout", "300", "build/tmagen", "profile", f"specs/{name}.yaml",
-                      TMAGEN_CACHE=str(root / "build/specs_cache"))
+        _, said = run(root, "timeout", "300", "build/tmagen", "profile", "--ptx",
+                      f"specs/{name}.yaml", TMAGEN_CACHE=str(root / "build/specs_cache"))
         if said not in record:
             return "cli.profile"
     return None
