@@ -121,6 +121,9 @@ static double product_ms(float odd, int every) {
     return least;
 }
 
+// Billion multiply-adds a second of such a product.
+static double product_rate(void) { return 64 * 256 * 16 / 1e6 / product_ms(1, 7); }
+
 // Billion multiply-adds a second, where digests are 200 a second.
 static void products(void **state) {
     (void)state;
@@ -131,12 +134,18 @@ static void products(void **state) {
     const double least = *way == &tmg_fused_plain            ? 2.6
                          : strcmp((*way)->name, "avx2") == 0 ? 4.4
                                                              : 9.5;
-    for (int i = 0; i < ROUNDS; ++i)
-        rates[i] = 64 * 256 * 16 / 1e6 / product_ms(1, 7) * digest_ms() / 5;
+    for (int i = 0; i < ROUNDS; ++i) rates[i] = product_rate() * digest_ms() / 5;
     qsort(rates, ROUNDS, sizeof *rates, by_size);
     print_message("products: %.1f to %.1f to %.1f G a second\n", rates[0], rates[ROUNDS / 2],
                   rates[ROUNDS - 1]);
     if (rates[ROUNDS / 2] < least) fail_msg("less than %.1f", least);
+}
+
+// Which part of [product] the instruction reaches, in the best round of each.
+static void holds_share(const char *of, double best, double product, double least) {
+    const double share = 100 * best / product;
+    print_message("products take %.0f %% of a %s\n", share, of);
+    if (share < least) fail_msg("less than %.0f", least);
 }
 
 // How much of a wgmma's time its product takes: copies, waits, checks and operands have the rest.
@@ -145,12 +154,10 @@ static void multiplies(void **state) {
     double best = 0, product = 0;
     if (getenv("SANITIZED")) skip();
     for (int i = 0; i < ROUNDS; ++i) {
-        product = fmax(product, 64 * 256 * 16 / 1e6 / product_ms(1, 7));
+        product = fmax(product, product_rate());
         best = fmax(best, launch(&multiply).multiply_adds);
     }
-    const double share = 100 * best / product;
-    print_message("products take %.0f %% of a wgmma\n", share);
-    if (share < LEAST_SHARE) fail_msg("less than %d", LEAST_SHARE);
+    holds_share("wgmma", best, product, LEAST_SHARE);
 }
 
 // The same of a tcgen05.mma, by a GEMM of 512 cubed: a pair's, of 256 x 256 x 16.
@@ -170,16 +177,14 @@ static void tensor_memory(void **state) {
     make(&g);
     for (int i = 0; i < ROUNDS; ++i) {
         struct emu_result result;
-        product = fmax(product, 64 * 256 * 16 / 1e6 / product_ms(1, 7));
+        product = fmax(product, product_rate());
         run(&g, ptx, 0, &result);
         best = fmax(best, (double)result.multiply_adds / result.core_seconds / 1e9);
         emu_result_free(&result);
     }
     drop(&g);
     free(ptx);
-    const double share = 100 * best / product;
-    print_message("products take %.0f %% of a tcgen05.mma\n", share);
-    if (share < LEAST_SHARE_TCGEN05) fail_msg("less than %d", LEAST_SHARE_TCGEN05);
+    holds_share("tcgen05.mma", best, product, LEAST_SHARE_TCGEN05);
 }
 
 // What is drawn as special takes no other way: 18 and 30 times as long, once.
