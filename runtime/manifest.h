@@ -105,12 +105,18 @@ struct tmg_param {
     uint32_t box[TMAGEN_MAX_RANK];              // tensor map: outermost first
     uint32_t element_strides[TMAGEN_MAX_RANK];  // outermost first
     int rows_apart;                             // tensor map: so many maps, see map_encode.h
+    int period;                                 // tensor map: rows of a plane, or 0
     int spread;  // tensor map: 4 or 6, bits of elements of which 16 get 16 bytes; or 0
     int swizzle, l2_promotion, interleave, fill;  // as in cuda_api.h
     char name[TMG_MAX_NAME];                      // scalar
     double value;                                 // scalar: the default
     int has_default;
 };
+
+// Dimensions of a tensor map of [tensor]: rows in planes are two.
+static inline int tmg_map_rank(const struct tmg_tensor *tensor, const struct tmg_param *param) {
+    return tensor->rank + (param->period > 0);
+}
 
 // What something is needed or spent for, each.
 enum tmg_per {

@@ -9,6 +9,7 @@
 
 enum {
     MAX_BOX = 256,
+    MAX_PERIOD = 1 << 24,
     MAX_TILES = 1 << 30,  // a kernel that steps over them in 32 bits passes the last one
     MAX_SPLITS = 1024,
     MAX_AHEAD = 1024,
@@ -156,7 +157,7 @@ static int member_level(const struct tmg_node *node, const char *key, const int 
 static void check_inner_box(const struct tmg_node *node, const struct tmg_tensor *tensor,
                             const struct tmg_param *param, int span) {
     const uint32_t bits = param->spread ? 8 : tmg_dtypes[tensor->dtype].bits;
-    uint32_t bytes = param->box[tensor->rank - 1] * bits / 8;
+    uint32_t bytes = param->box[tmg_map_rank(tensor, param) - 1] * bits / 8;
     if (bytes % 16)
         tmg_node_fail(node, "has an inner box of %u bytes; legal: a multiple of 16", bytes);
     if (param->swizzle && bytes > (uint32_t)span)
@@ -198,6 +199,8 @@ static void check_map_rows(const struct tmg_node *node, const struct tmg_tensor 
     if (apart > 1 && (apart * tmg_dtypes[tensor->dtype].bits % 128 || tensor->rank != 2))
         tmg_node_fail(node, "has rows %d apart; legal: of a matrix, and whole 16 bytes of elements",
                       apart);
+    if (apart > 1 && param->period)
+        tmg_node_fail(node, "has rows apart and a period; legal: one of the two");
     if (apart == 1 && tensor->alignment % 16)
         tmg_node_fail(node, "is of tensor '%s', whose alignment is %lld; legal: a multiple of 16",
                       tensor->name, (long long)tensor->alignment);
@@ -217,9 +220,9 @@ static void check_spread(const struct tmg_node *node, const struct tmg_tensor *t
     else if (bits != 8 && bits != param->spread)
         tmg_node_fail(node, "spreads elements of %d bits of a tensor of %d; legal: of 8 or as many",
                       param->spread, bits);
-    if (param->box[tensor->rank - 1] != 128)
+    if (param->box[tmg_map_rank(tensor, param) - 1] != 128)
         tmg_node_fail(node, "has an inner box of %u spread elements; legal: 128",
-                      param->box[tensor->rank - 1]);
+                      param->box[tmg_map_rank(tensor, param) - 1]);
     if (tensor->alignment % 32 || (tensor->rank > 1 && tensor->stride_bytes_multiple % 32))
         tmg_node_fail(node,
                       "spreads elements of tensor '%s'; legal: of one whose address and "
@@ -234,8 +237,12 @@ static void read_tensor_map(const struct tmg_node *node, const struct tmg_manife
     static const char *const fills[] = {"zero", "nan", NULL};
     const struct tmg_tensor *tensor = read_matrix_of(node, manifest, param);
     if (node->document->status) return;
-    read_list(node, "box", tensor->rank, MAX_BOX, 0, param->box);
-    read_list(node, "element_strides", tensor->rank, 8, 1, param->element_strides);
+    param->period = (int)tmg_member_integer(node, "period", 1, MAX_PERIOD, 0);
+    if (param->period && tensor->rank != 2)
+        tmg_node_fail(node, "has a period; legal: of a matrix' rows");
+    const int rank = tmg_map_rank(tensor, param);
+    read_list(node, "box", rank, MAX_BOX, 0, param->box);
+    read_list(node, "element_strides", rank, 8, 1, param->element_strides);
     param->swizzle = member_level(node, "swizzle_bytes", spans, 0);
     param->l2_promotion = member_level(node, "l2_promotion", promotions, 256);
     param->interleave = (int)tmg_member_integer(node, "interleave", 0, 0, 0);
@@ -312,7 +319,7 @@ static const struct {
     void (*read)(const struct tmg_node *, const struct tmg_manifest *, struct tmg_param *);
 } param_kinds[] = {
     {"kind tensor part box swizzle_bytes l2_promotion interleave element_strides fill "
-     "rows_apart spread",
+     "rows_apart period spread",
      read_tensor_map},
     {"kind tensor", read_pointer},
     {"kind dim type", read_dim_param},

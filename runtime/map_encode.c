@@ -22,14 +22,21 @@ static void fill_args(const struct tmg_tensor *tensor, const struct tmg_param *p
                                          .swizzle = param->swizzle,
                                          .l2_promotion = param->l2_promotion,
                                          .fill = param->fill,
-                                         .rank = (uint32_t)tensor->rank,
+                                         .rank = (uint32_t)tmg_map_rank(tensor, param),
                                          .address = bound->data};
     for (int i = 0; i < tensor->rank; ++i) {
         int axis = tensor->rank - 1 - i;
         args->dims[i] = (uint64_t)bound->dims[axis];
-        args->box[i] = param->box[axis];
-        args->element_strides[i] = param->element_strides[axis];
         if (i > 0) args->strides[i - 1] = (uint64_t)bound->strides[axis] * dtype->bits / 8;
+    }
+    if (param->period) {
+        args->dims[2] = args->dims[1] / (uint64_t)param->period;
+        args->dims[1] = (uint64_t)param->period;
+        args->strides[1] = args->strides[0] * (uint64_t)param->period;
+    }
+    for (uint32_t i = 0; i < args->rank; ++i) {
+        args->box[i] = param->box[args->rank - 1 - i];
+        args->element_strides[i] = param->element_strides[args->rank - 1 - i];
     }
     if (param->spread) args->dims[0] = args->dims[0] * dtype->bits / (uint64_t)param->spread;
 }

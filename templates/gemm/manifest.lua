@@ -24,6 +24,8 @@ local function dims(s, p)
     for _, dim in ipairs(p.scaled and p.scaled.dims or {}) do
         list[#list + 1] = { name = dim .. "_blocks", ceil = { dim = dim, by = 128 } }
     end
+    list[#list + 1] = p.periodic and { name = "period_groups",
+        ceil = { dim = "m", by = s.tile.m // p.periodic.rows * p.periodic.of } } or nil
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     list[#list + 1] = p.groups and { name = "groups", value = s.problem.groups, most = p.groups.most } or nil
     for _, operand in ipairs(p.op_operands) do

@@ -33,7 +33,8 @@ end
 local function problems(p)
     local list = {}
     for _, name in ipairs { "a", "b", "d" } do
-        list[name] = p.batched and "batch" or p.groups and p.groups.of[name] and "group" or nil
+        list[name] = p.periodic and name ~= "b" and "period" or p.batched and "batch"
+            or p.groups and p.groups.of[name] and "group" or nil
     end
     return list
 end
@@ -45,7 +46,8 @@ local function plan_ops(s, p, ops, operands)
     p.ops, p.op_operands = ops, operands
     for _, operand in ipairs(operands) do
         operand.of = GOES_WITH[operand.kind]
-        operand.problem = operand.of and (operand.strided or p.groups) and p.problem[operand.of] or nil
+        operand.problem = operand.of and (operand.strided or p.groups)
+            and not p.periodic and p.problem[operand.of] or nil
     end
     p.reads = p.reads or { ahead = {} }
     reads.halve(ops, s.epilogue.packed)
@@ -151,7 +153,7 @@ local function dims(s, p)
     end
     local all = p.ldg or p.apart or p.quantised or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
-    local apart = p.reads.matrix and not p.reads.tma                -- by threads, which stop at edges
+    local apart = p.reads.matrix and not p.reads.tma and not p.periodic -- by threads, which stop at edges
     add("m", all or p.op_wants.row or apart or p.scaled, a)
     add("n", all or p.op_wants.column or p.gated or apart or #p.reads.ahead > 0 or p.scaled, b)
     add("k", true)
@@ -172,7 +174,9 @@ local function parameter_plan(s, p)
     if p.array then return parameters.list(p.tensors, array_parts()) end
     local function tensor_map(name, rows, columns, bits)
         list[#list + 1] = { kind = "tensor_map", tensor = name,
-            box = p.problem[name] and { 1, rows, columns } or { rows, columns },
+            box = p.problem[name] == "period" and { rows // p.periodic.rows, p.periodic.rows, columns }
+                or p.problem[name] and { 1, rows, columns } or { rows, columns },
+            period = p.problem[name] == "period" and p.periodic.of or nil,
             spread = p[name] and p[name].spread or nil,
             swizzle_bytes = swizzle.bytes(bits), l2_promotion = s.l2_promotion[name] }
     end
@@ -216,8 +220,9 @@ local function parameter_plan(s, p)
         end
     end
     for _, operand in ipairs(p.op_operands) do
-        if operand.by == "tma" then
-            list[#list + 1] = { kind = "tensor_map", tensor = operand.name, box = { p.store.m, p.store.columns },
+        if operand.by == "tma" or operand.by == "rows" then
+            local rows = p.periodic and p.periodic.rows or p.store.m
+            list[#list + 1] = { kind = "tensor_map", tensor = operand.name, box = { rows, p.store.columns },
                 swizzle_bytes = swizzle.bytes(s.swizzle_bits.d) }
         elseif operand.kind == "scalar" then
             list[#list + 1] = { kind = "scalar", name = operand.name, type = "f32", default = 1 }

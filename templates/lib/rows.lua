@@ -25,7 +25,7 @@ local function objects(items, keys)
 end
 
 local PARAMETER = { "kind", "tensor", "dim", "part", "index", "axis", "type", "swizzle_bytes", "l2_promotion",
-    "interleave", "fill", "default", "rows_apart", "spread", "box", "element_strides" }
+    "interleave", "fill", "default", "rows_apart", "period", "spread", "box", "element_strides" }
 
 -- [parameters]: { {declaration=, row={kind=, ...}}, ... } in the order of the kernel's own
 function rows.parameters(parameters)

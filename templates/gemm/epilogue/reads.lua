@@ -34,6 +34,11 @@ function reads.plan(s, operands)
         if operand.kind == "row" and read.row == "ahead" then
             operand.ahead = #plan.ahead
             plan.ahead[#plan.ahead + 1] = operand
+        elseif readable(operand) and not plan.matrix and operand.period and s.tile.period_rows then
+            plan.matrix, plan.by = operand, "rows"
+            operand.by = plan.by
+            local bytes = s.tile.period_rows * s.tile.n * 2
+            plan.periodic = { of = operand.period, rows = s.tile.period_rows, bytes = (bytes + 1023) // 1024 * 1024 }
         elseif readable(operand) and not plan.matrix and matrix_by(read) then
             plan.matrix, plan.by = operand, matrix_by(read)
             operand.by, operand.blocked, operand.hint = plan.by, plan.by == "blocked", read.hint
@@ -69,11 +74,23 @@ function reads.members(s, p)
         doc = "what all rows share of operands, read ahead" } or nil
 end
 
+-- The rows of a period that a warpgroup's tile has.
+function reads.period_member(s, p)
+    local periodic = p.reads.periodic
+    return periodic and { name = "operand", bytes = p.consumers * periodic.bytes, align = 1024,
+        doc = "a tile's rows of " .. p.reads.matrix.name } or nil
+end
+
 -- A CTA's last tile has nobody to hide behind. Where the buffers have half of a tile, the other warpgroup, which has no
 -- more to store, lends its own for the other half: [lends].
 function reads.barrier(s, p)
     p.reads.lends = p.reads.tma and p.pingpong and s.grid == "persistent" and p.store.count == 2 * s.epilogue.buffers
     local rows = p.consumers + (p.reads.lends and 1 or 0)
+    if p.reads.periodic then
+        return { name = "operand_full", count = p.consumers, arrivals = 1,
+            bytes = p.reads.periodic.rows * s.tile.n * 2, who = "a thread of the warpgroup",
+            doc = "the tile's rows of the operand are there" }
+    end
     return p.reads.tma and { name = "operand_full", count = rows * s.epilogue.buffers, arrivals = 1,
         bytes = p.store.buffer_bytes, who = "a thread of the warpgroup",
         doc = "the operand's elements are in the staging buffer" } or nil
@@ -81,6 +98,10 @@ end
 
 -- A row of blocks is whole.
 function reads.align(p)
+    if p.reads.periodic then
+        p.multiples.m = p.reads.periodic.of
+        p.why_multiples.m = "whole periods of " .. p.reads.matrix.name
+    end
     if p.reads.by == "blocked" then
         p.multiples.n = reads.BLOCK
         p.why_multiples.n = ("whole blocks of columns of %s"):format(p.reads.matrix.name)
@@ -122,6 +143,27 @@ local function check_matrix(s, p, fail)
     end
 end
 
+-- Rows of a tile that lie in several periods: their numbers are no longer one after the other, for those who would ask.
+local function check_periodic(s, p, fail)
+    local knob = "tile.period_rows"
+    if not p.periodic then
+        return fail(knob, knob .. ": no op adds rows of 16-bit elements that begin anew",
+            "{add: NAME, row_period: N} among epilogue.ops")
+    end
+    local period, hints = p.periodic.of, s.cache_hint.a or s.epilogue.read.matrix or s.epilogue.read.hint
+    local rows = not p.a.column_major and not p.a.repacked and (s.load or "tma") == "tma" and s.cluster.n == 1
+    if period % p.periodic.rows ~= 0 then
+        fail(knob, ("%s: %d does not divide the %d rows of a period"):format(knob, p.periodic.rows, period),
+            "1, 2, 4 or 8 that does")
+    elseif not rows or s.grid ~= "persistent" or p.shared_tile or p.batched then
+        fail(knob, knob .. ": A and D are boxes of rows of many periods, a tile of which is one warpgroup's",
+            "grid: persistent, schedule: pingpong, A in rows loaded by TMA and not repacked, cluster.n: 1, no batch")
+    elseif p.op_wants.row or hints or dtypes[s.problem.d].bits ~= 16 then
+        fail(knob, knob .. ": the add is the one op that knows of rows, and reads its own by boxes",
+            "D of 16 bits, no other op of rows, no epilogue.read of the matrix, and no cache_hint.a")
+    end
+end
+
 -- Pairs are packed before the first op, so that all of them must know pairs, and nothing of an element's place.
 local function check_packed(s, p, fail)
     for _, op in ipairs(p.ops) do
@@ -141,6 +183,9 @@ local function check_packed(s, p, fail)
 end
 
 function reads.check(s, p, fail)
+    if s.tile.period_rows then
+        check_periodic(s, p, fail)
+    end
     if s.epilogue.packed then
         check_packed(s, p, fail)
     end

@@ -23,10 +23,14 @@ local function tile_a_cta(s, p)
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
-local function walkers(s, splits)
+local function walkers(s, splits, periodic)
     local cluster = s.cluster.m * s.cluster.n
+    local rows = { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } }
+    if periodic then
+        rows = { { "dim", "period_groups" }, { "times", periodic.of // periodic.rows }, { "by", s.cluster.m } }
+    end
     return json.object { { "rule", "persistent" }, { "tiles", json.array {
-        json.object { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } },
+        json.object(rows),
         json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } },
         s.problem.batch and json.object { { "dim", "batch" } } or nil } },
         { "blocks_per_tile", cluster }, { "blocks_per_sm", 1 },
@@ -50,8 +54,8 @@ local function of_array(s)
         { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
 end
 
-local function cta_an_sm(s)
-    return walkers(s)
+local function cta_an_sm(s, p)
+    return walkers(s, nil, p.periodic)
 end
 
 -- As many CTAs as there are tiles, in whole clusters, of which those that run take over what others would do.

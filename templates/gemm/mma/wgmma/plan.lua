@@ -103,6 +103,7 @@ local function smem_plan(s, p)
             bytes = p.consumers * (s.splits - 1) * p.part_bytes }
     end
     members[#members + 1] = reads.members(s, p)
+    members[#members + 1] = reads.period_member(s, p)
     if p.groups then
         members[#members + 1] = { name = "groups", bytes = p.groups.group_bytes * p.groups.most, align = 8,
             doc = "those that have rows" }
@@ -189,6 +190,7 @@ function wgmma.plan(s, work, gated, operands)
     p.apart = s.load == "eighths" and 8 or false                -- rows of B that lie together in a tile
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
+    p.periodic = p.reads.periodic or false
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
