@@ -38,6 +38,16 @@ verify gemm_fp8_128x192_pingpong '[[{add: combined, row_period: 7}, bias]]' --sh
 verify gemm_256x128 '[[residual]]' --shape 300x320x72 --set "$blocked" \
     --set epilogue.tile.n=128 --set epilogue.buffers=1 --set swizzle_bits.d=7 --set stages=3
 
+# Tiles of a few rows of many periods: the last of them, in a cluster's half too, has fewer.
+apart='[[{add: combined, row_period: 24}], [relu, {add: combined, row_period: 8}, bias]]'
+verify gemm_128x128_pingpong "$apart" --shape 216x264x72 --shape 1944x136x136/special \
+    --set 'tile.period_rows=[1,4,8]' --set 'cluster.m=[1,2]' --set cluster.n=1 --set stages=4
+verify gemm_fp8_128x192_pingpong '[[{add: combined, row_period: 6}, bias]]' --shape 1278x200x272 \
+    --set tile.period_rows=2 --set 'epilogue.packed=true' --set "$ahead"
+verify gemm_128x128_fp16 '[[{add: combined, row_period: 12}, gelu]]' --shape 600x328x72 \
+    --set tile.period_rows=4 --set cluster.n=1 --set stages=4 --set schedule=cooperative \
+    --set warps.consumer.count=4 --set 'epilogue.tile.n=[32,128]' --set epilogue.buffers=1
+
 # Boxes narrower than a buffer and narrower swizzles, more columns than threads, hints, other types.
 verify gemm_128x128_pingpong '[[residual]]' --shape 200x264x72 --set "$matrix=[cp_async,tma]" \
     --set epilogue.tile.n=64 --set 'swizzle_bits.d=[0,5,6]' --set epilogue.read.hint=evict_first

@@ -270,6 +270,31 @@ static void test_driver_order_is_innermost_first(void **state) {
     assert_memory_equal(&seen, &expected, sizeof seen);
 }
 
+// Rows in planes of a period: those of a matrix of 392 make two.
+static void test_planes_of_rows(void **state) {
+    (void)state;
+    struct tmg_tensor_map map;
+    struct tmg_manifest planes = {
+        .name = "k",
+        .tensors = (struct tmg_tensor[]){{.name = "a", .dtype = 2, .rank = 2}},
+        .params = (struct tmg_param[]){
+            {.rows_apart = 1, .period = 196, .box = {32, 4, 16}, .element_strides = {1, 1, 1}}}};
+    struct tmg_bound_tensor bound = {.data = 0x1000, .dims = {392, 24}, .strides = {32, 1}};
+    answer = 0;
+    assert_int_equal(tmg_tensor_map_encode(&device, &planes, &planes.params[0], &bound, &map), 0);
+    const struct tmg_tensor_map_args expected = {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                                 .rank = 3,
+                                                 .address = 0x1000,
+                                                 .dims = {24, 196, 2},
+                                                 .strides = {128, 128 * 196},
+                                                 .box = {16, 4, 32},
+                                                 .element_strides = {1, 1, 1}};
+    assert_memory_equal(&seen, &expected, sizeof seen);
+    bound.dims[0] = 195;  // not one whole
+    assert_int_not_equal(tmg_tensor_map_encode(&device, &planes, &planes.params[0], &bound, &map),
+                         0);
+}
+
 // Elements of four bits: two to a byte.
 static void test_strides_of_halves_of_bytes(void **state) {
     (void)state;
@@ -343,6 +368,7 @@ int main(void) {
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_driver_order_is_innermost_first),
         cmocka_unit_test(test_strides_of_halves_of_bytes),
+        cmocka_unit_test(test_planes_of_rows),
         cmocka_unit_test(test_spread_elements),
         cmocka_unit_test(test_illegal_maps),
     };

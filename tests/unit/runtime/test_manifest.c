@@ -156,6 +156,11 @@ static const struct {
      "params[0] has rows 4 apart; legal: of a matrix, and whole 16 bytes of elements"},
     {"\"swizzle_bytes\": 128", "\"swizzle_bytes\": 128, \"rows_apart\": 33",
      "params[0].rows_apart is 33; legal: 1 to 32"},
+    {"\"swizzle_bytes\": 128", "\"swizzle_bytes\": 128, \"period\": 196",
+     "params[0].box has 2 items; legal: 3"},
+    {"[128, 64], \"swizzle_bytes\": 128",
+     "[32, 4, 64], \"swizzle_bytes\": 128, \"period\": 196, \"rows_apart\": 8",
+     "params[0] has rows apart and a period; legal: one of the two"},
     {"\"swizzle_bytes\": 128},",
      "\"swizzle_bytes\": 128}, {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [8, 64], "
      "\"rows_apart\": 32},",
