@@ -6,7 +6,7 @@
 //     phase: 7
 //     problem: {a: e4m3, b: e4m3, d: bf16, m: dynamic, n: dynamic, k: dynamic}
 //     math: wgmma
-//     tile: {m: 128, n: 192, k: 128}
+//     tile: {m: 128, n: 192, k: 128, period_rows: 4}
 //     stages: 4
 //     mma_in_flight: 1
 //     schedule: pingpong
@@ -17,7 +17,7 @@
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     epilogue: {ops: [{add: combined, row_period: 196}], store: tma, tile: {m: 64, n: 64},
-//        buffers: 3, read: {matrix: tma, layout: wrapped}, packed: true}
+//        buffers: 3, packed: true}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -212,11 +212,11 @@ __device__ __forceinline__ void tma_load_2d_multicast(void *destination, const T
         : "memory");
 }
 
-// [source] -> box at ([x], [y]); what lies outside the tensor is not written; joins the thread's bulk group
-__device__ __forceinline__ void tma_store_2d(const TensorMap *map, int x, int y, const void *source) {
+// [source] -> box at ([x], [y], [z]); what lies outside the tensor is not written; joins the thread's bulk group
+__device__ __forceinline__ void tma_store_3d(const TensorMap *map, int x, int y, int z, const void *source) {
     asm volatile(
-        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x),
-        "r"(y), "r"(smem_address(source))
+        "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
+        "r"(y), "r"(z), "r"(smem_address(source))
         : "memory");
 }
 
@@ -228,6 +228,16 @@ __device__ __forceinline__ void cp_async_bulk_commit_group() {
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+
+// box at ([x], [y], [z]) -> [destination]; its bytes complete on [barrier]
+__device__ __forceinline__ void tma_load_3d(void *destination, const TensorMap *map, int x, int y, int z,
+                                            uint64_t *barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(smem_address(destination)),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(smem_address(barrier))
+        : "memory");
 }
 
 // Descriptor of a K-major operand in shared memory (PTX ISA 9.7.15.5.1). MODE: 1, 2, 3 for the 128, 64, 32-byte
@@ -291,6 +301,7 @@ constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consu
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 3;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
+constexpr int PERIOD = 196, PERIOD_ROWS = 4;    // rows, and those of each that a tile has
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -307,6 +318,7 @@ __device__ __forceinline__ Cta this_cta() {
 // k_begin up to, not including, k_end; at least one.
 struct Item {
     int row, column, k_begin, k_end;
+    int period;                     // the first of those in which it has rows, from [row] of each on
 };
 
 constexpr int RASTER_GROUP = 8;
@@ -328,6 +340,14 @@ struct Tiles {
     }
 };
 
+constexpr int TILE_PERIODS = TILE_M / PERIOD_ROWS;      // in which a tile has rows
+constexpr int PERIOD_TILES = PERIOD / PERIOD_ROWS;      // rows of tiles in which those periods lie
+
+// rows of tiles of D
+__device__ __forceinline__ int tile_rows(int m) {
+    return ceil_div(m / PERIOD, TILE_PERIODS) * PERIOD_TILES;
+}
+
 // a walk over the tiles of D
 struct Work {
     Tiles tiles;
@@ -335,7 +355,7 @@ struct Work {
     int steps, index, stride;
 
     __device__ __forceinline__ Work(int m, int n, int k, Cta cta)
-        : tiles{ceil_div(m, TILE_M * CLUSTER_M), ceil_div(n, TILE_N * CLUSTER_N)}, cta(cta),
+        : tiles{ceil_div(tile_rows(m), CLUSTER_M), ceil_div(n, TILE_N * CLUSTER_N)}, cta(cta),
           steps(ceil_div(k, TILE_K)), index(blockIdx.x / CLUSTER_SIZE), stride(gridDim.x / CLUSTER_SIZE) {}
 
     __device__ __forceinline__ bool valid() const {
@@ -355,7 +375,7 @@ struct Work {
         tiles.locate(index, &row, &column);
         row = row * CLUSTER_M + cta.m;
         column = column * CLUSTER_N + cta.n;
-        return {row * TILE_M, column * TILE_N, 0, steps};
+        return {row % PERIOD_TILES * PERIOD_ROWS, column * TILE_N, 0, steps, row / PERIOD_TILES * TILE_PERIODS};
     }
 };
 
@@ -363,12 +383,13 @@ struct SharedMemory {
     e4m3 a[STAGES][TILE_M * TILE_K];
     e4m3 b[STAGES][TILE_N * TILE_K];
     alignas(1024) bf16 store[CONSUMERS][STORE_BUFFERS][STORE_M * STORE_N];
+    alignas(1024) bf16 operand[CONSUMERS][2048 / sizeof(bf16)];    // of combined
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
-    uint64_t operand_full[CONSUMERS + 1][STORE_BUFFERS];    // combined is there; last: lent ones
+    uint64_t operand_full[CONSUMERS];    // they are there
 };
-static_assert(sizeof(SharedMemory) <= 214016, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 218112, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -400,7 +421,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                                            const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
     uint64_t *full = &smem.full[stage];
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
-    tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
+    tma_load_3d(smem.a[stage], a_map, k_tile * TILE_K, item.row, item.period, full);
     const int b_slice = cta.m * B_BOX_ROWS;
     tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
                           item.column + b_slice, full, B_CTAS);
@@ -450,7 +471,7 @@ __device__ __forceinline__ void apply_ops(const float *sums, uint32_t *words,
                                           const uint32_t *pairs) {
     #pragma unroll
     for (int i = 0; i < COLUMNS / 4; ++i) {
-        words[i] = apply(cvt_rn_bf16x2(sums[i * 2], sums[i * 2 + 1]), pairs[i]);
+        words[i] = apply(cvt_rn_bf16x2(sums[i * 2], sums[i * 2 + 1]), pairs[i / 2]);
     }
 }
 
@@ -460,44 +481,33 @@ __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     return row * STORE_ROW_BYTES + (byte ^ swizzle);
 }
 
-// where combined comes from, for a warpgroup, and the parity of the buffers' barriers
+// where combined comes from, a warpgroup's rows of it, and the barrier's parity
 struct Source {
     const TensorMap *map;
+    bf16 *rows;
     uint64_t *full;
-    bf16 (*others)[STORE_M * STORE_N];    // the other warpgroup's staging, where the CTA's last tile has
-    uint64_t *lent;                       // its second half, and that one's barriers
-    bool last = false;
     int parity = 0;
 };
 
-// one thread: loads the operand's elements of [part] of the tile at ([row], [column]) into the part's [staging]
-__device__ __forceinline__ void load_operand(const Source &source, bf16 (*staging)[STORE_M * STORE_N], int part,
-                                             int row, int column) {
-    bf16 *buffer = staging[part % STORE_BUFFERS];
-    uint64_t *full = &source.full[part % STORE_BUFFERS];
-    row = (row + part / (TILE_N / STORE_N) * STORE_M) % 196;
-    column += part % (TILE_N / STORE_N) * STORE_N;
-    mbarrier_arrive_expect_tx(full, STORE_M * STORE_N * sizeof(bf16));
-    tma_load_2d(buffer, source.map, column, row, full);
-}
-
-// begins to load parts of a tile from [first] on, as many as there are buffers; their stores are long under way
-__device__ __forceinline__ void begin_operand(const Source &source, bf16 (*staging)[STORE_M * STORE_N], int row,
-                                              int column, int first = 0) {
+// begins to load the rows of a tile from [row] on, its columns from [column] on; those before have been read
+__device__ __forceinline__ void begin_operand(const Source &source, int row, int column) {
     if (threadIdx.x % 128 == 0) {
-        cp_async_bulk_wait_group_read<0>();
-        for (int part = first; part < first + STORE_BUFFERS; ++part) {
-            load_operand(source, staging, part, row, column);
+        mbarrier_arrive_expect_tx(source.full, PERIOD_ROWS * TILE_N * sizeof(bf16));
+        #pragma unroll
+        for (int first = 0; first < TILE_N; first += 64) {
+            tma_load_2d(source.rows + first * PERIOD_ROWS, source.map, column + first, row, source.full);
         }
     }
 }
 
-// reads the operand's elements of a block of the accumulator from [buffer], from [first_row] on
-__device__ __forceinline__ void read_pairs(uint32_t (&pairs)[STORE_N / 4], const bf16 *buffer, int first_row) {
-    const int lane = threadIdx.x % 32, row = first_row + threadIdx.x / 32 % 4 * 16 + lane % 16;
+// reads those of a block of the accumulator from [column] on: a thread's rows are all the same one of a period
+__device__ __forceinline__ void read_pairs(uint32_t (&pairs)[STORE_N / 8], const Source &source, int column) {
+    const int lane = threadIdx.x % 32;
     #pragma unroll
-    for (int j = 0; j < STORE_N / 16; ++j) {
-        ldmatrix_x4(&pairs[j * 4], smem_address(buffer) + staging_offset(row, j * 32 + lane / 16 * 16));
+    for (int j = 0; j < STORE_N / 32; ++j) {
+        const int first = column + j * 32, row = first / 64 * PERIOD_ROWS + lane % PERIOD_ROWS;
+        const int byte = (first % 64 + lane / 8 * 8) * sizeof(bf16);
+        ldmatrix_x4(&pairs[j * 4], smem_address(source.rows) + staging_offset(row, byte));
     }
 }
 
@@ -514,20 +524,23 @@ __device__ __forceinline__ void stage_block(const uint32_t *words, bf16 *buffer,
 // stores a warpgroup's accumulator by way of [staging], its own buffers; [barrier] is its own named barrier
 __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], const TensorMap *d_map,
                                            bf16 (*staging)[STORE_M * STORE_N], int first_row, int first_column,
-                                           int barrier, Source &source) {
+                                           int period, int barrier, Source &source) {
     const bool issuer = threadIdx.x % 128 == 0;
+    mbarrier_wait_parity(source.full, source.parity);
+    source.parity ^= 1;
     #pragma unroll
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
-        const bool lent = source.last && part >= STORE_BUFFERS;
-        bf16 *buffer = (lent ? source.others : staging)[part % STORE_BUFFERS];
-        uint64_t *full = &(lent ? source.lent : source.full)[part % STORE_BUFFERS];
-        mbarrier_wait_parity(full, lent ? 0 : part / STORE_BUFFERS);
+        bf16 *buffer = staging[part % STORE_BUFFERS];
+        if (issuer) {
+            cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+        }
+        barrier_sync(barrier, 128);                       // the buffer's last store has been read
         #pragma unroll
         for (int block = 0; block < STORE_M; block += MMA_M) {
             float *sums = &accumulator[(row + block) / MMA_M][column / 2];
-            uint32_t pairs[STORE_N / 4];
-            read_pairs(pairs, buffer, block);
+            uint32_t pairs[STORE_N / 8];
+            read_pairs(pairs, source, column);
             uint32_t words[STORE_N / 4];
             apply_ops<STORE_N>(sums, words, pairs);
             stage_block(words, buffer, block);
@@ -535,14 +548,8 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
         barrier_sync(barrier, 128);
         if (issuer) {
-            tma_store_2d(d_map, first_column + column, first_row + row, buffer);
+            tma_store_3d(d_map, first_column + column, first_row, period + row / PERIOD_ROWS, buffer);
             cp_async_bulk_commit_group();
-            constexpr int LATE = STORE_BUFFERS > 1;     // parts behind which a buffer is filled again
-            const int next = part - LATE + STORE_BUFFERS;
-            if (part >= LATE && next < STORES && !source.last) {
-                cp_async_bulk_wait_group_read<LATE>();
-                load_operand(source, staging, next, first_row, first_column);
-            }
         }
     }
 }
@@ -567,8 +574,8 @@ gemm_fp8_patch_embedding_packed(const __grid_constant__ TensorMap a_map,
         for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
             mbarrier_init(&smem.order[consumer], 1);
         }
-        for (int buffer = 0; buffer < (CONSUMERS + 1) * STORE_BUFFERS; ++buffer) {
-            mbarrier_init(&smem.operand_full[buffer / STORE_BUFFERS][buffer % STORE_BUFFERS], 1);
+        for (int consumer = 0; consumer < CONSUMERS; ++consumer) {
+            mbarrier_init(&smem.operand_full[consumer], 1);
         }
         fence_mbarrier_init();
     }
@@ -593,19 +600,17 @@ gemm_fp8_patch_embedding_packed(const __grid_constant__ TensorMap a_map,
         setmaxnreg_inc<232>();
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
-        Source source = {&combined_map, smem.operand_full[warpgroup], smem.store[1 - warpgroup],
-                         smem.operand_full[CONSUMERS]};
+        Source source = {&combined_map, smem.operand[warpgroup], &smem.operand_full[warpgroup]};
         Ring ring;
         int order_parity = warpgroup == 0;                        // warpgroup 0 comes first, without waiting
         Work work(m, n, k, cta);
-        Work others = work;                                   // at the item of the other warpgroup
         if (warpgroup == 1) {
             skip(ring, work.k_tiles());
             work.advance();
         }
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
-            begin_operand(source, smem.store[warpgroup], item.row, item.column);
+            begin_operand(source, item.row, item.column);
             float accumulator[BLOCKS][TILE_N / 2];
             mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
             order_parity ^= 1;
@@ -626,15 +631,9 @@ gemm_fp8_patch_embedding_packed(const __grid_constant__ TensorMap a_map,
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
             work.advance();
-            others = work;
-            source.last = !work.valid();
             skip(ring, work.k_tiles());                           // past the item of the other warpgroup
-            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup, source);
-        }
-        if (others.valid()) {                                 // the CTA's last: half of it has room here
-            const Item item = others.item();
-            source.full = source.lent;
-            begin_operand(source, smem.store[warpgroup], item.row, item.column, STORE_BUFFERS);
+            store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, item.period, 1 + warpgroup,
+                       source);
         }
         if (threadIdx.x % 128 == 0) {
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it
