@@ -301,7 +301,8 @@ constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consu
 constexpr int STORE_M = 64, STORE_N = 64, STORE_BUFFERS = 3;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
-constexpr int PERIOD = 196, PERIOD_ROWS = 4;    // rows, and those of each that a tile has
+constexpr int PERIOD = 196;         // rows
+constexpr int PERIOD_ROWS = 4;      // those of each that a tile has
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -383,11 +384,11 @@ struct SharedMemory {
     e4m3 a[STAGES][TILE_M * TILE_K];
     e4m3 b[STAGES][TILE_N * TILE_K];
     alignas(1024) bf16 store[CONSUMERS][STORE_BUFFERS][STORE_M * STORE_N];
-    alignas(1024) bf16 operand[CONSUMERS][2048 / sizeof(bf16)];    // of combined
+    alignas(1024) bf16 operand[CONSUMERS][1024];    // the rows of combined that a tile has
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
-    uint64_t operand_full[CONSUMERS];    // they are there
+    uint64_t operand_full[CONSUMERS];    // they have come
 };
 static_assert(sizeof(SharedMemory) <= 218112, "the launch plan's shared memory");
 
