@@ -386,7 +386,7 @@ struct SharedMemory {
     e4m3 a[STAGES][TILE_M * TILE_K];
     e4m3 b[STAGES][TILE_N * TILE_K];
     alignas(1024) bf16 store[CONSUMERS][STORE_BUFFERS][STORE_M * STORE_N];
-    alignas(1024) bf16 operand[CONSUMERS][1024];    // the rows of combined that a tile has
+    alignas(1024) bf16 operand[CONSUMERS][1024];    // a tile's rows of combined
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
