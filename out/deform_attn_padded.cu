@@ -363,8 +363,10 @@ __device__ __forceinline__ Columns decode(const Words &words, int turn) {
 template <int FIRST, int ROWS, int PITCH, int COUNT, int WIDTH>
 __device__ __forceinline__ int in_strips_of(int i) {
     const int strip = (i - FIRST) / (WIDTH * ROWS), place = (i - FIRST) % (WIDTH * ROWS);
-    const int columns = strip == COUNT - 1 ? PITCH - (COUNT - 1) * WIDTH : WIDTH;
-    return FIRST + place / columns * PITCH + strip * WIDTH + place % columns;
+    constexpr int LAST = PITCH - (COUNT - 1) * WIDTH;                          // columns of the last
+    const bool is_last = strip == COUNT - 1;
+    const int row = is_last ? place / LAST : place / WIDTH, column = place - row * (is_last ? LAST : WIDTH);
+    return FIRST + row * PITCH + strip * WIDTH + column;
 }
 
 // the pixel that query [i] of [q] is taken for: strips of about 32 columns, row by row; queries of another number keep

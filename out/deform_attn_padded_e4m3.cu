@@ -8,18 +8,15 @@
 //        points: 8, padded: true, levels: [[92, 160], [46, 80], [23, 40], [12, 20]]}
 //     mapping: gather
 //     value_layout: given
-//     threads: 768
-//     math: packed
-//     half_points: 8
-//     lanes: 2
-//     unroll: 2
+//     threads: 512
+//     math: mma
+//     unroll: 4
 //     schedule: persistent
 //     blocks_per_sm: 1
 //     rounds: 1
 //     resident_levels: 3
 //     query_order: strips
-//     level_prefetch: 0
-//     prefetch: none
+//     prefetch: ldcg
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -40,6 +37,19 @@ struct e4m3 {
 // address of [pointer], which points into shared memory, inside the shared window
 __device__ __forceinline__ uint32_t smem_address(const void *pointer) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// [address] as it is; but for the compiler nothing that it could compute anew at each load
+template <typename T>
+__device__ __forceinline__ const T *kept(const T *address) {
+    asm volatile("" : "+l"(address));
+    return address;
+}
+
+// the same of an address of shared memory
+__device__ __forceinline__ uint32_t kept_shared(uint32_t address) {
+    asm volatile("" : "+r"(address));
+    return address;
 }
 
 // [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
@@ -105,19 +115,17 @@ __device__ __forceinline__ uint4 ld_global_nc_v4(const void *address) {
     return v;
 }
 
-__device__ __forceinline__ uint4 ld_global_nc_no_allocate_v4(const void *address) {
-    uint4 v;
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-        : "l"(address));
-    return v;
-}
-
 __device__ __forceinline__ uint2 ld_global_nc_no_allocate_v2(const void *address) {
     uint2 v;
     asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
         : "=r"(v.x), "=r"(v.y)
         : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ uint32_t ld_global_nc_no_allocate_u32(const void *address) {
+    uint32_t v;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(address));
     return v;
 }
 
@@ -131,10 +139,16 @@ __device__ __forceinline__ uint4 ld_shared_v4(uint32_t address) {
     return v;
 }
 
-__device__ __forceinline__ uint32_t fma_rn_f16x2(uint32_t a, uint32_t b, uint32_t c) {
-    uint32_t d;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-    return d;
+// d[16 x 8] += a[16 x 16] b[8 x 16]^T. Two elements a register: a0 and a2 of row l / 4, a1 and a3 of row l / 4 + 8,
+// b0 and b1 of row l / 4; columns l % 4 * 2 and the next in a0, a1 and b0, those plus 8 in the others. d: of those
+// rows of a, columns l % 4 * 2 and the next.
+__device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                     uint32_t a3, uint32_t b0, uint32_t b1) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9},"
+        " {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
 __device__ __forceinline__ uint32_t mul_rn_f16x2(uint32_t a, uint32_t b) {
@@ -174,17 +188,20 @@ __device__ __forceinline__ float fma_rm(float a, float b, float c) {
     return d;
 }
 
-constexpr int THREADS = 768, WARPS = THREADS / 32;
-constexpr int LANES = 2, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
+constexpr int THREADS = 512, WARPS = THREADS / 32;
+constexpr int LANES = 4, ITEMS = 32 / LANES;    // lanes of an item, a query's head; items of a warp
 constexpr int HEADS = 1, LEVELS = 4, POINTS = 8, PIXELS = 20522;
 constexpr int PIXEL_BYTES = 32, HEAD_BYTES = 32;
 constexpr int VECTOR_BYTES = 16;    // that a lane moves at once
 constexpr int VECTORS = HEAD_BYTES / VECTOR_BYTES;
 constexpr int OUT_VECTORS = 2;    // that a vector's channels fill in out
-constexpr int CHUNK = 4;          // points that a lane loads at a time
+constexpr int CHUNK = 2;          // points that a lane loads at a time
 constexpr int SHARES = 4;     // chunks of a lane
-constexpr int UNROLL = 2;    // points of a step
-constexpr int HALF_POINTS = 8;    // points that are summed in halves before fp32
+constexpr int UNROLL = 4;    // points of a step
+constexpr int CORNERS = 4;    // of a point
+constexpr int MMA_LANES = CORNERS * VECTORS, MMA_ITEMS = 32 / MMA_LANES;    // that load an item's; summed at once
+constexpr int LEVELS_AWAY = 1;    // in global memory alone
+constexpr int LOCATED_AT = 169408;    // in shared memory: what each warp's lanes tell each other
 // from this level and pixel on, value is in shared memory
 constexpr int RESIDENT_LEVEL = 1, RESIDENT_FIRST = 15228;
 constexpr int RESIDENT_BYTES = (PIXELS - RESIDENT_FIRST) * PIXEL_BYTES;
@@ -200,20 +217,20 @@ struct Level {
 __device__ __forceinline__ constexpr Level level_of(int index) {
     switch (index) {
     case 0:
-        return {0.99378882f, 0.00310559006f, 161.0f,
-                0.989247312f, 0.00537634409f, 93.0f,
+        return {0.99378882f, 0.00310559006f, 160.99999f,
+                0.989247312f, 0.00537634409f, 92.9999945f,
                 162, 0, 15064};
     case 1:
-        return {0.987654321f, 0.00617283951f, 81.0f,
-                0.978723404f, 0.0106382979f, 47.0f,
+        return {0.987654321f, 0.00617283951f, 80.9999952f,
+                0.978723404f, 0.0106382979f, 46.9999972f,
                 82, 0, 3852};
     case 2:
-        return {0.975609756f, 0.012195122f, 41.0f,
-                0.958333333f, 0.0208333333f, 24.0f,
+        return {0.975609756f, 0.012195122f, 40.9999976f,
+                0.958333333f, 0.0208333333f, 23.9999986f,
                 42, 3936, 4942};
     default:
-        return {0.952380952f, 0.0238095238f, 21.0f,
-                0.923076923f, 0.0384615385f, 13.0f,
+        return {0.952380952f, 0.0238095238f, 20.9999987f,
+                0.923076923f, 0.0384615385f, 12.9999992f,
                 22, 4986, 5270};
     }
 }
@@ -246,79 +263,35 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     const Coordinate column = coordinate(x, level.x_scale, level.x_offset, level.x_extent);
     const Coordinate row = coordinate(y, level.y_scale, level.y_offset, level.y_extent);
     const int pixel = row.floor * level.pitch + column.floor + level.first;
-    const bool inside = pixel <= level.last;    // else it is the border's end, which weighs nothing
-    const float bottom = inside ? weight * row.fraction : 0, top = inside ? weight - bottom : 0;
-    return {inside ? pixel : level.last, 1 - column.fraction, column.fraction, top, bottom};
+    const float bottom = weight * row.fraction;
+    return {pixel, 1 - column.fraction, column.fraction, weight - bottom, bottom};
 }
 
-constexpr int VECTOR = 16;    // channels
-constexpr int VECTOR_WORDS = VECTOR / 2;
-
-struct Sums {
-    float sum[VECTOR] = {};
-    uint32_t partial[VECTOR_WORDS];
-
-    // partial = or += [pixels] * the weight in both halves of [weight]
-    __device__ __forceinline__ void add(uint4 pixels, uint32_t weight, bool fresh) {
-        partial[0] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.x), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.x), weight, partial[0]);
-        partial[1] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.x), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.x), weight, partial[1]);
-        partial[2] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.y), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.y), weight, partial[2]);
-        partial[3] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.y), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.y), weight, partial[3]);
-        partial[4] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.z), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.z), weight, partial[4]);
-        partial[5] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.z), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.z), weight, partial[5]);
-        partial[6] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.w), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_low(pixels.w), weight, partial[6]);
-        partial[7] = fresh ? mul_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.w), weight)
-                           : fma_rn_f16x2(cvt_rn_f16x2_e4m3x2_high(pixels.w), weight, partial[7]);
-    }
-
-    __device__ __forceinline__ void widen() {
-        #pragma unroll
-        for (int i = 0; i < VECTOR_WORDS; ++i) {
-            sum[2 * i] += fp16_low_to_float(partial[i]);
-            sum[2 * i + 1] += fp16_high_to_float(partial[i]);
-        }
-    }
-
-    // 32 bits of the sums rounded
-    __device__ __forceinline__ uint32_t word(int i) const {
-        return cvt_rn_f16x2(sum[2 * i], sum[2 * i + 1]);
-    }
-
-    // 16 bytes of the sums rounded
-    __device__ __forceinline__ uint4 rounded(int i) const {
-        return make_uint4(word(4 * i), word(4 * i + 1), word(4 * i + 2), word(4 * i + 3));
-    }
-};
-
 struct Share {
-    uint4 locations[SHARES];
-    uint2 weights[SHARES];
+    uint2 locations[SHARES];
+    uint32_t weights[SHARES];
 };
 
 // 32 bits of a vector
-__device__ __forceinline__ uint32_t word(uint4 vector, int i) {
-    return i == 0 ? vector.x : i == 1 ? vector.y : i == 2 ? vector.z : vector.w;
-}
 __device__ __forceinline__ uint32_t word(uint2 vector, int i) {
     return i == 0 ? vector.x : vector.y;
+}
+__device__ __forceinline__ uint32_t word(uint32_t vector, int) {
+    return vector;
 }
 
 // chunks sub, sub + LANES, ... of the item, so that the lanes of an item load neighbouring bytes
 __device__ __forceinline__ Share load_share(const fp16 *locations, const fp16 *weights,
                                             int64_t item, int sub) {
     Share share;
+    const int64_t first = item * (LEVELS * POINTS) + sub * CHUNK;
+    locations = kept(locations + 2 * first);
+    weights = kept(weights + first);
     #pragma unroll
     for (int i = 0; i < SHARES; ++i) {
-        const int64_t point = item * (LEVELS * POINTS) + (i * LANES + sub) * CHUNK;
-        share.locations[i] = ld_global_nc_no_allocate_v4(locations + 2 * point);
-        share.weights[i] = ld_global_nc_no_allocate_v2(weights + point);
+        const int point = i * LANES * CHUNK;
+        share.locations[i] = ld_global_nc_no_allocate_v2(locations + 2 * point);
+        share.weights[i] = ld_global_nc_no_allocate_u32(weights + point);
     }
     return share;
 }
@@ -338,63 +311,29 @@ __device__ __forceinline__ Level level_of_share(int i) {
 }
 
 // point [k] of a chunk
-__device__ __forceinline__ Point locate_in(const Level &level, uint4 locations,
-                                           uint2 weights, int k) {
+__device__ __forceinline__ Point locate_in(const Level &level, uint2 locations,
+                                           uint32_t weights, int k) {
     const uint32_t pair = word(weights, k / 2);
     return locate(level, fp16_low_to_float(word(locations, k)), fp16_high_to_float(word(locations, k)),
                   k % 2 == 0 ? fp16_low_to_float(pair) : fp16_high_to_float(pair));
 }
 
-constexpr int POINT_WORDS = 2;
-
-struct Words {
-    uint32_t word[POINT_WORDS];
+// the next LANES * CHUNK points of each of a warp's items
+struct Located {
+    uint2 pixels[ITEMS][LANES];                     // of each lane's two points, the upper left ones
+    uint32_t weights[ITEMS][CORNERS + 1][LANES];    // theirs of each corner; the gap keeps items in banks of their own
 };
+static_assert(WARPS * sizeof(Located) == 14336, "the launch plan's shared memory");
 
-__device__ __forceinline__ Words encode(const Point &point) {
-    // 16 bits of pixel, the fraction of the column; the weights of the rows
-    return {static_cast<uint32_t>(point.pixel) | cvt_rn_f16x2(0, point.right),
-            cvt_rn_f16x2(point.top, point.bottom)};
-}
-
-// the words of lane [from]
-__device__ __forceinline__ Words shuffle(const Words &words, int from) {
-    Words received;
-    #pragma unroll
-    for (int i = 0; i < POINT_WORDS; ++i) {
-        received.word[i] = __shfl_sync(0xffffffff, words.word[i], from);
-    }
-    return received;
-}
-
-// The two columns of a point in the order of their loads. A pixel is a quarter of the 128 bytes that
-// shared memory and L1 give at a time, and the corners of a point are all four: neighbouring items
-// begin with different ones.
-struct Columns {
-    uint32_t first, second;                // the pixels that each column begins with
-    int first_step, second_step;           // to its other one
-    uint32_t first_weights, second_weights;    // (begun with, other)
-};
-
-__device__ __forceinline__ Columns decode(const Words &words, uint32_t turn, int pitch) {
-    Columns columns;
-    const uint32_t pixel = words.word[0] & 0xffff, rows = words.word[1];
-    constexpr uint32_t MINUS_ONE_ONE = 0x3c00bc00;
-    constexpr uint32_t ONE_ZERO = 0x00003c00;
-    // (1 - fraction, fraction) as fraction * (-1, 1) + (1, 0)
-    uint32_t weights = fma_rn_f16x2(high_of_pair(words.word[0]), MINUS_ONE_ONE, ONE_ZERO);
-    const uint32_t corner = (turn - pixel) & 3;
-    const bool right = corner & 1, below = corner >> 1, second_below = right != below;
-    columns.first = pixel + (right ? 1 : 0) + (below ? pitch : 0);
-    columns.second = pixel + (right ? 0 : 1) + (second_below ? pitch : 0);
-    columns.first_step = below ? -pitch : pitch;
-    columns.second_step = second_below ? -pitch : pitch;
-    weights = __byte_perm(weights, 0, right ? 0x1032 : 0x3210);
-    const uint32_t first_rows = __byte_perm(rows, 0, below ? 0x1032 : 0x3210);
-    const uint32_t second_rows = __byte_perm(rows, 0, second_below ? 0x1032 : 0x3210);
-    columns.first_weights = mul_rn_f16x2(first_rows, low_of_pair(weights));
-    columns.second_weights = mul_rn_f16x2(second_rows, high_of_pair(weights));
-    return columns;
+// points 0 and 1 of [locations] and [weights] as lane [sub] of [item] tells them
+__device__ __forceinline__ void tell(Located *located, const Level &level, uint2 locations,
+                                     uint32_t weights, int item, int sub) {
+    const Point first = locate_in(level, locations, weights, 0), second = locate_in(level, locations, weights, 1);
+    located->pixels[item][sub] = make_uint2(first.pixel, second.pixel);
+    located->weights[item][0][sub] = cvt_rn_f16x2(first.left * first.top, second.left * second.top);
+    located->weights[item][1][sub] = cvt_rn_f16x2(first.right * first.top, second.right * second.top);
+    located->weights[item][2][sub] = cvt_rn_f16x2(first.left * first.bottom, second.left * second.bottom);
+    located->weights[item][3][sub] = cvt_rn_f16x2(first.right * first.bottom, second.right * second.bottom);
 }
 
 // pixel [i] of a level of ROWS rows of PITCH pixels that begins at pixel FIRST and is taken in COUNT strips of WIDTH
@@ -402,8 +341,10 @@ __device__ __forceinline__ Columns decode(const Words &words, uint32_t turn, int
 template <int FIRST, int ROWS, int PITCH, int COUNT, int WIDTH>
 __device__ __forceinline__ int in_strips_of(int i) {
     const int strip = (i - FIRST) / (WIDTH * ROWS), place = (i - FIRST) % (WIDTH * ROWS);
-    const int columns = strip == COUNT - 1 ? PITCH - (COUNT - 1) * WIDTH : WIDTH;
-    return FIRST + place / columns * PITCH + strip * WIDTH + place % columns;
+    constexpr int LAST = PITCH - (COUNT - 1) * WIDTH;                          // columns of the last
+    const bool is_last = strip == COUNT - 1;
+    const int row = is_last ? place / LAST : place / WIDTH, column = place - row * (is_last ? LAST : WIDTH);
+    return FIRST + row * PITCH + strip * WIDTH + column;
 }
 
 // the pixel that query [i] of [q] is taken for: strips of about 32 columns, row by row; queries of another number keep
@@ -441,81 +382,106 @@ __device__ __forceinline__ void load_resident(const e4m3 *value, int batch) {
     cp_async_wait_group<0>();
 }
 
-// UNROLL points on their way
-struct Step {
-    Columns columns[UNROLL];
-    uint4 corners[UNROLL][4];              // first column's top and bottom, second column's
-};
+// bytes from the upper left pixel of a point of [level] to its [corner]
+__device__ __forceinline__ constexpr uint32_t to_corner(int level, int corner) {
+    return (corner % 2 + corner / 2 * level_of(level).pitch) * PIXEL_BYTES;
+}
 
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
-__device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *locations, const fp16 *weights,
-                                              fp16 *out, int q, int batch, int group, int last) {
+__device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *locations,
+                                              const fp16 *weights, fp16 *out, int q, int batch, int group,
+                                              int last) {
     const int lane = threadIdx.x % 32, sub = lane % LANES;
-    const uint32_t turn = lane / LANES & 3;
-    const uint8_t *batch_pixels = reinterpret_cast<const uint8_t *>(value) +
-                                  static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES;
-    const uint8_t *pixels = batch_pixels + sub * VECTOR_BYTES;
-    const uint32_t resident = smem_address(shared) + sub * VECTOR_BYTES;
+    // A lane locates for item lane / LANES. Then it loads a vector of a corner for item lane / MMA_LANES, of MMA_ITEMS
+    // that an mma sums. A has a row for each pair of channels of their vectors, and a column for each channel of a pair
+    // of each corner of two points; B, the weights, has a column for each item and channel of a pair. Where an item's
+    // rows and columns meet are its sums; the others are nobody's.
+    const int corner = lane % CORNERS, vector = lane / CORNERS % VECTORS;
+    const uint32_t counted = vector == 0 ? 0x3c00 : 0x3c00 << 16;
+    const uint8_t *pixels = reinterpret_cast<const uint8_t *>(value) +
+                            static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES + vector * VECTOR_BYTES;
+    // where the lane's part of pixel 0 of each level is, of the first ones and of those in shared memory
+    const uint8_t *far[LEVELS_AWAY];
+    #pragma unroll
+    for (int level = 0; level < LEVELS_AWAY; ++level) {
+        far[level] = kept(pixels + to_corner(level, corner));
+    }
+    uint32_t near[LEVELS - LEVELS_AWAY];
+    #pragma unroll
+    for (int level = LEVELS_AWAY; level < LEVELS; ++level) {
+        near[level - LEVELS_AWAY] = kept_shared(smem_address(shared) + vector * VECTOR_BYTES +
+                                                to_corner(level, corner));
+    }
+    Located &located = reinterpret_cast<Located *>(shared + LOCATED_AT)[threadIdx.x / 32];
+    int64_t next_item = item_of(group, q, batch);
+    Share next = load_share(locations, weights, next_item, sub);
     for (; group < last; group += WARPS) {
-        const int64_t item = item_of(group, q, batch);
-        const Share share = load_share(locations, weights, item, sub);
-        Sums sums;
-        Words words[CHUNK];
+        const int64_t item = next_item;
+        const Share share = next;
+        if (group + WARPS < last) {
+            next_item = item_of(group + WARPS, q, batch);
+            next = load_share(locations, weights, next_item, sub);
+        }
+        float sums[ITEMS / MMA_ITEMS][4][4] = {};    // four channels for each word of a vector
         #pragma unroll
-        for (int begin = 0; begin < LEVELS * POINTS; begin += UNROLL) {
-            Step step;
+        for (int begin = 0; begin < LEVELS * POINTS; begin += LANES * CHUNK) {
             // locate the next chunk of every lane
-            if (begin % (LANES * CHUNK) == 0) {
-                const int i = begin / (LANES * CHUNK);
-                const Level level = level_of_share(i);
+            const int i = begin / (LANES * CHUNK);
+            __syncwarp();                  // the last ones have been read
+            tell(&located, level_of_share(i), share.locations[i], share.weights[i],
+                 lane / LANES, sub);
+            __syncwarp();
+            #pragma unroll
+            for (int step = 0; step < ITEMS / MMA_ITEMS * LANES * CHUNK; step += UNROLL) {
+                const int part = step / (LANES * CHUNK), from = part * MMA_ITEMS + lane / MMA_LANES;
+                const int first = step % (LANES * CHUNK) / CHUNK;    // lane that located
+                // load
+                uint4 loaded[UNROLL];
                 #pragma unroll
-                for (int k = 0; k < CHUNK; ++k) {
-                    words[k] = encode(locate_in(level, share.locations[i], share.weights[i], k));
+                for (int k = 0; k < UNROLL; ++k) {
+                    const uint2 two = located.pixels[from][first + k / CHUNK];
+                    const uint32_t pixel = k % CHUNK == 0 ? two.x : two.y;
+                    const int level = (begin + first * CHUNK + k) / POINTS;
+                    if (level >= LEVELS_AWAY) {
+                        loaded[k] = ld_shared_v4(near[level - LEVELS_AWAY] + pixel * PIXEL_BYTES);
+                        continue;
+                    }
+                    loaded[k] = ld_global_nc_v4(far[level] + static_cast<uint64_t>(pixel) * PIXEL_BYTES);
                 }
-            }
-            // load
-            const Level level = level_of(begin / POINTS);
-            #pragma unroll
-            for (int i = 0; i < UNROLL; ++i) {
-                const int point = begin + i;
-                const int owner = lane / LANES * LANES + point / CHUNK % LANES;
-                step.columns[i] = decode(shuffle(words[point % CHUNK], owner), turn, level.pitch);
-                if (begin / POINTS >= RESIDENT_LEVEL) {
-                    const uint32_t first = resident + step.columns[i].first * PIXEL_BYTES;
-                    const uint32_t second = resident + step.columns[i].second * PIXEL_BYTES;
-                    step.corners[i][0] = ld_shared_v4(first);
-                    step.corners[i][1] = ld_shared_v4(first + step.columns[i].first_step * PIXEL_BYTES);
-                    step.corners[i][2] = ld_shared_v4(second);
-                    step.corners[i][3] = ld_shared_v4(second + step.columns[i].second_step * PIXEL_BYTES);
-                    continue;
-                }
-                const uint64_t first_pixel = step.columns[i].first, second_pixel = step.columns[i].second;
-                const uint8_t *first = pixels + first_pixel * PIXEL_BYTES;
-                const uint8_t *second = pixels + second_pixel * PIXEL_BYTES;
-                step.corners[i][0] = ld_global_nc_v4(first);
-                step.corners[i][1] = ld_global_nc_v4(first + step.columns[i].first_step * PIXEL_BYTES);
-                step.corners[i][2] = ld_global_nc_v4(second);
-                step.corners[i][3] = ld_global_nc_v4(second + step.columns[i].second_step * PIXEL_BYTES);
-            }
-            // sum
-            #pragma unroll
-            for (int i = 0; i < UNROLL; ++i) {
-                const int point = begin + i;
-                const uint32_t first = step.columns[i].first_weights, second = step.columns[i].second_weights;
-                sums.add(step.corners[i][0], low_of_pair(first), point % HALF_POINTS == 0);
-                sums.add(step.corners[i][1], high_of_pair(first), false);
-                sums.add(step.corners[i][2], low_of_pair(second), false);
-                sums.add(step.corners[i][3], high_of_pair(second), false);
-                if ((point + 1) % HALF_POINTS == 0) {
-                    sums.widen();
+                // multiply
+                #pragma unroll
+                for (int k = 0; k < UNROLL; k += CHUNK) {
+                    const uint32_t weights = located.weights[from][corner][first + k / CHUNK];
+                    const uint32_t b0 = mul_rn_f16x2(low_of_pair(weights), counted);
+                    const uint32_t b1 = mul_rn_f16x2(high_of_pair(weights), counted);
+                    const uint4 one = loaded[k], other = loaded[k + 1];
+                    mma_m16n8k16_f16(sums[part][0], cvt_rn_f16x2_e4m3x2_low(one.x),
+                                cvt_rn_f16x2_e4m3x2_high(one.x), cvt_rn_f16x2_e4m3x2_low(other.x),
+                                cvt_rn_f16x2_e4m3x2_high(other.x), b0, b1);
+                    mma_m16n8k16_f16(sums[part][1], cvt_rn_f16x2_e4m3x2_low(one.y),
+                                cvt_rn_f16x2_e4m3x2_high(one.y), cvt_rn_f16x2_e4m3x2_low(other.y),
+                                cvt_rn_f16x2_e4m3x2_high(other.y), b0, b1);
+                    mma_m16n8k16_f16(sums[part][2], cvt_rn_f16x2_e4m3x2_low(one.z),
+                                cvt_rn_f16x2_e4m3x2_high(one.z), cvt_rn_f16x2_e4m3x2_low(other.z),
+                                cvt_rn_f16x2_e4m3x2_high(other.z), b0, b1);
+                    mma_m16n8k16_f16(sums[part][3], cvt_rn_f16x2_e4m3x2_low(one.w),
+                                cvt_rn_f16x2_e4m3x2_high(one.w), cvt_rn_f16x2_e4m3x2_low(other.w),
+                                cvt_rn_f16x2_e4m3x2_high(other.w), b0, b1);
                 }
             }
         }
-        if (group * ITEMS + lane / LANES < q * HEADS) {    // a repeated item may be summed in another order
-            uint4 *vectors = reinterpret_cast<uint4 *>(out) + (item * VECTORS + sub) * OUT_VECTORS;
+        // store
+        #pragma unroll
+        for (int part = 0; part < ITEMS / MMA_ITEMS; ++part) {
+            const int64_t own = __shfl_sync(0xffffffff, item, (part * MMA_ITEMS + lane / MMA_LANES) * LANES);
+            uint4 *vectors = reinterpret_cast<uint4 *>(out) + (own * VECTORS + vector) * OUT_VECTORS;
             #pragma unroll
             for (int i = 0; i < OUT_VECTORS; ++i) {
-                vectors[i] = sums.rounded(i);
+                if (corner == lane / MMA_LANES) {
+                    const float (&low)[4] = sums[part][2 * i], (&high)[4] = sums[part][2 * i + 1];
+                    vectors[i] = make_uint4(cvt_rn_f16x2(low[0], low[1]), cvt_rn_f16x2(low[2], low[3]),
+                                            cvt_rn_f16x2(high[0], high[1]), cvt_rn_f16x2(high[2], high[3]));
+                }
             }
         }
     }

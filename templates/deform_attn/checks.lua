@@ -8,7 +8,7 @@ local function vectors(s, p, fail)
     if p.head_bytes % 16 ~= 0 then
         fail("problem.channels", ("problem.channels: %d of %s are no whole 16 bytes"):format(s.problem.channels,
             s.problem.value), p.value_bytes == 1 and "a multiple of 16" or "a multiple of 8")
-    elseif s.mapping ~= "plain" and p.vectors % s.lanes ~= 0 then
+    elseif s.lanes and p.vectors % s.lanes ~= 0 then
         fail("lanes", ("lanes: %d do not divide the %d vectors of a head"):format(s.lanes, p.vectors),
             "a power of two that divides " .. p.vectors)
     end
@@ -39,15 +39,32 @@ local function packed(s, p, fail)
     end
 end
 
+local function mma(s, p, fail)
+    if not p.mma then
+        return
+    end
+    if p.head_bytes ~= 32 or p.value_bytes ~= 1 or s.problem.dtype ~= "fp16" then
+        fail("math", ("math: mma takes heads of 32 values of 8 bits, and fp16 beside them, not %d of %s and %s"):format(
+            s.problem.channels, s.problem.value, s.problem.dtype), "packed or fp32")
+    elseif p.paired then
+        fail("value_layout", "value_layout: each lane of math: mma loads a corner, and pairs hold two", "given")
+    elseif s.problem.points % 2 ~= 0 or p.points_of_item % 8 ~= 0 then
+        fail("math", ("math: mma locates two points of a level a lane, eight of a head at once, not %d of %d"):format(
+            s.problem.points, p.points_of_item), "packed or fp32")
+    elseif s.unroll % 2 ~= 0 then
+        fail("unroll", ("unroll: %d, and an mma takes two points"):format(s.unroll), "2, 4 or 8")
+    end
+end
+
 local function unroll(s, p, fail)
     if s.unroll and s.problem.points % s.unroll ~= 0 then
         if s.mapping == "gather" then
             fail("unroll", ("unroll: %d does not divide the %d points of a level"):format(s.unroll, s.problem.points),
                 "a divisor of problem.points")
         end
-    elseif s.mapping == "gather" and s.lanes * p.chunk % s.unroll ~= 0 then
-        fail("unroll", ("unroll: %d points are not within one share of %d lanes"):format(s.unroll, s.lanes),
-            "up to " .. s.lanes * p.chunk)
+    elseif s.mapping == "gather" and p.lanes * p.chunk % s.unroll ~= 0 then
+        fail("unroll", ("unroll: %d points are not within one share of %d lanes"):format(s.unroll, p.lanes),
+            "up to " .. p.lanes * p.chunk)
     end
 end
 
@@ -122,6 +139,7 @@ return {
     { "values", check = values },
     { "vectors", check = vectors },
     { "packed math", check = packed },
+    { "mma", check = mma },
     { "unroll", check = unroll },
     { "shared memory", check = resident },
     { "threads", check = threads },

@@ -8,6 +8,7 @@ local checks = require "checks"
 local function gathers(s) return s.mapping == "gather" end
 local function has_roles(s) return s.mapping == "roles" end
 local function has_lanes(s) return s.mapping ~= "plain" end
+local function has_vector_lanes(s) return has_lanes(s) and s.math ~= "mma" end
 local function is_plain(s) return s.mapping == "plain" end
 local function is_persistent(s) return s.mapping == "gather" and s.schedule == "persistent" end
 
@@ -56,14 +57,15 @@ local knobs = {
     { "descriptor_prefetch", type = "bool", default = false,
       when = function(s) return s.mapping == "roles" and s.load == "tma" end, when_doc = "load is tma",
       doc = "the descriptor is fetched before its first use" },
-    { "math", type = "enum", values = { "fp32", "packed" }, default = "fp32",
+    { "math", type = "enum", values = { "fp32", "packed", "mma" }, default = "fp32",
       when = gathers, when_doc = "mapping is gather",
-      doc = "fp32: weights and sums in fp32; packed: pairs of 16-bit floats, widened to fp32 every half_points" },
+      doc = "fp32: weights and sums in fp32; packed: pairs of 16-bit floats, widened to fp32 every half_points; "
+          .. "mma: a head of 32 bytes and its weights as fp16 operands of tensor cores, sums in fp32" },
     { "half_points", type = "int", values = { 1, 2, 4, 8, 16 }, default = 8, unit = "points",
       when = function(s) return s.mapping == "gather" and s.math == "packed" end, when_doc = "math is packed",
       doc = "points whose products are summed in 16-bit floats before fp32 takes them" },
     { "lanes", type = "int", values = { 1, 2, 4, 8, 16, 32 }, default = plan.default_lanes, unit = "lanes",
-      when = has_lanes, when_doc = "mapping is roles or gather",
+      when = has_vector_lanes, when_doc = "mapping is roles or gather, math not mma (a lane a vector of a corner)",
       doc = "lanes of a query's head, 16 bytes of channels each at a time" },
     { "unroll", type = "int", values = { 1, 2, 4, 8, 16 }, default = plan.default_unroll, unit = "points",
       when = function(s) return s.mapping ~= "roles" end, when_doc = "mapping is plain or gather",
@@ -91,8 +93,9 @@ local knobs = {
     { "query_order", type = "enum", values = { "raster", "strips" }, default = "raster",
       when = gathers, when_doc = "mapping is gather",
       doc = "strips: where the queries are the stored pixels, they are taken in strips of about 32 columns" },
-    { "level_prefetch", type = "int", min = 0, max = 2, default = 0, unit = "steps", when = gathers,
-      when_doc = "mapping is gather (roles have stages)",
+    { "level_prefetch", type = "int", min = 0, max = 2, default = 0, unit = "steps",
+      when = function(s) return gathers(s) and s.math ~= "mma" end,
+      when_doc = "mapping is gather (roles have stages), math is not mma",
       doc = "steps of `unroll` points whose loads are issued before the sums of the step at work" },
     { "prefetch", type = "enum", values = { "none", "ldcg", "cp_async" }, default = "none",
       when = gathers, when_doc = "mapping is gather",
@@ -161,7 +164,7 @@ local function reference(s, p)
         l1_bytes = { { 4 * samples * row * p.value_bytes, "b", "q" } },
         values = { heads = s.problem.heads, channels = s.problem.channels, points = s.problem.points,
                    padded = s.problem.padded, levels = s.problem.levels, packed = s.math == "packed",
-                   paired = p.paired and true or false },
+                   paired = p.paired and true or false, mma = p.mma or nil },
         small = { { 1, pixels, 1 }, { 2, pixels, 9 } },
         waves = p.persistent and { { 3, pixels, 4 * q + 5 } } or {},    -- a CTA's range spans batches
         full = { { 1, pixels, 1 }, { 1, pixels, 7 }, { 3, pixels, math.max(q - 1, 1) }, { 2, pixels, q + 1 },

@@ -9,6 +9,8 @@ local parameters = require "parameters"
 local smem = require "smem"
 local vectors = require "vectors"
 
+local CORNERS = 4                                                       -- pixels around a point
+
 local plan = {}
 
 -- largest power of two up to [limit] that divides [n]
@@ -43,6 +45,8 @@ end
 function plan.default_unroll(s)
     if s.mapping == "plain" then
         return 4
+    elseif s.math == "mma" then
+        return s.problem.points % 4 == 0 and 4 or 2
     end
     local share = s.lanes and s.lanes * chunk_of(s) or 16
     return math.min(power_of_two(integers.common_divisor(s.problem.points, share), 2), 2)
@@ -84,10 +88,11 @@ local function is_narrow(s)
     return false
 end
 
--- of an axis of [size] pixels, counted from the border's: position = saturate(location * scale + offset) * extent
-local function axis(size)
-    return { scale = size / (size + 1), offset = 0.5 / (size + 1), extent = size + 1, last_box = math.max(size - 2, 0),
-        neighbours = size > 1 and 1 or 0 }
+-- Of an axis of [size] pixels, counted from the border's: position = saturate(location * scale + offset) * extent. An
+-- [open] one ends a bit of fp32 before its last pixel, where boxes that begin there would leave the level.
+local function axis(size, open)
+    return { scale = size / (size + 1), offset = 0.5 / (size + 1), extent = (size + 1) * (open and 1 - 0x1p-24 or 1),
+        last_box = math.max(size - 2, 0), neighbours = size > 1 and 1 or 0 }
 end
 
 -- What locate() needs of each level. [level].start counts from the first resident pixel where the level is resident.
@@ -96,7 +101,7 @@ local function level_plan(s, p)
         local resident = p.resident > 0 and i > #p.levels - p.resident
         level.start = level.first - (resident and p.resident_first or 0)
         level.last = level.start + (s.problem.padded and level.height * level.pitch + level.width or 0)
-        level.x, level.y = axis(level.width), axis(level.height)
+        level.x, level.y = axis(level.width, p.open), axis(level.height, p.open)
     end
 end
 
@@ -151,10 +156,13 @@ local function has_quarters(s, p)
 end
 
 local function lane_plan(s, p)
-    p.lanes = s.lanes
+    p.lanes, p.chunk, p.passes = s.lanes, chunk_of(s), 1
+    if p.mma then
+        p.lanes, p.chunk = 4, 2                                         -- that locate
+    else
+        p.passes = p.vectors // p.lanes
+    end
     p.items = 32 // p.lanes
-    p.passes = p.vectors // p.lanes
-    p.chunk = chunk_of(s)
     p.chunks = p.points_of_item // p.chunk
     p.shares = (p.chunks + p.lanes - 1) // p.lanes
     -- sizeof(Share): the locations of its chunks, then their weights, aligned as a vector of locations is
@@ -235,11 +243,21 @@ local function smem_plan(s, p)
     if p.resident > 0 then
         members[1] = { name = "resident", bytes = p.resident_bytes, align = 128, doc = "the last levels of the batch" }
     end
+    if p.mma then
+        -- sizeof(Located) for each warp: of a point a pixel and a half for each corner, and what keeps items apart
+        p.located_bytes = p.warps * p.items * p.lanes * (p.chunk * (4 + 2 * CORNERS) + 4)
+        members[#members + 1] = { name = "located", bytes = p.located_bytes, align = 16,
+            doc = "what each warp's lanes tell each other of their points" }
+    end
     if s.mapping == "gather" and s.prefetch == "cp_async" then
         members[#members + 1] = { name = "shares", bytes = s.threads * p.share_bytes, align = 16,
             doc = "each thread's next locations and weights" }
     end
-    return smem.layout(members)
+    local laid, total = smem.layout(members)
+    for _, member in ipairs(laid) do
+        p.located_at = member.name == "located" and member.offset or p.located_at
+    end
+    return laid, total
 end
 
 -- The tensors as the manifest has them.
@@ -315,7 +333,8 @@ function plan.plan(s)
     p.vectors = p.head_bytes // p.vector_bytes
     p.out_vectors = p.bytes // p.value_bytes                            -- that a vector's channels fill in out
     p.words = p.vector_bytes >= 4 and p.vector_bytes <= 16 and vectors.of_bytes(p.vector_bytes)
-    p.narrow, p.packed_math = is_narrow(s), s.math == "packed"
+    p.narrow, p.packed_math, p.mma = is_narrow(s), s.math == "packed", s.math == "mma"
+    p.open = p.mma and s.problem.padded
     p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"
     p.barriers = {}
     resident_plan(s, p)

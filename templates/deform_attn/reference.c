@@ -68,16 +68,21 @@ static void add_sample(const struct problem *p, const struct level *level, doubl
         sums->magnitude += fabs(weight * share_x * share_y * value);
         // a position is three fp32 roundings of up to its level's size from exact
         sums->blur += fabs(weight * value) * (double)(level->width + level->height + 2) * 0x1p-21;
+        // half of a half's last place, where that is subnormal
+        if (number_of(p, "mma", 0) > 0) sums->blur += fabs(value) * 0x1p-25;
     }
 }
 
-// What the arithmetic may cost, as a part of the sum of the products' magnitudes: fp32 sums, or
-// halves for weights, products and sums of a few points (three roundings of a weight, 32 of a sum),
-// whose weights may be subnormal.
+// What the arithmetic may cost, as a part of the sum of the products' magnitudes: fp32 sums; with
+// weights rounded to halves, which tensor cores add up in fp32; or halves for weights, products and
+// sums of a few points (three roundings of a weight, 32 of a sum), whose weights may be subnormal.
 static double computing(const struct problem *p, const struct tensor *out,
                         const struct sums *sums) {
     const int packed = number_of(p, "packed", 0) > 0;
-    const double part = !packed ? 0x1p-19 : out->type == BF16 ? 0x1p-5 : 0x1p-8;
+    const double part = number_of(p, "mma", 0) > 0 ? 0x1p-11 + 0x1p-15
+                        : !packed                  ? 0x1p-19
+                        : out->type == BF16        ? 0x1p-5
+                                                   : 0x1p-8;
     return part * sums->magnitude + sums->blur + (packed && out->type == FP16 ? 0x1p-20 : 0x1p-126);
 }
 

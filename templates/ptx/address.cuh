@@ -19,3 +19,9 @@ __device__ __forceinline__ const T *kept(const T *address) {
     asm volatile("" : "+l"(address));
     return address;
 }
+
+// the same of an address of shared memory
+__device__ __forceinline__ uint32_t kept_shared(uint32_t address) {
+    asm volatile("" : "+r"(address));
+    return address;
+}

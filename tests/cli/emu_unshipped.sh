@@ -218,7 +218,8 @@ verify deform_attn_padded --shape 1x301x9 --set 'problem.levels=[[3,51],[2,7]]' 
 # Values of 8 bits: pixels of a quarter of 128 bytes whose corners are all quarters, or not; a half,
 # of several heads, whose corners are read in a pixel's or a record's order; sums in fp32, other
 # tensors bf16.
-bytes=(deform_attn_padded_e4m3 --set resident_levels=2 --set 'problem.value=[e4m3,e5m2]')
+bytes=(deform_attn_padded_e4m3 --set resident_levels=2 --set 'problem.value=[e4m3,e5m2]'
+    --set math=packed)
 verify "${bytes[@]}" --shape 2x310x77 --set 'problem.levels=[[3,52],[2,8]]'
 verify "${bytes[@]}" --shape 1x310x77 --set 'problem.levels=[[3,52],[2,8]]' --set math=fp32 \
     --set problem.dtype=bf16 --set resident_levels=1
@@ -227,6 +228,18 @@ verify "${bytes[@]}" --shape 1x300x77 --set 'problem.levels=[[3,50],[2,8]]' \
 verify "${bytes[@]}" --shape 1x166x33 --set 'problem.levels=[[3,50],[2,8]]' --set problem.heads=3 \
     --set problem.channels=64 --set problem.padded=false --set 'value_layout=[given,paired]' \
     --set problem.value=e4m3
+
+# The same by mma.sync: levels of several heads, or of one row, whose points are half as many as lanes
+# locate at once; all in global memory and all in shared memory; drawn from a counter; loaded early.
+mma=(deform_attn_padded_e4m3 --set 'problem.value=[e4m3,e5m2]')
+verify "${mma[@]}" --shape 2x310x301 --set 'problem.levels=[[3,52],[2,8]]' --set resident_levels=2 \
+    --set 'prefetch=[none,ldcg]' --set unroll=8
+verify "${mma[@]}" --shape 1x310x310 --set 'problem.levels=[[3,52],[2,8]]' --set resident_levels=0 \
+    --set problem.points=4 --set problem.value=e5m2 --set unroll=2
+verify "${mma[@]}" --shape 1x171x33 --set 'problem.levels=[[3,50],[2,8],[5,1]]' \
+    --set problem.heads=3 --set problem.padded=false --set resident_levels=1 --set problem.value=e4m3
+verify deform_attn_phase8 --shape 1x310x37 --set 'problem.levels=[[3,52],[2,8]]' \
+    --set 'schedule=[static,dynamic]' --set math=mma --set problem.value=e4m3
 
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
