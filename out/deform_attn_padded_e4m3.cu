@@ -200,7 +200,6 @@ constexpr int SHARES = 4;     // chunks of a lane
 constexpr int UNROLL = 4;    // points of a step
 constexpr int CORNERS = 4;    // of a point
 constexpr int MMA_LANES = CORNERS * VECTORS, MMA_ITEMS = 32 / MMA_LANES;    // that load an item's; summed at once
-constexpr int LEVELS_AWAY = 1;    // in global memory alone
 constexpr int LOCATED_AT = 169408;    // in shared memory: what each warp's lanes tell each other
 // from this level and pixel on, value is in shared memory
 constexpr int RESIDENT_LEVEL = 1, RESIDENT_FIRST = 15228;
@@ -401,15 +400,15 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
     const uint8_t *pixels = reinterpret_cast<const uint8_t *>(value) +
                             static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES + vector * VECTOR_BYTES;
     // where the lane's part of pixel 0 of each level is, of the first ones and of those in shared memory
-    const uint8_t *far[LEVELS_AWAY];
+    const uint8_t *far[RESIDENT_LEVEL];
     #pragma unroll
-    for (int level = 0; level < LEVELS_AWAY; ++level) {
+    for (int level = 0; level < RESIDENT_LEVEL; ++level) {
         far[level] = kept(pixels + to_corner(level, corner));
     }
-    uint32_t near[LEVELS - LEVELS_AWAY];
+    uint32_t near[LEVELS - RESIDENT_LEVEL];
     #pragma unroll
-    for (int level = LEVELS_AWAY; level < LEVELS; ++level) {
-        near[level - LEVELS_AWAY] = kept_shared(smem_address(shared) + vector * VECTOR_BYTES +
+    for (int level = RESIDENT_LEVEL; level < LEVELS; ++level) {
+        near[level - RESIDENT_LEVEL] = kept_shared(smem_address(shared) + vector * VECTOR_BYTES +
                                                 to_corner(level, corner));
     }
     Located &located = reinterpret_cast<Located *>(shared + LOCATED_AT)[threadIdx.x / 32];
@@ -442,8 +441,8 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
                     const uint2 two = located.pixels[from][first + k / CHUNK];
                     const uint32_t pixel = k % CHUNK == 0 ? two.x : two.y;
                     const int level = (begin + first * CHUNK + k) / POINTS;
-                    if (level >= LEVELS_AWAY) {
-                        loaded[k] = ld_shared_v4(near[level - LEVELS_AWAY] + pixel * PIXEL_BYTES);
+                    if (level >= RESIDENT_LEVEL) {
+                        loaded[k] = ld_shared_v4(near[level - RESIDENT_LEVEL] + pixel * PIXEL_BYTES);
                         continue;
                     }
                     loaded[k] = ld_global_nc_v4(far[level] + static_cast<uint64_t>(pixel) * PIXEL_BYTES);
