@@ -141,20 +141,6 @@ local function share_level_plan(s, p)
     return list
 end
 
--- Whether the corners of a point are the four quarters of 128 bytes, of pixels that are a quarter each: the right
--- neighbour is the next one, the pixel below the next but one.
-local function has_quarters(s, p)
-    if p.passes > 1 or p.head_bytes ~= 32 or s.problem.heads > 1 or p.paired or p.narrow then
-        return false
-    end
-    for _, level in ipairs(p.levels) do
-        if level.pitch % 4 ~= 2 then
-            return false
-        end
-    end
-    return true
-end
-
 local function lane_plan(s, p)
     p.lanes, p.chunk, p.passes = s.lanes, chunk_of(s), 1
     if p.mma then
@@ -177,7 +163,6 @@ local function lane_plan(s, p)
     p.weight_vector = vectors.of_bytes(p.chunk * p.bytes)
     -- two items beside each other fill the 128 bytes of a wavefront only if they read opposite halves
     p.banks = s.lanes == 4 and (s.problem.heads % 2 == 1 or p.paired) and p.passes == 1 and not p.narrow
-    p.quarters = s.lanes == 2 and has_quarters(s, p)
     local largest = math.max(p.resident > 0 and p.resident_first or p.pixels, p.pixels - p.resident_first)
     p.compact = p.packed_math and s.problem.padded and largest <= 65536
     p.word_count = p.compact and 2 or p.packed_math and 3 or 5

@@ -215,9 +215,8 @@ verify deform_attn_padded --shape 2x301x301 --set 'problem.levels=[[3,51],[2,7]]
 verify deform_attn_padded --shape 1x301x9 --set 'problem.levels=[[3,51],[2,7]]' \
     --set value_layout=paired --set lanes=2 --set resident_levels=0
 
-# Values of 8 bits: pixels of a quarter of 128 bytes whose corners are all quarters, or not; a half,
-# of several heads, whose corners are read in a pixel's or a record's order; sums in fp32, other
-# tensors bf16.
+# Values of 8 bits: pixels of a quarter of 128 bytes; of a half, of several heads, whose corners are
+# read in a pixel's or a record's order; sums in fp32, other tensors bf16.
 bytes=(deform_attn_padded_e4m3 --set resident_levels=2 --set 'problem.value=[e4m3,e5m2]'
     --set math=packed)
 verify "${bytes[@]}" --shape 2x310x77 --set 'problem.levels=[[3,52],[2,8]]'
