@@ -226,15 +226,16 @@ verify "${bytes[@]}" --shape 1x166x33 --set 'problem.levels=[[3,50],[2,8]]' --se
     --set problem.channels=64 --set problem.padded=false --set 'value_layout=[given,paired]' \
     --set problem.value=e4m3
 
-# The same by mma.sync: levels of several heads, or of one row, whose points are half as many as lanes
-# locate at once; all in global memory and all in shared memory; drawn from a counter; loaded early.
+# The same by mma.sync: levels of one column and of several heads, half as many points as lanes
+# locate at once, in shared memory all, some and none; loaded early; drawn from a counter.
 mma=(deform_attn_padded_e4m3 --set 'problem.value=[e4m3,e5m2]')
-verify "${mma[@]}" --shape 2x310x301 --set 'problem.levels=[[3,52],[2,8]]' --set resident_levels=2 \
-    --set 'prefetch=[none,ldcg]' --set unroll=8
-verify "${mma[@]}" --shape 1x310x310 --set 'problem.levels=[[3,52],[2,8]]' --set resident_levels=0 \
-    --set problem.points=4 --set problem.value=e5m2 --set unroll=2
+verify "${mma[@]}" --shape 2x310x301 --set 'problem.levels=[[3,52],[2,8]]' \
+    --set resident_levels=2 --set 'prefetch=[none,ldcg]' --set unroll=8
+verify "${mma[@]}" --shape 1x310x310 --set 'problem.levels=[[3,52],[2,8]]' \
+    --set resident_levels=0 --set problem.points=4 --set problem.value=e5m2 --set unroll=2
 verify "${mma[@]}" --shape 1x171x33 --set 'problem.levels=[[3,50],[2,8],[5,1]]' \
-    --set problem.heads=3 --set problem.padded=false --set resident_levels=1 --set problem.value=e4m3
+    --set problem.value=e4m3 --set problem.heads=3 --set problem.padded=false \
+    --set resident_levels=1
 verify deform_attn_phase8 --shape 1x310x37 --set 'problem.levels=[[3,52],[2,8]]' \
     --set 'schedule=[static,dynamic]' --set math=mma --set problem.value=e4m3
 
