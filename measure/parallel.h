@@ -8,6 +8,10 @@ enum { PARALLEL_MAX = 16 };  // threads
 // Threads that parallel_for() uses: one for each core this process may run on, 1..PARALLEL_MAX.
 int parallel_threads(void);
 
+// A grain for [count] steps that take less than a microsecond each, as elements do, or of which
+// there are few.
+int64_t parallel_grain(int64_t count);
+
 // Calls [body](context, begin, end, thread) so that the ranges cover 0..count once, each of at most
 // [grain] steps, on parallel_threads() threads; [thread] counts from 0. Returns when all are done.
 // Where threads cannot be started, fewer do the work.

@@ -171,6 +171,9 @@ int reference_describe(struct ref_problem *problem, uint64_t seed) {
     for (unsigned i = 0; fits && i < manifest->tensor_count; ++i) {
         fits = describe_tensor(&problem->tensors[i], random_seed(seed, i), &to->tensors[i]) &&
                add_name(to->tensor_keys, to->tensor_count++, to->tensors[i].name);
+        uint8_t *first = &to->tensor_first[to->tensor_keys[i] % REFERENCE_CHAINS];
+        to->tensor_next[i] = *first;
+        *first = (uint8_t)(i + 1);
     }
     for (unsigned i = 0; fits && i < manifest->dim_count; ++i) {
         fits = copy_name(to->dims[i].name, manifest->dims[i].name) &&
@@ -310,13 +313,14 @@ int reference_values(const struct ref_problem *problem, const struct ref_tensor 
     }
     struct asking asking = {problem, output, list, first, values};
     decode_inputs(problem, (double)count * reference_cost(problem));
-    parallel_for(count, 16, ask_range, &asking);
+    parallel_for(count, parallel_grain(count), ask_range, &asking);
     forget_numbers(problem);
     return TMAGEN_OK;
 }
 
 double reference_error(enum tmg_dtype_id dtype, struct ref_value want, double got) {
-    const struct tensor out = {.type = (int)dtype};
+    struct tensor out;
+    out.type = (int)dtype;  // all that is looked at
     return error_of(&out, (struct value){want.value, want.tolerance}, got);
 }
 

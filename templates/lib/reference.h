@@ -77,6 +77,7 @@ struct problem {
     uint32_t keys[REFERENCE_VALUES];  // key_of their names: most are asked for of every element
     uint16_t first[REFERENCE_CHAINS], next[REFERENCE_VALUES];  // by last bits; from 1, 0 ends one
     uint32_t tensor_keys[REFERENCE_TENSORS], dim_keys[REFERENCE_DIMS];
+    uint8_t tensor_first[REFERENCE_CHAINS], tensor_next[REFERENCE_TENSORS];  // likewise
 };
 
 // What an element should be, and how far from it a right kernel may be; below 0: any result is, or
@@ -138,8 +139,8 @@ REFERENCE uint32_t key_of(const char *name) {
 // The tensor of that name; null where the kernel has none. Reading null gives NaN.
 REFERENCE_ONCE const struct tensor *tensor_of(const struct problem *p, const char *name) {
     const uint32_t key = key_of(name);
-    for (int i = 0; i < p->tensor_count; ++i)
-        if (p->tensor_keys[i] == key) return &p->tensors[i];
+    for (int at = p->tensor_first[key % REFERENCE_CHAINS]; at; at = p->tensor_next[at - 1])
+        if (p->tensor_keys[at - 1] == key) return &p->tensors[at - 1];
     return 0;
 }
 
