@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs below DESTDIR and PREFIX, or removes exactly what that installed.
-# A file is written beside its place and then renamed: whoever is interrupted, by whatever, leaves
+# Files are written in a folder beside their place and then renamed: whoever is interrupted, by whatever, leaves
 # each file whole, the old one or the new. The list of them, share/tmagen/installed, is written
 # first, so that `uninstall` after that removes all the same; a file that is no longer installed is
 # removed by the next `install`.
@@ -15,8 +15,7 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# hide PATH - $hidden is the name that PATH has while it is written.
-hide() { hidden=$root/${1%/*}/.${1##*/}.new; }
+hidden=.tmagen.new    # the folder beside their place in which files are written
 
 # pkgconfig - the text of tmagen.pc.
 pkgconfig() {
@@ -31,36 +30,51 @@ pkgconfig() {
 each() {
     mode=$1 folder=$2
     shift 2
-    for file in "$@"; do echo "$mode $folder/${file##*/} $file"; done
+    for file in "$@"; do echo "$mode $folder $file"; done
 }
 
-# plan - what is installed: MODE PATH FILE, or link PATH TARGET, a line each.
+# above - the same lines with a file's folder in the place of its path, by folder.
+above() { sed -E 's|/[^/ ]* | |' | sort; }
+
+# plan - what is installed, but the links: MODE FOLDER FILE, a line each.
 plan() {
     each 755 bin "$build/tmagen"
-    echo "755 lib/libtmagen.so.$version $build/libtmagen.so"
-    echo "link lib/$soname libtmagen.so.$version"
-    echo "link lib/libtmagen.so $soname"
+    each 755 lib "$made/libtmagen.so.$version"
     each 644 lib "$build/libtmagen.a"
     each 644 include runtime/tmagen*.h
     each 644 lib/pkgconfig "$made/tmagen.pc"
     each 644 lib/cmake/tmagen scripts/tmagen-config.cmake
     each 644 share/tmagen/specs specs/*.yaml
-    find templates -type f ! -name '.*' ! -name '*~' -printf '644 share/tmagen/%p %p\n'
+    find templates -type f ! -name '.*' ! -name '*~' -printf '644 share/tmagen/%h %p\n' | sort
     each 644 share/tmagen/examples tests/example.c tests/experts.py tests/fixtures/app/*
-    find "$build/manual" -type f -printf '644 share/%P %p\n'
-    find "$made/family" -type f -printf "644 share/tmagen/examples/family/%P %p\n"
+    find "$build/manual" -type f -printf '644 share/%P %p\n' | above
+    find "$made/family" -type f -printf "644 share/tmagen/examples/family/%P %p\n" | above
 }
 
-# put MODE PATH FILE | put link PATH TARGET
+# put MODE FOLDER FILE... - FILEs, whose names are kept, all at once.
 put() {
-    hide "$2"
-    [ -d "${hidden%/*}" ] || mkdir -p "${hidden%/*}"
-    if [ "$1" = link ]; then
-        ln -sf "$3" "$hidden"
-    else
-        install -m "$1" "$3" "$hidden"
-    fi
-    mv -f -T "$hidden" "$root/$2"
+    put_mode=$1 there=$root/$2
+    shift 2
+    rm -rf "${there:?}/$hidden"    # of an install that was interrupted
+    mkdir -p "$there/$hidden"
+    install -m "$put_mode" -t "$there/$hidden" "$@"
+    mv -f -t "$there" "$there/$hidden"/*
+    rmdir "$there/$hidden"
+}
+
+# put_all - the plan on stdin, in which a folder's FILEs of one MODE stand together.
+put_all() {
+    mode='' folder=''
+    set --
+    while read -r next_mode next_folder file; do
+        if [ "$next_mode $next_folder" != "$mode $folder" ]; then
+            [ $# = 0 ] || put "$mode" "$folder" "$@"
+            mode=$next_mode folder=$next_folder
+            set --
+        fi
+        set -- "$@" "$file"
+    done
+    put "$mode" "$folder" "$@"
 }
 
 # take - removes the paths on stdin, a line each, and folders of tmagen's own that are empty then.
@@ -68,8 +82,8 @@ take() {
     sort -ru >"$made/take"
     while read -r path; do
         case /$path/ in */../* | //*) continue ;; esac
-        hide "$path"
-        rm -f "$root/$path" "$hidden"
+        rm -f "$root/$path"
+        [ ! -d "$root/${path%/*}/$hidden" ] || rm -r "$root/${path%/*}/$hidden"
     done <"$made/take"
     awk -F / '{ path = $1
                 for (i = 2; i < NF; i++) {
@@ -91,11 +105,23 @@ program=$(realpath "$build/tmagen")
 mkdir "$made/family"
 (cd "$made/family" && "$program" new scale) >/dev/null
 pkgconfig >"$made/tmagen.pc"
+ln -s "$(realpath "$build/libtmagen.so")" "$made/libtmagen.so.$version"
 plan >"$made/plan"
-{ awk '{ print $2 }' "$made/plan"; echo "$list"; } | sort >"$made/new"
+{
+    sed -E 's|^[0-9]+ ([^ ]*) .*/|\1/|' "$made/plan"
+    printf '%s\n' "$list" "lib/$soname" lib/libtmagen.so
+} | sort >"$made/new"
 { cat "$root/$list" 2>/dev/null || true; } | sort >"$made/old"
+put_list() {
+    cp "$1" "$made/${list##*/}"
+    put 644 "${list%/*}" "$made/${list##*/}"
+}
 sort -u "$made/old" "$made/new" >"$made/both"
-put 644 "$list" "$made/both"
-while read -r mode path file; do put "$mode" "$path" "$file"; done <"$made/plan"
+put_list "$made/both"
+put_all <"$made/plan"
+for link in "lib/$soname libtmagen.so.$version" "lib/libtmagen.so $soname"; do
+    ln -sfT "${link#* }" "$root/${link%% *}.new"
+    mv -f -T "$root/${link%% *}.new" "$root/${link%% *}"
+done
 comm -23 "$made/old" "$made/new" | take
-put 644 "$list" "$made/new"
+put_list "$made/new"

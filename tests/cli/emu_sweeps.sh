@@ -7,8 +7,8 @@ set -u
 points=${POINTS:-5}
 [ "$points" != all ] || points=1000000
 for sweep in specs/sweeps/*.yaml; do
-    "$TMAGEN" gen -o "$TMPDIR/all" "$sweep" || exit 1
-    "$TMAGEN" gen -o "$TMPDIR/all" "$sweep" 2>&1 | grep -i 'illegal\|left out' && exit 1
+    "$TMAGEN" gen -o "$TMPDIR/all" "$sweep" >"$TMPDIR/said" 2>&1 || { cat "$TMPDIR/said"; exit 1; }
+    grep -i 'illegal\|left out' "$TMPDIR/said" && exit 1
     made=$(find "$TMPDIR/all" -name '*.cu' | wc -l)
     rm -r "$TMPDIR/all"
     verified=0
