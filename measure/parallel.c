@@ -42,7 +42,7 @@ static void *work(void *argument) {
 
 int64_t parallel_grain(int64_t count) {
     const int64_t grain = count / 64;
-    return grain < 16 ? 16 : grain > 1024 ? 1024 : grain;
+    return grain < 16 ? 16 : grain > PARALLEL_GRAIN ? PARALLEL_GRAIN : grain;
 }
 
 void parallel_for(int64_t count, int64_t grain, void (*body)(void *, int64_t, int64_t, int),

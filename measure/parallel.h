@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-enum { PARALLEL_MAX = 16 };  // threads
+enum { PARALLEL_MAX = 16, PARALLEL_GRAIN = 1024 };  // threads; what parallel_grain() gives at most
 
 // Threads that parallel_for() uses: one for each core this process may run on, 1..PARALLEL_MAX.
 int parallel_threads(void);

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs below DESTDIR and PREFIX, or removes exactly what that installed.
-# Files are written in a folder beside their place and then renamed: whoever is interrupted, by whatever, leaves
-# each file whole, the old one or the new. The list of them, share/tmagen/installed, is written
-# first, so that `uninstall` after that removes all the same; a file that is no longer installed is
-# removed by the next `install`.
+# Files are written in a folder beside their place and then renamed: whoever is interrupted, by
+# whatever, leaves each file whole, the old one or the new. The list of them,
+# share/tmagen/installed, is written first, so that `uninstall` after that removes all the same; a
+# file that is no longer installed is removed by the next `install`.
 #
 # usage: scripts/install.sh install BUILD PREFIX VERSION SONAME
 #        scripts/install.sh uninstall - PREFIX - -
@@ -83,7 +83,7 @@ take() {
     while read -r path; do
         case /$path/ in */../* | //*) continue ;; esac
         rm -f "$root/$path"
-        [ ! -d "$root/${path%/*}/$hidden" ] || rm -r "$root/${path%/*}/$hidden"
+        [ ! -d "$root/${path%/*}/$hidden" ] || rm -r "${root:?}/${path%/*}/$hidden"
     done <"$made/take"
     awk -F / '{ path = $1
                 for (i = 2; i < NF; i++) {
