@@ -85,7 +85,7 @@ script() {
 run_one() {
     local test=$1 name counts started=${EPOCHREALTIME/./}
     name=$(sed 's|.*tests/||; s|^cases/||; s|/*$||; s|/|.|g' <<<"$test")
-    export TMPDIR=$BUILD/tmp/$name
+    export TMPDIR=$SCRATCH/$name
     export TMAGEN_CACHE=$TMPDIR/cache
     mkdir -p "$TMPDIR"
     case $test in
@@ -108,8 +108,17 @@ export KERNELS=$kernels/$fillers
 mkdir -p "$KERNELS"
 find "$kernels" -mindepth 1 -maxdepth 1 ! -name "$fillers" -exec rm -rf {} +
 
+# Files that come and go are in memory, where there is room for them and programs may run.
+room() {
+    [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 ] &&
+        findmnt -no OPTIONS -T /dev/shm | grep -qv noexec
+}
 rm -rf "$LOGS" "$BUILD/tmp"
-mkdir -p "$LOGS"
+mkdir -p "$LOGS" "$BUILD/tmp"
+SCRATCH=$BUILD/tmp
+if room; then SCRATCH=$(mktemp -d /dev/shm/tmagen.XXXXXX); fi
+export SCRATCH
+trap 'rm -rf "$SCRATCH"' EXIT
 # The long ones first, so that both cores are busy up to the end. Of a shipped kernel compile_specs
 # has cubin and PTX of one compile, and others, which would have the PTX alone compiled before, come
 # after it; those whose kernels nobody ships run beside it.
