@@ -109,6 +109,10 @@ local function splitting(s)
     return schedule.parts ~= nil or schedule.in_cluster or false
 end
 
+local function sharing(s)
+    return plan.schedule(s).shares or false
+end
+
 local function grouped(s)
     return plan.schedule(s).groups ~= nil
 end
@@ -192,7 +196,7 @@ local WARPGROUPS, TENSOR_MEMORY, TENSOR_CORES = "math is wgmma", "math is tcgen0
 local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
 local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
-local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k or cluster_k"
+local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k, cluster_k or shares_k"
 local STAGING, HELD = "epilogue.store is tma or staged", "math is tcgen05, and epilogue.read.matrix not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
 local READING_MATRIX, READING_LAYOUT = "math is tcgen05; or " .. READING, HELD .. "; or " .. READING
@@ -314,10 +318,8 @@ local knobs = {
     { "cluster.n", type = "int", values = { 1, 2, 4, 8 }, default = 1, unit = "CTAs",
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "CTAs beside each other that share, by multicast, the tile of A" },
-    { "tile.period_rows", type = "int", values = { 1, 2, 4, 8 }, optional = true, when = reading, when_doc = READING,
-      doc = "rows that follow each other in a tile, whose others are the same ones of other periods of a row-periodic "
-          .. "add, which then has only so many rows for a tile: the threads of 8 rows have them in registers. M is "
-          .. "whole periods" },
+    { "cluster.k", type = "int", values = { 2, 3, 4, 5, 6, 7, 8 }, default = 4, unit = "CTAs", when = sharing,
+      when_doc = "grid is shares_k", doc = "CTAs that divide K, and share the sums and the stores of the tile" },
     { "warps.producer.count", type = "int", values = { 0, 4, 8 }, default = 0, unit = "warps",
       when = warpgroups, when_doc = WARPGROUPS,
       doc = "warps that load; 0: the consumers issue their own TMA loads" },

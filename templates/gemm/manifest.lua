@@ -127,12 +127,13 @@ end
 local function multiplies(s, p)
     local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
     local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
-    local steps = { { dim = "k", by = s.tile.k } }
+    local along = p.shares and s.cluster.k or 1                     -- CTAs that divide K
+    local steps = { { dim = "k", by = s.tile.k * along } }
     local bits = p.spread and 8 or p.a_type.bits                    -- of an element that is multiplied
     local list = {
-        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * bits // 16, times = steps },
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * along * bits // 16, times = steps },
         { unit = "shared_bytes", per = "tile",
-          amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n, times = steps },
+          amount = (operand_reads(s, p) + copies(s, p)) * clusters.m * clusters.n * along, times = steps },
         fetches("a", p.a_type, "m", { dim = "n", by = n }, p.a.repacked),
         fetches("b", p.b_type, "n", { dim = "m", by = m }, p.b.repacked),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },

@@ -326,7 +326,7 @@ local function parts_plan(s, p)
     end
     return {
         part("arrived", 4 * (p.shared_tile and p.consumers or 1), p.work.parts.counters, "first"),
-        part("partials", 4 * s.tile.m * s.tile.n, p.work.parts.sums, "never"),
+        part("partials", 4 * s.tile.m * s.tile.n // (p.shares and p.cluster_size or 1), p.work.parts.sums, "never"),
     }
 end
 

@@ -72,6 +72,15 @@ local function part_a_cta(s)
         { "blocks_per_tile", s.splits }, { "blocks_per_sm", 1 } }
 end
 
+-- A cluster a part of a tile, of CTAs that divide it again.
+local function cluster_a_part(s)
+    local grid = part_a_cta(s)
+    grid[3][2] = s.cluster.k
+    grid[5] = { "max_tiles", (1 << 30) // s.cluster.k }
+    grid[6] = { "splits", json.object { { "default", s.splits }, { "most", 64 } } }
+    return grid
+end
+
 local function parts_an_sm(s)
     return walkers(s, json.object { { "default", s.splits }, { "most", 64 } })
 end
@@ -82,6 +91,7 @@ end
 -- wants the launch's number; most_steps along K, so that those of all the tiles that it divides are an int.
 -- asks: Work asks for its next tile, and takes the shared memory for that.
 -- in_cluster: the CTAs of a cluster, `splits` of them, have parts of one tile; their sums meet in shared memory.
+-- shares: so have `cluster.k` of them, and each of them has, in the end, the sums of its share of the tile.
 -- batches: it hands out the problems of a batch, one after the other. groups: an item belongs to one of several
 -- problems, of which the device knows the sizes: { tensor = that holds them, counts = they are numbers of rows, not
 -- where rows end, along_k = groups are parts of K instead, array = it is a table of problems, each with its own
@@ -105,6 +115,10 @@ return {
     { name = "cluster_k", doc = "the CTAs of a cluster divide a tile's K, and the first adds their sums",
       walks = true, in_cluster = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
       grid = part_a_cta },
+    { name = "shares_k", doc = "clusters of `cluster.k` CTAs divide a tile's K, or a part of it; each adds up its share",
+      walks = true, in_cluster = true, shares = true, grid = cluster_a_part,
+      launch = "persistent: min(tiles x splits x cluster.k, SMs), in whole clusters",
+      parts = { counters = { 1, "tile" }, sums = { 1, "item" }, varies_with = { "splits" }, takes_splits = true } },
     { name = "grouped", doc = "persistent, groups' rows behind each other in A and D, up to ends[g], a B for each",
       walks = true, launch = "persistent: min(tiles x groups, SMs), in whole clusters", grid = of_groups,
       groups = { tensor = "ends", of = { b = true } } },

@@ -139,7 +139,16 @@ wgmma["cluster"] = function(s, p, fail)
     if p.cluster_size > 1 and (not p.work.walks or p.producers == 0) then
         fail("cluster.m", "a cluster needs the tile order of the persistent grid", "grid: persistent")
     end
-    if p.in_cluster and (s.splits < 2 or s.splits > 8 or p.clustered) then
+    if p.shares and (p.clustered or p.pingpong) then
+        fail("cluster.k", "shares_k: a cluster's CTAs divide K alone, and their warpgroups share a tile",
+            "cluster: {m: 1, n: 1}, schedule: cooperative")
+    elseif p.shares and (p.op_most or p.op_sums.any or p.gated or p.scaled or #p.ops > 0 and not p.store
+        and p.exchanged) then
+        fail("grid", "grid: shares_k has a part of a tile, for ops of elements alone, and not exchanged ones that are "
+            .. "stored from registers", "split_k")
+    elseif p.shares and p.store and s.epilogue.buffers > 1 then
+        fail("epilogue.buffers", "epilogue.buffers: a share may begin at any of several", "1")
+    elseif p.in_cluster and not p.shares and (s.splits < 2 or s.splits > 8 or p.clustered) then
         fail("splits", ("splits: %d parts of a tile, one a CTA, in a cluster of %d"):format(s.splits, p.cluster_size),
             "splits: 2 to 8, and cluster: {m: 1, n: 1}")
     end

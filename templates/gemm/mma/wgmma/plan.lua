@@ -71,10 +71,13 @@ local function barrier_plan(s, p)
           doc = "the stage may be filled again" },
     }
     if p.in_cluster then
-        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1, bytes = (s.splits - 1) * p.part_bytes,
+        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1, bytes = (p.cluster_size - 1) * p.part_bytes,
             who = "a thread of the warpgroup", doc = "the other CTAs' parts have come" }
         barriers[4] = { name = "sums_empty", count = p.consumers, arrivals = 1, bytes = 0,
             who = "a thread of the first CTA's warpgroup", doc = "the part has been added" }
+        if p.shares then
+            barriers[4].arrivals, barriers[4].who = p.cluster_size - 1, "a thread of each other CTA's warpgroup"
+        end
     end
     if p.pingpong then
         barriers[#barriers + 1] = { name = "order", count = p.consumers, arrivals = 1, bytes = 0,
@@ -100,7 +103,7 @@ local function smem_plan(s, p)
     end
     if p.in_cluster then
         members[#members + 1] = { name = "sums", align = 16, doc = "the other CTAs' parts of a tile",
-            bytes = p.consumers * (s.splits - 1) * p.part_bytes }
+            bytes = p.consumers * (p.cluster_size - 1) * p.part_bytes }
     end
     members[#members + 1] = reads.members(s, p)
     members[#members + 1] = reads.period_member(s, p)
@@ -149,6 +152,13 @@ local function plan_ldg(p)
     return { parts = parts }
 end
 
+-- A share of a tile among CTAs of a cluster, in eight columns of D, or exchanged rows: whole stores, as even as they go.
+local function share(s, p)
+    local whole = s.epilogue.store ~= "tma" and 1 or s.epilogue.tile[p.exchanged and "m" or "n"] // 8
+    local stores = p.right.rows // 8 // whole
+    return (stores + s.cluster.k - 1) // s.cluster.k * whole
+end
+
 function wgmma.plan(s, work, gated, operands)
     local p = {
         gated = gated,
@@ -160,7 +170,7 @@ function wgmma.plan(s, work, gated, operands)
     p.clips = p.groups and not p.groups.along_k and not p.groups.array  -- D's rows, where a group's end
     p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
     if p.in_cluster then
-        p.cluster_size = p.cluster_size * s.splits
+        p.cluster_size = p.cluster_size * (work.shares and s.cluster.k or s.splits)
     end
     p.threads = (p.producers + p.consumers) * 128
     p.exchanged, p.elements = s.exchange or false, s.epilogue.store == "elements"
@@ -179,6 +189,10 @@ function wgmma.plan(s, work, gated, operands)
     p.consumer_rows = p.shared_tile and p.left.rows // p.consumers or p.left.rows
     p.blocks = p.consumer_rows // p.mma.m                       -- of the accumulator
     p.part_bytes = p.consumer_rows * p.right.rows * 4           -- of a warpgroup's sums
+    p.shares = work.shares and share(s, p)                      -- lines of a tile that a CTA of its cluster stores
+    if p.shares then
+        p.part_bytes = p.consumer_rows * 8 * p.shares * 4
+    end
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
     local m, n = p.consumer_rows, p.right.rows                  -- of D that a warpgroup stores
