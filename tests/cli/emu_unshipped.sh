@@ -141,6 +141,19 @@ verify "$exchanged" --set grid=cluster_k --set splits=3 --set tile.n=128 --set t
     --set warps.consumer.count=8 --set epilogue.store=direct --shape 70x264x648 \
     --schedules "${SCHEDULES:-2}"
 
+# The shares of a cluster's CTAs: fewer steps than CTAs, several items one after the other, shares of
+# two sizes and none at all, parts that several clusters have; every store, ops before it.
+shares=(--set grid=shares_k --schedules "${SCHEDULES:-2}")
+verify "$exchanged" "${shares[@]}" --set 'cluster.k=[2,5]' --set epilogue.tile.m=8 \
+    --set epilogue.buffers=1 --shape 100x264x648 --shape 8x8x264
+verify "$exchanged" "${shares[@]}" --set cluster.k=3 --set splits=1 --set epilogue.store=direct \
+    --set tile.n=128 --set tile.k=64 --set warps.consumer.count=8 --shape 70x263x648
+verify "$divided" "${shares[@]}" --set cluster.k=2 --set 'splits=[1,3]' --set epilogue.tile.n=16 \
+    --set epilogue.buffers=1 --set swizzle_bits.d=5 --set 'epilogue.ops=[[bias, residual]]' \
+    --shape 300x200x520
+verify "$divided" "${shares[@]}" --set cluster.k=3 --set splits=2 --set epilogue.store=direct \
+    --set warps.consumer.count=4 --shape 200x136x264
+
 # Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
 hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
 verify gemm_128x128_pingpong "${hints[@]}" --set raster.group=1 --set 'tile.k=[64,128]' \

@@ -71,12 +71,12 @@ local function barrier_plan(s, p)
           doc = "the stage may be filled again" },
     }
     if p.in_cluster then
-        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1, bytes = (p.cluster_size - 1) * p.part_bytes,
+        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1, bytes = (p.in_cluster - 1) * p.part_bytes,
             who = "a thread of the warpgroup", doc = "the other CTAs' parts have come" }
         barriers[4] = { name = "sums_empty", count = p.consumers, arrivals = 1, bytes = 0,
             who = "a thread of the first CTA's warpgroup", doc = "the part has been added" }
         if p.shares then
-            barriers[4].arrivals, barriers[4].who = p.cluster_size - 1, "a thread of each other CTA's warpgroup"
+            barriers[4].arrivals, barriers[4].who = p.in_cluster - 1, "a thread of each other CTA's warpgroup"
         end
     end
     if p.pingpong then
@@ -103,7 +103,7 @@ local function smem_plan(s, p)
     end
     if p.in_cluster then
         members[#members + 1] = { name = "sums", align = 16, doc = "the other CTAs' parts of a tile",
-            bytes = p.consumers * (p.cluster_size - 1) * p.part_bytes }
+            bytes = p.consumers * (p.in_cluster - 1) * p.part_bytes }
     end
     members[#members + 1] = reads.members(s, p)
     members[#members + 1] = reads.period_member(s, p)
@@ -168,9 +168,10 @@ function wgmma.plan(s, work, gated, operands)
     }
     p.groups = work.groups and groups.plan(s, work.groups)
     p.clips = p.groups and not p.groups.along_k and not p.groups.array  -- D's rows, where a group's end
-    p.in_cluster = work.in_cluster or false                     -- the CTAs of a cluster have parts of one tile
+    -- the CTAs of a cluster that have parts of one tile
+    p.in_cluster = work.in_cluster and (work.shares and s.cluster.k or s.splits) or false
     if p.in_cluster then
-        p.cluster_size = p.cluster_size * (work.shares and s.cluster.k or s.splits)
+        p.cluster_size = p.cluster_size * p.in_cluster
     end
     p.threads = (p.producers + p.consumers) * 128
     p.exchanged, p.elements = s.exchange or false, s.epilogue.store == "elements"
