@@ -127,7 +127,7 @@ end
 local function multiplies(s, p)
     local clusters = p.work.walks and s.cluster or { m = 1, n = 1 }
     local m, n = s.tile.m * clusters.m, s.tile.n * clusters.n
-    local along = p.shares and s.cluster.k or 1                     -- CTAs that divide K
+    local along = p.shares and p.in_cluster or 1                    -- CTAs that divide K
     local steps = { { dim = "k", by = s.tile.k * along } }
     local bits = p.spread and 8 or p.a_type.bits                    -- of an element that is multiplied
     local list = {

@@ -318,15 +318,16 @@ local function array_maps_plan(s, p)
 end
 
 -- What the parts of tiles leave for each other: how many have arrived, of each that sums by itself, and fp32 sums.
--- The grid counts a cluster's tiles as one, and its blocks each.
+-- The grid counts a cluster's tiles as one, and its blocks each. CTAs that share a tile share its sums.
 local function parts_plan(s, p)
-    local function part(name, bytes, needed, zero)
+    local function part(name, ctas, bytes, needed, zero)
         local count, per = table.unpack(needed)
-        return { name = name, bytes = bytes * count * (per == "block" and 1 or p.cluster_size), per = per, zero = zero }
+        return { name = name, bytes = bytes * count * (per == "block" and 1 or ctas), per = per, zero = zero }
     end
+    local tiles = p.shares and s.cluster.m * s.cluster.n or p.cluster_size
     return {
-        part("arrived", 4 * (p.shared_tile and p.consumers or 1), p.work.parts.counters, "first"),
-        part("partials", 4 * s.tile.m * s.tile.n // (p.shares and p.cluster_size or 1), p.work.parts.sums, "never"),
+        part("arrived", p.cluster_size, 4 * (p.shared_tile and p.consumers or 1), p.work.parts.counters, "first"),
+        part("partials", tiles, 4 * s.tile.m * s.tile.n, p.work.parts.sums, "never"),
     }
 end
 

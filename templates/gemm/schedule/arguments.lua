@@ -13,6 +13,6 @@ return function(plan, whole)
     if plan.work.asks then
         list[#list + 1] = "smem, " .. (whole and "true" or "false")
     end
-    list[#list + 1] = plan.clustered and "cta" or nil
+    list[#list + 1] = (plan.clustered or plan.placed) and "cta" or nil
     return table.concat(list, ", ")
 end

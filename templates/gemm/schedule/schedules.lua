@@ -23,12 +23,9 @@ local function tile_a_cta(s, p)
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
-local function walkers(s, splits, periodic)
-    local cluster = s.cluster.m * s.cluster.n
-    local rows = { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } }
-    if periodic then
-        rows = { { "dim", "period_groups" }, { "times", periodic.of // periodic.rows }, { "by", s.cluster.m } }
-    end
+-- [along]: CTAs of a cluster that have the same tile.
+local function walkers(s, splits, along)
+    local cluster = s.cluster.m * s.cluster.n * (along or 1)
     return json.object { { "rule", "persistent" }, { "tiles", json.array {
         json.object(rows),
         json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } },
@@ -72,17 +69,8 @@ local function part_a_cta(s)
         { "blocks_per_tile", s.splits }, { "blocks_per_sm", 1 } }
 end
 
--- A cluster a part of a tile, of CTAs that divide it again.
-local function cluster_a_part(s)
-    local grid = part_a_cta(s)
-    grid[3][2] = s.cluster.k
-    grid[5] = { "max_tiles", (1 << 30) // s.cluster.k }
-    grid[6] = { "splits", json.object { { "default", s.splits }, { "most", 64 } } }
-    return grid
-end
-
-local function parts_an_sm(s)
-    return walkers(s, json.object { { "default", s.splits }, { "most", 64 } })
+local function parts_an_sm(s, p)
+    return walkers(s, json.object { { "default", s.splits }, { "most", 64 } }, p.shares and p.in_cluster)
 end
 
 -- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.
@@ -116,7 +104,7 @@ return {
       walks = true, in_cluster = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
       grid = part_a_cta },
     { name = "shares_k", doc = "clusters of `cluster.k` CTAs divide a tile's K, or a part of it; each adds up its share",
-      walks = true, in_cluster = true, shares = true, grid = cluster_a_part,
+      walks = true, in_cluster = true, shares = true, grid = parts_an_sm,
       launch = "persistent: min(tiles x splits x cluster.k, SMs), in whole clusters",
       parts = { counters = { 1, "tile" }, sums = { 1, "item" }, varies_with = { "splits" }, takes_splits = true } },
     { name = "grouped", doc = "persistent, groups' rows behind each other in A and D, up to ends[g], a B for each",

@@ -132,16 +132,16 @@ end
 
 wgmma["cluster"] = function(s, p, fail)
     local portable = archs[s.arch].cluster
-    if p.cluster_size > portable and not p.in_cluster then
+    if p.cluster_size > portable and (p.shares or not p.in_cluster) then
         fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of %d"):format(p.cluster_size, portable),
             ("cluster.m * cluster.n up to %d"):format(portable))
     end
     if p.cluster_size > 1 and (not p.work.walks or p.producers == 0) then
         fail("cluster.m", "a cluster needs the tile order of the persistent grid", "grid: persistent")
     end
-    if p.shares and (p.clustered or p.pingpong) then
-        fail("cluster.k", "shares_k: a cluster's CTAs divide K alone, and their warpgroups share a tile",
-            "cluster: {m: 1, n: 1}, schedule: cooperative")
+    if p.shares and p.pingpong then
+        fail("schedule", "shares_k: pingpong alternates tiles, but a cluster's sums meet one tile at a time",
+            "cooperative")
     elseif p.shares and (p.op_most or p.op_sums.any or p.gated or p.scaled or #p.ops > 0 and not p.store
         and p.exchanged) then
         fail("grid", "grid: shares_k has a part of a tile, for ops of elements alone, and not exchanged ones that are "

@@ -195,6 +195,8 @@ function wgmma.plan(s, work, gated, operands)
         p.part_bytes = p.consumer_rows * 8 * p.shares * 4
     end
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
+    p.placed = p.clustered or work.shares or false              -- CTAs know where in their cluster they are
+    p.releases_by_place = p.clustered and (work.shares or s.cluster.m > 1 and s.cluster.n > 1)
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
     local m, n = p.consumer_rows, p.right.rows                  -- of D that a warpgroup stores
     if p.exchanged then
