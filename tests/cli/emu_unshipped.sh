@@ -153,6 +153,8 @@ verify "$divided" "${shares[@]}" --set cluster.k=2 --set 'splits=[1,3]' --set ep
     --shape 300x200x520
 verify "$divided" "${shares[@]}" --set cluster.k=3 --set splits=2 --set epilogue.store=direct \
     --set warps.consumer.count=4 --shape 200x136x264
+verify "$divided" "${shares[@]}" --set 'cluster.m=[1,2]' --set cluster.n=2 --set cluster.k=2 \
+    --set splits=2 --set epilogue.store=direct --shape 200x264x392
 
 # Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
 hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
