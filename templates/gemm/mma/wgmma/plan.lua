@@ -42,10 +42,12 @@ local function plan_operands(s, pair_rows)
         beside = beside | 1 << (s.cluster.m * n)
     end
     local function of(name, extent, peers, ctas)
+        local pairs_of_rows = name == "b" and pair_rows
         return operand { name = name, extent = extent:upper(), dtype = s.problem[name], rows = s.tile[extent],
-            depth = s.tile.k, pair_rows = name == "b" and pair_rows,
+            depth = s.tile.k, pair_rows = pairs_of_rows,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = peers, ctas = ctas, hint = s.cache_hint[name],
+            some = not pairs_of_rows and s.tile.k * dtypes[s.problem[name]].bits == 1024,   -- of one box
             repacked = contains(s.repack or {}, name) or name == "a" and s.load == "eighths" }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
@@ -71,8 +73,8 @@ local function barrier_plan(s, p)
           doc = "the stage may be filled again" },
     }
     if p.in_cluster then
-        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1, bytes = (p.in_cluster - 1) * p.part_bytes,
-            who = "a thread of the warpgroup", doc = "the other CTAs' parts have come" }
+        barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1,
+            bytes = (p.in_cluster - 1) * p.part_bytes, who = "a thread of the warpgroup", doc = "the other CTAs' parts have come" }
         barriers[4] = { name = "sums_empty", count = p.consumers, arrivals = 1, bytes = 0,
             who = "a thread of the first CTA's warpgroup", doc = "the part has been added" }
         if p.shares then
@@ -152,7 +154,8 @@ local function plan_ldg(p)
     return { parts = parts }
 end
 
--- A share of a tile among CTAs of a cluster, in eight columns of D, or exchanged rows: whole stores, as even as they go.
+-- A share of a tile among CTAs of a cluster, in eight columns of D, or exchanged rows: whole stores, as even as they
+-- go.
 local function share(s, p)
     local whole = s.epilogue.store ~= "tma" and 1 or s.epilogue.tile[p.exchanged and "m" or "n"] // 8
     local stores = p.right.rows // 8 // whole
