@@ -156,6 +156,12 @@ verify "$divided" "${shares[@]}" --set cluster.k=3 --set splits=2 --set epilogue
 verify "$divided" "${shares[@]}" --set 'cluster.m=[1,2]' --set cluster.n=2 --set cluster.k=2 \
     --set splits=2 --set epilogue.store=direct --shape 200x264x392
 
+# Tiles that a cluster's CTAs do not divide evenly: three of four load, or one of two.
+verify "$divided" "${shares[@]}" --set tile.n=72 --set cluster.m=4 --set cluster.k=2 \
+    --set epilogue.store=direct --shape 300x200x264
+verify "$exchanged" --set tile.m=40 --set tile.k=64 --set cluster.m=2 --set cluster.n=2 \
+    --shape 90x200x264
+
 # Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
 hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
 verify gemm_128x128_pingpong "${hints[@]}" --set raster.group=1 --set 'tile.k=[64,128]' \
