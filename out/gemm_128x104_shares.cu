@@ -417,7 +417,7 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     const int a_slice = cta.n * A_BOX_ROWS;
     tma_load_2d_multicast(smem.a[stage] + a_slice * A_BOX_K, a_map, k_tile * TILE_K,
-                          item.row + a_slice, full, A_CTAS << cta.m + CLUSTER_SIZE * cta.k);
+                          item.row + a_slice, full, A_CTAS << (cta.m + CLUSTER_SIZE * cta.k));
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
@@ -494,7 +494,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
 }
 
 constexpr int TILE_VECTORS = TILE_M * TILE_N / 4;           // a part's sums, four by four
-constexpr int BLOCK_VECTORS = TILE_N / 8;                     // those of a thread in a block of the accumulator
+constexpr int BLOCK_VECTORS = TILE_N / 8;                // those of a thread in a block of the accumulator
 constexpr int PART_VECTORS = BLOCKS * BLOCK_VECTORS;    // and in all of it
 constexpr int SHARERS = (BLOCK_VECTORS + SHARE - 1) / SHARE;    // CTAs that have a share
 
@@ -516,7 +516,8 @@ __device__ __forceinline__ void for_share(float (&accumulator)[BLOCKS][TILE_N / 
     }
 }
 
-// Sends to each other CTA of the cluster what a warpgroup's accumulator has of its share. [parity]: of the items so far.
+// Sends to each other CTA that has the tile what a warpgroup's accumulator has of its share. [parity]: of the items so
+// far.
 __device__ __forceinline__ void send_shares(float (&accumulator)[BLOCKS][TILE_N / 2], SharedMemory &smem,
                                             int warpgroup, int parity) {
     const int thread = threadIdx.x % 128, own = own_share();
@@ -541,8 +542,8 @@ __device__ __forceinline__ void send_shares(float (&accumulator)[BLOCKS][TILE_N 
 }
 
 // Adds to a CTA's share of the tile what the other CTAs send, in their order; [barrier] is the warpgroup's own.
-__device__ __forceinline__ void add_share(float (&accumulator)[BLOCKS][TILE_N / 2], SharedMemory &smem, int warpgroup,
-                                          int parity, int barrier) {
+__device__ __forceinline__ void add_share(float (&accumulator)[BLOCKS][TILE_N / 2], SharedMemory &smem,
+                                          int warpgroup, int parity, int barrier) {
     const int thread = threadIdx.x % 128, own = own_share();
     if (thread == 0) {
         const int vectors = BLOCKS * max(0, min(SHARE, BLOCK_VECTORS - own * SHARE));
@@ -566,8 +567,8 @@ __device__ __forceinline__ void add_share(float (&accumulator)[BLOCKS][TILE_N / 
 }
 
 // Leaves a CTA's share of a tile, of [part] of [parts], at its place among [partials], which begin with the warpgroup's
-// of the tile's first part. True in the warpgroup that is the last to do so: there it is the sum of all, in their order.
-// [arrived] counts them and is zero again behind the last; [barrier] is the warpgroup's.
+// of the tile's first part. True in the warpgroup that is the last to do so: there it is the sum of all, in their
+// order. [arrived] counts them and is zero again behind the last; [barrier] is the warpgroup's.
 __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_N / 2], float4 *partials, int part,
                                           int parts, uint32_t *arrived, int barrier) {
     const int thread = threadIdx.x % 128, own = own_share();

@@ -118,6 +118,26 @@ local in_cluster = {
     ["phase"] = 6, ["exchange"] = true, ["grid"] = "cluster_k", ["splits"] = { 2, 4 }, ["tile.m"] = { 8, 16, 32 },
     ["tile.n"] = { 64, 128 }, ["tile.k"] = 128, ["stages"] = { 5, 7 }, ["warps.consumer.count"] = { 4, 8 },
 }
+-- the same, where parts are many: each CTA adds up its share
+local shares = {
+    ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 64, ["tile.n"] = { 72, 104, 136 }, ["stages"] = { 8, 12 },
+    ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 }, ["warps.consumer.count"] = 4,
+    ["epilogue.store"] = "direct",
+}
+local wide_shares = {
+    ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 128, ["tile.n"] = { 72, 104 }, ["stages"] = { 6, 8 },
+    ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 }, ["epilogue.store"] = "direct",
+}
+local shares_of_some_rows = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "shares_k", ["tile.m"] = { 48, 88, 104, 112 }, ["tile.n"] = 128,
+    ["stages"] = 6, ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = 2,
+    ["epilogue.store"] = "direct",
+}
+local narrow_shares_of_some_rows = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "shares_k", ["tile.m"] = { 48, 88 }, ["tile.n"] = 64,
+    ["stages"] = 10, ["cluster.m"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 }, ["warps.consumer.count"] = 4,
+    ["epilogue.store"] = "direct",
+}
 local streamed = {
     ["phase"] = 7, ["grid"] = "stream_k", ["tile.m"] = { 64, 128 }, ["tile.n"] = { 128, 192 }, ["stages"] = { 4, 5 },
     ["cluster.m"] = pairs_of_ctas,
@@ -131,4 +151,5 @@ return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooper
          few_rows_in_turns,
          some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows,
          tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, split_in_clusters,
-         split_narrow_in_clusters, in_cluster, streamed, streamed_few_rows }
+         split_narrow_in_clusters, in_cluster, shares, wide_shares, shares_of_some_rows,
+         narrow_shares_of_some_rows, streamed, streamed_few_rows }

@@ -141,8 +141,8 @@ verify "$exchanged" --set grid=cluster_k --set splits=3 --set tile.n=128 --set t
     --set warps.consumer.count=8 --set epilogue.store=direct --shape 70x264x648 \
     --schedules "${SCHEDULES:-2}"
 
-# The shares of a cluster's CTAs: fewer steps than CTAs, several items one after the other, shares of
-# two sizes and none at all, parts that several clusters have; every store, ops before it.
+# The shares of a cluster's CTAs: fewer steps than CTAs, several items one after the other, shares
+# of two sizes and none at all, parts that several clusters have; every store, ops before it.
 shares=(--set grid=shares_k --schedules "${SCHEDULES:-2}")
 verify "$exchanged" "${shares[@]}" --set 'cluster.k=[2,5]' --set epilogue.tile.m=8 \
     --set epilogue.buffers=1 --shape 100x264x648 --shape 8x8x264

@@ -103,7 +103,7 @@ return {
     { name = "cluster_k", doc = "the CTAs of a cluster divide a tile's K, and the first adds their sums",
       walks = true, in_cluster = true, launch = "persistent: min(tiles x splits, SMs), in whole clusters",
       grid = part_a_cta },
-    { name = "shares_k", doc = "clusters of `cluster.k` CTAs divide a tile's K, or a part of it; each adds up its share",
+    { name = "shares_k", doc = "`cluster.k` CTAs of a cluster divide a tile's K, or a part; each adds up its share",
       walks = true, in_cluster = true, shares = true, grid = parts_an_sm,
       launch = "persistent: min(tiles x splits x cluster.k, SMs), in whole clusters",
       parts = { counters = { 1, "tile" }, sums = { 1, "item" }, varies_with = { "splits" }, takes_splits = true } },

@@ -74,7 +74,8 @@ local function barrier_plan(s, p)
     }
     if p.in_cluster then
         barriers[3] = { name = "sums_full", count = p.consumers, arrivals = 1,
-            bytes = (p.in_cluster - 1) * p.part_bytes, who = "a thread of the warpgroup", doc = "the other CTAs' parts have come" }
+            bytes = (p.in_cluster - 1) * p.part_bytes, who = "a thread of the warpgroup",
+            doc = "the other CTAs' parts have come" }
         barriers[4] = { name = "sums_empty", count = p.consumers, arrivals = 1, bytes = 0,
             who = "a thread of the first CTA's warpgroup", doc = "the part has been added" }
         if p.shares then
