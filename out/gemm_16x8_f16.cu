@@ -7,8 +7,10 @@
 //     problem: {a: fp16, b: fp16, d: fp16, m: dynamic, n: dynamic, k: dynamic}
 //     math: mma
 //     load: registers
+//     load_bytes: 16
 //     tile: {m: 16, n: 8, k: 128}
 //     stages: 1
+//     splits: 1
 //     warps: {consumer: {count: 8}}
 //     l2_promotion: {a: 128, b: 128}
 //     epilogue: {ops: []}
@@ -23,11 +25,22 @@ struct fp16 {
     uint16_t bits;
 };
 
+// address of [pointer], which points into shared memory, inside the shared window
+__device__ __forceinline__ uint32_t smem_address(const void *pointer) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
 // [address] as it is; but for the compiler nothing that it could compute anew at each load
 template <typename T>
-__device__ __forceinline__ const T *kept(const T *address) {
+__device__ __forceinline__ T *kept(T *address) {
     asm volatile("" : "+l"(address));
     return address;
+}
+
+// the same of 32 bits
+__device__ __forceinline__ uint32_t kept_word(uint32_t x) {
+    asm volatile("" : "+r"(x));
+    return x;
 }
 
 // [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
@@ -39,6 +52,10 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     uint32_t packed;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
     return packed;
+}
+
+__device__ __forceinline__ void st_shared(uint32_t address, float x) {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
 }
 
 __device__ __forceinline__ fp16 to_fp16(float value) {
@@ -60,6 +77,13 @@ __device__ __forceinline__ uint4 ld_global_na_v4(const void *address) {
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(address));
+    return v;
+}
+
+// two floats of the shared window
+__device__ __forceinline__ float2 ld_shared_v2(uint32_t address) {
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
     return v;
 }
 
@@ -88,26 +112,38 @@ __device__ __forceinline__ Item only_item(int k) {
     return {static_cast<int>(blockIdx.y) * TILE_M, static_cast<int>(blockIdx.x) * TILE_N, 0, ceil_div(k, TILE_K)};
 }
 
-constexpr int SUMS_PITCH = 12;
+constexpr int ELEMENTS = TILE_M * TILE_N, TURNS = (ELEMENTS + THREADS - 1) / THREADS;    // of the tile; of the threads
+constexpr int SUMS_PITCH = 24;
 struct SharedMemory {
-    float sums[WARPS][TILE_M][SUMS_PITCH];    // each warp's part of the tile of D
+    float sums[WARPS][TILE_M][SUMS_PITCH];    // each warp's part of the tile of D, two halves of each element
 };
-static_assert(sizeof(SharedMemory) <= 6144, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 12288, "the launch plan's shared memory");
 
-constexpr int STEP = WARPS * TILE_K;                     // from one of a warp's tiles of K to the next
+constexpr int STEP = WARPS * TILE_K;    // from one of a warp's tiles of K to the next
 constexpr int PIECES = TILE_K / 64, A_BLOCKS = TILE_M / 4, B_BLOCKS = TILE_N / 4;
 
-// A lane's part of a tile of K: of each 64 columns the eight neighbours that its place in a group of eight lanes says;
-// a load of the warp is whole lines of four rows.
+constexpr int VECTOR = 8;                               // elements of a load
+
+// A lane's part of a tile of K: of each 64 columns eight, the same of A and B: where the instruction thinks that they
+// stand along K does not matter then. A load of the warp is neighbours of four rows, by 16 bytes whole lines.
 struct Fragments {
     uint4 a[PIECES][A_BLOCKS], b[PIECES][B_BLOCKS];
 };
+
+// eight elements from [from] on, with those of the lanes beside between; zeros from column [columns] on
+__device__ __forceinline__ uint4 load_b(const fp16 *from, int columns) {
+    return columns > 0 ? ld_global_na_v4(from) : make_uint4(0, 0, 0, 0);
+}
+
+// eight elements from [from] on, with those of the lanes beside between; zeros from column [columns] on
+__device__ __forceinline__ uint4 load_a(const fp16 *from, int columns) {
+    return columns > 0 ? ld_global_v4(from) : make_uint4(0, 0, 0, 0);
+}
 
 // The lane's rows of A and B, from its first column of the tile of K on that is multiplied. In place of a row that is
 // not there stands the last one: what it adds to is not stored.
 struct Stream {
     const fp16 *a[A_BLOCKS], *b[B_BLOCKS];
-    int columns;    // that are left from there on
 
     __device__ __forceinline__ void advance() {
         #pragma unroll
@@ -118,73 +154,91 @@ struct Stream {
         for (int block = 0; block < A_BLOCKS; ++block) {
             a[block] += STEP;
         }
-        columns -= STEP;
     }
 
-    // zeros behind the last column
-    __device__ __forceinline__ void load_b(Fragments &to) const {
+    // so many columns are left for the lane
+    __device__ __forceinline__ void load_b(Fragments &to, int columns) const {
         #pragma unroll
         for (int piece = 0; piece < PIECES; ++piece) {
-            const bool there = piece * 64 < columns;
             #pragma unroll
             for (int block = 0; block < B_BLOCKS; ++block) {
-                to.b[piece][block] = there ? ld_global_na_v4(b[block] + piece * 64) : make_uint4(0, 0, 0, 0);
+                to.b[piece][block] = ::load_b(b[block] + piece * 64, columns - piece * 64);
             }
         }
     }
 
-    // zeros behind the last column
-    __device__ __forceinline__ void load_a(Fragments &to) const {
+    // so many columns are left for the lane
+    __device__ __forceinline__ void load_a(Fragments &to, int columns) const {
         #pragma unroll
         for (int piece = 0; piece < PIECES; ++piece) {
-            const bool there = piece * 64 < columns;
             #pragma unroll
             for (int block = 0; block < A_BLOCKS; ++block) {
-                to.a[piece][block] = there ? ld_global_v4(a[block] + piece * 64) : make_uint4(0, 0, 0, 0);
+                to.a[piece][block] = ::load_a(a[block] + piece * 64, columns - piece * 64);
             }
         }
     }
 };
 
-// Adds the products of a tile of K. The instruction's rows and columns are twice those of A and B: row 2 i + h is row
-// i of A in half h of 64 columns, column 2 j + h is row j of B in that half; sums of two halves of one kind count.
-__device__ __forceinline__ void multiply(float (&sums)[B_BLOCKS][A_BLOCKS / 2][4], const Fragments &from) {
+using Sums = float[B_BLOCKS / 2][A_BLOCKS][4];
+
+// Adds the products of a tile of K. The instruction's rows and columns are twice those that are multiplied: row 2 i + h
+// is row i of B in half h of 64 columns, column 2 j + h row j of A in that half; sums of two halves of one kind count.
+__device__ __forceinline__ void multiply(Sums &sums, const Fragments &from) {
     #pragma unroll
     for (int piece = 0; piece < PIECES; ++piece) {
         #pragma unroll
-        for (int i = 0; i < A_BLOCKS / 2; ++i) {
-            const uint4 x = from.a[piece][2 * i], below = from.a[piece][2 * i + 1];
+        for (int i = 0; i < B_BLOCKS / 2; ++i) {
+            const uint4 x = from.b[piece][2 * i], below = from.b[piece][2 * i + 1];
             #pragma unroll
-            for (int j = 0; j < B_BLOCKS; ++j) {
-                const uint4 y = from.b[piece][j];
-                mma_m16n8k16_f16(sums[j][i], x.x, below.x, x.y, below.y, y.x,
+            for (int j = 0; j < A_BLOCKS; ++j) {
+                const uint4 y = from.a[piece][j];
+                mma_m16n8k16_f16(sums[i][j], x.x, below.x, x.y, below.y, y.x,
                                  y.y);
             }
             #pragma unroll
-            for (int j = 0; j < B_BLOCKS; ++j) {
-                const uint4 y = from.b[piece][j];
-                mma_m16n8k16_f16(sums[j][i], x.z, below.z, x.w, below.w, y.z,
+            for (int j = 0; j < A_BLOCKS; ++j) {
+                const uint4 y = from.a[piece][j];
+                mma_m16n8k16_f16(sums[i][j], x.z, below.z, x.w, below.w, y.z,
                                  y.w);
             }
         }
     }
 }
 
+// where a lane leaves its sums
+__device__ __forceinline__ uint32_t place_of_sums(const SharedMemory &smem, int warp) {
+    return smem_address(&smem.sums[warp][threadIdx.x % 4][threadIdx.x % 32 / 8 * 2 + threadIdx.x / 4 % 2]);
+}
+
 // leaves a warp's sums as rows and columns of the tile of D: of both halves, which are lanes of neighbouring groups
-__device__ __forceinline__ void leave_sums(const float (&sums)[B_BLOCKS][A_BLOCKS / 2][4],
-                                           float (*tile)[SUMS_PITCH]) {
-    const int half = threadIdx.x / 4 % 2, row = threadIdx.x % 32 / 8, column = threadIdx.x % 4;
+__device__ __forceinline__ void leave_sums(const Sums &sums, uint32_t place) {
+    const int half = threadIdx.x / 4 % 2;
     #pragma unroll
-    for (int j = 0; j < B_BLOCKS; ++j) {
+    for (int i = 0; i < B_BLOCKS; ++i) {
         #pragma unroll
-        for (int i = 0; i < A_BLOCKS; ++i) {
-            const float *pair = &sums[j][i / 2][i % 2 * 2];
-            const float x = half ? pair[1] : pair[0], sum = x + __shfl_xor_sync(0xffffffff, x, 4);
-            if (half == 0) {
-                tile[i * 4 + row][j * 4 + column] = sum;
-            }
+        for (int j = 0; j < A_BLOCKS; ++j) {
+            const float *pair = &sums[i / 2][j][i % 2 * 2];
+            st_shared(place + (j * 4 * SUMS_PITCH + i * 4 * 2) * sizeof(float), half ? pair[1] : pair[0]);
         }
     }
+}
+
+// what the warps have left at [place] of the first's part
+__device__ __forceinline__ float sum_of_warps(uint32_t place) {
+    float sums[WARPS];
+    #pragma unroll
+    for (int warp = 0; warp < WARPS; ++warp) {
+        const float2 halves = ld_shared_v2(place + warp * TILE_M * SUMS_PITCH * sizeof(float));
+        sums[warp] = halves.x + halves.y;
+    }
+    #pragma unroll
+    for (int apart = 1; apart < WARPS; apart *= 2) {
+        #pragma unroll
+        for (int warp = 0; warp + apart < WARPS; warp += 2 * apart) {
+            sums[warp] += sums[warp + apart];
+        }
+    }
+    return sums[0];
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -195,50 +249,65 @@ gemm_16x8_f16(const fp16 *a, int64_t a_stride, const fp16 *b, int64_t b_stride, 
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const Item item = only_item(k);
     const int lane_row = threadIdx.x % 32 / 8;
-    const int lane_column = threadIdx.x / 32 * TILE_K + threadIdx.x % 8 * 8;
+    const int first = threadIdx.x / 32 * TILE_K;
+    const int lane_column = threadIdx.x % 8 * VECTOR;
     Stream stream;
-    stream.columns = k - lane_column;
     #pragma unroll
     for (int block = 0; block < B_BLOCKS; ++block) {
         const unsigned row = min(item.column + block * 4 + lane_row, n - 1);
-        stream.b[block] = kept(b + row * b_stride + lane_column);
+        stream.b[block] = kept(b + row * b_stride + first + lane_column);
     }
     #pragma unroll
     for (int block = 0; block < A_BLOCKS; ++block) {
         const unsigned row = min(item.row + block * 4 + lane_row, m - 1);
-        stream.a[block] = kept(a + row * a_stride + lane_column);
+        stream.a[block] = kept(a + row * a_stride + first + lane_column);
     }
 
     // every WARPS-th tile of K is the warp's; the first is under way at once
+    int left = k - warp * TILE_K;
     Fragments fragments;
-    stream.load_b(fragments);
-    stream.load_a(fragments);
+    if (left >= TILE_K) {                                         // nothing to ask
+        stream.load_b(fragments, TILE_K);
+        stream.load_a(fragments, TILE_K);
+    } else {
+        stream.load_b(fragments, left - lane_column);
+        stream.load_a(fragments, left - lane_column);
+    }
 
-    float sums[B_BLOCKS][A_BLOCKS / 2][4] = {};
+    // meanwhile: where sums are left, are found, and go
+    const uint32_t place = kept_word(place_of_sums(smem, warp));
+    uint32_t places[TURNS];
+    bool there[TURNS];
+    fp16 *to[TURNS];
+    #pragma unroll
+    for (int turn = 0; turn < TURNS; ++turn) {
+        const int element = turn * THREADS + threadIdx.x;
+        const int other = element / TILE_N, tile_row = other & ~3 | other << 1 & 2 | other >> 1 & 1;    // other banks
+        const int tile_column = element % TILE_N, row = item.row + tile_row, column = item.column + tile_column;
+        places[turn] = kept_word(smem_address(&smem.sums[0][tile_row][tile_column * 2]));
+        there[turn] = kept_word(element < ELEMENTS && row < m && column < n);
+        to[turn] = kept(d + row * d_stride + column);
+        __builtin_assume(__isGlobal(to[turn]));
+    }
+
+    Sums sums = {};
     #pragma unroll 1
-    for (int left = k - warp * TILE_K; left > 0; left -= STEP) {
+    for (; left > 0; left -= STEP) {
         multiply(sums, fragments);
         if (left > STEP) {
             stream.advance();
-            stream.load_b(fragments);
-            stream.load_a(fragments);
+            stream.load_b(fragments, left - STEP - lane_column);
+            stream.load_a(fragments, left - STEP - lane_column);
         }
     }
 
-    leave_sums(sums, smem.sums[warp]);
+    leave_sums(sums, place);
     __syncthreads();
     #pragma unroll
-    for (unsigned first = 0; first < TILE_M * TILE_N; first += THREADS) {
-        const unsigned element = first + threadIdx.x;
-        const int tile_row = element / TILE_N, tile_column = element % TILE_N;
-        const int row = item.row + tile_row, column = item.column + tile_column;
-        if (element < TILE_M * TILE_N && row < m && column < n) {
-            float x = smem.sums[0][tile_row][tile_column];
-            #pragma unroll
-            for (int from = 1; from < WARPS; ++from) {
-                x += smem.sums[from][tile_row][tile_column];
-            }
-            d[row * d_stride + column] = to_fp16(x);
+    for (int turn = 0; turn < TURNS; ++turn) {
+        if (there[turn]) {
+            float x = sum_of_warps(places[turn]);
+            *to[turn] = to_fp16(x);
         }
     }
 }

@@ -60,6 +60,7 @@ __device__ float __fmaf_rn(float, float, float);
 __device__ float __fmul_rn(float, float);
 __device__ int __float_as_int(float);
 __device__ unsigned __float_as_uint(float);
+__attribute__((const)) __device__ bool __isGlobal(const void *);
 __device__ float __uint_as_float(unsigned);
 __device__ unsigned long __cvta_generic_to_shared(const void *);
 __device__ unsigned long __cvta_generic_to_global(const void *);

@@ -25,8 +25,9 @@ local list = {
         end
     end },
     { "warps", check = function(s, p, fail)
-        if s.math ~= "mma" and s.warps.consumer.count == 16 then
-            fail("warps.consumer.count", "16 warps that multiply are for mma", "4, 8, 12")
+        local count = s.warps.consumer.count
+        if s.math ~= "mma" and (count == 10 or count == 16) then
+            fail("warps.consumer.count", ("%d warps that multiply are for mma"):format(count), "4, 8, 12")
         end
     end },
     { "epilogue ops", check = ops },

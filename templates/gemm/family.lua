@@ -51,6 +51,11 @@ local function loads(s)
     return staged(s) and not tensor_memory(s)
 end
 
+-- Lanes load what they multiply, and CTAs of a cluster may divide K.
+local function by_lanes(s)
+    return s.math == "mma" and s.load == "registers"
+end
+
 local function producers(s)
     return warpgroups(s) and s.warps.producer.count > 0
 end
@@ -106,7 +111,7 @@ end
 
 local function splitting(s)
     local schedule = plan.schedule(s)
-    return schedule.parts ~= nil or schedule.in_cluster or false
+    return schedule.parts ~= nil or schedule.in_cluster or by_lanes(s)
 end
 
 local function sharing(s)
@@ -196,7 +201,7 @@ local WARPGROUPS, TENSOR_MEMORY, TENSOR_CORES = "math is wgmma", "math is tcgen0
 local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
 local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
-local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k, cluster_k or shares_k"
+local PERSISTENT, SPLITTING = "grid is not tiles", "grid is split_k, stream_k, cluster_k or shares_k, or load is registers"
 local STAGING, HELD = "epilogue.store is tma or staged", "math is tcgen05, and epilogue.read.matrix not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
 local READING_MATRIX, READING_LAYOUT = "math is tcgen05; or " .. READING, HELD .. "; or " .. READING
@@ -238,6 +243,9 @@ local knobs = {
           .. "row of B, and A copied before as they want it; for any addresses too ldg: the producers' threads load "
           .. "pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around; registers: nothing is "
           .. "staged, lanes load what they multiply" },
+    { "load_bytes", type = "int", values = { 2, 4, 8, 16 }, default = 16, unit = "bytes", when = by_lanes,
+      when_doc = "load is registers", doc = "that a lane loads at once: rows of A and B begin at multiples of it, and k "
+          .. "has whole ones" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs" },
@@ -296,8 +304,9 @@ local knobs = {
       when = function(s) return grouped(s) and s.problem.groups == "dynamic" end,
       when_doc = GROUPED .. ", and problem.groups is dynamic", doc = "of a launch; a CTA has room to list so many" },
     { "splits", type = "int", min = 1, max = 64, unit = "parts", when = splitting, when_doc = SPLITTING,
-      default = function(s) return s.grid == "stream_k" and 8 or 2 end,
-      doc = "of each tile's K, where a launch does not say; for stream_k at most, on average; for cluster_k always" },
+      default = function(s) return by_lanes(s) and 1 or s.grid == "stream_k" and 8 or 2 end,
+      doc = "of each tile's K, where a launch does not say; for stream_k at most, on average; for cluster_k, and with "
+          .. "load: registers, always, by CTAs of a cluster" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
@@ -326,7 +335,7 @@ local knobs = {
     { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
-    { "warps.consumer.count", type = "int", values = { 4, 8, 12, 16 }, default = 4, unit = "warps",
+    { "warps.consumer.count", type = "int", values = { 4, 8, 10, 12, 16 }, default = 4, unit = "warps",
       when = loads, when_doc = LOADS,
       doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",

@@ -154,9 +154,10 @@ end
 local function streams(s, p)
     local m, n, bytes = s.tile.m, s.tile.n, p.a_type.bits // 8
     local slower = p.shifted and 8 or 1
-    local steps = { { dim = "k", by = s.tile.k * p.warps } }
+    local warps = p.warps * p.parts
+    local steps = { { dim = "k", by = s.tile.k * warps } }
     local list = {
-        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * p.warps, times = steps },
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * warps, times = steps },
         fetches("a", p.a_type, "m", { dim = "n", by = n }),
         fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },

@@ -15,13 +15,13 @@ __device__ __forceinline__ uint32_t mapa(uint32_t address, uint32_t rank) {
 
 // [address] as it is; but for the compiler nothing that it could compute anew at each load
 template <typename T>
-__device__ __forceinline__ const T *kept(const T *address) {
+__device__ __forceinline__ T *kept(T *address) {
     asm volatile("" : "+l"(address));
     return address;
 }
 
-// the same of an address of shared memory
-__device__ __forceinline__ uint32_t kept_shared(uint32_t address) {
-    asm volatile("" : "+r"(address));
-    return address;
+// the same of 32 bits
+__device__ __forceinline__ uint32_t kept_word(uint32_t x) {
+    asm volatile("" : "+r"(x));
+    return x;
 }

@@ -122,6 +122,13 @@ __device__ __forceinline__ void st_async_v4(uint32_t address, float x, float y, 
         : "memory");
 }
 
+// the same of one float
+__device__ __forceinline__ void st_async(uint32_t address, float x, uint32_t barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(address),
+                 "f"(x), "r"(barrier)
+                 : "memory");
+}
+
 // 16 bytes to [address], 16-byte aligned
 __device__ __forceinline__ void st_shared_v4(uint32_t address, uint4 x) {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)

@@ -123,6 +123,13 @@ __device__ __forceinline__ uint32_t ld_global_nc_no_allocate_u16(const void *add
     return v;
 }
 
+// two floats of the shared window
+__device__ __forceinline__ float2 ld_shared_v2(uint32_t address) {
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+    return v;
+}
+
 // [address] is one of the shared window
 __device__ __forceinline__ uint4 ld_shared_v4(uint32_t address) {
     uint4 v;

@@ -197,6 +197,11 @@ verify "$streaming" "${registers[@]}" --set 'tile.m=[8,16]' --set 'tile.n=[4,8]'
 verify "$streaming" "${registers[@]}" --set tile.m=32 --set problem.batch=dynamic \
     --set dependent_launch=weights --set problem.a=fp16 --set "epilogue.ops=$ops" \
     --shape 2x37x43x1032
+# Clusters that divide K, smaller loads; either operand's rows are the instruction's.
+verify gemm_8x4 --set 'splits=[2,8]' --set warps.consumer.count=4 --set "epilogue.ops=$ops" \
+    --shape 9x20x1000 --shape 1x8x8 --schedules "${SCHEDULES:-2}"
+verify gemm_16x8 --set 'splits=[1,3]' --set warps.consumer.count=10 --set 'load_bytes=[4,8]' \
+    --shape 9x20x1000
 
 # The same with rows that begin anywhere: ends of operands that come by element, in every stage.
 verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 1x1x1 \

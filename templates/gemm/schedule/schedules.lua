@@ -19,7 +19,7 @@ local function tile_a_cta(s, p)
         json.object { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } },
         json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } },
         s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil } },
-        { "blocks_per_sm", resident_ctas(s, p) } }
+        { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) } }
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.

@@ -49,6 +49,14 @@ return {
             fail("dependent_launch", "dependent_launch: weights, but load: shifted loads the ends of A with those of B",
                 "prologue")
         end
+        if p.direct and s.load_bytes < 16 and s.dependent_launch then
+            fail("load_bytes", ("load_bytes: %d by loads that may come before the launch before is over"):format(
+                s.load_bytes), "16; or no dependent_launch")
+        end
+        local most = archs[s.arch].cluster
+        if p.parts > most then
+            fail("splits", ("splits: %d CTAs that divide a tile's K are a cluster"):format(p.parts), ("up to %d"):format(most))
+        end
         for _, operand in ipairs { "a", "b" } do
             if p.direct and s.cache_hint[operand] then
                 local knob = "cache_hint." .. operand
@@ -58,6 +66,10 @@ return {
         end
     end },
     { "shared memory", check = function(s, p, fail)
+        if p.direct and s.load_bytes < 16 and s.dependent_launch then
+            fail("load_bytes", ("load_bytes: %d by loads that may come before the launch before is over"):format(
+                s.load_bytes), "16; or no dependent_launch")
+        end
         local most = archs.shared_memory(s.arch)
         if p.smem_bytes > most then
             local stage = p.warps * (p.stage_bytes + 8)

@@ -14,7 +14,9 @@ local mma = {
 
 local function barrier_plan(s, p)
     if p.direct then
-        return {}
+        return p.parts == 1 and {} or { { name = "parts_full", count = 1, arrivals = 1,
+            bytes = (p.parts - 1) * s.tile.m * s.tile.n * 4, who = "thread 0 of the cluster's first CTA",
+            doc = "the other CTAs' sums have come" } }
     end
     return { { name = "full", count = p.warps * s.stages, arrivals = p.shifted and 32 or 1,
         bytes = (s.tile.m + s.tile.n) * (p.shifted and p.row_bytes or p.depth_bytes),
@@ -23,10 +25,13 @@ local function barrier_plan(s, p)
 end
 
 local function smem_plan(s, p)
-    local sums = { name = "sums", bytes = p.warps * s.tile.m * p.sums_pitch * 4, align = 4,
+    local sums = { name = "sums", bytes = p.warps * s.tile.m * p.sums_pitch * 4, align = 8,
         doc = "each warp's part of the tile" }
     if p.direct then
-        return smem.layout { sums }
+        local full = p.barriers[1]
+        return smem.layout { sums, full and { name = "parts", bytes = full.bytes, align = 4,
+            doc = "those of the cluster's other CTAs" }, full and { name = "parts_full", bytes = 8, align = 8,
+            doc = full.doc } }
     end
     return smem.layout {
         { name = "stages", bytes = p.warps * s.stages * p.stage_bytes, align = 16,
@@ -38,13 +43,16 @@ end
 
 function mma.plan(s)
     local a = dtypes[s.problem.a]
-    local p = { warps = s.warps.consumer.count, cluster_size = 1, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
+    local p = { warps = s.warps.consumer.count, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
     p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
+    p.parts = p.direct and s.splits or 1                        -- CTAs of a cluster that divide K
+    p.cluster_size = p.parts
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
     p.row_bytes = p.depth_bytes + PAD
     p.stage_bytes = (s.tile.m + s.tile.n) * p.row_bytes
-    p.sums_pitch = s.tile.n + 4                                 -- in floats: lanes of a store lie in different banks
+    -- in floats: lanes of a store lie in different banks
+    p.sums_pitch = p.direct and 2 * s.tile.n + (s.tile.n % 8 == 0 and 8 or 0) or s.tile.n + 4
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     for _, barrier in ipairs(p.barriers) do
@@ -52,10 +60,10 @@ function mma.plan(s)
     end
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, p.threads) } }
-    local bytes = p.shifted and a.bits // 8 or 16
+    local bytes = p.shifted and a.bits // 8 or p.direct and s.load_bytes or 16
     p.alignment = { a = bytes, b = bytes, d = p.d_bytes }
     p.multiples = { m = 1, n = 1, k = bytes * 8 // a.bits }
-    p.why_multiples = { k = "rows of A and B in whole 16 bytes, for bulk copies" }
+    p.why_multiples = { k = "rows of A and B in whole pieces, as they are loaded" }
     return p
 end
 
