@@ -88,9 +88,9 @@ static void print_row(struct table *table, const struct prediction *prediction) 
 
 static void print_shape(const struct shape *shape, const struct predict_gpu *gpu,
                         const struct prediction *predictions, size_t count, FILE *out) {
-    static const char *const titles[] = {"kernel",    ">us",     "bound by", ">items", ">waves",
-                                         ">tensor",   ">shared", ">L2",      ">DRAM",  ">latency",
-                                         ">epilogue", ">launch", ">power",   NULL};
+    static const char *const titles[] = {"kernel",  ">us",       "bound by", ">items", ">waves",
+                                         ">tensor", ">shared",   ">L2",      ">DRAM",  ">latency",
+                                         ">steps",  ">epilogue", ">launch",  ">power", NULL};
     fprintf(out, "%s, ", gpu->name);
     shape_print(shape, out);
     fputs(": predicted, and the us that each unit would need if nothing else took time\n", out);

@@ -7,13 +7,13 @@
 #include "runtime/error.h"
 
 static const char *const rate_names[TMG_RATES] = {
-    "tensor",    "shared",   "l2_sm",    "l2",       "dram", "store",
-    "sustained", "launch",   "latency",  "turn",     "tile", "cluster",
-    "split",     "pitch_64", "pitch_32", "pitch_16", "l1",   "sums"};
+    "tensor",  "shared", "l2_sm", "l2",      "dram",  "store",    "sustained", "launch",
+    "latency", "turn",   "tile",  "cluster", "split", "pitch_64", "pitch_32",  "pitch_16",
+    "l1",      "sums",   "step",  "part",    "parts", "clustered"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
-    "tensor cores",     "shared memory", "L2",     "DRAM",
-    "latency of loads", "epilogue",      "launch", "power"};
+    "tensor cores",   "shared memory", "L2",     "DRAM", "latency of loads",
+    "turns of steps", "epilogue",      "launch", "power"};
 
 const char *tmg_rate_name(enum tmg_rate rate) { return rate_names[rate]; }
 const char *tmg_bound_name(enum tmg_bound bound) { return bound_names[bound]; }
@@ -111,12 +111,18 @@ static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *groun
 
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
+// The SMs on which clusters of [ctas] find room.
+static int64_t sms_of(int64_t ctas, int sms, const struct tmg_rates *rates) {
+    const double clustered = rates->of[TMG_RATE_CLUSTERED];
+    return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
+}
+
 // The items at work at once.
 static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
-                       const int64_t counts[TMG_PER_COUNT]) {
+                       const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {
     const int64_t ctas = manifest->grid.blocks_per_tile;
     int64_t slots = capacity->resident_blocks;
-    if (slots <= 0) slots = manifest->grid.blocks_per_sm * capacity->sms;
+    if (slots <= 0) slots = manifest->grid.blocks_per_sm * sms_of(ctas, capacity->sms, rates);
     if (counts[TMG_PER_BLOCK] < slots) slots = counts[TMG_PER_BLOCK];
     if (ctas > 1) slots /= ctas;
     return slots > 1 ? (double)slots : 1;
@@ -138,7 +144,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                           .steps = sum[TMG_SPENT_STEPS] / items,
                           .ahead = manifest->rules->ahead,
                           .ctas = ctas,
-                          .slots = slots_of(manifest, capacity, counts),
+                          .slots = slots_of(manifest, capacity, counts, ground->rates),
                           .sms = (double)capacity->sms,
                           .flops = sum[TMG_SPENT_FLOPS] * each,
                           .shared = sum[TMG_SPENT_SHARED] * each,
@@ -183,12 +189,13 @@ static inline double smooth_max(const double *values, int count, int power) {
 static void step_times(const struct work *work, const struct tmg_ground *ground, double active,
                        double times[TMG_BOUND_STEPS]) {
     const double *us = ground->us;
-    const double share = larger(1, active / work->sms);
+    const double share = larger(1, ceil(active / work->sms));  // of the busiest SM
     times[TMG_BOUND_TENSOR] = work->flops * share * us[TMG_RATE_TENSOR];
     times[TMG_BOUND_SHARED] = work->shared * share * us[TMG_RATE_SHARED];
     times[TMG_BOUND_L2] = work->l2 * larger(share * us[TMG_RATE_L2_SM], active * us[TMG_RATE_L2]);
     times[TMG_BOUND_DRAM] = work->dram * active * us[TMG_RATE_DRAM];
     times[TMG_BOUND_LATENCY] = ground->rates->of[TMG_RATE_LATENCY] / work->ahead;
+    times[TMG_BOUND_STEP] = ground->rates->of[TMG_RATE_STEP];
 }
 
 // Adds the time of [waves] waves of [items] items each.
@@ -233,6 +240,16 @@ static double role_us(const struct work *work, const struct tmg_rates *rates, do
     return estimate->waves * smooth_max(roles, 3, ROLE_POWER) + epilogue;
 }
 
+// What it costs that tiles are split: the last part of each adds up the others, and a CTA that has
+// another part to do begins it behind what the last one wrote.
+static double split_us(const struct work *work, const struct tmg_rates *rates, int64_t splits,
+                       double waves) {
+    const double *rate = rates->of, others = work->store * (double)(splits - 1);
+    if (splits <= 1) return 0;
+    return rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
+           (rate[TMG_RATE_PARTS] > 0 ? others / rate[TMG_RATE_PARTS] : 0);
+}
+
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
                     double limit, struct tmg_estimate *estimate) {
@@ -256,7 +273,7 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                                 (work.overlaps ? 1 : estimate->waves);
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
-                           (binding->splits > 1 ? rate[TMG_RATE_SPLIT] : 0);
+                           split_us(&work, rates, binding->splits, estimate->waves);
     const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
     const double all = roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between;
     estimate->us = rate[TMG_RATE_LAUNCH] + all;
@@ -319,9 +336,9 @@ void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *r
     const double flops = spent_for(rules, TMG_SPENT_FLOPS, TMG_PER_TILE, (unsigned)steps) / ctas,
                  shared = spent_for(rules, TMG_SPENT_SHARED, TMG_PER_TILE, (unsigned)steps) / ctas;
     const double times[] = {flops / rate[TMG_RATE_TENSOR], shared / rate[TMG_RATE_SHARED],
-                            rate[TMG_RATE_LATENCY] / rules->ahead};
+                            rate[TMG_RATE_LATENCY] / rules->ahead, rate[TMG_RATE_STEP]};
     least->steps = (uint16_t)steps;
-    least->step_us = smooth_max(times, 3, STEP_POWER);
+    least->step_us = smooth_max(times, 4, STEP_POWER);
     least->tile_us =
         spent_for(rules, TMG_SPENT_STORE, TMG_PER_TILE, one) / ctas / rate[TMG_RATE_STORE];
     least->item_us =

@@ -28,10 +28,16 @@ enum tmg_rate {
     TMG_RATE_PITCH_64,
     TMG_RATE_PITCH_32,
     TMG_RATE_PITCH_16,
-    TMG_RATE_NEEDED,  // the following are those of GPUs that have tensor memory; else 0
-    // bytes of lines that an SM's L1 and shared memory move for loads, copies and stores
+    TMG_RATE_NEEDED,  // the following are 0 where a file does not have them
+    // of tensor memory: bytes of lines that an SM's L1 and shared memory move for loads, copies and
+    // stores
     TMG_RATE_L1 = TMG_RATE_NEEDED,
-    TMG_RATE_SUMS,  // bytes of sums that an SM's epilogue loads, with what it does to them
+    TMG_RATE_SUMS,   // bytes of sums that an SM's epilogue loads, with what it does to them
+    TMG_RATE_STEP,   // us: of a step that has little to do: barriers, and the products' latency
+    TMG_RATE_PART,   // us: from a part of a split tile to the CTA's next
+    TMG_RATE_PARTS,  // bytes of the other parts that the last one adds up
+    // SMs on which clusters of more than two CTAs find room: the rest of a GPC is too small for one
+    TMG_RATE_CLUSTERED,
     TMG_RATES
 };
 
@@ -51,6 +57,7 @@ enum tmg_bound {
     TMG_BOUND_L2,
     TMG_BOUND_DRAM,
     TMG_BOUND_LATENCY,
+    TMG_BOUND_STEP,
     TMG_BOUND_STEPS,  // how many bind a step
     TMG_BOUND_EPILOGUE = TMG_BOUND_STEPS,
     TMG_BOUND_LAUNCH,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "runtime/model.h"
@@ -30,6 +31,7 @@ static const char manifest_text[] =
 static struct tmg_rates free_rates(void) {
     struct tmg_rates rates;
     for (int i = 0; i < TMG_RATES; ++i) rates.of[i] = i < TMG_RATE_LAUNCH ? 1e30 : 1e-30;
+    rates.of[TMG_RATE_PARTS] = 1e30;
     return rates;
 }
 
@@ -79,6 +81,7 @@ static const struct {
     {"the L2 is shared by four", TMG_RATE_L2, 2, 400, 64, 20, TMG_BOUND_L2},
     {"and by one of them alone", TMG_RATE_L2, 2, 100, 64, 5, TMG_BOUND_L2},
     {"ten steps, four loads under way", TMG_RATE_LATENCY, 2, 100, 64, 5, TMG_BOUND_LATENCY},
+    {"ten steps that have little to do", TMG_RATE_STEP, 2, 100, 64, 20, TMG_BOUND_STEP},
     {"DRAM: bytes of the launch", TMG_RATE_DRAM, 5, 400, 64, 80, TMG_BOUND_DRAM},
     {"the stores of two waves", TMG_RATE_STORE, 10, 500, 64, 40, TMG_BOUND_EPILOGUE},
     {"power: the flops that are asked for", TMG_RATE_SUSTAINED, 5, 50, 64, 50, TMG_BOUND_POWER},
@@ -177,6 +180,71 @@ static void test_residents(void **state) {
     }
 }
 
+// The busiest SM decides: of six tiles on four SMs two have two.
+static void test_busiest(void **state) {
+    (void)state;
+    const struct tmg_capacity capacity = {.sms = 4};
+    struct tmg_rates rates = free_rates();
+    struct tmg_estimate estimate;
+    struct model model;
+    rates.of[TMG_RATE_TENSOR] = 5;
+    open_model(&model, 600, 64);
+    model.manifest->grid.rule = TMG_GRID_TILES;
+    model.manifest->grid.blocks_per_sm = 2;
+    assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+    assert_us(estimate.us, 200);
+    tmg_manifest_free(model.manifest);
+}
+
+// Clusters of more than two CTAs find room on some SMs only: two tiles of four CTAs on eight SMs.
+static void test_clustered(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ctas;
+        double clustered, waves;
+    } cases[] = {{4, 8, 1}, {4, 7, 2}, {4, 4, 2}, {2, 4, 1}, {4, 0, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const struct tmg_capacity capacity = {.sms = 8};
+        struct tmg_rates rates = free_rates();
+        struct tmg_estimate estimate;
+        struct model model;
+        rates.of[TMG_RATE_CLUSTERED] = cases[i].clustered;
+        open_model(&model, 200, 64);
+        model.manifest->grid.blocks_per_tile = (int)cases[i].ctas;
+        assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+        assert_true(estimate.waves > cases[i].waves - .5 && estimate.waves < cases[i].waves + .5);
+        tmg_manifest_free(model.manifest);
+    }
+}
+
+// A tile in four parts of 50 bytes each: the last adds up the others; a CTA with two parts takes
+// something in between.
+static void test_parts(void **state) {
+    (void)state;
+    static const struct {
+        enum tmg_rate rate;
+        double value;
+        int64_t m;
+        double us;
+    } cases[] = {{TMG_RATE_SPLIT, 2, 100, 2},
+                 {TMG_RATE_PARTS, 10, 100, 15},
+                 {TMG_RATE_PART, 3, 100, 0},
+                 {TMG_RATE_PART, 3, 200, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const struct tmg_capacity capacity = {.sms = 4};
+        struct tmg_rates rates = free_rates();
+        struct tmg_estimate estimate;
+        struct model model;
+        rates.of[cases[i].rate] = cases[i].value;
+        open_model(&model, cases[i].m, 64);
+        model.binding.splits = 4;
+        assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+        if (!(fabs(estimate.us - cases[i].us) < 1e-6))
+            fail_msg("case %zu: %g us instead of %g", i, estimate.us, cases[i].us);
+        tmg_manifest_free(model.manifest);
+    }
+}
+
 static void test_no_steps(void **state) {
     (void)state;
     const struct tmg_capacity capacity = {.sms = 4};
@@ -195,6 +263,8 @@ int main(void) {
         cmocka_unit_test(test_rows),      cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_both),      cmocka_unit_test(test_before),
         cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_busiest),   cmocka_unit_test(test_clustered),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
