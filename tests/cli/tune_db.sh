@@ -234,6 +234,12 @@ has err '^left out: f_weight4000, of 14 times, which the model misses by [0-9]+%
 [ "$(grep -c '^left out' err)" = 1 ] || fail "more was left out: $(cat err)"
 "$TMAGEN" tune error fit.db --templates rates --gpu odd >out || fail "odd: exit code $?"
 has out '^all +56 +[0-2]\.[0-9]% '
+# what is far from the best of its shape weighs little, however wrong the model is about it
+cp fit.db far.db
+sql far.db "UPDATE result SET ms = ms * CASE WHEN length(shape) % 2 THEN 1.15 ELSE 0.87 END
+    WHERE key = (SELECT key FROM kernel WHERE name = 'f_weight4000')"
+"$TMAGEN" tune calibrate far.db --gpu fake >out 2>err || fail "far: exit code $?"
+has err '^56 times: root of the mean square error [0-9.]+% before, [0-2]\.[0-9]% now$'
 cp t.db few.db
 sql few.db "DELETE FROM result WHERE shape = '64x64x64'"
 "$TMAGEN" tune calibrate few.db --gpu fake >out 2>err && fail "32 times passed"
