@@ -41,15 +41,15 @@ __device__ __forceinline__ uint32_t smem_address(const void *pointer) {
 
 // [address] as it is; but for the compiler nothing that it could compute anew at each load
 template <typename T>
-__device__ __forceinline__ const T *kept(const T *address) {
+__device__ __forceinline__ T *kept(T *address) {
     asm volatile("" : "+l"(address));
     return address;
 }
 
-// the same of an address of shared memory
-__device__ __forceinline__ uint32_t kept_shared(uint32_t address) {
-    asm volatile("" : "+r"(address));
-    return address;
+// the same of 32 bits
+__device__ __forceinline__ uint32_t kept_word(uint32_t x) {
+    asm volatile("" : "+r"(x));
+    return x;
 }
 
 // [value] / [divisor], rounded up; both positive. Unsigned, where the sum of two ints fits.
@@ -408,7 +408,7 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
     uint32_t near[LEVELS - RESIDENT_LEVEL];
     #pragma unroll
     for (int level = RESIDENT_LEVEL; level < LEVELS; ++level) {
-        near[level - RESIDENT_LEVEL] = kept_shared(smem_address(shared) + vector * VECTOR_BYTES +
+        near[level - RESIDENT_LEVEL] = kept_word(smem_address(shared) + vector * VECTOR_BYTES +
                                                 to_corner(level, corner));
     }
     Located &located = reinterpret_cast<Located *>(shared + LOCATED_AT)[threadIdx.x / 32];

@@ -329,6 +329,10 @@ local knobs = {
       doc = "CTAs beside each other that share, by multicast, the tile of A" },
     { "cluster.k", type = "int", values = { 2, 3, 4, 5, 6, 7, 8 }, default = 4, unit = "CTAs", when = sharing,
       when_doc = "grid is shares_k", doc = "CTAs that divide K, and share the sums and the stores of the tile" },
+    { "tile.period_rows", type = "int", values = { 1, 2, 4, 8 }, optional = true, when = reading, when_doc = READING,
+      doc = "rows that follow each other in a tile, whose others are the same ones of other periods of a row-periodic "
+          .. "add, which then has only so many rows for a tile: the threads of 8 rows have them in registers. M is "
+          .. "whole periods" },
     { "warps.producer.count", type = "int", values = { 0, 4, 8 }, default = 0, unit = "warps",
       when = warpgroups, when_doc = WARPGROUPS,
       doc = "warps that load; 0: the consumers issue their own TMA loads" },

@@ -23,9 +23,13 @@ local function tile_a_cta(s, p)
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
--- [along]: CTAs of a cluster that have the same tile.
-local function walkers(s, splits, along)
+-- [along]: CTAs of a cluster that have the same tile. [periodic]: a tile's rows are a few of each of many periods.
+local function walkers(s, splits, along, periodic)
     local cluster = s.cluster.m * s.cluster.n * (along or 1)
+    local rows = { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } }
+    if periodic then
+        rows = { { "dim", "period_groups" }, { "times", periodic.of // periodic.rows }, { "by", s.cluster.m } }
+    end
     return json.object { { "rule", "persistent" }, { "tiles", json.array {
         json.object(rows),
         json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } },
@@ -52,7 +56,7 @@ local function of_array(s)
 end
 
 local function cta_an_sm(s, p)
-    return walkers(s, nil, p.periodic)
+    return walkers(s, nil, nil, p.periodic)
 end
 
 -- As many CTAs as there are tiles, in whole clusters, of which those that run take over what others would do.

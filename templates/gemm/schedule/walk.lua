@@ -7,5 +7,10 @@ local CLUSTERED = { m = "TILE_M * CLUSTER_M", n = "TILE_N * CLUSTER_N", ctas = "
     own_place = " cta(cta)," }
 
 return function(plan)
-    return (plan.clustered or plan.placed) and CLUSTERED or ALONE
+    local walk = (plan.clustered or plan.placed) and CLUSTERED or ALONE
+    if not plan.periodic then
+        return walk
+    end
+    return setmetatable({ rows = plan.clustered and "ceil_div(tile_rows(m), CLUSTER_M)" or "tile_rows(m)" },
+        { __index = walk })
 end
