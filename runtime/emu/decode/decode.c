@@ -81,6 +81,13 @@ static bool reorder(const struct ptx_statement *statement, struct ptx_statement 
     return changed;
 }
 
+// Whether the row is of that opcode: of hundreds few are.
+static bool has_opcode(const struct emu_op *row, const struct ptx_word *opcode) {
+    return row->form[0] == opcode->text[0] &&
+           strncmp(row->form, opcode->text, opcode->length) == 0 &&
+           strchr(".{", row->form[opcode->length]) != NULL;
+}
+
 // The first row that takes the statement's form and operands, or NULL.
 static const struct emu_op *match_row(const struct emu_table *tables,
                                       const struct ptx_statement *statement, struct emu_insn *insn,
@@ -89,6 +96,7 @@ static const struct emu_op *match_row(const struct emu_table *tables,
 
     for (const struct emu_table *table = tables; table->rows != NULL; table++)
         for (const struct emu_op *row = table->rows; row->form != NULL; row++) {
+            if (!has_opcode(row, &statement->opcode)) continue;
             *insn = blank;
             insn->table = table;
             if (!emu_match_form(row, statement, insn)) continue;

@@ -336,7 +336,8 @@ static inline unsigned emu_entries(enum emu_letter_kind kind) {
 
 // ---- form.c ----
 
-// Matches the statement's words against row->form and fills [insn]'s modifiers.
+// Matches the statement's words, whose opcode is the row's, against row->form and fills [insn]'s
+// modifiers.
 bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statement,
                     struct emu_insn *insn);
 

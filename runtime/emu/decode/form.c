@@ -299,12 +299,9 @@ static bool match_word(const char *element, size_t length, const char *text,
 
 bool emu_match_form(const struct emu_op *row, const struct ptx_statement *statement,
                     struct emu_insn *insn) {
-    const char *at = row->form + strcspn(row->form, ".{");
+    const char *at = row->form + statement->opcode.length;
     uint32_t word = 0;
 
-    if ((size_t)(at - row->form) != statement->opcode.length ||
-        memcmp(row->form, statement->opcode.text, statement->opcode.length) != 0)
-        return false;
     while (*at != '\0') {
         bool optional = *at == '{';
         const char *element = at + (optional ? 2 : 1);
