@@ -110,13 +110,16 @@ find "$kernels" -mindepth 1 -maxdepth 1 ! -name "$fillers" -exec rm -rf {} +
 
 # Files that come and go are in memory, where there is room for them and programs may run.
 room() {
-    [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 ] &&
+    local kib
+    kib=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
+    [ "${kib:-0}" -gt 4000000 ] &&
         findmnt -no OPTIONS -T /dev/shm | grep -qv noexec
 }
 rm -rf "$LOGS" "$BUILD/tmp"
 mkdir -p "$LOGS" "$BUILD/tmp"
 SCRATCH=$BUILD/tmp
 if room; then SCRATCH=$(mktemp -d /dev/shm/tmagen.XXXXXX); fi
+chmod 755 "$SCRATCH"    # a test asks for another user's word
 export SCRATCH
 trap 'rm -rf "$SCRATCH"' EXIT
 # The long ones first, so that both cores are busy up to the end. Of a shipped kernel compile_specs
