@@ -182,7 +182,8 @@ struct Stream {
 using Sums = float[A_BLOCKS / 2][B_BLOCKS][4];
 
 // Adds the products of a tile of K. The instruction's rows and columns are twice those that are multiplied: row 2 i + h
-// is row i of A in half h of 64 columns, column 2 j + h row j of B in that half; sums of two halves of one kind count.
+// is row i of A in half h of 64 columns, column 2 j + h row j of B in that half; sums of two halves of one kind
+// count.
 __device__ __forceinline__ void multiply(Sums &sums, const Fragments &from) {
     #pragma unroll
     for (int piece = 0; piece < PIECES; ++piece) {

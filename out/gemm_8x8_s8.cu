@@ -174,7 +174,8 @@ struct Item {
 };
 
 __device__ __forceinline__ Item only_item(int k) {
-    return {static_cast<int>(blockIdx.y) * TILE_M, static_cast<int>(blockIdx.x / PARTS) * TILE_N, 0, ceil_div(k, TILE_K)};
+    const int tile = blockIdx.x / PARTS;
+    return {static_cast<int>(blockIdx.y) * TILE_M, tile * TILE_N, 0, ceil_div(k, TILE_K)};
 }
 
 constexpr int ELEMENTS = TILE_M * TILE_N, TURNS = (ELEMENTS + THREADS - 1) / THREADS;    // of the tile; of the threads
@@ -249,7 +250,8 @@ struct Stream {
 using Sums = float[A_BLOCKS / 2][B_BLOCKS][4];
 
 // Adds the products of a tile of K. The instruction's rows and columns are twice those that are multiplied: row 2 i + h
-// is row i of A in half h of 64 columns, column 2 j + h row j of B in that half; sums of two halves of one kind count.
+// is row i of A in half h of 64 columns, column 2 j + h row j of B in that half; sums of two halves of one kind
+// count.
 __device__ __forceinline__ void multiply(Sums &sums, const Fragments &from) {
     #pragma unroll
     for (int piece = 0; piece < PIECES; ++piece) {
@@ -357,7 +359,7 @@ gemm_8x8_s8(const bf16 *a, int64_t a_stride, const bf16 *b, int64_t b_stride, bf
     #pragma unroll
     for (int turn = 0; turn < TURNS; ++turn) {
         const int element = turn * THREADS + threadIdx.x;
-        const int other = element / TILE_N, tile_row = other & ~3 | other << 1 & 2 | other >> 1 & 1;    // other banks
+        const int other = element / TILE_N, tile_row = other & ~3 | other << 1 & 2 | other >> 1 & 1;    // of banks
         const int tile_column = element % TILE_N, row = item.row + tile_row, column = item.column + tile_column;
         places[turn] = kept_word(smem_address(&smem.sums[0][tile_row][tile_column * 2]));
         rows[turn] = row;

@@ -244,8 +244,8 @@ local knobs = {
           .. "pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around; registers: nothing is "
           .. "staged, lanes load what they multiply" },
     { "load_bytes", type = "int", values = { 2, 4, 8, 16 }, default = 16, unit = "bytes", when = by_lanes,
-      when_doc = "load is registers", doc = "that a lane loads at once: rows of A and B begin at multiples of it, and k "
-          .. "has whole ones" },
+      when_doc = "load is registers",
+      doc = "that a lane loads at once: rows of A and B begin at multiples of it, and k has whole ones" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs" },

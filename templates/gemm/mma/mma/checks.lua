@@ -55,7 +55,8 @@ return {
         end
         local most = archs[s.arch].cluster
         if p.parts > most then
-            fail("splits", ("splits: %d CTAs that divide a tile's K are a cluster"):format(p.parts), ("up to %d"):format(most))
+            fail("splits", ("splits: %d CTAs that divide a tile's K are a cluster"):format(p.parts),
+                ("up to %d"):format(most))
         end
         for _, operand in ipairs { "a", "b" } do
             if p.direct and s.cache_hint[operand] then
