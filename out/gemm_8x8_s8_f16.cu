@@ -120,24 +120,20 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uin
                  : "memory");
 }
 
-// true once the phase of this [parity] has ended; may suspend the thread for a while first
-__device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint32_t parity) {
+// until the phase of this [parity] has ended; what the cluster's CTAs did to memory before they arrived is seen then
+__device__ __forceinline__ void mbarrier_wait_parity_cluster(uint64_t *barrier, uint32_t parity) {
     uint32_t ended;
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, p;\n"
-        "}\n"
-        : "=r"(ended)
-        : "r"(smem_address(barrier)), "r"(parity)
-        : "memory");
-    return ended;
-}
-
-__device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, uint32_t parity) {
-    while (!mbarrier_try_wait_parity(barrier, parity)) {
-    }
+    do {
+        asm volatile(
+            "{\n"
+            ".reg .pred p;\n"
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, p;\n"
+            "}\n"
+            : "=r"(ended)
+            : "r"(smem_address(barrier)), "r"(parity)
+            : "memory");
+    } while (!ended);
 }
 
 // d[16 x 8] += a[16 x 16] b[8 x 16]^T. Two elements a register: a0 and a2 of row l / 4, a1 and a3 of row l / 4 + 8,
@@ -392,7 +388,7 @@ gemm_8x8_s8_f16(const fp16 *a, int64_t a_stride, const fp16 *b, int64_t b_stride
                          mapa(smem_address(&smem.parts_full), 0));
                 continue;
             }
-            mbarrier_wait_parity(&smem.parts_full, 0);
+            mbarrier_wait_parity_cluster(&smem.parts_full, 0);
             #pragma unroll
             for (int from = 0; from < PARTS - 1; ++from) {
                 x += smem.parts[from][element];

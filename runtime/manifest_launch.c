@@ -240,6 +240,7 @@ static void read_tensor_map(const struct tmg_node *node, const struct tmg_manife
     param->period = (int)tmg_member_integer(node, "period", 1, MAX_PERIOD, 0);
     if (param->period && tensor->rank != 2)
         tmg_node_fail(node, "has a period; legal: of a matrix' rows");
+    if (node->document->status) return;
     const int rank = tmg_map_rank(tensor, param);
     read_list(node, "box", rank, MAX_BOX, 0, param->box);
     read_list(node, "element_strides", rank, 8, 1, param->element_strides);

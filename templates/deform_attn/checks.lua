@@ -46,6 +46,8 @@ local function mma(s, p, fail)
     if p.head_bytes ~= 32 or p.value_bytes ~= 1 or s.problem.dtype ~= "fp16" then
         fail("math", ("math: mma takes heads of 32 values of 8 bits, and fp16 beside them, not %d of %s and %s"):format(
             s.problem.channels, s.problem.value, s.problem.dtype), "packed or fp32")
+    elseif s.prefetch == "cp_async" then
+        fail("prefetch", "prefetch: cp_async, but lanes of math: mma locate from registers", "none or ldcg")
     elseif p.paired then
         fail("value_layout", "value_layout: each lane of math: mma loads a corner, and pairs hold two", "given")
     elseif s.problem.points % 2 ~= 0 or p.points_of_item % 8 ~= 0 then

@@ -201,7 +201,7 @@ verify "$streaming" "${registers[@]}" --set tile.m=32 --set problem.batch=dynami
 verify gemm_8x4 --set 'splits=[2,8]' --set warps.consumer.count=4 --set "epilogue.ops=$ops" \
     --shape 9x20x1000 --shape 1x8x8 --schedules "${SCHEDULES:-2}"
 verify gemm_16x8 --set 'splits=[1,3]' --set warps.consumer.count=10 --set 'load_bytes=[4,8]' \
-    --shape 9x20x1000
+    --set problem.d=e4m3 --shape 9x20x1000
 
 # The same with rows that begin anywhere: ends of operands that come by element, in every stage.
 verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 1x1x1 \

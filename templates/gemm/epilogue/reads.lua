@@ -155,9 +155,15 @@ local function check_periodic(s, p, fail)
     if period % p.periodic.rows ~= 0 then
         fail(knob, ("%s: %d does not divide the %d rows of a period"):format(knob, p.periodic.rows, period),
             "1, 2, 4 or 8 that does")
+    elseif s.tile.m // p.periodic.rows * period > 1 << 24 then
+        fail(knob, ("%s: a tile of rows of %d periods of %d"):format(knob, s.tile.m // p.periodic.rows, period),
+            "a shorter period")
     elseif not rows or s.grid ~= "persistent" or p.shared_tile or p.batched then
         fail(knob, knob .. ": A and D are boxes of rows of many periods, a tile of which is one warpgroup's",
             "grid: persistent, schedule: pingpong, A in rows loaded by TMA and not repacked, cluster.n: 1, no batch")
+    elseif p.store.columns % 32 ~= 0 or p.store.n % 32 ~= 0 or p.periodic.rows * p.store.columns % 64 ~= 0 then
+        fail(knob, knob .. ": boxes of its rows begin at whole 128 bytes, and 32 columns are read at a time",
+            "epilogue.tile.n and swizzle_bits.d of 32 columns, more for one row")
     elseif p.op_wants.row or hints or dtypes[s.problem.d].bits ~= 16 then
         fail(knob, knob .. ": the add is the one op that knows of rows, and reads its own by boxes",
             "D of 16 bits, no other op of rows, no epilogue.read of the matrix, and no cache_hint.a")

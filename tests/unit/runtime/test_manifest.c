@@ -161,6 +161,16 @@ static const struct {
     {"[128, 64], \"swizzle_bytes\": 128",
      "[32, 4, 64], \"swizzle_bytes\": 128, \"period\": 196, \"rows_apart\": 8",
      "params[0] has rows apart and a period; legal: one of the two"},
+    {"[\"m\", \"n\"], \"access\": \"write\"}],"
+     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]},"
+     " \"params\": ["
+     "  {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [128, 64],",
+     "[1, 1, 1, \"m\", \"n\"], \"access\": \"write\"}],"
+     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]}, \"params\": [{\"kind\": \"tensor_map\","
+     " \"tensor\": \"d\", \"period\": 4, \"box\": [1, 1, 1, 1, 8, 64],",
+     "params[0] has a period; legal: of a matrix' rows"},
     {"\"swizzle_bytes\": 128},",
      "\"swizzle_bytes\": 128}, {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [8, 64], "
      "\"rows_apart\": 32},",

@@ -67,10 +67,6 @@ return {
         end
     end },
     { "shared memory", check = function(s, p, fail)
-        if p.direct and s.load_bytes < 16 and s.dependent_launch then
-            fail("load_bytes", ("load_bytes: %d by loads that may come before the launch before is over"):format(
-                s.load_bytes), "16; or no dependent_launch")
-        end
         local most = archs.shared_memory(s.arch)
         if p.smem_bytes > most then
             local stage = p.warps * (p.stage_bytes + 8)

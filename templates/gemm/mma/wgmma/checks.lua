@@ -146,6 +146,9 @@ wgmma["cluster"] = function(s, p, fail)
         and p.exchanged) then
         fail("grid", "grid: shares_k has a part of a tile, for ops of elements alone, and not exchanged ones that are "
             .. "stored from registers", "split_k")
+    elseif p.shares and p.shares * 8 >= p.right.rows then
+        fail("grid", "grid: shares_k: one CTA would have all of a tile's sums, and the others would not wait for it",
+            "a wider tile, or smaller epilogue.tile")
     elseif p.shares and p.store and s.epilogue.buffers > 1 then
         fail("epilogue.buffers", "epilogue.buffers: a share may begin at any of several", "1")
     elseif p.in_cluster and not p.shares and (s.splits < 2 or s.splits > 8 or p.clustered) then
