@@ -261,7 +261,7 @@ verify "${mma[@]}" --shape 1x310x310 --set 'problem.levels=[[3,52],[2,8]]' \
     --set resident_levels=0 --set problem.points=4 --set problem.value=e5m2 --set unroll=2
 verify "${mma[@]}" --shape 1x171x33 --set 'problem.levels=[[3,50],[2,8],[5,1]]' \
     --set problem.value=e4m3 --set problem.heads=3 --set problem.padded=false \
-    --set resident_levels=1
+    --set resident_levels=1 --set query_order=raster
 verify deform_attn_phase8 --shape 1x310x37 --set 'problem.levels=[[3,52],[2,8]]' \
     --set 'schedule=[static,dynamic]' --set math=mma --set problem.value=e4m3
 
