@@ -81,6 +81,21 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     return packed;
 }
 
+__device__ __forceinline__ float fp16_to_float(fp16 value) {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+    return result;
+}
+
+__device__ __forceinline__ float e4m3_to_float(e4m3 value) {
+    float result;
+    asm("{.reg .b32 pair; .reg .b16 low, high; cvt.rn.f16x2.e4m3x2 pair, %1; mov.b32 {low, high}, pair;"
+        " cvt.f32.f16 %0, low;}"
+        : "=f"(result)
+        : "h"(static_cast<uint16_t>(value.bits)));
+    return result;
+}
+
 // the two lower-addressed of four e4m3, as a pair of halves, which hold each exactly
 __device__ __forceinline__ uint32_t cvt_rn_f16x2_e4m3x2_low(uint32_t four) {
     uint32_t pair;
@@ -93,6 +108,10 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2_e4m3x2_high(uint32_t four) {
     uint32_t pair;
     asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.rn.f16x2.e4m3x2 %0, high;}" : "=r"(pair) : "r"(four));
     return pair;
+}
+
+__device__ __forceinline__ fp16 to_fp16(float value) {
+    return {static_cast<uint16_t>(cvt_rn_f16x2(value, 0))};
 }
 
 __device__ __forceinline__ float fp16_low_to_float(uint32_t pair) {
@@ -149,6 +168,12 @@ __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], uint32_t a0, uin
         " {%0, %1, %2, %3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ uint32_t fma_rn_f16x2(uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t d;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
 }
 
 __device__ __forceinline__ uint32_t mul_rn_f16x2(uint32_t a, uint32_t b) {
@@ -264,6 +289,14 @@ __device__ __forceinline__ Point locate(const Level &level, float x, float y, fl
     const int pixel = row.floor * level.pitch + column.floor + level.first;
     const float bottom = weight * row.fraction;
     return {pixel, 1 - column.fraction, column.fraction, weight - bottom, bottom};
+}
+
+// point [index] of all, from global memory
+__device__ __forceinline__ Point load_point(const fp16 *locations, const fp16 *weights,
+                                            const Level &level, int64_t index) {
+    const uint32_t location = reinterpret_cast<const uint32_t *>(locations)[index];
+    return locate(level, fp16_low_to_float(location), fp16_high_to_float(location),
+                  fp16_to_float(weights[index]));
 }
 
 struct Share {
@@ -386,6 +419,37 @@ __device__ __forceinline__ constexpr uint32_t to_corner(int level, int corner) {
     return (corner % 2 + corner / 2 * level_of(level).pitch) * PIXEL_BYTES;
 }
 
+// Sums again, a channel a lane, what is NaN of group [group] of a batch: what is not finite in value is its own channel's
+// alone. Rare, and so out of the way: nothing here may take registers of the gather.
+__device__ __noinline__ void sum_again(const e4m3 *value, const fp16 *locations, const fp16 *weights,
+                                       fp16 *out, int q, int batch, int group) {
+    static_assert(HEAD_BYTES == 32, "a channel a lane");
+    const int channel = threadIdx.x % 32;
+    const int64_t item = item_of(group, q, batch);
+    value += static_cast<int64_t>(batch) * PIXELS * PIXEL_BYTES + channel;
+    __syncwarp();                                  // other lanes have stored
+    for (int i = 0; i < ITEMS; ++i) {
+        const int64_t own = __shfl_sync(0xffffffff, item, i * LANES);
+        fp16 &sum = out[own * HEAD_BYTES + channel];
+        if (fp16_to_float(sum) == fp16_to_float(sum)) {
+            continue;
+        }
+        float again = 0;
+        for (int k = 0; k < LEVELS * POINTS; ++k) {
+            const int level = k / POINTS;
+            const Point point = load_point(locations, weights, level_of(level), own * (LEVELS * POINTS) + k);
+            const e4m3 *pixel = value + static_cast<int64_t>((point.pixel + (level < RESIDENT_LEVEL ? 0 : RESIDENT_FIRST))) * PIXEL_BYTES;
+            const uint32_t top = cvt_rn_f16x2(point.left * point.top, point.right * point.top);
+            const uint32_t bottom = cvt_rn_f16x2(point.left * point.bottom, point.right * point.bottom);
+            again += fp16_low_to_float(top) * e4m3_to_float(pixel[0]);
+            again += fp16_high_to_float(top) * e4m3_to_float(pixel[to_corner(level, 1)]);
+            again += fp16_low_to_float(bottom) * e4m3_to_float(pixel[to_corner(level, 2)]);
+            again += fp16_high_to_float(bottom) * e4m3_to_float(pixel[to_corner(level, 3)]);
+        }
+        sum = to_fp16(again);
+    }
+}
+
 // groups [group], [group] + WARPS, ... of ITEMS items, below [last], of a batch
 __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *locations,
                                               const fp16 *weights, fp16 *out, int q, int batch, int group,
@@ -470,6 +534,7 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
             }
         }
         // store
+        uint32_t odd = 0;                  // zero times the sums, which only what is not finite makes something else
         #pragma unroll
         for (int part = 0; part < ITEMS / MMA_ITEMS; ++part) {
             const int64_t own = __shfl_sync(0xffffffff, item, (part * MMA_ITEMS + lane / MMA_LANES) * LANES);
@@ -478,10 +543,18 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
             for (int i = 0; i < OUT_VECTORS; ++i) {
                 if (corner == lane / MMA_LANES) {
                     const float (&low)[4] = sums[part][2 * i], (&high)[4] = sums[part][2 * i + 1];
-                    vectors[i] = make_uint4(cvt_rn_f16x2(low[0], low[1]), cvt_rn_f16x2(low[2], low[3]),
-                                            cvt_rn_f16x2(high[0], high[1]), cvt_rn_f16x2(high[2], high[3]));
+                    const uint4 rounded = make_uint4(cvt_rn_f16x2(low[0], low[1]), cvt_rn_f16x2(low[2], low[3]),
+                                                     cvt_rn_f16x2(high[0], high[1]), cvt_rn_f16x2(high[2], high[3]));
+                    vectors[i] = rounded;
+                    odd = fma_rn_f16x2(rounded.x, 0, odd);
+                    odd = fma_rn_f16x2(rounded.y, 0, odd);
+                    odd = fma_rn_f16x2(rounded.z, 0, odd);
+                    odd = fma_rn_f16x2(rounded.w, 0, odd);
                 }
             }
+        }
+        if (__any_sync(0xffffffff, odd != 0)) {
+            sum_again(value, locations, weights, out, q, batch, group);
         }
     }
 }

@@ -1,6 +1,6 @@
 // The reference of deform_attn: bilinear samples of all levels, weighted and summed, in float64.
-// What lies outside of a level weighs nothing; special values are finite, because a kernel may
-// read, and multiply by zero, what weighs nothing.
+// What lies outside of a level weighs nothing, but a kernel may read it and multiply it by zero:
+// NaN and infinities are drawn away from the edges, and where one hardly weighs, any result is right.
 #define DRAWS
 #include "reference.h"
 
@@ -43,34 +43,58 @@ static struct level level_at(const struct problem *p, int64_t pixel) {
     return level;
 }
 
-// What an output's element is summed from: the products, their magnitudes, and what positions may
-// be off by.
+// What an output's element is summed from: the products, their magnitudes, what positions may be
+// off by, and whether a NaN or an infinity may weigh something, or nothing.
 struct sums {
     double sum, magnitude, blur;
+    int doubtful;
 };
+
+static int is_finite(double x) { return x - x == 0; }
+
+// The value of [channel] and batch at [column], [row] of [level], counted from the border; 0 outside.
+static double value_at(const struct problem *p, const struct level *level, int64_t column,
+                       int64_t row, int64_t batch, int64_t channel) {
+    const int64_t border = (level->pitch - level->width) / 2;
+    if (column < 1 || column > level->width || row < 1 || row > level->height) return 0;
+    return at3(tensor_of(p, "value"), batch,
+               level->first + (row - 1 + border) * level->pitch + column - 1 + border, channel);
+}
+
+// Whether one of the values around ([x], [y]), of weight [weight], is not finite and so near to
+// weighing nothing that rounding decides: positions are [off] from exact, weights may be halves.
+static int is_doubtful(const struct problem *p, const struct level *level, double x, double y,
+                       double weight, double off, int64_t batch, int64_t channel) {
+    for (int i = 0; i < 16; ++i) {
+        const int64_t column = (int64_t)floor(x) - 1 + i % 4, row = (int64_t)floor(y) - 1 + i / 4;
+        const double share_x = 1 - fabs(x - (double)column), share_y = 1 - fabs(y - (double)row);
+        if (share_x < -off || share_y < -off) continue;
+        if (share_x > off && share_y > off && fabs(weight) * share_x * share_y > 0x1p-20) continue;
+        if (!is_finite(value_at(p, level, column, row, batch, channel))) return 1;
+    }
+    return 0;
+}
 
 // Adds the sample of [level] at ([x], [y]), counted from the border, of weight [weight]: pixels of
 // [channel] and batch.
 static void add_sample(const struct problem *p, const struct level *level, double x, double y,
                        double weight, int64_t batch, int64_t channel, struct sums *sums) {
-    const struct tensor *values = tensor_of(p, "value");
-    const int64_t border = (level->pitch - level->width) / 2;
+    // a position is three fp32 roundings of up to its level's size from exact
+    const double off = (double)(level->width + level->height + 2) * 0x1p-21;
     if (!(x > 0 && x < (double)level->width + 1 && y > 0 && y < (double)level->height + 1)) return;
     for (int i = 0; i < 4; ++i) {
         const int64_t column = (int64_t)floor(x) + i % 2, row = (int64_t)floor(y) + i / 2;
         const double share_x = i % 2 ? x - floor(x) : 1 - (x - floor(x));
         const double share_y = i / 2 ? y - floor(y) : 1 - (y - floor(y));
-        if (column < 1 || column > level->width || row < 1 || row > level->height) continue;
-        const int64_t pixel =
-            level->first + (row - 1 + border) * level->pitch + column - 1 + border;
-        const double value = at3(values, batch, pixel, channel);
+        const double value = value_at(p, level, column, row, batch, channel);
         sums->sum += weight * share_x * share_y * value;
         sums->magnitude += fabs(weight * share_x * share_y * value);
-        // a position is three fp32 roundings of up to its level's size from exact
-        sums->blur += fabs(weight * value) * (double)(level->width + level->height + 2) * 0x1p-21;
+        sums->blur += fabs(weight * value) * off;
         // half of a half's last place, where that is subnormal
         if (number_of(p, "mma", 0) > 0) sums->blur += fabs(value) * 0x1p-25;
     }
+    if (inputs_are(p, "special"))
+        sums->doubtful |= is_doubtful(p, level, x, y, weight, off, batch, channel);
 }
 
 // What the arithmetic may cost, as a part of the sum of the products' magnitudes: fp32 sums; with
@@ -93,7 +117,8 @@ static struct value element(const struct problem *p, const struct tensor *out,
                   points = (int64_t)number_of(p, "points", 0);
     const int64_t head = index[2] / channels, paired = number_of(p, "paired", 0) > 0;
     const int levels = level_count(p);
-    struct sums sums = {0, 0, 0};
+    const struct value any = {0, -1};
+    struct sums sums = {0, 0, 0, 0};
     struct level level = {0, 0, 0, 0};
     for (int l = 0; l < levels; ++l) {
         level = level_behind(p, l, level);
@@ -106,13 +131,12 @@ static struct value element(const struct problem *p, const struct tensor *out,
                        index[2] + paired * head * channels, &sums);
         }
     }
-    return within(out, sums.sum, computing(p, out, &sums));
+    return sums.doubtful ? any : within(out, sums.sum, computing(p, out, &sums));
 }
 
 // ---- Inputs
 
-// Whether stored pixel [pixel] is of its level's border; and whether it ends a row, without a
-// neighbour to the right.
+// Whether stored pixel [pixel] is of its level's border.
 static int is_border(const struct problem *p, int64_t pixel) {
     const struct level level = level_at(p, pixel);
     const int64_t row = (pixel - level.first) / level.pitch,
@@ -120,6 +144,18 @@ static int is_border(const struct problem *p, int64_t pixel) {
     if (number_of(p, "padded", 0) == 0) return 0;
     return row < 1 || row > level.height || column < 1 || column > level.width;
 }
+
+// Whether it is so far inside its level that no location outside makes a kernel read it: beside the
+// border, or behind the two pixels that stand in for one.
+static int is_inner(const struct problem *p, int64_t pixel) {
+    const struct level level = level_at(p, pixel);
+    const int64_t row = (pixel - level.first) / level.pitch,
+                  column = (pixel - level.first) % level.pitch;
+    return row >= 2 && row < level.height + level.pitch - level.width - 2 && column >= 2 &&
+           column < level.pitch - 2;
+}
+
+// Whether it ends a row, without a neighbour to the right.
 static int ends_row(const struct problem *p, int64_t pixel) {
     const struct level level = level_at(p, pixel);
     return (pixel - level.first) % level.pitch == level.pitch - 1;
@@ -136,7 +172,8 @@ static void draw_value(const struct problem *p, const struct tensor *t, const in
     for (int64_t i = 0; i < t->dims[2]; ++i) {
         const int64_t right = paired && i / channels % 2;
         if (right ? other : own) {
-            put_drawn(p, t, first + i, first + i + right * (t->strides[1] - channels), 1);
+            put_drawn(p, t, first + i, first + i + right * (t->strides[1] - channels),
+                      !is_inner(p, row[1] + right));
         } else {
             put(t, first + i, 0);
         }
