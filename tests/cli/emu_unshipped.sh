@@ -265,6 +265,13 @@ verify "${mma[@]}" --shape 1x171x33 --set 'problem.levels=[[3,50],[2,8],[5,1]]' 
 verify deform_attn_phase8 --shape 1x310x37 --set 'problem.levels=[[3,52],[2,8]]' \
     --set 'schedule=[static,dynamic]' --set math=mma --set problem.value=e4m3
 
+# A NaN or an infinity in value, which mma.sync spreads to a neighbour that is then summed again: in
+# global and in shared memory, of several batches and heads.
+verify "${mma[@]}" --shape 2x406x77/special --set 'problem.levels=[[4,40],[5,20]]' \
+    --set 'resident_levels=[0,1]'
+verify "${mma[@]}" --shape 1x403x33/special --set 'problem.levels=[[7,50],[6,8],[5,1]]' \
+    --set problem.heads=3 --set problem.padded=false --set resident_levels=2
+
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
 
