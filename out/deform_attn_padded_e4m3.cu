@@ -170,12 +170,6 @@ __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], uint32_t a0, uin
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-__device__ __forceinline__ uint32_t fma_rn_f16x2(uint32_t a, uint32_t b, uint32_t c) {
-    uint32_t d;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-    return d;
-}
-
 __device__ __forceinline__ uint32_t mul_rn_f16x2(uint32_t a, uint32_t b) {
     uint32_t d;
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
@@ -534,7 +528,6 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
             }
         }
         // store
-        uint32_t odd = 0;                  // zero times the sums, which only what is not finite makes something else
         #pragma unroll
         for (int part = 0; part < ITEMS / MMA_ITEMS; ++part) {
             const int64_t own = __shfl_sync(0xffffffff, item, (part * MMA_ITEMS + lane / MMA_LANES) * LANES);
@@ -543,17 +536,19 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
             for (int i = 0; i < OUT_VECTORS; ++i) {
                 if (corner == lane / MMA_LANES) {
                     const float (&low)[4] = sums[part][2 * i], (&high)[4] = sums[part][2 * i + 1];
-                    const uint4 rounded = make_uint4(cvt_rn_f16x2(low[0], low[1]), cvt_rn_f16x2(low[2], low[3]),
-                                                     cvt_rn_f16x2(high[0], high[1]), cvt_rn_f16x2(high[2], high[3]));
-                    vectors[i] = rounded;
-                    odd = fma_rn_f16x2(rounded.x, 0, odd);
-                    odd = fma_rn_f16x2(rounded.y, 0, odd);
-                    odd = fma_rn_f16x2(rounded.z, 0, odd);
-                    odd = fma_rn_f16x2(rounded.w, 0, odd);
+                    vectors[i] = make_uint4(cvt_rn_f16x2(low[0], low[1]), cvt_rn_f16x2(low[2], low[3]),
+                                            cvt_rn_f16x2(high[0], high[1]), cvt_rn_f16x2(high[2], high[3]));
                 }
             }
         }
-        if (__any_sync(0xffffffff, odd != 0)) {
+        // A NaN or an infinity in value makes the first sum of its pair one of them, whichever channel has it, and so these
+        // products, which are never too large otherwise.
+        float product = 0;
+        #pragma unroll
+        for (int i = 0; i < ITEMS / MMA_ITEMS * 4; ++i) {
+            product = fmaf(sums[i / 4][i % 4][0], sums[i / 4][i % 4][2], product);
+        }
+        if (__any_sync(0xffffffff, product - product != 0)) {
             sum_again(value, locations, weights, out, q, batch, group);
         }
     }
