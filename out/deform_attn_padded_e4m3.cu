@@ -413,8 +413,8 @@ __device__ __forceinline__ constexpr uint32_t to_corner(int level, int corner) {
     return (corner % 2 + corner / 2 * level_of(level).pitch) * PIXEL_BYTES;
 }
 
-// Sums again, a channel a lane, what is NaN of group [group] of a batch: what is not finite in value is its own channel's
-// alone. Rare, and so out of the way: nothing here may take registers of the gather.
+// Sums again, a channel a lane, what is NaN of group [group] of a batch: what is not finite in value is its own
+// channel's alone. Rare, and so out of the way: nothing here may take registers of the gather.
 __device__ __noinline__ void sum_again(const e4m3 *value, const fp16 *locations, const fp16 *weights,
                                        fp16 *out, int q, int batch, int group) {
     static_assert(HEAD_BYTES == 32, "a channel a lane");
@@ -432,7 +432,8 @@ __device__ __noinline__ void sum_again(const e4m3 *value, const fp16 *locations,
         for (int k = 0; k < LEVELS * POINTS; ++k) {
             const int level = k / POINTS;
             const Point point = load_point(locations, weights, level_of(level), own * (LEVELS * POINTS) + k);
-            const e4m3 *pixel = value + static_cast<int64_t>((point.pixel + (level < RESIDENT_LEVEL ? 0 : RESIDENT_FIRST))) * PIXEL_BYTES;
+            const e4m3 *pixel = value + static_cast<int64_t>(point.pixel) * PIXEL_BYTES;
+            pixel += level < RESIDENT_LEVEL ? 0 : static_cast<int64_t>(RESIDENT_FIRST) * PIXEL_BYTES;
             const uint32_t top = cvt_rn_f16x2(point.left * point.top, point.right * point.top);
             const uint32_t bottom = cvt_rn_f16x2(point.left * point.bottom, point.right * point.bottom);
             again += fp16_low_to_float(top) * e4m3_to_float(pixel[0]);
@@ -541,8 +542,8 @@ __device__ __forceinline__ void gather_groups(const e4m3 *value, const fp16 *loc
                 }
             }
         }
-        // A NaN or an infinity in value makes the first sum of its pair one of them, whichever channel has it, and so these
-        // products, which are never too large otherwise.
+        // A NaN or an infinity in value makes the first sum of its pair one of them, whichever channel has it, and so
+        // these products, which are never too large otherwise.
         float product = 0;
         #pragma unroll
         for (int i = 0; i < ITEMS / MMA_ITEMS * 4; ++i) {

@@ -4,6 +4,7 @@
 #define __global__             __attribute__((global))
 #define __shared__             __attribute__((shared))
 #define __forceinline__        inline __attribute__((always_inline))
+#define __noinline__           __attribute__((noinline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __cluster_dims__(...)
 #define __grid_constant__
@@ -44,6 +45,7 @@ __device__ int __ffs(int);
 __device__ int __reduce_min_sync(unsigned, int);
 __device__ int __reduce_max_sync(unsigned, int);
 template <typename T> __device__ T __shfl_sync(unsigned, T, int);
+__device__ int __any_sync(unsigned, int);
 template <typename T> __device__ T __shfl_xor_sync(unsigned, T, int);
 
 __device__ int min(int, int);

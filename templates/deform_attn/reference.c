@@ -1,6 +1,6 @@
 // The reference of deform_attn: bilinear samples of all levels, weighted and summed, in float64.
 // What lies outside of a level weighs nothing, but a kernel may read it and multiply it by zero:
-// NaN and infinities are drawn away from the edges, and where one hardly weighs, any result is right.
+// NaN and infinities are drawn away from the edges; where one hardly weighs, any result is right.
 #define DRAWS
 #include "reference.h"
 
@@ -52,7 +52,7 @@ struct sums {
 
 static int is_finite(double x) { return x - x == 0; }
 
-// The value of [channel] and batch at [column], [row] of [level], counted from the border; 0 outside.
+// The value of [channel] and batch at [column], [row] of [level], from the border; 0 outside.
 static double value_at(const struct problem *p, const struct level *level, int64_t column,
                        int64_t row, int64_t batch, int64_t channel) {
     const int64_t border = (level->pitch - level->width) / 2;
