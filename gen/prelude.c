@@ -314,6 +314,19 @@ static tmagen_source_line running_line(lua_State *L, const struct ptx_file *file
     return (tmagen_source_line){.file = file->source.name, .line = caller.currentline};
 }
 
+enum { DIGITS = 19 };  // of a number that is not negative
+
+// Writes BEFORE NUMBER AFTER, for which there is room; returns its length. A kernel has hundreds of
+// such names to choose from, of which printf would take more time than all else does.
+static size_t put_name(char *name, const char *before, lua_Integer number, const char *after) {
+    char digits[DIGITS], *first = digits + DIGITS, *at = stpcpy(name, before);
+    do *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    const size_t count = (size_t)(digits + DIGITS - first);
+    memcpy(at, first, count);
+    return (size_t)(stpcpy(at + count, after) - name);
+}
+
 // wanted(before, after, first, last, step): a list of those numbers for which a source names BEFORE
 // NUMBER AFTER, so that the template is to make that. What is not wanted it can make.
 static int wanted(lua_State *L) {
@@ -322,13 +335,14 @@ static int wanted(lua_State *L) {
     const char *before = luaL_checkstring(L, 1), *after = luaL_checkstring(L, 2);
     const lua_Integer last = luaL_checkinteger(L, 4), step = luaL_checkinteger(L, 5);
     const tmagen_source_line from = running_line(L, &ptx->files[file]);
+    const lua_Integer first = luaL_checkinteger(L, 3);
     char name[128];
+    luaL_argcheck(L, first >= 0, 3, "must not be negative");
     luaL_argcheck(L, step > 0, 5, "must be positive");
+    luaL_argcheck(L, strlen(before) + strlen(after) + DIGITS < sizeof name, 1, "is too long");
     lua_newtable(L);
-    for (lua_Integer n = luaL_checkinteger(L, 3), count = 0; n <= last; n += step) {
-        const int len = snprintf(name, sizeof name, "%s%lld%s", before, (long long)n, after);
-        const struct identifier word = {.text = name, .len = (size_t)len};
-        if (word.len >= sizeof name) luaL_error(L, "the name %s... is too long", name);
+    for (lua_Integer n = first, count = 0; n <= last; n += step) {
+        const struct identifier word = {.text = name, .len = put_name(name, before, n, after)};
         if (find_name(ptx->asked[hash(word)], word)) {
             lua_pushinteger(L, n);
             lua_rawseti(L, -2, ++count);

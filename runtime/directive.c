@@ -236,7 +236,9 @@ static bool is_plain(const char *source, size_t bytes) {
     while ((slash = memchr(slash, '\\', (size_t)(source + bytes - slash)))) {
         if (++slash == source + bytes || strchr(" \t\v\f\r\n", *slash)) return false;
     }
-    if (memmem(source, bytes, "?\?/", 3)) return false;
+    const char *mark = source;
+    while ((mark = memchr(mark, '?', (size_t)(source + bytes - mark))))
+        if (source + bytes - mark++ > 2 && mark[0] == '?' && mark[1] == '/') return false;
     return !has_word(source, bytes, "include") && !has_word(source, bytes, "import") &&
            !has_word(source, bytes, "embed");
 }

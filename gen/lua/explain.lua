@@ -120,7 +120,7 @@ function explain.family(name)
         describe_ladder(out, fam.knobs, phases, " for " .. arch)
     end
     local rows = {}
-    for _, check in ipairs(fam.checks) do rows[#rows + 1] = { check[1], check.doc or "" } end
+    for _, check in ipairs(fam.checks()) do rows[#rows + 1] = { check[1], check.doc or "" } end
     section(out, "checks", rows)
     return table.concat(out, "\n") .. "\n"
 end

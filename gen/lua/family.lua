@@ -61,10 +61,14 @@ local function index(knobs, fault)
     for number, knob in ipairs(knobs) do
         local path = knob[1]
         if type(path) ~= "string" then fault("knob " .. number .. " has no path") end
-        if TAKEN[path:match("^[^.]*")] then fault(path .. ": templates know something else by that name") end
+        if TAKEN[path:sub(1, (path:find(".", 1, true) or 0) - 1)] then fault(path .. ": templates know something else by that name") end
         if by_path[path] or family.RESERVED[path] then fault(path .. ": is there already", path) end
         by_path[path] = knob
-        for above in path:gmatch("()%.") do groups[path:sub(1, above - 1)] = true end
+        local dot = path:find(".", 1, true)
+        while dot do
+            groups[path:sub(1, dot - 1)] = true
+            dot = path:find(".", dot + 1, true)
+        end
     end
     for path in pairs(groups) do
         if by_path[path] then fault(path .. ": is a knob and holds knobs") end
@@ -100,13 +104,27 @@ local function check_fields(fields, table, of, fault)
     end
 end
 
-local function check_checks(definition, fault)
-    for i, check in ipairs(definition.checks) do
+local function check_checks(checks, fault)
+    for i, check in ipairs(checks) do
         local name = type(check) == "table" and check[1] or i
         if type(check) ~= "table" or type(check.check) ~= "function" then
             fault(("check %s: has no function check"):format(name), name)
         end
         check_fields(CHECK_FIELDS, check, "a check", fault)
+    end
+end
+
+-- What gives the checks of settings, or all of them without any, which a family may have a function for.
+local function checks_of(definition, fault)
+    local given = definition.checks or {}
+    if type(given) ~= "function" then
+        check_checks(given, fault)
+        return function() return given end
+    end
+    return function(settings)
+        local checks = given(settings)
+        check_checks(checks, fault)
+        return checks
     end
 end
 
@@ -211,8 +229,7 @@ local function check(definition, path, with_all)
     for field, must in pairs(FIELDS) do
         if must and definition[field] == nil then fault(field .. " is missing") end
     end
-    definition.checks = definition.checks or {}
-    check_checks(definition, fault)
+    local checks = checks_of(definition, fault)
     local knobs = all_knobs(definition)
     local by_path, groups = index(knobs, fault)
     for _, knob in ipairs(knobs) do check_knob(knob, fault) end
@@ -222,7 +239,7 @@ local function check(definition, path, with_all)
         check_tune(definition, by_path, fault)
     end
     return { definition = definition, name = definition.name, knobs = knobs, by_path = by_path, groups = groups,
-             checks = definition.checks, phases = definition.phases, path = path,
+             checks = checks, phases = definition.phases, path = path,
              ladder = function(arch) return ladder(definition, arch) end }
 end
 

@@ -81,7 +81,7 @@ local function settle(picked, name, report)
     settings.name = name
     local plan = plan_of(settings)
     local fail = failer(settings, origins, reporting)
-    for _, check in ipairs(fam.checks) do check.check(settings, plan, fail) end
+    for _, check in ipairs(fam.checks(settings)) do check.check(settings, plan, fail) end
     resources.check(settings, plan, fail)
     if not failed then return settings, plan, origins end
 end

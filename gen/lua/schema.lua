@@ -22,7 +22,12 @@ schema.get = get
 -- The words of a path, which are asked for again and again.
 local split = setmetatable({}, { __index = function(known, path)
     local words = {}
-    for word in path:gmatch("[^.]+") do words[#words + 1] = word end
+    local from, dot = 1, path:find(".", 1, true)
+    while dot do
+        words[#words + 1] = path:sub(from, dot - 1)
+        from, dot = dot + 1, path:find(".", dot + 1, true)
+    end
+    words[#words + 1] = path:sub(from)
     known[path] = words
     return words
 end })

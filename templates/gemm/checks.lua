@@ -60,14 +60,12 @@ list[#list + 1] = { "GPU", check = function(s, p, fail)
     end
 end }
 
-for _, math in ipairs { "fma", "mma", "wgmma", "tcgen05" } do
-    for _, rule in ipairs(require("mma/" .. math .. "/checks")) do
-        list[#list + 1] = { rule[1], check = function(s, p, fail)
-            if s.math == math and not foreign(s) then
-                rule.check(s, p, fail)
-            end
-        end }
+-- Those of a kernel are read where it is made; without one, those of every kind.
+return function(s)
+    local rules = table.move(list, 1, #list, 1, {})
+    for _, math in ipairs(not s and { "fma", "mma", "wgmma", "tcgen05" } or foreign(s) and {} or { s.math }) do
+        local own = require("mma/" .. math .. "/checks")
+        table.move(own, 1, #own, #rules + 1, rules)
     end
+    return rules
 end
-
-return list

@@ -14,9 +14,14 @@ local text = [[
     threadIdx blockIdx blockDim gridDim warpSize dim3 int2 int3 int4 uint2 uint3 uint4 float2 float3 float4 double2
 ]]
 
--- whether a kernel cannot be called [name]
-local function is_reserved(_, name)
-    return (text:find(" " .. name .. " ", 1, true) or text:find(" " .. name .. "\n", 1, true)) ~= nil
+-- whether [name] is one of the words of [list], lines that begin with blanks
+local function among(list, name)
+    return (list:find(" " .. name .. " ", 1, true) or list:find(" " .. name .. "\n", 1, true)) ~= nil
 end
 
-return { reserved = setmetatable({}, { __index = is_reserved }) }
+-- whether a kernel cannot be called [name]
+local function is_reserved(_, name)
+    return among(text, name)
+end
+
+return { among = among, reserved = setmetatable({}, { __index = is_reserved }) }

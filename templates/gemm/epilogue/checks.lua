@@ -2,11 +2,13 @@
 
 local words = require "words"
 
-local TAKEN = {}
-for name in ([[a b d m n k x y row column item work ring smem warp warpgroup cta operands bf16 fp16
-    a_map b_map d_map a_operand b_operand dynamic_smem inside release pair half first_row first_column most word pairs
-    ahead source]]):gmatch("[%w_]+") do
-    TAKEN[name] = true
+local TAKEN = [[
+    a b d m n k x y row column item work ring smem warp warpgroup cta operands bf16 fp16 a_map b_map d_map a_operand
+    b_operand dynamic_smem inside release pair half first_row first_column most word pairs ahead source
+]]
+
+local function is_taken(name)
+    return words.reserved[name] or words.among(TAKEN, name)
 end
 
 return function(s, p, fail)
@@ -33,7 +35,7 @@ return function(s, p, fail)
     end
     for _, operand in ipairs(p.op_operands) do
         local name = operand.name
-        if TAKEN[name] or words.reserved[name] or not name:match("^[a-z][a-z0-9_]*$") or #name > 64 then
+        if is_taken(name) or not name:match("^[a-z][a-z0-9_]*$") or #name > 64 then
             fail("epilogue.ops", ("epilogue.ops: %s cannot be the name of a tensor"):format(name),
                 "a word of a-z, 0-9 and _ that the kernel has no other use for")
         elseif seen[name] then
