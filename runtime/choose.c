@@ -192,20 +192,32 @@ static int fits(struct ranking *ranking, const struct tmg_row *row) {
     return *known && tmg_rules_reach(row->rules, ranking->binding);
 }
 
+// Puts an entrant at [at] of the heap, or below: each takes no less than the one above it, which
+// are those at 2 i + 1 and 2 i + 2 under i.
+static void sink(struct ranking *ranking, unsigned at, struct possible entrant, float least) {
+    const unsigned count = ranking->entrant_count;
+    float *us = ranking->least_us;
+    for (unsigned below; (below = 2 * at + 1) < count; at = below) {
+        if (below + 1 < count && us[below + 1] < us[below]) ++below;
+        if (us[below] >= least) break;
+        us[at] = us[below];
+        ranking->entrants[at] = ranking->entrants[below];
+    }
+    us[at] = least;
+    ranking->entrants[at] = entrant;
+}
+
+static void make_heap(struct ranking *ranking) {
+    for (unsigned i = ranking->entrant_count / 2; i-- > 0;)
+        sink(ranking, i, ranking->entrants[i], ranking->least_us[i]);
+}
+
 // Takes the entrant that takes the least at least; 0 where all take more than [limit].
 static int take_least(struct ranking *ranking, double limit, struct possible *taken) {
-    const unsigned last = ranking->entrant_count - 1;
-    const int all_are_wanted = ranking->count + ranking->entrant_count <= ranking->most;
-    float *us = ranking->least_us;
-    unsigned at = 0;
-    if (!ranking->entrant_count) return 0;
-    for (unsigned i = 1; i <= last && !all_are_wanted; ++i)
-        if (us[i] < us[at]) at = i;
-    if ((double)us[at] > limit) return 0;
-    *taken = ranking->entrants[at];
-    us[at] = us[last];
-    ranking->entrants[at] = ranking->entrants[last];
-    ranking->entrant_count = last;
+    if (!ranking->entrant_count || (double)ranking->least_us[0] > limit) return 0;
+    *taken = ranking->entrants[0];
+    const unsigned last = --ranking->entrant_count;
+    sink(ranking, 0, ranking->entrants[last], ranking->least_us[last]);
     return 1;
 }
 
@@ -220,6 +232,7 @@ static void rank_kernels(struct ranking *ranking, int last) {
         if (row->last == last && (only < 0 || only == i) && fits(ranking, row))
             add_kernel(ranking, i);
     }
+    make_heap(ranking);
     while (take_least(ranking, limit_of(ranking), &next)) {
         ranking->binding->manifest = table->kernels[next.kernel].manifest;
         rank(ranking, next.kernel, next.splits);
