@@ -192,8 +192,8 @@ static int fits(struct ranking *ranking, const struct tmg_row *row) {
     return *known && tmg_rules_reach(row->rules, ranking->binding);
 }
 
-// Puts an entrant at [at] of the heap, or below: each takes no less than the one above it, which
-// are those at 2 i + 1 and 2 i + 2 under i.
+// Puts an entrant at [at] of the heap, or below: under i are those at 2 i + 1 and 2 i + 2, which
+// take no less.
 static void sink(struct ranking *ranking, unsigned at, struct possible entrant, float least) {
     const unsigned count = ranking->entrant_count;
     float *us = ranking->least_us;

@@ -1,6 +1,7 @@
 // The model of a launch's time: work of a step, steps of a wave, waves, floors.
 #include "runtime/model.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -329,7 +330,8 @@ void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *r
     const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
     const int steps = term_of_steps(rules);
     const unsigned one = term_of_one(rules->terms);
-    *least = (struct tmg_least){.launch_us = rate[TMG_RATE_LAUNCH], .slots = 1};
+    *least =
+        (struct tmg_least){.launch_us = rate[TMG_RATE_LAUNCH], .slots = 1, .most_sms = INT_MAX};
     if (steps < 0) return;
     least->tile_count = rules->tile_count;
     memcpy(least->tiles, rules->tiles, sizeof least->tiles);
@@ -346,6 +348,8 @@ void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *r
     least->launch_us += rate[TMG_RATE_TURN] + (ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0);
     least->wave_us = rate[TMG_RATE_TILE] + (rules->overlaps ? 0 : rate[TMG_RATE_TURN]);
     least->slots = (double)manifest->grid.blocks_per_sm / ctas;
+    least->most_sms = (int)sms_of(manifest->grid.blocks_per_tile, INT_MAX, rates);
+    if (rate[TMG_RATE_PARTS] > 0) least->parts = rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
     least->overlaps = rules->overlaps;
 }
 
@@ -353,10 +357,14 @@ double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *grou
                     int sms) {
     double items = splits;
     for (unsigned i = 0; i < least->tile_count; ++i) items *= ground->terms[least->tiles[i]];
-    const double waves = ceil(items / larger(1, least->slots * sms));
+    const int used = sms < least->most_sms ? sms : least->most_sms;
+    const double waves = ceil(items / larger(1, least->slots * used));
     const double store = least->tile_us / splits + least->item_us;
+    const double *rate = ground->rates->of;
     return least->launch_us + (waves - 1) * least->wave_us + store * (least->overlaps ? 1 : waves) +
-           (splits > 1 ? ground->rates->of[TMG_RATE_SPLIT] : 0) +
+           (splits > 1 ? rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
+                             store * (splits - 1) * least->parts
+                       : 0) +
            waves * (ground->terms[least->steps] / splits) * least->step_us;
 }
 

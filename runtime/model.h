@@ -98,7 +98,9 @@ struct tmg_least {
     double step_us;             // of a step that no other CTA and no memory slows down
     double tile_us, item_us;    // of what is stored of each
     double launch_us, wave_us;  // of a launch, and of each wave but the first
+    double parts;               // times what is stored that each other part of a tile takes
     double slots;               // items at work at once on an SM
+    int most_sms;               // that have room for its clusters
     int overlaps;               // stores of all waves but the last are hidden
     uint16_t steps;             // the term that is the steps of a tile
     uint16_t tile_count, tiles[TMG_MAX_TILES];  // terms: the sizes of the grid's tiles

@@ -61,10 +61,10 @@ local function index(knobs, fault)
     for number, knob in ipairs(knobs) do
         local path = knob[1]
         if type(path) ~= "string" then fault("knob " .. number .. " has no path") end
-        if TAKEN[path:sub(1, (path:find(".", 1, true) or 0) - 1)] then fault(path .. ": templates know something else by that name") end
+        local dot = path:find(".", 1, true)
+        if TAKEN[path:sub(1, (dot or 0) - 1)] then fault(path .. ": templates know something else by that name") end
         if by_path[path] or family.RESERVED[path] then fault(path .. ": is there already", path) end
         by_path[path] = knob
-        local dot = path:find(".", 1, true)
         while dot do
             groups[path:sub(1, dot - 1)] = true
             dot = path:find(".", dot + 1, true)
