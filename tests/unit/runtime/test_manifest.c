@@ -168,7 +168,8 @@ static const struct {
      "  {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [128, 64],",
      "[1, 1, 1, \"m\", \"n\"], \"access\": \"write\"}],"
      " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
-     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]}, \"params\": [{\"kind\": \"tensor_map\","
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]},"
+     " \"params\": [{\"kind\": \"tensor_map\","
      " \"tensor\": \"d\", \"period\": 4, \"box\": [1, 1, 1, 1, 8, 64],",
      "params[0] has a period; legal: of a matrix' rows"},
     {"\"swizzle_bytes\": 128},",
