@@ -37,7 +37,8 @@ static int open_for_reading(const char *path, struct tune_db **db) {
 
 // ---- Shape by shape
 
-// What is known of a shape of a family and type on a device. Rows come by device, type and shape.
+// What is known of a shape of a family and type on a device. Rows come by device, type, family and
+// shape.
 struct group {
     char device[128], family[64], dtype[32], shape[128];
     char name[200];                 // the best launch

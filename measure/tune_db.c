@@ -380,7 +380,7 @@ int tune_db_merge(struct tune_db *db, struct tune_db *from) {
 static const char read_kernels_sql[] = "SELECT * FROM kernel ORDER BY key";
 static const char read_results_sql[] =
     "SELECT result.*, kernel.* FROM result JOIN kernel ON kernel.key = result.key"
-    " ORDER BY device, dtype, shape, result.verdict <> 'ok', ms, result.key, splits";
+    " ORDER BY device, dtype, family, shape, result.verdict <> 'ok', ms, result.key, splits";
 
 // The columns of a kernel from [first] on; with its key at [key].
 static struct tune_kernel read_kernel(sqlite3_stmt *s, int key, int first) {

@@ -80,7 +80,8 @@ int tune_db_put_result(struct tune_db *, const struct tune_result *);
 int tune_db_merge(struct tune_db *db, struct tune_db *from);
 
 // Calls [visit] for each row until it returns non-zero, which is returned: kernels by key; results
-// by device, type, shape, then verdict and time, each with its kernel. Or a library error code.
+// by device, type, family, shape, then verdict and time, each with its kernel. Or an error code of
+// the library's.
 int tune_db_kernels(struct tune_db *, int (*visit)(void *, const struct tune_kernel *), void *);
 int tune_db_results(struct tune_db *,
                     int (*visit)(void *, const struct tune_result *, const struct tune_kernel *),

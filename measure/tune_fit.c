@@ -36,8 +36,8 @@ struct fit {
     size_t count, capacity;
     struct fit_kernel *kernels;  // so far
     size_t kernel_count, kernel_capacity;
-    char shape[128];  // of the last row; rows come by shape, the best first
-    double best;      // time of that shape
+    char group[256];  // family, type and shape of the last row; rows come by these, the best first
+    double best;      // time of that group
 };
 
 static void *grow(void *list, size_t count, size_t *capacity, size_t bytes) {
@@ -93,8 +93,10 @@ static int add_time(void *context, const struct tune_result *row,
     if (row->verdict != TUNE_OK || strcmp(row->device, fit->start->name)) return 0;
     const long place = place_of(fit, kernel);
     if (place < 0) return 0;
-    if (strcmp(fit->shape, row->shape)) {
-        snprintf(fit->shape, sizeof fit->shape, "%s", row->shape);
+    char group[sizeof fit->group];
+    snprintf(group, sizeof group, "%.63s %.31s %.127s", kernel->family, row->dtype, row->shape);
+    if (strcmp(fit->group, group)) {
+        memcpy(fit->group, group, sizeof group);
         fit->best = row->ms;
     }
     struct fit_time time = {.kernel = (size_t)place,
@@ -176,7 +178,7 @@ static size_t leave_out(struct fit *fit, const struct tmg_rates *rates) {
         if (!kernel->out) continue;
         left -= count;
         fprintf(stderr, "left out: %s, of %zu times, which the model misses by %.0f%%\n",
-                kernel->manifest->name, count, 100 * stats_of(errors, count).median);
+                kernel->manifest->name, count, 100 * expm1(stats_of(errors, count).median));
     }
     free(errors);
     return left;
@@ -201,6 +203,11 @@ static int fit_and_print(struct fit *fit, const char *path, FILE *out) {
     }
     descend(fit, &rates, coarse);
     const size_t left = leave_out(fit, &rates);
+    if (left < TIMES_LEAST) {
+        fprintf(stderr, "tmagen: error: %s: rates explain %zu of its %zu times on %s, of %d\n",
+                path, left, fit->count, fit->start->name, TIMES_LEAST);
+        return 1;
+    }
     const double before = loss(fit, &fit->start->rates), after = descend(fit, &rates, fine);
     fprintf(stderr, "%zu times: root of the mean square error %.1f%% before, %.1f%% now\n", left,
             100 * sqrt(before), 100 * sqrt(after));

@@ -97,7 +97,7 @@ static void end_shape(struct table_walk *walk) {
     walk->now.count = 0;
 }
 
-// Goes on with the shape of a row. Rows come by device, type and shape.
+// Goes on with the shape of a row. Rows come by device, type, family and shape.
 static void come_to(struct table_walk *walk, const struct tune_result *row, const char *family) {
     struct shape_rows *now = &walk->now;
     const bool same = !strcmp(now->device, row->device) && !strcmp(now->family, family) &&
