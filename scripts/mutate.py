@@ -24,6 +24,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from queue import Queue
 from threading import Lock
@@ -178,6 +179,15 @@ def test(root, entry, changed):
     return run_tests(root, entry, wanted)
 
 
+def end(tests):
+    """Ends a run, which removes its scratch folder; by force what has not ended a while later."""
+    os.killpg(tests.pid, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        tests.wait(20)
+    with suppress(ProcessLookupError):
+        os.killpg(tests.pid, signal.SIGKILL)
+
+
 def run_tests(root, only, units):
     """The first test that fails, at which the others end; or None."""
     environment = {**os.environ, "BUILD": "build", "ONLY": only, "NVRTC": nvrtc(),
@@ -189,7 +199,7 @@ def run_tests(root, only, units):
         for line in tests.stdout:
             failed = re.match(r"FAIL (\S+)", line)
             if failed:
-                os.killpg(tests.pid, signal.SIGKILL)
+                end(tests)
                 return failed[1].removesuffix(".sh")
             say_skipped(line)
     return None

@@ -7,6 +7,9 @@
 #
 # usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
 #   NVRTC is the libnvrtc.so to use where the library would not find one by itself; or empty.
+#   SCRATCH: the folder in which a folder for those files is made; /dev/shm, where there is room, and
+#   where none can be made $BUILD/tmp. $BUILD/scratch has its name while it is there, by which the
+#   next run removes what a kill left in /dev/shm.
 #   ONLY=PATTERN runs the tests whose path matches. TEST_SECONDS: how long one may take; 600.
 #   KERNELS: where that cache lies; $BUILD/kernels. It is emptied where the sources that fill it
 #   have changed, since what a mistake in them left would be found again.
@@ -82,11 +85,18 @@ script() {
     esac
 }
 
+# sweep FOLDER - removes it, with what tests have made unwritable.
+sweep() {
+    chmod -R u+rwx "$1" 2>/dev/null
+    rm -rf "$1"
+}
+
 run_one() {
     local test=$1 name counts started=${EPOCHREALTIME/./}
     name=$(sed 's|.*tests/||; s|^cases/||; s|/*$||; s|/|.|g' <<<"$test")
     export TMPDIR=$SCRATCH/$name
     export TMAGEN_CACHE=$TMPDIR/cache
+    [ -d "$SCRATCH" ] || exit 255    # the run was ended; xargs begins no other
     mkdir -p "$TMPDIR"
     case $test in
     */) counts=$(script "$LOGS/$name.log" tests/run_cases.sh "$test") ;;
@@ -95,10 +105,9 @@ run_one() {
     esac
     # shellcheck disable=SC2086
     verdict "$name" "$started" $counts
-    chmod -R u+rwx "$TMPDIR" 2>/dev/null
-    rm -rf "$TMPDIR"
+    sweep "$TMPDIR"
 }
-export -f cpu verdict summary unit script run_one
+export -f cpu verdict summary unit script sweep run_one
 
 # The folder of the shared cache has the digest of what fills it for its name; others go.
 kernels=${KERNELS:-$BUILD/kernels}
@@ -113,15 +122,21 @@ room() {
     local kib
     kib=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
     [ "${kib:-0}" -gt 4000000 ] &&
-        findmnt -no OPTIONS -T /dev/shm | grep -qv noexec
+        findmnt -no OPTIONS -T /dev/shm 2>/dev/null | grep -qv noexec
 }
 rm -rf "$LOGS" "$BUILD/tmp"
 mkdir -p "$LOGS" "$BUILD/tmp"
+left=$(cat "$BUILD/scratch" 2>/dev/null)
+[[ ! $left =~ ^/dev/shm/tmagen\.[[:alnum:]]{6}$ ]] || sweep "$left"
+in=$(realpath "${SCRATCH:-/dev/shm}")
 SCRATCH=$BUILD/tmp
-if room; then SCRATCH=$(mktemp -d /dev/shm/tmagen.XXXXXX); fi
+if [ "$in" != /dev/shm ] || room; then
+    made=$(mktemp -d "$in/tmagen.XXXXXX" 2>/dev/null) && SCRATCH=$made
+fi
+echo "$SCRATCH" >"$BUILD/scratch"
 chmod 755 "$SCRATCH"    # a test asks for another user's word
 export SCRATCH
-trap 'rm -rf "$SCRATCH"' EXIT
+trap 'sweep "$SCRATCH" && rm -f "$BUILD/scratch"' EXIT
 # The long ones first, so that both cores are busy up to the end. Of a shipped kernel compile_specs
 # has cubin and PTX of one compile, and others, which would have the PTX alone compiled before, come
 # after it; those whose kernels nobody ships run beside it.
@@ -134,6 +149,7 @@ first=(compile_specs emu_unshipped gemm_ops grouped gemm_reads pairwise gemm_byt
     find tests/cases -mindepth 3 -maxdepth 3 -name spec.yaml -printf '%h/\n' | sort
 } | grep . | awk '!there[$0]++' | grep -e "${ONLY:-.}" |
     xargs -r -P "${TEST_JOBS:-3}" -I{} bash -c 'run_one "$1"' run_one {}
+[ $? != 124 ] || { echo "$SCRATCH is gone; the other tests were not run"; exit 1; }
 
 [ -n "${ONLY:-}" ] || sort -rnk5 "$LOGS"/*.count |
     awk 'NR <= 10 { printf "%6.1f s %s\n", $5 / 1e3, $6 }

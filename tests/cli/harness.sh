@@ -39,4 +39,41 @@ play() {
     play 'kill -SEGV $$' err=;                verdict 1 "a crash"
     play 'true';                              verdict 1 "no expectation at all"
 }
+
+# A run works in a folder of its own, and in the build folder where none can be made.
+mkdir -p "$TMPDIR/tests" "$TMPDIR/build" "$TMPDIR/shim" "$TMPDIR/theirs"
+where=$TMPDIR/tests/probe_where.sh away=$TMPDIR/tests/probe_away.sh
+log=$TMPDIR/build/logs/probe_where.sh.log
+# shellcheck disable=SC2016
+{
+    printf '%s\n' '#!/bin/sh' 'echo "in $TMPDIR"' >"$where"
+    printf '%s\n' '#!/bin/sh' 'rm -rf "$SCRATCH"' >"$away"
+}
+printf '#!/bin/sh\nexit 1\n' >"$TMPDIR/shim/mktemp"
+printf '#!/bin/sh\necho 9999999\n' >"$TMPDIR/shim/df"
+printf '#!/bin/sh\necho rw\n' >"$TMPDIR/shim/findmnt"
+chmod +x "$TMPDIR"/tests/* "$TMPDIR"/shim/*
+
+# probes TEST... - a run of these, one at a time; the shared cache is not theirs.
+probes() {
+    BUILD=$TMPDIR/build KERNELS=$TMPDIR/kernels ONLY=probe_ TEST_JOBS=1 \
+        tests/run_tests.sh "$@" >"$TMPDIR/said" 2>&1
+}
+wrong() { echo "$*:"; cat "$TMPDIR/said"; bad=1; }
+
+unset SCRATCH
+PATH=$TMPDIR/shim:$PATH probes "$where" || wrong "a run without mktemp"
+grep -qx "in $TMPDIR/build/tmp/probe_where.sh" "$log" || wrong "no mktemp: $(cat "$log")"
+echo "$TMPDIR/theirs" >"$TMPDIR/build/scratch"
+SCRATCH=$TMPDIR/tests probes "$where" || wrong "a run in a folder that is named"
+grep -q "^in $TMPDIR/tests/tmagen\.[^/]*/probe_where.sh$" "$log" || wrong "SCRATCH: $(cat "$log")"
+[ -d "$TMPDIR/theirs" ] || wrong "another's folder was removed"
+[ ! -e "$TMPDIR/build/scratch" ] || wrong "the name of a folder that is gone"
+if old=$(mktemp -d /dev/shm/tmagen.XXXXXX 2>/dev/null); then
+    echo "$old" >"$TMPDIR/build/scratch"
+    probes "$where" || wrong "a run after one that was killed"
+    [ ! -d "$old" ] || wrong "what a killed run left is there"
+fi
+probes "$away" "$where" && wrong "passed, though its folder went away"
+[ ! -e "$log" ] || wrong "a test began after the run was ended"
 exit $bad

@@ -10,7 +10,10 @@ cat >"$TMPDIR/tests/run_tests.sh" <<'EOF'
 #!/bin/sh
 echo "SKIP cli.bench: no NVRTC"
 echo "ok   unit.gen.test_spec (3 of 5, 2 skipped)"
-[ "$ONLY" != two ] || echo "FAIL cli.late"
+[ "$ONLY" = two ] || exit 0
+trap 'echo removed >scratch; exit' TERM
+echo "FAIL cli.late"
+sleep 20
 EOF
 chmod +x "$TMPDIR/tests/run_tests.sh"
 TMPDIR=$TMPDIR PYTHONDONTWRITEBYTECODE=1 python3 - >"$TMPDIR/said" <<'EOF'
@@ -27,3 +30,4 @@ SKIPPED, and so cannot notice: ok   unit.gen.test_spec (3 of 5, 2 skipped)
 None
 cli.late
 EOF
+grep -q removed "$TMPDIR/scratch"    # a run that is ended cleans up
