@@ -120,8 +120,10 @@ sort -u "$made/old" "$made/new" >"$made/both"
 put_list "$made/both"
 put_all <"$made/plan"
 for link in "lib/$soname libtmagen.so.$version" "lib/libtmagen.so $soname"; do
-    ln -sfT "${link#* }" "$root/${link%% *}.new"
-    mv -f -T "$root/${link%% *}.new" "$root/${link%% *}"
+    mkdir -p "$root/lib/$hidden"
+    ln -sfT "${link#* }" "$root/lib/$hidden/link"
+    mv -f -T "$root/lib/$hidden/link" "$root/${link%% *}"
+    rmdir "$root/lib/$hidden"
 done
 comm -23 "$made/old" "$made/new" | take
 put_list "$made/new"

@@ -108,7 +108,7 @@ for victim in tmagen libtmagen.a example.c installed; do
     rm -f "$at/share/tmagen/specs/gemm_64x64.yaml" "$TMPDIR/killed"
     VICTIM=$victim PATH=$TMPDIR/shim:$PATH make_ install && fail "$victim: was not killed"
     [ -f "$TMPDIR/killed" ] || fail "$victim: $(cat "$TMPDIR/make.log")"
-    diff -r -x .tmagen.new "$at" "$whole" | grep differ && fail "half written after a kill"
+    diff -rq -x .tmagen.new "$at" "$whole" | grep differ && fail "half written after a kill"
 done
 
 # ---- Another version's file goes with the next install, and all of ours with the last
