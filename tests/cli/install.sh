@@ -103,12 +103,17 @@ printf '%s\n' '#!/bin/sh' 'case " $* " in *"/$VICTIM "*)' \
     'to=$4; shift 4; for file; do head -c 100 "$file" >"$to/${file##*/}"; done' \
     'echo killed >"$TMPDIR/killed"; kill -KILL $PPID;; esac' \
     'exec /usr/bin/install "$@"' >"$TMPDIR/shim/install"
-chmod +x "$TMPDIR/shim/install"
-for victim in tmagen libtmagen.a example.c installed; do
+# shellcheck disable=SC2016
+printf '%s\n' '#!/bin/sh' 'case "$VICTIM $*" in "link "*-T*)' \
+    'echo killed >"$TMPDIR/killed"; kill -KILL $PPID; exit;; esac' \
+    'exec /usr/bin/mv "$@"' >"$TMPDIR/shim/mv"
+chmod +x "$TMPDIR"/shim/*
+for victim in tmagen libtmagen.a example.c installed link; do
     rm -f "$at/share/tmagen/specs/gemm_64x64.yaml" "$TMPDIR/killed"
     VICTIM=$victim PATH=$TMPDIR/shim:$PATH make_ install && fail "$victim: was not killed"
     [ -f "$TMPDIR/killed" ] || fail "$victim: $(cat "$TMPDIR/make.log")"
     diff -rq -x .tmagen.new "$at" "$whole" | grep differ && fail "half written after a kill"
+    [ -z "$(find "$at" -name '*.so*.new')" ] || fail "a link that uninstall does not know"
 done
 
 # ---- Another version's file goes with the next install, and all of ours with the last
