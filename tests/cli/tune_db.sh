@@ -206,7 +206,9 @@ has out '^all +1 +10\.0% +10\.0% +-9\.1%$'
 # ---- rates that are fitted to what the model would have taken with others come near to those
 printf 'kernel: paces\nweight: [1, 20, 400, 4000]\n' >f.yaml
 sizes=()
-for k in 64 128 256 512 1024 2048 4096 8192 16384 24576 32768 49152 65536; do sizes+=(--shape "16x16x$k"); done
+for k in 64 128 256 512 1024 2048 4096 8192 16384 24576 32768 49152 65536; do
+    sizes+=(--shape "16x16x$k")
+done
 for m in 64 256 1024 4096; do sizes+=(--shape "${m}x16x64"); done
 good fit.db f.yaml "${sizes[@]}" --keep 0
 mkdir -p rates/lib/gpus
@@ -251,8 +253,8 @@ has err '^tmagen: error: odd\.db: rates explain [0-9]+ of its 68 times on Fake H
 # a time weighs by the best of its own type
 cp fit.db types.db
 sql types.db "DELETE FROM result WHERE device = 'Other' OR shape <> '16x16x32768'" \
-    "INSERT INTO result SELECT device, value, shape, result.key, splits, verdict, level, rounds, ms, lower,
-        upper, clock_mhz, watts, checked, worst, why, driver, tmagen, seed FROM result,
+    "INSERT INTO result SELECT device, value, shape, result.key, splits, verdict, level,
+        rounds, ms, lower, upper, clock_mhz, watts, checked, worst, why, driver, tmagen, seed FROM result,
         json_each('[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]')" \
     "UPDATE result SET dtype = '1', ms = ms / 1000 WHERE dtype NOT GLOB '[0-9]*'"
 "$TMAGEN" tune calibrate types.db --gpu fake >out 2>err || fail "types: exit code $?"
