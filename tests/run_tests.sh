@@ -8,8 +8,8 @@
 # usage: BUILD=build NVRTC=LIBRARY tests/run_tests.sh UNIT_BINARY...
 #   NVRTC is the libnvrtc.so to use where the library would not find one by itself; or empty.
 #   SCRATCH: the folder in which a folder for those files is made; /dev/shm, where there is
-#   room, and where none can be made $BUILD/tmp. $BUILD/scratch has its name while it is there, by which the
-#   next run removes what a kill left in /dev/shm.
+#   room, and where none can be made $BUILD/tmp. $BUILD/scratch has its name while it is there, by
+#   which the next run removes what a kill left in /dev/shm.
 #   ONLY=PATTERN runs the tests whose path matches. TEST_SECONDS: how long one may take; 600.
 #   KERNELS: where that cache lies; $BUILD/kernels. It is emptied where the sources that fill it
 #   have changed, since what a mistake in them left would be found again.

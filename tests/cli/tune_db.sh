@@ -254,8 +254,8 @@ has err '^tmagen: error: odd\.db: rates explain [0-9]+ of its 68 times on Fake H
 cp fit.db types.db
 sql types.db "DELETE FROM result WHERE device = 'Other' OR shape <> '16x16x32768'" \
     "INSERT INTO result SELECT device, value, shape, result.key, splits, verdict, level,
-        rounds, ms, lower, upper, clock_mhz, watts, checked, worst, why, driver, tmagen, seed FROM result,
-        json_each('[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]')" \
+        rounds, ms, lower, upper, clock_mhz, watts, checked, worst, why, driver, tmagen, seed
+        FROM result, json_each('[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]')" \
     "UPDATE result SET dtype = '1', ms = ms / 1000 WHERE dtype NOT GLOB '[0-9]*'"
 "$TMAGEN" tune calibrate types.db --gpu fake >out 2>err || fail "types: exit code $?"
 has err '^56 times: '
