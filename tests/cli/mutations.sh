@@ -13,7 +13,8 @@ echo "ok   unit.gen.test_spec (3 of 5, 2 skipped)"
 [ "$ONLY" = two ] || exit 0
 trap 'echo removed >scratch; exit' TERM
 echo "FAIL cli.late"
-sleep 20
+sleep 20 &    # and not before the shell, which would see the signal only behind it
+wait
 EOF
 chmod +x "$TMPDIR/tests/run_tests.sh"
 TMPDIR=$TMPDIR PYTHONDONTWRITEBYTECODE=1 python3 - >"$TMPDIR/said" <<'EOF'
