@@ -174,11 +174,12 @@ static size_t leave_out(struct fit *fit, const struct tmg_rates *rates) {
         for (size_t j = 0; j < fit->count; ++j)
             if (fit->times[j].kernel == i && !predict_time(fit, &fit->times[j], &gpu, &estimate))
                 errors[count++] = fabs(log(estimate.us / fit->times[j].us));
-        kernel->out = count && stats_of(errors, count).median > strange;
+        const double median = count ? stats_of(errors, count).median : 0;
+        kernel->out = median > strange;
         if (!kernel->out) continue;
         left -= count;
         fprintf(stderr, "left out: %s, of %zu times, which the model misses by %.0f%%\n",
-                kernel->manifest->name, count, 100 * expm1(stats_of(errors, count).median));
+                kernel->manifest->name, count, 100 * expm1(median));
     }
     free(errors);
     return left;
