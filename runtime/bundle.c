@@ -15,7 +15,6 @@
 #include "runtime/arch.h"
 #include "runtime/error.h"
 #include "runtime/kernel.h"
-#include "runtime/set.h"
 #include "runtime/sized.h"
 
 enum { CUBINS_FIRST = 1 << 24 };  // more than any rank of an architecture
@@ -355,15 +354,6 @@ int tmagen_bundle_load(tmagen_bundle *bundle, tmagen_device *device, const char 
     made.data = data;
     describe_code(bundle, code, &made);
     return tmagen_kernel_load(device, name, &options, kernel);
-}
-
-int tmagen_bundle_open_set(tmagen_bundle *bundle, tmagen_device *device, const char *name,
-                           tmagen_set **set) {
-    if (!bundle || !device || !name || !*name || !set)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                        "the bundle, the device, the table's name or the result is missing");
-    const int status = tmg_device_check(device);
-    return status ? status : tmg_set_open_packed(device, bundle, name, set);
 }
 
 // ---- Looking through

@@ -121,6 +121,18 @@ const char *tmg_cache_read_all(int file, uint64_t bytes, uint8_t **block) {
     return "it cannot be read";
 }
 
+const char *tmg_cache_verify(int file, uint64_t bytes, const char *name) {
+    struct tmg_entry entry;
+    uint8_t *data;
+    const char *fault = tmg_cache_read_all(file, bytes, &data);
+    if (!fault) fault = tmg_entry_parse(data, bytes, &entry);
+    char key[TMAGEN_KEY_CHARS];
+    if (!fault) tmg_entry_key(&entry, key);
+    if (!fault && strcmp(key, name)) fault = "it is not what its name says";
+    free(data);
+    return fault;
+}
+
 int tmg_cache_is_of_entry(const char *fault) {
     return fault && fault != tmg_cache_no_entry && fault != not_opened && fault != no_memory;
 }

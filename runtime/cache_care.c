@@ -185,18 +185,6 @@ static void copy_text(char *to, size_t size, const char *from) {
     if (!memccpy(to, from, 0, size)) to[size - 1] = 0;
 }
 
-const char *tmg_cache_verify(int file, uint64_t bytes, const char *name) {
-    struct tmg_entry entry;
-    uint8_t *data;
-    const char *fault = tmg_cache_read_all(file, bytes, &data);
-    if (!fault) fault = tmg_entry_parse(data, bytes, &entry);
-    char key[TMAGEN_KEY_CHARS];
-    if (!fault) tmg_entry_key(&entry, key);
-    if (!fault && strcmp(key, name)) fault = "it is not what its name says";
-    free(data);
-    return fault;
-}
-
 // Fills [item] from the file's head, and from all of it with [verify]. Returns whether there still
 // is such a file.
 static int describe(const struct tmg_cache *cache, const struct file *file, int verify,

@@ -3,11 +3,11 @@
 #include "runtime/device.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/error.h"
+#include "runtime/forks.h"
 #include "runtime/sized.h"
 
 static const struct tmg_backend *const backends[] = {&tmg_cuda_backend, &tmg_emu_backend};
@@ -51,21 +51,7 @@ int tmagen_device_open(const char *name, tmagen_device **device) {
 
 // ---- Who may use a device
 
-static _Atomic unsigned forks;
-
-static void count_fork(void) { atomic_fetch_add(&forks, 1); }
-
-static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
-
-unsigned tmg_forks(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    return atomic_load_explicit(&forks, memory_order_relaxed);
-}
-
-static int is_forked(const tmagen_device *device) {
-    return atomic_load_explicit(&forks, memory_order_relaxed) != device->forks;
-}
+static int is_forked(const tmagen_device *device) { return tmg_forks() != device->forks; }
 
 static int fail_missing(void) {
     return tmg_fail(TMAGEN_ERROR_ARGUMENT, "the device or the place for data is missing");

@@ -111,10 +111,6 @@ struct tmagen_device {
     _Atomic int closed;
 };
 
-// How often this process is a fork's child since the library was first asked: what was opened with
-// another count belongs to a parent.
-unsigned tmg_forks(void);
-
 // TMAGEN_ERROR_ARGUMENT where [device] is NULL or closed, TMAGEN_ERROR_DEVICE where it was opened
 // before a fork.
 int tmg_device_check(const tmagen_device *device);

@@ -10,6 +10,7 @@
 
 #include "runtime/device.h"
 #include "runtime/error.h"
+#include "runtime/forks.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct tmg_driver driver;

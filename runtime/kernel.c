@@ -10,6 +10,7 @@
 #include "runtime/arch.h"
 #include "runtime/compile.h"
 #include "runtime/error.h"
+#include "runtime/forks.h"
 #include "runtime/whole_file.h"
 #include "runtime/key.h"
 #include "runtime/prepare.h"
@@ -187,10 +188,6 @@ static void fill_info(const struct loading *load, const struct tmg_module_info *
     memcpy(info->compiler, load->code.compiler, sizeof info->compiler);
     info->hit = load->code.hit;
     info->compile_ms = load->code.hit ? 0 : load->code.compile_ms;
-}
-
-struct tmg_loaded *tmg_loaded_of(tmagen_kernel *kernel, unsigned index) {
-    return index < kernel->manifest->before_count ? &kernel->before[index] : &kernel->main;
 }
 
 // Loads the code as a module of the device, for one of its functions.

@@ -35,7 +35,9 @@ struct tmagen_kernel {
 };
 
 // The [index]th function in the order in which they run; the main one is the last.
-struct tmg_loaded *tmg_loaded_of(tmagen_kernel *kernel, unsigned index);
+static inline struct tmg_loaded *tmg_loaded_of(tmagen_kernel *kernel, unsigned index) {
+    return index < kernel->manifest->before_count ? &kernel->before[index] : &kernel->main;
+}
 
 // Where the parts of the launch's workspace lie, and what of it is cleared when.
 int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,

@@ -11,6 +11,8 @@ void tmg_member_name(const struct tmg_node *object, const char *key, char name[T
 int tmg_member_choice(const struct tmg_node *object, const char *key, const char *const names[],
                       int fallback);
 
+enum { TMG_MAX_THREADS = 1024, TMG_MAX_CLUSTER = 16, TMG_MAX_SHARED = 256 << 10 };
+
 // The dim that [node] names; the tensor that the member "tensor" of [object] names.
 int tmg_read_dim_name(const struct tmg_node *node, const struct tmg_manifest *manifest);
 int tmg_member_tensor(const struct tmg_node *object, const struct tmg_manifest *manifest);

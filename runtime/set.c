@@ -230,11 +230,15 @@ int tmagen_set_open_sized(tmagen_device *device, const char *name,
     return give_set(made, name, &own, set);
 }
 
-int tmg_set_open_packed(tmagen_device *device, tmagen_bundle *bundle, const char *name,
-                        tmagen_set **set) {
+int tmagen_bundle_open_set(tmagen_bundle *bundle, tmagen_device *device, const char *name,
+                           tmagen_set **set) {
+    if (!bundle || !device || !name || !*name || !set)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
+                        "the bundle, the device, the table's name or the result is missing");
     const tmagen_set_options none = {0};
-    tmagen_set *made = calloc(1, sizeof *made);
-    if (!made) return tmg_fail_memory();
+    const int status = tmg_device_check(device);
+    tmagen_set *made = status ? NULL : calloc(1, sizeof *made);
+    if (!made) return status ? status : tmg_fail_memory();
     tmg_bundle_hold(bundle);
     made->device = device;
     made->bundle = bundle;

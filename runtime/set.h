@@ -45,11 +45,6 @@ struct tmagen_set {
     struct tmg_pin environment;   // $TMAGEN_PICK; kernel -1: none
 };
 
-// As tmagen_set_open(), of the table [name] of [bundle]. What it and its manifests say is read when
-// it is first asked for, since that takes longer than all else.
-int tmg_set_open_packed(tmagen_device *device, tmagen_bundle *bundle, const char *name,
-                        tmagen_set **set);
-
 // Before the set's table or anything that follows from it is looked at.
 int tmg_set_ready(tmagen_set *set);
 
