@@ -11,7 +11,9 @@
 #include "gen/alloc.h"
 #include "gen/dispatch_measured.h"
 #include "gen/dispatch_words.h"
+#include "gen/families.h"
 #include "gen/fields.h"
+#include "gen/points.h"
 #include "gen/store.h"
 #include "gen/suggest.h"
 #include "runtime/table.h"
@@ -61,10 +63,6 @@ struct dispatch {
     char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];
     int dim_count;
 };
-
-bool table_is(const struct spec_node *tree) {
-    return tree->kind == SPEC_MAP && spec_get(tree, "dispatch") != NULL;
-}
 
 // ---- What is laid over each kernel's spec
 
@@ -135,10 +133,10 @@ static int generate_spec(struct dispatch *table, const struct spec_node *node, c
         options.sets[options.set_count++] = named;
         options.table = table->path;
     }
-    const int failed = gen_spec(path, &options, result);
+    *result = (struct gen_result){.spec = path};
+    const int failed = points_generate(NULL, &options, NULL, result);
     if (named) free(options.sets);
     free(named);
-    free(path);
     return failed;
 }
 
@@ -525,16 +523,10 @@ static void free_table(struct dispatch *table) {
 
 void table_generate(struct diag *diag, const struct spec_node *tree, const char *path,
                     const struct gen_options *options, struct gen_result *result) {
-    static bool nested;
     struct dispatch table = {.diag = diag, .tree = tree, .path = path, .result = result};
     const struct fields fields = {diag, tree, ""};
-    if (nested) {
-        diag_error(diag, tree->place, "specs", "a table cannot be one of a table's kernels");
-        return;
-    }
     table.options =
         (struct gen_options){.out_dir = options->out_dir, .templates = options->templates};
-    nested = true;
     fields_only(&fields, table_keys);
     result->table.name = stem_of(path);
     read_set(&table);
@@ -549,7 +541,6 @@ void table_generate(struct diag *diag, const struct spec_node *tree, const char 
         read_entries(&table);
     }
     if (!diag_errors(diag)) result->table.text = finish_table(&table);
-    nested = false;
     free_table(&table);
 }
 

@@ -4,9 +4,6 @@
 #include "gen/generate.h"
 #include "gen/spec.h"
 
-// Whether the tree is a table's, and no spec's.
-bool table_is(const struct spec_node *tree);
-
 // Generates the kernels and the table of [tree], which is read from [path], into [result]. All
 // errors go to the diag; those of a kernel's own spec are printed.
 void table_generate(struct diag *, const struct spec_node *tree, const char *path,

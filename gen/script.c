@@ -64,29 +64,7 @@ static void count_steps(lua_State *L, lua_Debug *unused) {
     lua_error(L);
 }
 
-// Opens the libraries; a function of its own, so that it can run out of memory in peace.
-static int open_all(lua_State *L) {
-    sandbox_open(L);
-    luaL_requiref(L, "host", host_open, 0);
-    lua_setfield(L, LUA_REGISTRYINDEX, "host");
-    return 0;
-}
-
-// Makes the module json a name that every file below templates/ has.
-static void share_json(struct script *s) {
-    static const char *const realms[] = {SANDBOX_FAMILY, SANDBOX_LIB};
-    if (!script_require(s, "json")) return;
-    for (size_t i = 0; i < sizeof realms / sizeof *realms; i++) {
-        lua_getfield(s->lua, LUA_REGISTRYINDEX, realms[i]);
-        lua_pushliteral(s->lua, "json");
-        lua_pushvalue(s->lua, -3);
-        lua_rawset(s->lua, -3);
-        lua_pop(s->lua, 1);
-    }
-    lua_pop(s->lua, 1);
-}
-
-struct script *script_new(struct store *store, struct diag *diag) {
+struct script *script_bare(struct store *store, struct diag *diag) {
     struct script *s = mem_zero(sizeof *s);
     s->store = store;
     s->diag = diag;
@@ -95,8 +73,6 @@ struct script *script_new(struct store *store, struct diag *diag) {
     if (!s->lua) mem_alloc(SIZE_MAX);
     lua_gc(s->lua, LUA_GCINC, 400, 400, 0);
     lua_gc(s->lua, LUA_GCSTEP, -GARBAGE_KB);  // as if so much less had been allocated
-    lua_pushcfunction(s->lua, open_all);
-    if (script_call(s, 0, 0)) share_json(s);
     return s;
 }
 

@@ -22,6 +22,7 @@ struct script;
 
 // A state whose chunks come from [store] and whose errors go to [diag]; both are borrowed.
 struct script *script_new(struct store *, struct diag *);
+struct script *script_bare(struct store *, struct diag *);  // with nothing open
 void script_free(struct script *);
 lua_State *script_lua(struct script *);
 struct diag *script_diag(struct script *);

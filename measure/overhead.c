@@ -123,26 +123,6 @@ static int time_loads(struct gpu *gpu, const struct kernel_text *text, struct fi
     return TMAGEN_OK;
 }
 
-int overhead_arguments(struct gpu *gpu, struct rotation_source *source,
-                       const struct tmg_manifest *manifest, const struct reference *reference,
-                       struct rotation *rotation, tmagen_tensor *tensors) {
-    struct ref_problem problem;
-    struct ref_shapes shapes = {0};
-    reference_shapes(reference, manifest, "small", &shapes);
-    int status = shapes.count ? ref_problem_make(manifest, reference, shapes.shapes[0], 0, &problem)
-                              : tmg_fail(TMAGEN_ERROR_ARGUMENT, "no shape");
-    ref_shapes_free(&shapes);
-    if (status == TMAGEN_OK) status = rotation_make(gpu, source, &problem, rotation);
-    for (unsigned i = 0; status == TMAGEN_OK && i < manifest->tensor_count; ++i) {
-        const struct ref_tensor *from = &problem.tensors[i];
-        tensors[i] = (tmagen_tensor){.name = from->declared->name, .rank = from->rank};
-        tensors[i].data = rotation_address(rotation, 0, i);
-        memcpy(tensors[i].dims, from->dims, sizeof tensors[i].dims);
-        memcpy(tensors[i].strides, from->strides, sizeof tensors[i].strides);
-    }
-    return status;
-}
-
 static int measure(struct gpu *gpu, struct rotation_source *source, const struct kernel_text *text,
                    struct figures *figures) {
     tmagen_tensor tensors[TMG_MAX_TENSORS];
@@ -155,8 +135,8 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
     status = reference_open(tmg_kernel_manifest(launching.kernel), &text->reference, gpu->device,
                             &reference);
     if (status == TMAGEN_OK) {
-        status = overhead_arguments(gpu, source, tmg_kernel_manifest(launching.kernel), &reference,
-                                    &rotation, tensors);
+        status = rotation_smallest(gpu, source, tmg_kernel_manifest(launching.kernel), &reference,
+                                   &rotation, tensors);
     }
     if (status == TMAGEN_OK) {
         status = tmagen_kernel_workspace(launching.kernel, &launching.launch,

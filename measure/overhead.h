@@ -11,8 +11,3 @@ int overhead_all(const struct bench_plan *plan);
 // the choice for shapes that are new. A library error code, which it has said.
 int overhead_set(struct gpu *gpu, struct rotation_source *source, const struct kernel_text *text,
                  bool json);
-
-// Lays out the smallest shape that the reference knows, in device memory.
-int overhead_arguments(struct gpu *gpu, struct rotation_source *source,
-                       const struct tmg_manifest *manifest, const struct reference *reference,
-                       struct rotation *rotation, tmagen_tensor *tensors);

@@ -104,7 +104,7 @@ static int measure(struct gpu *gpu, struct rotation_source *source, const struct
     struct reference reference;
     int status = reference_open(manifest, &text->reference, gpu->device, &reference);
     if (status == TMAGEN_OK)
-        status = overhead_arguments(gpu, source, manifest, &reference, &rotation, tensors);
+        status = rotation_smallest(gpu, source, manifest, &reference, &rotation, tensors);
     watchdog_step("%s: launches", text->name);
     if (status == TMAGEN_OK)
         status = tmagen_set_workspace(set->set, &launch, &launch.workspace_bytes);

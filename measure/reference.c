@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/reference_code.h"
 #include "runtime/binding.h"
 #include "runtime/error.h"
 
@@ -171,36 +170,6 @@ int ref_problem_make(const struct tmg_manifest *manifest, const struct reference
         status = lay_out(&problem->tensors[i], problem->dims, row_padding);
     }
     return status;
-}
-
-static void poison_gaps(struct ref_tensor *tensor) {
-    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
-    const size_t used = (size_t)tensor->dims[tensor->rank - 1] * bytes;
-    const size_t row = tensor->rank > 1 ? (size_t)tensor->strides[tensor->rank - 2] * bytes : used;
-    for (size_t at = 0; row > used && at < tensor->bytes; at += row) {
-        memset((char *)tensor->data + at + used, 0xff, row - used);
-    }
-}
-
-int ref_problem_fill_some(struct ref_problem *problem, uint64_t seed, const bool *wanted) {
-    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
-        if (!wanted[i]) continue;
-        problem->tensors[i].data = malloc(problem->tensors[i].bytes);
-        if (!problem->tensors[i].data) return tmg_fail_memory();
-    }
-    int status = reference_describe(problem, seed);
-    for (unsigned i = 0; status == TMAGEN_OK && i < problem->manifest->tensor_count; ++i) {
-        if (!wanted[i] || !problem->tensors[i].declared->reads) continue;
-        status = reference_fill(problem, i);
-        poison_gaps(&problem->tensors[i]);
-    }
-    return status;
-}
-
-int ref_problem_fill(struct ref_problem *problem, uint64_t seed) {
-    bool all[TMG_MAX_TENSORS];
-    for (unsigned i = 0; i < TMG_MAX_TENSORS; ++i) all[i] = true;
-    return ref_problem_fill_some(problem, seed, all);
 }
 
 void ref_problem_free(struct ref_problem *problem) {

@@ -223,7 +223,7 @@ static void draw_plain(const struct problem *p, const struct tensor *t, const in
     for (int64_t i = 0; i < t->dims[t->rank - 1]; ++i) put_drawn(p, t, first + i, first + i, 0);
 }
 
-int reference_fill(struct ref_problem *problem, unsigned number) {
+static int fill_tensor(struct ref_problem *problem, unsigned number) {
     const struct reference *reference = problem->reference;
     struct ref_tensor *tensor = &problem->tensors[number];
     const struct tensor *t = &problem->described->tensors[number];
@@ -242,6 +242,36 @@ int reference_fill(struct ref_problem *problem, unsigned number) {
     struct drawing drawing = {problem, t, own ? reference->code->draw : draw_plain};
     parallel_for(tensor->count / tensor->dims[tensor->rank - 1], 16, draw_rows, &drawing);
     return TMAGEN_OK;
+}
+
+static void poison_gaps(struct ref_tensor *tensor) {
+    const size_t bytes = tmg_dtype_bytes(tensor->dtype);
+    const size_t used = (size_t)tensor->dims[tensor->rank - 1] * bytes;
+    const size_t row = tensor->rank > 1 ? (size_t)tensor->strides[tensor->rank - 2] * bytes : used;
+    for (size_t at = 0; row > used && at < tensor->bytes; at += row) {
+        memset((char *)tensor->data + at + used, 0xff, row - used);
+    }
+}
+
+int ref_problem_fill_some(struct ref_problem *problem, uint64_t seed, const bool *wanted) {
+    for (unsigned i = 0; i < problem->manifest->tensor_count; ++i) {
+        if (!wanted[i]) continue;
+        problem->tensors[i].data = malloc(problem->tensors[i].bytes);
+        if (!problem->tensors[i].data) return tmg_fail_memory();
+    }
+    int status = reference_describe(problem, seed);
+    for (unsigned i = 0; status == TMAGEN_OK && i < problem->manifest->tensor_count; ++i) {
+        if (!wanted[i] || !problem->tensors[i].declared->reads) continue;
+        status = fill_tensor(problem, i);
+        poison_gaps(&problem->tensors[i]);
+    }
+    return status;
+}
+
+int ref_problem_fill(struct ref_problem *problem, uint64_t seed) {
+    bool all[TMG_MAX_TENSORS];
+    for (unsigned i = 0; i < TMG_MAX_TENSORS; ++i) all[i] = true;
+    return ref_problem_fill_some(problem, seed, all);
 }
 
 // ---- Elements

@@ -18,9 +18,6 @@ extern const struct reference_row references_built[];  // made by the Makefile
 // where something does not fit.
 int reference_describe(struct ref_problem *, uint64_t seed);
 
-// Draws tensor [number], an input.
-int reference_fill(struct ref_problem *, unsigned number);
-
 // The text with its headers in the places of their #includes, to be freed; NULL without memory.
 char *reference_assemble(const struct reference_text *);
 

@@ -4,6 +4,7 @@
 #include "measure/rotation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/error.h"
 #include "measure/addresses.h"
@@ -143,6 +144,26 @@ void rotation_source_free(struct gpu *gpu, struct rotation_source *source) {
 
 tmagen_address rotation_address(const struct rotation *rotation, int set, unsigned i) {
     return rotation->memory + rotation->set_bytes * (size_t)set + rotation->offsets[i];
+}
+
+int rotation_smallest(struct gpu *gpu, struct rotation_source *source,
+                      const struct tmg_manifest *manifest, const struct reference *reference,
+                      struct rotation *rotation, tmagen_tensor *tensors) {
+    struct ref_problem problem;
+    struct ref_shapes shapes = {0};
+    reference_shapes(reference, manifest, "small", &shapes);
+    int status = shapes.count ? ref_problem_make(manifest, reference, shapes.shapes[0], 0, &problem)
+                              : tmg_fail(TMAGEN_ERROR_ARGUMENT, "no shape");
+    ref_shapes_free(&shapes);
+    if (status == TMAGEN_OK) status = rotation_make(gpu, source, &problem, rotation);
+    for (unsigned i = 0; status == TMAGEN_OK && i < manifest->tensor_count; ++i) {
+        const struct ref_tensor *from = &problem.tensors[i];
+        tensors[i] = (tmagen_tensor){.name = from->declared->name, .rank = from->rank};
+        tensors[i].data = rotation_address(rotation, 0, i);
+        memcpy(tensors[i].dims, from->dims, sizeof tensors[i].dims);
+        memcpy(tensors[i].strides, from->strides, sizeof tensors[i].strides);
+    }
+    return status;
 }
 
 int rotation_poison(struct gpu *gpu, const struct rotation *rotation) {

@@ -29,5 +29,11 @@ void rotation_source_free(struct gpu *gpu, struct rotation_source *source);
 // The address of tensor [i] in copy [set].
 tmagen_address rotation_address(const struct rotation *rotation, int set, unsigned i);
 
+// Makes a rotation of the smallest shape that the reference knows, and the [tensors] of its first
+// copy.
+int rotation_smallest(struct gpu *gpu, struct rotation_source *source,
+                      const struct tmg_manifest *manifest, const struct reference *reference,
+                      struct rotation *rotation, tmagen_tensor *tensors);
+
 // Fills every output of all copies with ones bits, which is NaN.
 int rotation_poison(struct gpu *gpu, const struct rotation *rotation);

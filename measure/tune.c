@@ -21,11 +21,6 @@
 
 enum { SECONDS_A_SHAPE = 10, TASK_LOSSES_MOST = 2, POLL_MS = 100 };
 
-void tune_say(const struct tuning *t, const struct tune_message *message) {
-    _Static_assert(sizeof *message < 4096, "a message is whole or not there");
-    if (write(t->pipe, message, sizeof *message) != sizeof *message) _exit(TUNE_EXIT_BROKEN);
-}
-
 // ---- Processes
 
 struct crew {

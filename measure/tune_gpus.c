@@ -1,4 +1,4 @@
-// What GPUs there are, asked by a process of its own; and how processes are made.
+// What GPUs there are, asked by a process of its own.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +11,6 @@
 #include "measure/gpu.h"
 #include "measure/tune_state.h"
 #include "runtime/error.h"
-
-pid_t tune_spawn(void) {
-    fflush(stdout);
-    fflush(stderr);
-    const pid_t parent = getpid(), child = fork();
-    if (child < 0) perror("tmagen: error: fork");
-    if (child) return child;
-    // who interrupts us all means our parent, which would take our death for a kernel's fault
-    const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; ++i) signal(ignored[i], SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(TUNE_EXIT_BROKEN);
-    return 0;
-}
 
 struct probe {
     int status, count, driver, sms, ordinals[TUNE_WORKERS_MAX];

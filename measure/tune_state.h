@@ -101,8 +101,6 @@ struct tune_message {
     char checks[160], why[TUNE_WHY];
 };
 
-void tune_say(const struct tuning *t, const struct tune_message *message);
-
 static inline atomic_char *tune_compiled(const struct tuning *t, int candidate) {
     return &t->states[candidate];
 }
@@ -114,10 +112,14 @@ static inline atomic_char *tune_checked(const struct tuning *t, int candidate) {
 int tune_work(struct tuning *t, int worker);
 int tune_compile(struct tuning *t, int compiler);
 
-// ---- tune_gpus.c
+// ---- tune_process.c
 // As fork(), for a child that ends when we do.
 pid_t tune_spawn(void);
 
+// Writes [message] to the pipe; a process that cannot ends.
+void tune_say(const struct tuning *t, const struct tune_message *message);
+
+// ---- tune_gpus.c
 // Fills in the GPUs of the plan. 0, or exit code 3 with an error.
 int tune_find_gpus(struct tuning *t);
 

@@ -14,8 +14,8 @@ allowed() {
     'gen/generate.h sm_90a') ;;                    # an example of the text that arch is
     'gen/generate.h CTA') ;;                       # the unit of two figures of the plan,
     'gen/generate.h shared_memory') ;;             # which the summary of a build prints
-    'gen/generate.c shared_memory') ;;             # and which are taken over from Lua
-    'gen/generate.c registers') ;;                 # so is a budget
+    'gen/points.c shared_memory') ;;               # and which are taken over from Lua
+    'gen/points.c registers') ;;                   # so is a budget
     'gen/lua/generate.lua shared_memory') ;;
     'gen/prelude.c CUDA' | 'gen/lualex.h CUDA') ;;  # the language of the text that is cut or copied
     *) return 1 ;;
