@@ -49,7 +49,7 @@ AREAS = {
             "cli.gemm_ops", "specs/*_phase*", "cli.profile"],
     "emu": ["unit.emu.test_emu_rules", "unit.emu.test_emu_[efghimnpstw]", "cli.emu_vectors",
             "unit.runtime.test_device_emu", "unit.emu", "cases/emulate", "cli.emu_reports",
-            "cli.emu_rooms"],
+            "cli.rooms"],
     "gen": ["unit.gen", "tests/cases", "cli.check_out", "cli.out_pair", "cli.gen",
             "cli.own_family"],
     "cache": ["unit.runtime.test_cache", "unit.runtime.test_[ek]", "cli.cache"],

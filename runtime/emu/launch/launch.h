@@ -3,7 +3,7 @@
 //
 // The rooms use each other in one direction only, and so do their files:
 //   ptx -> decode -> model -> machine -> check -> exec -> launch
-// A room uses what stands before it, never what stands behind; tests/cli/emu_rooms.sh holds it.
+// A room uses what stands before it, never what stands behind; tests/cli/rooms.sh holds it.
 #ifndef TMG_EMU_LAUNCH_H
 #define TMG_EMU_LAUNCH_H
 
