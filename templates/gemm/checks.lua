@@ -24,6 +24,11 @@ local list = {
                 .. "wgmma or tcgen05, and ops without a gate", "no batch, or such a kernel")
         end
     end },
+    { "integers", check = function(s, p, fail)
+        if s.problem.d == "i32" and (p.sum.name ~= "i32" or #p.ops > 0) then
+            fail("problem.d", "problem.d: i32 is for the sums of i8 as they are", "a type of floats")
+        end
+    end },
     { "warps", check = function(s, p, fail)
         local count = s.warps.consumer.count
         if s.math ~= "mma" and (count == 10 or count == 16) then

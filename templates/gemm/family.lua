@@ -257,7 +257,7 @@ local knobs = {
     { "tile.n", type = "int", min = 4, max = 256, step = 4, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, unit = "columns",
-      default = function(s) return 1024 // math.max(dtypes[s.problem.a].bits, tensor_memory(s) and 8 or 1) end,
+      default = function(s) return 1024 // math.max(dtypes[s.problem.a].bits, 8) end,
       when = staged, when_doc = STAGED,
       doc = "columns of A and B in one stage; 128 bytes of them if nobody says" },
     { "stages", type = "int", min = 1, max = 16, default = 1, unit = "stages",

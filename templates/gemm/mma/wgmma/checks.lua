@@ -58,9 +58,6 @@ wgmma["sums"] = function(s, p, fail)
         fail("grid", ("grid: %s adds up parts of K in fp32, but sums of %s are integers"):format(s.grid, p.a_type.name),
             "tiles or persistent")
     end
-    if s.problem.d == "i32" and (p.sum.name ~= "i32" or #p.ops > 0) then
-        fail("problem.d", "problem.d: i32 is for the sums of i8 as they are", "a type of floats")
-    end
     local n = p.right.rows
     if p.sum.name == "i32" and n > 32 and n % 16 ~= 0 then
         fail("tile." .. p.right.extent:lower(), ("wgmma multiplies no %d columns of %s"):format(n, p.a_type.name),

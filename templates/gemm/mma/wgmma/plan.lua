@@ -22,7 +22,7 @@ end
 local function instruction(p)
     local left, right = dtypes[p.left.dtype], dtypes[p.right.dtype]
     local types = left == right and left.wgmma or ("%s_%s"):format(left.wgmma, right.wgmma)
-    return { m = 64, k = left.mma_k, types = types, bytes = dtypes.bytes(left.name, left.mma_k) }
+    return { m = 64, k = left.mma_k, types = types, bytes = 32 }
 end
 
 local function contains(list, value)
