@@ -112,9 +112,10 @@ static int take_dims(struct tmg_binding *binding, const tmagen_launch *launch) {
     return TMAGEN_OK;
 }
 
-// Whether [extent] is a dim, not known so far, in whole parts: two elements of 4 bits to a byte.
+// Whether [extent] is a dim, not known so far, in whole parts: two elements of 4 bits to a byte,
+// four of 6 bits to three.
 static int is_whole(const struct tmg_binding *binding, const struct tmg_extent *extent) {
-    return extent->dim >= 0 && extent->by > 1 && extent->times == 1 && extent->plus == 0 &&
+    return extent->dim >= 0 && extent->by > 1 && extent->plus == 0 &&
            binding->dims[extent->dim] == UNKNOWN &&
            binding->manifest->dims[extent->dim].multiple_of % extent->by == 0;
 }
@@ -126,7 +127,7 @@ static int take_extent(struct tmg_binding *binding, const struct tmg_tensor *ten
     char where[TMG_MAX_NAME + 32] = "tensor '";
     strcat(strcat(where, tensor->name), "'");
     if (is_whole(binding, extent) && size <= TMG_MAX_EXTENT)
-        return set_dim(binding, extent->dim, size * extent->by, where);
+        return set_dim(binding, extent->dim, size * extent->by / extent->times, where);
     if (extent->dim < 0 || extent->by != 1 || (size - extent->plus) % extent->times)
         return TMAGEN_OK;  // checked later
     const int known = binding->dims[extent->dim] != UNKNOWN;

@@ -26,6 +26,7 @@ verify gemm_sm100_phase1 --shape 300x264x128 --set tile.n=16 --set epilogue.load
     --set dependent_launch=prologue --set prefetch_maps=true
 
 verify $pair --shape 300x520x384 --set 'problem={a: e2m1, b: e2m1}'  # a byte each, no scales
+verify $pair --shape 300x520x384 --set 'problem={a: e3m2, b: e2m3}'  # whose K are 3 / 4 of it
 
 # All kinds of operands of ops, what they write, and columns that are a half apart.
 ops='[[bias,{add: other, row_period: 7},gelu_erf,residual,bias_m,aux,amax,{scale_n: sn}]]'
