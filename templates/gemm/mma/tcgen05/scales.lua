@@ -90,8 +90,8 @@ function scales.check(s, p, fail)
         fail("tile.n", ("tile.n: %d, but scales come in halves of atoms, of 64 rows"):format(s.tile.n),
             "64, 128, 192 or 256")
     end
-    local taken = scales.taken(s)
-    if s.tile.k // scales.block(s, "a") % 4 ~= 0 or s.tile.k % (4 // math.min(4, taken) * p.mma.k) ~= 0 then
+    local taken = math.max(1, math.min(4, scales.taken(s)))     -- none of types that have no scales
+    if s.tile.k // scales.block(s, "a") % 4 ~= 0 or s.tile.k % (4 // taken * p.mma.k) ~= 0 then
         fail("tile.k", ("tile.k: %d columns have no whole atoms of four scales"):format(s.tile.k),
             "a multiple of " .. 4 * scales.block(s, "a"))
     end
