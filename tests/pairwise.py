@@ -35,7 +35,7 @@ FAMILIES = {"gemm": {}, "resample": {}, "quantise": {}, "deform_attn": LEVELS,
             "deform_pair": LEVELS, "gemm-blackwell": BLACKWELL, "blockscaled-blackwell": BLACKWELL}
 # what lists may be, of knobs that are lists; other lists, sizes and limits are left alone
 LISTS = {"epilogue.ops": ["[]", "[bias]", "[relu]", "[residual, relu]"]}
-LEFT_ALONE = re.compile(r"arch|phase|budget\..*|problem\.[a-z]|problem\.levels")
+LEFT_ALONE = re.compile(r"arch|phase|budget\..*|problem\.levels")
 DRAWN, CHANGES = 150, 4  # specs a round, and knobs that one changes
 
 
@@ -57,6 +57,8 @@ def read_knobs(family, draw):
             knobs[name] = LISTS[name]
         elif LEFT_ALONE.fullmatch(name) or "a list" in text:
             continue
+        elif text.startswith("dynamic"):
+            knobs[name] = ["dynamic"]
         elif span:
             least, most, step = int(span[1]), int(span[2]), int(span[3] or 1)
             between = [least + step * 2**i for i in range(12) if least + step * 2**i < most]
