@@ -81,7 +81,7 @@ end
 
 local function schedule(s, p, fail)
     if p.work.in_cluster then
-        fail("grid", "grid: cluster_k adds sums up from registers, but tcgen05's lie in tensor memory",
+        fail("grid", ("grid: %s adds sums up from registers, but tcgen05's lie in tensor memory"):format(s.grid),
             "split_k, stream_k")
     elseif p.work.groups then
         fail("grid", ("grid: %s ends tiles where groups' rows or K do, but tcgen05's are whole"):format(s.grid),

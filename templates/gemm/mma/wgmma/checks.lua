@@ -131,7 +131,7 @@ wgmma["cluster"] = function(s, p, fail)
     local portable = archs[s.arch].cluster
     if p.cluster_size > portable and (p.shares or not p.in_cluster) then
         fail("cluster.m", ("cluster: %d CTAs are more than the portable limit of %d"):format(p.cluster_size, portable),
-            ("cluster.m * cluster.n up to %d"):format(portable))
+            ("cluster.m * cluster.n%s up to %d"):format(p.shares and " * cluster.k" or "", portable))
     end
     if p.cluster_size > 1 and (not p.work.walks or p.producers == 0) then
         fail("cluster.m", "a cluster needs the tile order of the persistent grid", "grid: persistent")
