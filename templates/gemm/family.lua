@@ -175,8 +175,11 @@ local function staging_swizzle(s)
     return swizzle.widest(dtypes.bytes(s.problem.d, s.epilogue.tile.n))
 end
 
--- Two for a warpgroup to write in turn, if its stores divide by two.
+-- Two for a warpgroup to write in turn, if its stores divide by two, and are not those of a tile's share.
 local function staging_buffers(s)
+    if sharing(s) then
+        return 1
+    end
     local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
     local rows = tensor_memory(s) and 1 or s.tile.m // s.epilogue.tile.m
     local sharing = tensor_memory(s) and (s.epilogue.warps + 3) // 4 or consumers
