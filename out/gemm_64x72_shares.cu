@@ -524,15 +524,9 @@ __device__ __forceinline__ void send_shares(float (&accumulator)[BLOCKS][TILE_N 
             const int place = own - (own > sharer);
             const uint32_t vectors = mapa(smem_address(&smem.sums[warpgroup][place][thread]), rank_of(sharer));
             const uint32_t full = mapa(smem_address(&smem.sums_full[warpgroup]), rank_of(sharer));
-            #pragma unroll
-            for (int block = 0; block < BLOCKS; ++block) {
-                #pragma unroll
-                for (int i = sharer * SHARE; i < min((sharer + 1) * SHARE, BLOCK_VECTORS); ++i) {
-                    const float *x = &accumulator[block][i * 4];
-                    const int j = block * SHARE + i - sharer * SHARE;
-                    st_async_v4(vectors + j * 128 * sizeof(float4), x[0], x[1], x[2], x[3], full);
-                }
-            }
+            for_share(accumulator, sharer, [=](const float *x, int, int j) {
+                st_async_v4(vectors + j * 128 * sizeof(float4), x[0], x[1], x[2], x[3], full);
+            });
         }
     }
 }
