@@ -59,12 +59,14 @@ static void parse(const struct argp *child, void *common, const struct command_l
 }
 
 // Ends the program where a folder of --templates is none: what is inside would be taken instead.
-static void need_folders(const struct gen_options *options) {
+// [made]: the first of them need not be there, but has a name.
+static void need_folders(const struct gen_options *options, bool made) {
     for (size_t at = 0; at < options->templates_given;) {
         const size_t length = strcspn(options->templates + at, ":");
         char *folder = mem_copy_n(options->templates + at, length);
         struct stat found;
-        if (length && (stat(folder, &found) || !S_ISDIR(found.st_mode))) {
+        const bool there = !stat(folder, &found) && S_ISDIR(found.st_mode);
+        if (!there && !(made && at == 0 && length)) {
             diag_say("--templates=%s: no such folder", folder);
             exit(EXIT_USAGE);
         }
@@ -78,7 +80,7 @@ void spec_arguments_parse(struct spec_arguments *specs, const struct command_lin
     *specs = (struct spec_arguments){0};
     gen_options_init(&specs->options);
     parse(line->own_output ? &bare_argp : &spec_argp, specs, line, arguments, argc, argv);
-    if (!line->makes_templates) need_folders(&specs->options);
+    need_folders(&specs->options, line->makes_templates);
 }
 
 void gen_options_parse(struct gen_options *options, const struct command_line *line,
@@ -86,7 +88,7 @@ void gen_options_parse(struct gen_options *options, const struct command_line *l
     gen_options_init(options);
     parse(line->own_output ? &gen_options_bare_argp : &gen_options_argp, options, line, arguments,
           argc, argv);
-    need_folders(options);
+    need_folders(options, false);
 }
 
 void spec_arguments_free(struct spec_arguments *arguments) {

@@ -38,7 +38,7 @@ struct command_line {
     const struct argp_option *options;  // NULL: none but the common ones
     error_t (*parse)(int key, char *argument, struct argp_state *state);
     bool own_output;       // -o is one of its own
-    bool makes_templates;  // the folders of --templates need not be there
+    bool makes_templates;  // the first folder of --templates need not be there
 };
 
 // Specs and the common options.

@@ -29,6 +29,11 @@ for name in gemm lib ptx quantise Large 9lives ../up ''; do
     "$program" new "$name" 2>said && complain "'$name' is taken for a family's name"
 done
 rmdir other/doubled other 2>/dev/null
+"$program" new --templates '' tripled 2>said && complain 'a folder without a name is taken'
+grep -q 'templates=: no such folder' said || complain "a folder without a name gives: $(cat said)"
+"$program" new --templates other --templates nowhere tripled 2>said &&
+    complain 'a further folder need not be there'
+grep -q 'templates=nowhere: no such folder' said || complain "no second folder: $(cat said)"
 diff -r . ../before -x said || complain 'a refused name left something behind'
 
 if "$BUILD/scripts/find_nvrtc" >/dev/null 2>&1; then
