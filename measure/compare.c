@@ -16,7 +16,9 @@
 #include "runtime/error.h"
 
 enum { SAMPLES = 4096, NOTED_A_PIECE = 4096, SCAN_PIECE = 4096 };
-enum { ODD_MAX = 1 << 16, VALUES_AT_ONCE = 1 << 16 };
+enum { ODD_MAX = 1 << 16 };
+// A reference's values at a time. With each question a kernel takes the whole problem to its device.
+enum { VALUES_OF_CODE = 1 << 16, VALUES_OF_A_KERNEL = 1 << 22 };
 static const double exhaustive_budget = 4e9;  // operations of the reference, about a second
 static const double suspects_budget = 2e10;
 
@@ -239,7 +241,8 @@ static int compute_list(struct compare_job *job, const int64_t *list, int64_t fi
 // The same for elements [list], or those from [first] on where it is NULL, a piece at a time. What
 // was never written is wrong whatever it should be, and asked for nothing, unless it may be left.
 static int compute(struct compare_job *job, const int64_t *list, int64_t first, int64_t count) {
-    const int64_t most = count < VALUES_AT_ONCE ? count : VALUES_AT_ONCE;
+    const int64_t limit = job->problem->reference->code ? VALUES_OF_CODE : VALUES_OF_A_KERNEL;
+    const int64_t most = count < limit ? count : limit;
     const struct ref_tensor *output = job->comparison->output;
     int64_t *piece = malloc((size_t)(most + 1) * sizeof *piece);
     int status = piece ? 0 : (tmg_fail_memory(), -1);
