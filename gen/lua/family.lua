@@ -172,6 +172,18 @@ local function check_phases(phases, by_path, fault)
     end
 end
 
+-- Holds the architectures of a family to the rows of lib/archs.lua.
+local function check_archs(names, fault)
+    local archs, known = host.library "archs", {}
+    for name, row in pairs(archs) do known[#known + 1] = type(row) == "table" and name or nil end
+    if type(names) ~= "table" then fault("arch: must be a list", "arch") end
+    for _, name in ipairs(names) do
+        if type(rawget(archs, name)) ~= "table" then
+            fault(("arch: %s is no row of lib/archs.lua"):format(tostring(name)), name, values.list(known))
+        end
+    end
+end
+
 -- Holds the sweeps that a family is tuned over to its knobs: values, or lists of them, by path.
 local function check_tune(definition, by_path, fault)
     if type(definition.tune) == "function" then definition.tune = definition.tune() end
@@ -229,6 +241,7 @@ local function check(definition, path, with_all)
     for field, must in pairs(FIELDS) do
         if must and definition[field] == nil then fault(field .. " is missing") end
     end
+    check_archs(definition.arch, fault)
     local checks = checks_of(definition, fault)
     local knobs = all_knobs(definition)
     local by_path, groups = index(knobs, fault)
@@ -262,6 +275,9 @@ function family.load(name, with_all)
         definition = based(definition, base, fault)
     end
     loaded[name] = check(definition, path, with_all or not own)
+    if definition.name ~= name then
+        faulter(path)(("name: %s, but the folder is called %s"):format(tostring(definition.name), name), "name", name)
+    end
     loaded[name].home = home or name                            -- the folder of its templates and reference
     return loaded[name]
 end

@@ -128,19 +128,6 @@ local function template_of(fam, settings)
     return template
 end
 
--- The family's manifest, with the rows of its reference, the budget of the spec and the [digest] of the source that it
--- is for, behind its name.
-local function complete(document, v, digest)
-    local given, settings = open.fam.definition.reference, v.settings
-    if type(given) == "function" then given = given(settings, v.plan) end
-    if given ~= nil then document[#document + 1] = { "reference", reference.rows(given, open.fam.path) } end
-    for i, member in ipairs(document) do
-        if member[1] == "source" then table.insert(document, i + 1, { "source_sha256", digest }) break end
-    end
-    local budget = resources.budget(settings)
-    if budget then document[#document + 1] = { "budget", budget } end
-end
-
 -- The rows of the manifest's list [name], each as a table of its members.
 local function list_of(document, name)
     local list = {}
@@ -152,6 +139,31 @@ local function list_of(document, name)
         end
     end
     return list
+end
+
+-- The names of the rows of the manifest's list [name], a set.
+local function names_of(document, name)
+    local names = {}
+    for _, row in ipairs(list_of(document, name)) do
+        if type(row.name) == "string" then names[row.name] = true end
+    end
+    return names
+end
+
+-- The family's manifest, with the rows of its reference, the budget of the spec and the [digest] of the source that it
+-- is for, behind its name.
+local function complete(document, v, digest)
+    local given, settings = open.fam.definition.reference, v.settings
+    if type(given) == "function" then given = given(settings, v.plan) end
+    if given ~= nil then
+        local names = { dims = names_of(document, "dims"), tensors = names_of(document, "tensors") }
+        document[#document + 1] = { "reference", reference.rows(given, open.fam.path, names) }
+    end
+    for i, member in ipairs(document) do
+        if member[1] == "source" then table.insert(document, i + 1, { "source_sha256", digest }) break end
+    end
+    local budget = resources.budget(settings)
+    if budget then document[#document + 1] = { "budget", budget } end
 end
 
 -- Reports where the function [entry] of the source takes something else than [document] passes; [where] names that.
@@ -184,15 +196,12 @@ end
 
 -- Reports a tensor that is called as a function of the kernel is.
 local function check_tensors(v, document)
-    local tensors, names = list_of(document, "tensors"), {}
-    for _, tensor in ipairs(tensors) do
-        if type(tensor.name) == "string" then names[tensor.name] = true end
-    end
+    local names = names_of(document, "tensors")
     local functions = host.functions_among(v.kernel, names)
-    for _, tensor in ipairs(tensors) do
-        if functions[tensor.name] then
-            host.error(scalar_of(open.tree, tensor.name) or open.fam.path,
-                "a tensor cannot be called " .. tensor.name .. ": a function of the kernel is", "another name")
+    for name in pairs(names) do
+        if functions[name] then
+            host.error(scalar_of(open.tree, name) or open.fam.path,
+                "a tensor cannot be called " .. name .. ": a function of the kernel is", "another name")
         end
     end
 end

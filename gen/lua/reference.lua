@@ -44,9 +44,11 @@ local function tree(value)
     return json.object(members)
 end
 
--- A field: its name, what it must be, how that reads, and how the manifest writes it.
+-- A field: its name, what it must be, how that reads, and how the manifest writes it; of: what of the manifest's each
+-- word in it names.
 local FIELDS = {
-    { "dims", function(v) return is_list(v, is_text) and #v > 0 end, "a list of names of dims", words, needed = true },
+    { "dims", function(v) return is_list(v, is_text) and #v > 0 end, "a list of names of dims", words, needed = true,
+      of = "dims" },
     { "typical", is_text, "a shape, as \"4096x4096x4096\"" },
     { "small", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
     { "full", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
@@ -55,14 +57,15 @@ local FIELDS = {
       tree },
     { "inputs", function(v) return is_list(v, is_text) end, "a list of words", words },
     { "verified", function(v) return is_list(v, is_text) end, "a list of words, of inputs", words },
-    { "draws", function(v) return is_list(v, is_text) end, "a list of names of tensors", words },
-    { "leaves", function(v) return is_list(v, is_text) end, "a list of names of tensors", words },
+    { "draws", function(v) return is_list(v, is_text) end, "a list of names of tensors", words, of = "tensors" },
+    { "leaves", function(v) return is_list(v, is_text) end, "a list of names of tensors", words, of = "tensors" },
     { "addresses", function(v) return is_list(v, is_text) end,
-      "a list of names of tensors: one whose rows begin with addresses of the others, drawn as offsets", words },
-    { "flops", is_products, "a list of products, each a list of numbers and dims", rows },
-    { "bytes", is_products, "a list of products, each a list of numbers and dims", rows },
-    { "l1_bytes", is_products, "a list of products, each a list of numbers and dims", rows },
-    { "cost", is_products, "a list of products, each a list of numbers and dims", rows },
+      "a list of names of tensors: one whose rows begin with addresses of the others, drawn as offsets", words,
+      of = "tensors" },
+    { "flops", is_products, "a list of products, each a list of numbers and dims", rows, of = "dims" },
+    { "bytes", is_products, "a list of products, each a list of numbers and dims", rows, of = "dims" },
+    { "l1_bytes", is_products, "a list of products, each a list of numbers and dims", rows, of = "dims" },
+    { "cost", is_products, "a list of products, each a list of numbers and dims", rows, of = "dims" },
     { "matrix", function(v) return type(v) == "boolean" end, "true or false" },
     { "product", function(v) return type(v) == "table" and is_text(v.a) and is_text(v.b) end,
       "a table of names of tensors: a, b, and maybe bias", tree },
@@ -70,8 +73,18 @@ local FIELDS = {
     { "values", function(v) return type(v) == "table" end, "a table of numbers, words and lists of them", tree },
 }
 
--- The rows of [given], what the family says; its mistakes are those of the file [path].
-function reference.rows(given, path)
+-- The first word in [value], lists of them too, that is none of [names].
+local function other(value, names)
+    if is_text(value) then return not names[value] and value or nil end
+    for _, item in ipairs(type(value) == "table" and value or {}) do
+        local found = other(item, names)
+        if found then return found end
+    end
+end
+
+-- The rows of [given], what the family says; its mistakes are those of the file [path]. [names_of]: the manifest's
+-- dims and tensors, sets of their names.
+function reference.rows(given, path, names_of)
     local function fault(message, legal)
         host.error(path, "reference: " .. message, legal)
         host.stop()
@@ -84,6 +97,12 @@ function reference.rows(given, path)
         known[name], names[i] = true, name
         if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
         if value ~= nil and not check(value) then fault(name .. ": must be " .. wanted) end
+        local stranger = field.of and other(value, names_of[field.of])
+        if stranger then
+            local legal = {}
+            for word in pairs(names_of[field.of]) do legal[#legal + 1] = word end
+            fault(("%s: %s is none of the manifest's %s"):format(name, stranger, field.of), values.list(legal))
+        end
         if value ~= nil then members[#members + 1] = { name, write and write(value) or value } end
     end
     for name in pairs(given) do

@@ -3,6 +3,33 @@
 
 local rows = {}
 
+-- Ends with an error where [row], of [what], has a field that is none of the words [known].
+local function check_fields(row, known, what)
+    for name in pairs(row) do
+        if not known[name] then
+            local words = {}
+            for word in pairs(known) do
+                words[#words + 1] = word
+            end
+            error(("%s: is no field of %s: %s"):format(tostring(name), what, table.concat(words, ", ")), 0)
+        end
+    end
+end
+
+local function set_of(words)
+    local set = {}
+    for word in words:gmatch("%S+") do
+        set[word] = true
+    end
+    return set
+end
+
+local OWN = set_of "dims tensors grid workspace before ops cost varies_with dependent_launch reference"
+local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times plus by axis"
+local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
+local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
+local COST = set_of "unit per amount times tensor ahead overlaps"
+
 -- An object of those fields of [row] that [keys] lists, in that order. A table among them is a list.
 local function object(row, keys)
     local fields = {}
@@ -26,11 +53,13 @@ end
 
 local PARAMETER = { "kind", "tensor", "dim", "part", "index", "axis", "type", "swizzle_bytes", "l2_promotion",
     "interleave", "fill", "default", "rows_apart", "period", "spread", "box", "element_strides" }
+local DECLARED = set_of(table.concat(PARAMETER, " ") .. " name cuda restrict")
 
 -- [parameters]: { {declaration=, row={kind=, ...}}, ... } in the order of the kernel's own
 function rows.parameters(parameters)
     local list = {}
     for i, parameter in ipairs(parameters) do
+        check_fields(parameter.row, DECLARED, "a parameter")
         list[i] = object(parameter.row, PARAMETER)
         if parameter.row.kind == "scalar" then
             table.insert(list[i], { "name", parameter.row.name })
@@ -66,6 +95,7 @@ end
 function rows.dims(dims)
     local list = {}
     for i, dim in ipairs(dims) do
+        check_fields(dim, DIM, "a dim")
         local dynamic, multiple = dim.value == "dynamic" or dim.value == nil, dim.multiple_of or 1
         local most = (dim.most or INT_MAX) // multiple * multiple
         list[i] = json.object { { "name", dim.name }, { "multiple_of", multiple > 1 and multiple or nil },
@@ -80,6 +110,7 @@ end
 function rows.tensors(tensors)
     local list = {}
     for i, tensor in ipairs(tensors) do
+        check_fields(tensor, TENSOR, "a tensor")
         list[i] = json.object { { "name", tensor.name }, { "dtype", tensor.dtype }, { "dims", extents(tensor.dims) },
             { "access", tensor.access }, { "alignment", tensor.alignment },
             { "stride_bytes_multiple", tensor.stride_bytes_multiple }, { "tells_of", tensor.tells_of } }
@@ -93,6 +124,9 @@ local SPLITS = { "default", "most" }
 -- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... }, factors of the
 -- number of tiles; [more]: other members, such as { blocks_per_sm = 1 }
 function rows.grid(rule, tiles, more)
+    for _, tile in ipairs(tiles) do
+        check_fields(tile, TILE, "a grid's tiles")
+    end
     local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "axis" }) }
     for key, value in pairs(more or {}) do
         grid[key] = key == "splits" and object(value, SPLITS) or value
@@ -104,6 +138,7 @@ end
 local function cost_rows(cost)
     local list = {}
     for i, row in ipairs(cost) do
+        check_fields(row, COST, "a cost")
         list[i] = json.object { { "unit", row.unit }, { "per", row.per }, { "amount", row.amount },
             { "times", row.times and extents(row.times) }, { "tensor", row.tensor }, { "ahead", row.ahead },
             { "overlaps", row.overlaps or nil } }
@@ -125,6 +160,7 @@ end
 local function workspace_rows(parts)
     local list = {}
     for i, part in ipairs(parts) do
+        check_fields(part, PART, "a part of the workspace")
         list[i] = object(part, part.dtype and { "name", "dtype" } or { "name", "bytes", "per", "zero" })
         if part.dtype then
             table.insert(list[i], { "dims", extents(part.dims) })
@@ -150,6 +186,7 @@ end
 -- varies_with as a list of words, dependent_launch if the kernel waits by griddepcontrol, before: the kernels of the
 -- source that run before it, grid and reference as JSON; a grid that is not given is one CTA for each of the first dim.
 function rows.manifest(family, s, p, own)
+    check_fields(own, OWN, "a manifest")
     local launch, dims = p.launch or {}, own.dims or { { name = "one", value = 1 } }
     return json.object {
         { "tmagen_manifest", 2 }, { "name", s.name }, { "family", family }, { "entry", s.name }, { "arch", s.arch },

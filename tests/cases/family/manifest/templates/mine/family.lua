@@ -6,6 +6,11 @@ local tensors = {
     { name = "x", dtype = "fp32", dims = { "n" }, access = "read" },
     { name = "y", dtype = "fp32", dims = { "n" }, access = "write" },
 }
+-- words that nothing knows: each is a row of its own
+local odd = {
+    dims = { dims = { { name = "n", valeu = 7 } } }, tensors = { tensors = { { name = "y", dtypes = "fp32" } } },
+    grid = {}, cost = { cost = { { unit = "flops", amuont = 1 } } },
+}
 local heads = {
     refused = "float *y, int n", few = "const float *x", value = "float *y, float n", pointer = "float y, int n",
     long = "float *y, int64_t n", fits = "float *__restrict__ y,\n    const int n",
@@ -13,13 +18,21 @@ local heads = {
 
 return {
     name = "mine", doc = "y = x", arch = { "sm_90a" }, template = "kernel.cu.in",
-    knobs = { { "fault", type = "enum", values = { "fits", "refused", "few", "value", "pointer", "long" }, doc = "what" } },
+    knobs = { { "fault", type = "enum", values = { "fits", "refused", "few", "value", "pointer", "long",
+        "dims", "tensors", "grid", "cost", "parameters", "dim", "factor", "tensor" }, doc = "what" } },
     plan = function(s)
-        return { head = heads[s.fault], parameters = parameters.list(tensors, { { kind = "pointer", tensor = "y" },
+        return { head = heads[s.fault] or heads.fits, parameters = parameters.list(tensors, {
+            { kind = "pointer", tensor = "y", sizzle_bytes = s.fault == "parameters" and 128 or nil },
             { kind = "dim", dim = "n", type = "i32" } }) }
     end,
     manifest = function(s, p)
-        return rows.manifest("mine", s, p, { dims = { { name = "n" } }, tensors = tensors,
-            grid = rows.grid(s.fault == "refused" and "tile" or "tiles", { { dim = "n", by = 32 } }) })
+        local own = odd[s.fault] or {}
+        return rows.manifest("mine", s, p, { dims = own.dims or { { name = "n" } }, tensors = own.tensors or tensors,
+            grid = rows.grid(s.fault == "refused" and "tile" or "tiles",
+                { { dim = "n", [s.fault == "grid" and "bye" or "by"] = 32 } }), cost = own.cost })
+    end,
+    reference = function(s)
+        return { dims = { s.fault == "dim" and "q" or "n" }, small = { { 1 } }, full = { { 1 } },
+            flops = { { 2, s.fault == "factor" and "m" or "n" } }, draws = { s.fault == "tensor" and "z" or "x" } }
     end,
 }
