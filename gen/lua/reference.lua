@@ -18,8 +18,12 @@ end
 local function is_text(value) return type(value) == "string" end
 local function is_whole(value) return math.type(value) == "integer" and value > 0 end
 local function is_factor(value) return type(value) == "number" or is_text(value) end
-local function is_shapes(value)
-    return is_list(value, function(shape) return is_list(shape, is_whole) end)
+local function is_shapes(value, given)
+    return is_list(value, function(shape) return is_list(shape, is_whole) and #shape == #given.dims end)
+end
+local function is_shape(value, given)                             -- and perhaps what is drawn: "48x64/local"
+    local sizes = is_text(value) and (value .. "/"):match("^(%d[%dx]*)/")
+    return sizes and select(2, sizes:gsub("%d+", "")) == #given.dims
 end
 local function is_products(value)
     return is_list(value, function(factors) return is_list(factors, is_factor) end)
@@ -49,10 +53,10 @@ end
 local FIELDS = {
     { "dims", function(v) return is_list(v, is_text) and #v > 0 end, "a list of names of dims", words, needed = true,
       of = "dims" },
-    { "typical", is_text, "a shape, as \"4096x4096x4096\"" },
-    { "small", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
-    { "full", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows, needed = true },
-    { "waves", is_shapes, "a list of shapes, each a list of numbers in the order of dims", rows },
+    { "typical", is_shape, "a shape, as \"4096x4096x4096\", of as many numbers as dims" },
+    { "small", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows, needed = true },
+    { "full", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows, needed = true },
+    { "waves", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows },
     { "scalars", function(v) return type(v) == "table" end, "a table of scalars: {usual =, and by a word of inputs}",
       tree },
     { "inputs", function(v) return is_list(v, is_text) end, "a list of words", words },
@@ -96,7 +100,7 @@ function reference.rows(given, path, names_of)
         local value = given[name]
         known[name], names[i] = true, name
         if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
-        if value ~= nil and not check(value) then fault(name .. ": must be " .. wanted) end
+        if value ~= nil and not check(value, given) then fault(name .. ": must be " .. wanted) end
         local stranger = field.of and other(value, names_of[field.of])
         if stranger then
             local legal = {}

@@ -19,7 +19,8 @@ local heads = {
 return {
     name = "mine", doc = "y = x", arch = { "sm_90a" }, template = "kernel.cu.in",
     knobs = { { "fault", type = "enum", values = { "fits", "refused", "few", "value", "pointer", "long",
-        "dims", "tensors", "grid", "cost", "parameters", "dim", "factor", "tensor" }, doc = "what" } },
+        "dims", "tensors", "grid", "cost", "parameters", "dim", "factor", "tensor", "shape",
+        "typical" }, doc = "what" } },
     plan = function(s)
         return { head = heads[s.fault] or heads.fits, parameters = parameters.list(tensors, {
             { kind = "pointer", tensor = "y", sizzle_bytes = s.fault == "parameters" and 128 or nil },
@@ -32,7 +33,8 @@ return {
                 { { dim = "n", [s.fault == "grid" and "bye" or "by"] = 32 } }), cost = own.cost })
     end,
     reference = function(s)
-        return { dims = { s.fault == "dim" and "q" or "n" }, small = { { 1 } }, full = { { 1 } },
+        return { dims = { s.fault == "dim" and "q" or "n" }, small = { { 1, s.fault == "shape" and 2 or nil } },
+            full = { { 1 } }, typical = s.fault == "typical" and "1x1" or "1/special",
             flops = { { 2, s.fault == "factor" and "m" or "n" } }, draws = { s.fault == "tensor" and "z" or "x" } }
     end,
 }
