@@ -175,10 +175,10 @@ end
 -- Holds the architectures of a family to the rows of lib/archs.lua.
 local function check_archs(names, fault)
     local archs, known = host.library "archs", {}
-    for name, row in pairs(archs) do known[#known + 1] = type(row) == "table" and name or nil end
     if type(names) ~= "table" then fault("arch: must be a list", "arch") end
     for _, name in ipairs(names) do
         if type(rawget(archs, name)) ~= "table" then
+            for other, row in pairs(archs) do known[#known + 1] = type(row) == "table" and other or nil end
             fault(("arch: %s is no row of lib/archs.lua"):format(tostring(name)), name, values.list(known))
         end
     end

@@ -49,12 +49,21 @@ return { { name = "leak", doc = "x, or SLOPE x below 0", numbers = { { name = "s
 LUA
 touched 1 "an op of one's own"
 verify gemm_64x64 --set 'epilogue.ops=[{leak: 0.1}]' --shape 136x136x72
-sed -i 's/reference =/reverence =/' "$scratch/gemm/epilogue/own.lua"
-"$TMAGEN" check --templates "$scratch" gemm_64x64 2>"$TMPDIR/table" && exit 1
-grep -q 'epilogue/own.lua: row 1 (leak): reference is no string' "$TMPDIR/table" || {
-    cat "$TMPDIR/table"
-    exit 1
+cp "$scratch/gemm/epilogue/own.lua" "$TMPDIR/leak.lua"
+# says EDIT MESSAGE - with that edit the row is refused so.
+says() {
+    sed "$1" "$TMPDIR/leak.lua" >"$scratch/gemm/epilogue/own.lua"
+    ! "$TMAGEN" check --templates "$scratch" gemm_64x64 2>"$TMPDIR/table" || { echo "taken: $1"; exit 1; }
+    grep -qF "epilogue/own.lua: row 1 (leak): $2" "$TMPDIR/table" || { cat "$TMPDIR/table"; exit 1; }
 }
+says 's/reference =/reverence =/' 'reference is no string'
+says 's/reference = "x < 0 ? slope/reference = "x < 0 ? slop/' 'reference: slop is none of x, y'
+says 's/fabs(x)/abs(x)/' 'error: abs is none of x, y'
+operand='s/error =/operand = { name = "w", rows = "m" }, error =/'
+says "$operand; s/rows/row/" 'operand.row is no field of an operand'
+says "$operand; s/rows = \"m\"/rows = \"n\"/" 'operand.rows is neither m, one nor a parameter'
+says "$operand; s/name = \"w\"/name = 5/" 'operand.name is neither a string nor true'
+says "$operand; s/\"m\"/&, columns = \"n\"/" 'operand.columns is not one'
 
 start    # a schedule: its file, and its row among the knob's values
 mkdir -p "$scratch/gemm/schedule"

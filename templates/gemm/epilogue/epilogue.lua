@@ -11,11 +11,44 @@ local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "
     of_half = "string", writes = "string", most = "boolean", sums = "string", operand = "table", scalar = "string",
     numbers = "table", parameters = "table", error = "string", linear = "boolean" }
 
+local OPERAND = { name = true, rows = true, columns = true, dtype = true }
+local FUNCTIONS = { fabs = true, sqrt = true, exp = true, tanh = true, erf = true }    -- of lib/expression.h
+
+local OWN = "epilogue/own"                              -- what a user's folder may have
+
 local by_name = {}
 
 -- Ends with what is wrong with row [i] of [file].
 local function fault(file, i, row, message, ...)
     error(("%s.lua: row %d (%s): %s"):format(file, i, tostring(row.name), message:format(...)), 0)
+end
+
+-- Holds row [i]'s operand to what ops.lua says of one.
+local function check_operand(file, i, row)
+    local operand, legal = row.operand, { m = true, one = true }
+    for _, parameter in ipairs(row.parameters or {}) do
+        legal[parameter.name] = true
+    end
+    for field in pairs(operand) do
+        if not OPERAND[field] then fault(file, i, row, "operand.%s is no field of an operand", field) end
+    end
+    local name, columns = operand.name, operand.columns or "one"
+    if name ~= true and type(name) ~= "string" then fault(file, i, row, "operand.name is neither a string nor true") end
+    if not legal[operand.rows or 1] then fault(file, i, row, "operand.rows is neither m, one nor a parameter") end
+    if columns ~= "one" then fault(file, i, row, "operand.columns is not one") end
+end
+
+-- Holds the words of row [i]'s text [field] to those that lib/expression.h knows and the row's own numbers.
+local function check_words(file, i, row, field)
+    local known = { x = true, y = true }
+    for _, number in ipairs(row.numbers or {}) do
+        known[number.name or 1] = true
+    end
+    for word in (row[field] or ""):gsub("%f[%w_]%d[%w.]*", ""):gmatch("[%a_][%w_]*") do
+        if not known[word] and not FUNCTIONS[word] then
+            fault(file, i, row, "%s: %s is none of x, y, its numbers, fabs, sqrt, exp, tanh and erf", field, word)
+        end
+    end
 end
 
 -- Adds the rows of [file]; each is held to the fields that ops.lua explains.
@@ -31,13 +64,18 @@ local function add_rows(file)
         if not row.name:match("^[a-z][a-z0-9_]*$") then fault(file, i, row, "a name is of a-z, 0-9 and _") end
         if #row.reference >= 160 then fault(file, i, row, "reference has more than 159 characters") end
         if by_name[row.name] then fault(file, i, row, "another op has this name") end
+        if file == OWN then                                         -- the others are right, and many
+            if row.operand then check_operand(file, i, row) end
+            check_words(file, i, row, "reference")
+            check_words(file, i, row, "error")
+        end
         by_name[row.name] = row
         epilogue.rows[#epilogue.rows + 1] = row
     end
 end
 
 add_rows("epilogue/ops")
-add_rows("epilogue/own")
+add_rows(OWN)
 
 -- what an operand is to the elements of D, by its rows and columns; "matrix" may repeat, and "scalar" is a launch's
 local function kind_of(operand)
