@@ -45,5 +45,6 @@ verify $out --shape 300x352x160/special --set scales.d=1x32 --seed 112    # E2M1
 verify $out --shape 130x160x64 --set 'epilogue.ops=[[{clamp: [-1,0]},relu]]'    # blocks of zeros
 verify blockscaled_sm100_mxf8 --shape 300x352x160 --set 'problem.d=[e4m3,e5m2]' --set scales.d=1x32
 verify $pair --shape 300x576x160 --set problem.d=e2m1 --set grid=split_k --set epilogue.tile.m=32
+verify gemm_sm100_phase6 --shape 264x288x72/special --set problem.d=e2m1    # infinities
 verify gemm_sm100_phase6 --shape 300x576x72 --set problem.d=e2m1 \
     --set 'epilogue.ops=[[bias,swiglu]]'

@@ -71,7 +71,8 @@ static struct value quantised_element(const struct problem *p, const struct tens
     // up to the one of its low end.
     int codes[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
-        const double near = (float)(x[i] * inverse), reach = off + 0x1p-23 * (off > 0) * fabs(near);
+        const double near = (float)(x[i] * inverse);
+        const double reach = off > 0 && !isinf(near) ? off + 0x1p-23 * fabs(near) : 0;
         const int low = e2m1_of(near - reach), high = e2m1_of(near + reach);
         codes[0] += (low > 7 && high < 8 ? 0 : low < high ? low : high) << 4 * i;
         codes[1] += (low < high ? high : low) << 4 * i;
