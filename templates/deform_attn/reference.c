@@ -168,12 +168,12 @@ static void draw_value(const struct problem *p, const struct tensor *t, const in
                   paired = number_of(p, "paired", 0) > 0;
     const int own = !is_border(p, row[1]),
               other = paired && !ends_row(p, row[1]) && !is_border(p, row[1] + 1);
+    const int tame[] = {!is_inner(p, row[1]), other && !is_inner(p, row[1] + 1)};
     const int64_t first = row_of(t, row);
     for (int64_t i = 0; i < t->dims[2]; ++i) {
         const int64_t right = paired && i / channels % 2;
         if (right ? other : own) {
-            put_drawn(p, t, first + i, first + i + right * (t->strides[1] - channels),
-                      !is_inner(p, row[1] + right));
+            put_drawn(p, t, first + i, first + i + right * (t->strides[1] - channels), tame[right]);
         } else {
             put(t, first + i, 0);
         }
