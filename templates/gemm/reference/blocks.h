@@ -24,14 +24,20 @@ static float coded(int bits, struct code code, float unit) {
     return (negative ? -(float)size : (float)size) * unit;
 }
 
+// The smallest of them.
+static float unit_of_code(struct code code) {
+    return (float)ldexp(1.0, 2 - (1 << (code.exponent - 1)) - code.mantissa);
+}
+
 // What each of them says, where that can be kept; else null.
-static const float *values_of(struct code code, float unit) {
+static const float *values_of(struct code code) {
 #ifdef __CUDACC__
     return 0;
 #else
     static _Thread_local float kept[4][4][64];  // by the bits of exponent and mantissa
     float *values = kept[code.exponent & 3][code.mantissa & 3];
     if (values[1] > 0) return values;
+    const float unit = unit_of_code(code);
     for (int i = 0; i < 64; ++i) values[i] = coded(i, code, unit);
     return values;
 #endif
@@ -44,11 +50,15 @@ static const float *elements_of_row(const struct tensor *t, int64_t first, struc
     const int64_t step = t->strides[t->rank - 1];
     if (!code.exponent) return numbers_of(t, first + k * step, step, count, room);
     const int bits = 1 + code.exponent + code.mantissa;
-    const float unit = (float)ldexp(1.0, 2 - (1 << (code.exponent - 1)) - code.mantissa);
-    const float *values = values_of(code, unit);
+    const float *values = values_of(code);
+    const float unit = values ? 0 : unit_of_code(code);
     const unsigned char *from = t->data + first + k * bits / 8 * step;
-    int word = 0, held = 0;  // bits that are not taken yet
-    for (int i = 0; i < count; ++i, held -= bits, word >>= bits) {
+    int word = 0, held = 0, i = 0;  // bits that are not taken yet
+    for (; values && bits == 4 && i + 2 <= count; i += 2, from += step) {
+        room[i] = values[*from & 15];
+        room[i + 1] = values[*from >> 4];
+    }
+    for (; i < count; ++i, held -= bits, word >>= bits) {
         if (held < bits) word |= *from << held, held += 8, from += step;
         const int own = word & ((1 << bits) - 1);
         room[i] = values ? values[own] : coded(own, code, unit);
