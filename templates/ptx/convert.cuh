@@ -108,6 +108,12 @@ __device__ __forceinline__ void stmatrix_x2_trans(uint32_t address, uint32_t m0,
                  : "memory");
 }
 
+// two matrices, as they are; lanes 16 to 31 give addresses too, of which nothing is read
+__device__ __forceinline__ void stmatrix_x2(uint32_t address, uint32_t m0, uint32_t m1) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0), "r"(m1)
+                 : "memory");
+}
+
 __device__ __forceinline__ void st_shared(uint32_t address, float x) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
 }

@@ -162,6 +162,18 @@ verify "$divided" "${shares[@]}" --set tile.n=72 --set cluster.m=4 --set cluster
 verify "$exchanged" --set tile.m=40 --set tile.k=64 --set cluster.m=2 --set cluster.n=2 \
     --shape 90x200x264
 
+# Staging of an odd number of eights of columns, in all or in threes: each type of D, ops and sums
+# before it, shares of a tile, halves of pairs.
+odd=(--set tile.n=72 --set swizzle_bits.d=0 --set epilogue.buffers=1)
+verify "$divided" "${odd[@]}" --set grid=persistent --set 'epilogue.tile.n=[24,72]' \
+    --set 'problem.d=[bf16,fp32]' --set "epilogue.ops=$ops" --shape 200x232x136
+verify "$divided" "${odd[@]}" --set phase=7 --set grid=persistent --set epilogue.tile.n=72 \
+    --set 'epilogue.ops=[[row_sums,column_sums,amax]]' --shape 200x152x72
+verify "$divided" "${odd[@]}" "${shares[@]}" --set epilogue.tile.n=24 --set cluster.k=3 \
+    --set cluster.m=2 --set 'splits=[1,2]' --shape 300x152x392
+verify "$divided" "${odd[@]}" --set tile.n=144 --set grid=persistent --set epilogue.tile.n=72 \
+    --set 'epilogue.ops=[[swiglu]]' --shape 200x304x136
+
 # Hints for the L2 with every kind of load, and groups of tiles walked back and forth.
 hints=(--set cache_hint.a=evict_last --set cache_hint.b=evict_first --set raster.snake=true)
 verify gemm_128x128_pingpong "${hints[@]}" --set raster.group=1 --set 'tile.k=[64,128]' \

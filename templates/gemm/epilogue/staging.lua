@@ -31,15 +31,15 @@ function staging.check(s, p, fail)
     end
 end
 
--- Staging of whole blocks of rows, of 16 columns and more.
-function staging.check_straight(s, p, fail)
+-- Staging of whole blocks of rows, of [step] columns and more.
+function staging.check_straight(s, p, fail, step)
     local columns, doc = s.tile.n, "tile.n"
     if p.gated then
         columns, doc = columns // 2, "half of tile.n"
     end
-    if columns % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % 16 ~= 0 then
-        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of 16 that divides %s = %d"):format(
-            s.epilogue.tile.n, doc, columns), ("a divisor of %s that is a multiple of 16"):format(doc))
+    if columns % s.epilogue.tile.n ~= 0 or s.epilogue.tile.n % step ~= 0 then
+        fail("epilogue.tile.n", ("epilogue.tile.n: %d is no multiple of %d that divides %s = %d"):format(
+            s.epilogue.tile.n, step, doc, columns), ("a divisor of %s that is a multiple of %d"):format(doc, step))
     end
 end
 

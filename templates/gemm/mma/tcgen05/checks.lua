@@ -111,7 +111,7 @@ local function loads(s, p, fail)
             s.epilogue.load, columns), "a divisor of " .. columns)
     end
     if p.store then
-        staging.check_straight(s, p, fail)
+        staging.check_straight(s, p, fail, 16)
         staging.check(s, p, fail)
         local own = p.store.by_threads or p.sharing > 1
         if s.epilogue.tile.m ~= 32 and (own or s.epilogue.tile.m ~= s.tile.m) then

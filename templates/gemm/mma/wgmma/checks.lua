@@ -171,9 +171,10 @@ wgmma["ping-pong"] = function(s, p, fail)
     end
 end
 
--- Staging holds whole blocks of the accumulator, and pairs of its 8 columns for stmatrix.
+-- Staging holds whole blocks of the accumulator: of its 8 columns one, where those are whole 16 bytes, or pairs, as
+-- which matrices are read.
 local function staging_straight(s, p, fail)
-    staging.check_straight(s, p, fail)
+    staging.check_straight(s, p, fail, (p.d.bits < 16 or p.packed or p.reads.matrix) and 16 or 8)
     if p.consumer_rows % s.epilogue.tile.m ~= 0 or s.epilogue.tile.m % 64 ~= 0 then
         fail("epilogue.tile.m", ("epilogue.tile.m: %d does not divide a warpgroup's %d rows"):format(
             s.epilogue.tile.m, p.consumer_rows), "64")
