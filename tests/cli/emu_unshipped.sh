@@ -156,11 +156,14 @@ verify "$divided" "${shares[@]}" --set cluster.k=3 --set splits=2 --set epilogue
 verify "$divided" "${shares[@]}" --set 'cluster.m=[1,2]' --set cluster.n=2 --set cluster.k=2 \
     --set splits=2 --set epilogue.store=direct --shape 200x264x392
 
-# Tiles that a cluster's CTAs do not divide evenly: three of four load, or one of two.
+# Tiles that a cluster's CTAs do not divide evenly, and load in turns: of one box and of two, which
+# other swizzles make more, in pieces of K, behind another launch, of groups that end anywhere.
 verify "$divided" "${shares[@]}" --set tile.n=72 --set cluster.m=4 --set cluster.k=2 \
     --set epilogue.store=direct --shape 300x200x264
-verify "$exchanged" --set tile.m=40 --set tile.k=64 --set cluster.m=2 --set cluster.n=2 \
-    --shape 90x200x264
+verify "$exchanged" --set tile.m=40 --set 'tile.k=[64,128]' --set stages=2 --set cluster.m=2 \
+    --set cluster.n=2 --set swizzle_bits.a=6 --shape 90x200x264
+verify "$exchanged" --set tile.m=40 --set cluster.n=4 --set dependent_launch=weights \
+    --set problem.batch=dynamic --shape 2x90x200x264
 
 # Staging of an odd number of eights of columns, in all or in threes: each type of D, ops and sums
 # before it, shares of a tile, halves of pairs.

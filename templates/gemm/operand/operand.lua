@@ -8,11 +8,12 @@ local UNIT = 16 -- bytes: what a matrix descriptor counts in
 
 -- [operand]: { name =, extent = what its rows are to D, "M" or "N", dtype =, rows = and depth = of its tile,
 -- pair_rows = at most that lie together in the tensor, if not all, column_major =, swizzle_bits =, peers = CTAs that
--- share the tile, ctas = their bits, some = not all of them need load, hint = for the L2, if any, spread = bits of an
--- element that takes a byte }.
+-- share the tile, ctas = their bits, whole = one of them may load all of it, hint = for the L2, if any, spread = bits of
+-- an element that takes a byte }.
 -- A row of a box lies along K or, of a column-major operand, along M or N. Adds the operand's type in CUDA, both axes
--- (along a row of a box, across its rows), how many of the peers load, what a load brings, a box (box_rows,
--- box_columns, in boxes a stage), bytes and descriptor units of a box's row, stage_bytes, and the descriptor's fields.
+-- (along a row of a box, across its rows), whether the peers load in turns, for want of slices of whole groups of 8 rows
+-- for each, what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes and descriptor units of a box's
+-- row, stage_bytes, and the descriptor's fields.
 return function(operand)
     local rows, columns = operand.rows, operand.depth
     operand.across, operand.along = operand.extent, "K"
@@ -24,11 +25,8 @@ return function(operand)
     local bits = dtype.bits
     operand.cuda = dtype.cuda
     operand.row_bytes, operand.row_units = row_bytes, row_bytes // UNIT
-    operand.loaders = operand.peers
-    while operand.some and operand.loaders > 1 and rows % (8 * operand.loaders) ~= 0 do
-        operand.loaders = operand.loaders - 1
-    end
-    operand.box_columns, operand.box_rows = row_bytes * 8 // bits, rows // operand.loaders
+    operand.turns = operand.whole and rows % (8 * operand.peers) ~= 0
+    operand.box_columns, operand.box_rows = row_bytes * 8 // bits, operand.turns and rows or rows // operand.peers
     if operand.pair_rows and not operand.column_major then
         operand.box_rows = math.min(operand.box_rows, operand.pair_rows)
     end

@@ -156,7 +156,7 @@ wgmma["cluster"] = function(s, p, fail)
         local across = side[2].across:lower()
         local knob, tile = "cluster." .. side[1], "tile." .. across
         local peers, rows = s.cluster[side[1]], s.tile[across]
-        if rows % (8 * side[2].loaders) ~= 0 then
+        if rows % (8 * peers) ~= 0 and not side[2].turns then
             fail(knob,
                 ("%s: %d CTAs cannot split %s = %d into boxes of whole 8-row groups"):format(knob, peers, tile, rows),
                 ("%s a multiple of %d"):format(tile, 8 * peers))

@@ -47,8 +47,7 @@ local function plan_operands(s, pair_rows)
             depth = s.tile.k, pair_rows = pairs_of_rows,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = peers, ctas = ctas, hint = s.cache_hint[name],
-            some = not pairs_of_rows and s.swizzle_bits[name] == 7
-                and s.tile.k * dtypes[s.problem[name]].bits == 1024,   -- of one box
+            whole = not pairs_of_rows,
             repacked = contains(s.repack or {}, name) or name == "a" and s.load == "eighths" }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
