@@ -20,7 +20,11 @@ static tmagen_launch launch_of(const struct entrant *entrant, int set) {
 int entrant_launch(void *context, CUstream stream, int set) {
     const struct entrant *entrant = context;
     const tmagen_launch launch = launch_of(entrant, set);
-    return target_launch(&entrant->target, stream, &launch);
+    int status = TMAGEN_OK;
+    // a kernel remembers fewer launches than there may be copies of the inputs, and would clear the
+    // semaphores again before one that it takes for a first
+    if (entrant->picked.layout.zero_first) status = target_prepare(&entrant->target, &launch);
+    return status ? status : target_launch(&entrant->target, stream, &launch);
 }
 
 static void describe(const struct rotation *rotation, int set, tmagen_tensor *tensors) {
@@ -47,6 +51,9 @@ int entrant_make(struct gpu *gpu, const struct target *target, int splits,
     entrant->workspace_bytes = (size_t)entrant->picked.layout.bytes;
     if (status == TMAGEN_OK && entrant->workspace_bytes)
         status = tmagen_memory_alloc(gpu->device, entrant->workspace_bytes, &entrant->workspace);
+    if (status == TMAGEN_OK && entrant->picked.layout.zero_first)
+        status = tmagen_memory_fill(gpu->device, entrant->workspace, 0,
+                                    (size_t)entrant->picked.layout.zero_first);
     return status;
 }
 

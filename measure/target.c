@@ -50,6 +50,11 @@ int target_launch(const struct target *target, void *stream, const tmagen_launch
                        : tmagen_kernel_launch(target->kernel, stream, launch);
 }
 
+int target_prepare(const struct target *target, const tmagen_launch *launch) {
+    return target->set ? tmg_set_prepare(target->set, launch)
+                       : tmg_kernel_prepare(target->kernel, launch);
+}
+
 int target_pick(const struct target *target, const tmagen_launch *launch,
                 struct tmg_picked *picked) {
     if (target->set) return tmg_set_picked(target->set, launch, picked);

@@ -19,6 +19,9 @@ const struct tmg_manifest *target_manifest(const struct target *target);
 
 int target_launch(const struct target *target, void *stream, const tmagen_launch *launch);
 
+// Prepares the next launch with these arguments, which then clears no semaphores.
+int target_prepare(const struct target *target, const tmagen_launch *launch);
+
 // What a launch of it runs, loaded, and how its workspace is laid out.
 int target_pick(const struct target *target, const tmagen_launch *launch,
                 struct tmg_picked *picked);

@@ -43,5 +43,9 @@ static inline struct tmg_loaded *tmg_loaded_of(tmagen_kernel *kernel, unsigned i
 int tmg_kernel_layout(tmagen_kernel *kernel, const tmagen_launch *launch,
                       struct tmg_layout *layout);
 
+// Prepares [launch] as the first with its arguments does, but starts and clears nothing: the next
+// with them is a later one. For whoever clears the semaphores himself.
+int tmg_kernel_prepare(tmagen_kernel *kernel, const tmagen_launch *launch);
+
 // Fails, naming [name], where a list of [launch] counts something and is not there.
 int tmg_check_lists(const char *name, const tmagen_launch *launch);

@@ -174,6 +174,13 @@ static int launch_own(tmagen_kernel *kernel, void *stream, const tmagen_launch *
     return start_all(kernel, stream, launch, words, clear);
 }
 
+int tmg_kernel_prepare(tmagen_kernel *kernel, const tmagen_launch *launch) {
+    _Alignas(128) uint64_t words[TMG_MAX_VALUE_WORDS];
+    uint64_t clear;
+    const int status = tmg_check_lists(kernel->manifest->name, launch);
+    return status ? status : obtain(kernel, launch, words, &clear);
+}
+
 int tmagen_kernel_launch_sized(tmagen_kernel *kernel, void *stream, const tmagen_launch *launch,
                                uint64_t sizes) {
     struct tmg_own_launch *room = NULL;

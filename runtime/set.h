@@ -68,5 +68,8 @@ struct tmg_picked {
 };
 int tmg_set_picked(tmagen_set *set, const tmagen_launch *launch, struct tmg_picked *picked);
 
+// tmg_kernel_prepare() of what [launch] runs.
+int tmg_set_prepare(tmagen_set *set, const tmagen_launch *launch);
+
 // What its kernels take together, under the table's name; NULL where that cannot be read.
 const struct tmg_manifest *tmg_set_interface(tmagen_set *set);

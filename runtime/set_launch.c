@@ -188,6 +188,16 @@ int tmagen_set_launch_sized(tmagen_set *set, void *stream, const tmagen_launch *
     return status;
 }
 
+int tmg_set_prepare(tmagen_set *set, const tmagen_launch *launch) {
+    struct tmg_choice choice;
+    tmagen_kernel *kernel;
+    int status = check(set, launch);
+    if (!status) status = tmg_set_pick(set, launch, workspace_of(launch), &choice, &kernel);
+    if (status || !kernel) return status;
+    const tmagen_launch own = launch_of(kernel, launch, &choice);
+    return tmg_kernel_prepare(kernel, &own);
+}
+
 // ---- What launches would be given
 
 int tmg_set_picked(tmagen_set *set, const tmagen_launch *launch, struct tmg_picked *picked) {
