@@ -250,6 +250,9 @@ local knobs = {
     { "load_bytes", type = "int", values = { 2, 4, 8, 16 }, default = 16, unit = "bytes", when = by_lanes,
       when_doc = "load is registers",
       doc = "that a lane loads at once: rows of A and B begin at multiples of it, and k has whole ones" },
+    { "alike", type = "bool", optional = true, when = by_lanes, when_doc = "load is registers",
+      doc = "true: for any k, strides and addresses: a tile's columns are a multiple of 8 apart, so that their rows of "
+          .. "B begin at the same place of 16 bytes; lanes load whole 16 bytes, of A those around, and shift A" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs" },

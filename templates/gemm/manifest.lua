@@ -13,7 +13,7 @@ local function dims(s, p)
     end
     for i, name in ipairs { "m", "n", "k" } do
         local step = s.tile[name] * (name ~= "k" and wgmma and s.cluster[name] or 1)
-        if p.apart and name == "n" then step = step * p.apart end
+        if name == "n" then step = step * (p.apart or p.alike or 1) end
         local most = (name ~= "k" or wgmma) and rows.largest(math.max(step, s.raster.group)) // step * step
         if p.apart and name == "k" then most = most - s.tile.k end
         if name == "k" and p.work.parts and p.work.parts.most_steps then
@@ -26,6 +26,7 @@ local function dims(s, p)
     end
     list[#list + 1] = p.periodic and { name = "period_groups",
         ceil = { dim = "m", by = s.tile.m // p.periodic.rows * p.periodic.of } } or nil
+    list[#list + 1] = p.alike and { name = "alike_tiles", ceil = { dim = "n", by = p.alike * s.tile.n } } or nil
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     list[#list + 1] = p.groups and { name = "groups", value = s.problem.groups, most = p.groups.most } or nil
     for _, operand in ipairs(p.op_operands) do

@@ -218,7 +218,17 @@ verify gemm_8x4 --set 'splits=[2,8]' --set warps.consumer.count=4 --set "epilogu
 verify gemm_16x8 --set 'splits=[1,3]' --set warps.consumer.count=10 --set 'load_bytes=[4,8]' \
     --set problem.d=e4m3 --shape 9x20x1000
 
-# The same with rows that begin anywhere: ends of operands that come by element, in every stage.
+# Columns whose rows begin alike: every place of either operand's rows, rows of ends alone, fewer
+# columns than are apart.
+alike=(--set alike=true --set warps.consumer.count=4)
+verify gemm_8x8 "${alike[@]}"
+verify gemm_8x8 "${alike[@]}" --set 'tile.k=[64,128]' --shape 9x70x29 --shape 9x70x47 \
+    --shape 9x70x130 --shape 3x5x2 --shape 1x13x1101
+verify gemm_16x8 "${alike[@]}" --set tile.m=16 --set 'tile.n=[8,20]' --set 'splits=[1,3]' \
+    --set "epilogue.ops=$ops" --shape 19x75x1029 --schedules "${SCHEDULES:-2}"
+verify gemm_8x8 "${alike[@]}" --set problem.batch=dynamic --set problem.a=fp16 --shape 3x5x21x203
+
+# Warps that stream rows that begin anywhere: ends of operands that come by element, in every stage.
 verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 1x1x1 \
     --shape 9x33x2051
 verify "$streaming" --set load=shifted --set tile.m=24 --set tile.n=32 --set problem.a=fp16 \

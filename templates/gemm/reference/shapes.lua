@@ -69,11 +69,14 @@ local function reference_of_one(s, p)
     local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
     local ragged = #(p.staged_scales or {}) > 0 and m - 4 or m - 1         -- whole 16 bytes of scales
     local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { ragged, 2 * n - 1, 130 } }
-    if p.ldg or p.shifted or p.repack then
+    if p.ldg or p.shifted or p.repack or p.alike then
         table.move({ { 7, 13, 17 }, { m + 1, 1, 67 }, { 1, n + 1, 1 } }, 1, 3, #small + 1, small)
     end
     if p.shifted then                       -- from odd addresses too: rings in turns over what came by element
         small[3] = { m - 1, n + 1, (s.stages + 1) * s.warps.consumer.count * s.tile.k + 13 }
+    end
+    if p.alike then                         -- columns in two groups, the last one's few
+        small[3] = { m - 1, p.alike * n + 3, (s.warps.consumer.count + 1) * s.tile.k + 13 }
     end
     local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}
     if s.math == "mma" then

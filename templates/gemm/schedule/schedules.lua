@@ -15,8 +15,12 @@ end
 
 -- One CTA for each tile; blockIdx says which.
 local function tile_a_cta(s, p)
+    local columns = { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } }
+    if p.alike then
+        columns = { { "dim", "alike_tiles" }, { "times", p.alike }, { "axis", 0 } }
+    end
     return json.object { { "rule", "tiles" }, { "tiles", json.array {
-        json.object { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } },
+        json.object(columns),
         json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } },
         s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil } },
         { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) } }

@@ -29,7 +29,8 @@ return {
         end
         local held = s.tile.m * s.tile.n // 32
         if p.direct then
-            held = (s.tile.m + s.tile.n) * s.tile.k // 64 + s.tile.m * s.tile.n // 16
+            local twice = p.alike and s.tile.m or 0                  -- what is around A's pieces
+            held = (s.tile.m + twice + s.tile.n) * s.tile.k // 64 + s.tile.m * s.tile.n // 16
         end
         if held + 64 > p.registers[1].registers then
             fail("tile.n", ("tile: a thread holds %d %s, which leaves under 64 of its %d registers for the rest")
@@ -49,9 +50,15 @@ return {
             fail("dependent_launch", "dependent_launch: weights, but load: shifted loads the ends of A with those of B",
                 "prologue")
         end
-        if p.direct and s.load_bytes < 16 and s.dependent_launch then
-            fail("load_bytes", ("load_bytes: %d by loads that may come before the launch before is over"):format(
-                s.load_bytes), "16; or no dependent_launch")
+        local small = p.direct and s.load_bytes < 16
+        if p.alike and small then
+            fail("alike", ("alike: true is for loads of 16 bytes, but load_bytes is %d"):format(s.load_bytes),
+                "load_bytes: 16; or no alike")
+        end
+        if (small or p.alike) and s.dependent_launch then
+            local knob = small and "load_bytes" or "alike"
+            fail(knob, ("%s: %s by loads that may come before the launch before is over"):format(knob, s[knob]),
+                (small and "16" or "no alike") .. "; or no dependent_launch")
         end
         local most = archs[s.arch].cluster
         if p.parts > most then

@@ -46,6 +46,7 @@ function mma.plan(s)
     local p = { warps = s.warps.consumer.count, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
     p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
     p.parts = p.direct and s.splits or 1                        -- CTAs of a cluster that divide K
+    p.alike = s.alike and 8 or false                            -- rows of B that many apart begin alike
     p.cluster_size = p.parts
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
@@ -60,7 +61,7 @@ function mma.plan(s)
     end
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, p.threads) } }
-    local bytes = p.shifted and a.bits // 8 or p.direct and s.load_bytes or 16
+    local bytes = (p.shifted or p.alike) and a.bits // 8 or p.direct and s.load_bytes or 16
     p.alignment = { a = bytes, b = bytes, d = p.d_bytes }
     p.multiples = { m = 1, n = 1, k = bytes * 8 // a.bits }
     p.why_multiples = { k = "rows of A and B in whole pieces, as they are loaded" }
