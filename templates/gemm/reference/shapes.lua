@@ -61,12 +61,28 @@ local function draws_of(s, p)
     return #list > 0 and list or nil
 end
 
+local EMULATED_SMS <const> = 4
+
+-- Several waves of tiles of [m] rows and [n] columns on the emulator, the last row of them half empty: of a CTA's three
+-- or more tiles so many steps that its ring turns twice; in turns then a tile of more steps than the ring has stages.
+local function waves_of(s, p, m, n)
+    local at_once = math.max(1, EMULATED_SMS // p.cluster_size)
+    local rows, columns = at_once > 1 and 3 or 2, at_once > 2 and 5 or at_once + 1
+    local tall, wide = math.min(640, rows * m - m // 2), math.min(768, columns * n)
+    local each = math.ceil(tall / m) * math.ceil(wide / n) // at_once
+    local steps = (2 * s.stages + each) // each * (p.in_cluster or 1)
+    local long, longer = (steps - 1) * s.tile.k + 8, s.stages * s.tile.k + 8
+    if p.groups then                                                       -- of which there are many
+        long, longer = 0, 520
+    end
+    return { { tall, wide, math.max(136, long) }, s.schedule == "pingpong" and { tall, wide, longer } or nil }
+end
+
 -- What verify and bench must know beside reference.c. Shapes lie around the tile's edges in each dim, take several
 -- waves of an H200, long and short k; n and k are rounded up to the multiples that the manifest wants.
 local function reference_of_one(s, p)
     local shared = p.work.walks
     local m, n = s.tile.m * (shared and s.cluster.m or 1), s.tile.n * (shared and s.cluster.n or 1)
-    local tall, wide = math.min(640, 5 * m), math.min(768, 6 * n)
     local ragged = #(p.staged_scales or {}) > 0 and m - 4 or m - 1         -- whole 16 bytes of scales
     local small = { { 1, 1, 1 }, { m + 8, n + 8, 72 }, { 2 * m, n, 264 }, { ragged, 2 * n - 1, 130 } }
     if p.ldg or p.shifted or p.repack or p.alike then
@@ -78,7 +94,7 @@ local function reference_of_one(s, p)
     if p.alike then                         -- columns in two groups, the last one's few
         small[3] = { m - 1, p.alike * n + 3, (s.warps.consumer.count + 1) * s.tile.k + 13 }
     end
-    local waves = shared and { { tall, wide, 136 }, s.schedule == "pingpong" and { tall, wide, 520 } or nil } or {}
+    local waves = shared and waves_of(s, p, m, n) or {}
     if s.math == "mma" then
         waves = { { 3, 2 * n, (2 * s.stages + 1) * s.warps.consumer.count * s.tile.k + 8 } }    -- rings in turns
     end
