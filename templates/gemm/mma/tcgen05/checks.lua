@@ -18,6 +18,8 @@ local function input_types(s, p, fail)
     end
     if s.scales.a then
         return scales.check(s, p, fail)
+    elseif s.scales.b then
+        fail("scales.b", "scales.b without scales.a", "both, or scales.a alone, which is B's too then")
     end
     if a.tcgen05 == "i8" and not archs[s.arch].tensor_i8 then
         fail("problem.a", ("problem.a: i8, but %s has no tcgen05.mma of integers"):format(s.arch), "types of floats")
