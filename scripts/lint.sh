@@ -63,6 +63,16 @@ for spec in specs/*sm100*.yaml; do
     done
 done
 
+# Tables of a manual begin with a head, and end with a blank line, so that they are shown as such.
+files '*.md' | xargs awk '
+    FNR == 1 { before = "" }
+    /^\|/ && before !~ /^\|/ { head = FILENAME ":" FNR }
+    before ~ /^\|/ && FILENAME ":" FNR - 1 == head && !/^\|[ :|-]+\|$/ { odd(head) }
+    !/^\|/ && before ~ /^\|/ && !/^$|^<!--/ || /^\|/ && !/\|$/ { odd(FILENAME ":" FNR) }
+    { before = $0 }
+    function odd(place) { print place ": a torn table"; bad = 1 }
+    END { exit bad }' || finding "tables that are none"
+
 # unused KERNEL.cu - prints what it declares and never uses, its own parameters included.
 unused() {
     { echo 'namespace {'; cat "$1"; echo '}'; } |
