@@ -64,6 +64,7 @@ for spec in specs/*sm100*.yaml; do
 done
 
 # Tables of a manual begin with a head, and end with a blank line, so that they are shown as such.
+# shellcheck disable=SC2016
 files '*.md' | xargs awk '
     FNR == 1 { before = "" }
     /^\|/ && before !~ /^\|/ { head = FILENAME ":" FNR }
