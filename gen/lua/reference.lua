@@ -95,10 +95,13 @@ function reference.rows(given, path, names_of)
     end
     local members, known, names = {}, {}, {}
     if type(given) ~= "table" then fault("must be a table, or a function that returns one") end
-    for i, field in ipairs(FIELDS) do
+    for i, field in ipairs(FIELDS) do known[field[1]], names[i] = true, field[1] end
+    for name in pairs(given) do
+        if not known[name] then fault(tostring(name) .. ": is no field of a reference", values.list(names)) end
+    end
+    for _, field in ipairs(FIELDS) do
         local name, check, wanted, write = table.unpack(field)
         local value = given[name]
-        known[name], names[i] = true, name
         if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
         if value ~= nil and not check(value, given) then fault(name .. ": must be " .. wanted) end
         local stranger = field.of and other(value, names_of[field.of])
@@ -108,9 +111,6 @@ function reference.rows(given, path, names_of)
             fault(("%s: %s is none of the manifest's %s"):format(name, stranger, field.of), values.list(legal))
         end
         if value ~= nil then members[#members + 1] = { name, write and write(value) or value } end
-    end
-    for name in pairs(given) do
-        if not known[name] then fault(tostring(name) .. ": is no field of a reference", values.list(names)) end
     end
     return json.object(members)
 end
