@@ -33,7 +33,7 @@ static int ask(const struct tmg_table *table, const struct shape *shape, struct 
     const struct tmg_question question = {
         .table = table,
         .launch = &asked.launch,
-        .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SET_SEMAPHORES},
+        .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES},
         .kernel = -1,
         .workspace = -1};
     if (shape->count != (int)table->dim_count)

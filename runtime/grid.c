@@ -168,10 +168,7 @@ int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *
         if (part->zero != TMG_ZERO_NEVER) layout->zero_first = layout->bytes;
     }
     if (capacity->semaphore_bytes && layout->zero_first > capacity->semaphore_bytes)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT,
-                        "%s: has %" PRId64 " bytes of semaphores; legal where kernels share a "
-                        "workspace: at most %" PRId64,
-                        manifest->name, layout->zero_first, capacity->semaphore_bytes);
+        layout->zero_launch = layout->zero_first;
     return TMAGEN_OK;
 }
 

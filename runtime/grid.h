@@ -5,12 +5,15 @@
 
 #include "runtime/binding.h"
 
+enum { TMG_SEMAPHORES = 64 << 10 };  // bytes at the beginning of a workspace that has any
+
 // What of the device the rules look at.
 struct tmg_capacity {
     int sms;
     int resident_blocks;  // at once on the device, in whole clusters; 0: not known
-    // What a workspace begins with where kernels share it: semaphores, and nothing else that any of
-    // them writes there. 0: it is one kernel's.
+    // What a workspace begins with where launches of other shapes, or of other kernels, share it:
+    // semaphores, and nothing else that any of them writes there. 0: none is kept. A launch that
+    // has more of them finds them written to, and clears them each time.
     int64_t semaphore_bytes;
 };
 

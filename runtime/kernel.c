@@ -227,6 +227,9 @@ static int load_modules(struct loading *load, struct tmg_module_info *info) {
         *info = (struct tmg_module_info){-1, -1, -1, 0, 0};
         status = load_module(load, tmg_loaded_of(load->kernel, i), info);
     }
+    for (unsigned i = 0; i < load->kernel->manifest->part_count; ++i)
+        if (load->kernel->manifest->parts[i].zero == TMG_ZERO_FIRST)
+            load->kernel->main.capacity.semaphore_bytes = TMG_SEMAPHORES;
     return status;
 }
 

@@ -120,7 +120,7 @@ static void warn_of_origin(const tmagen_set *set) {
 static struct tmg_capacity capacity_of(const tmagen_set *set) {
     const int emulated = set->device->backend->kind == TMAGEN_PTX;
     return (struct tmg_capacity){.sms = emulated ? set->table->sms : set->device->info.sms,
-                                 .semaphore_bytes = TMG_SET_SEMAPHORES};
+                                 .semaphore_bytes = TMG_SEMAPHORES};
 }
 
 static void read_environment(tmagen_set *set) {
@@ -286,7 +286,7 @@ static int get_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **k
 
 static int load_kernel(tmagen_set *set, int index, int compile, tmagen_kernel **kernel) {
     const int status = get_kernel(set, index, compile, kernel);
-    if (!status) (*kernel)->main.capacity.semaphore_bytes = TMG_SET_SEMAPHORES;
+    if (!status) (*kernel)->main.capacity.semaphore_bytes = TMG_SEMAPHORES;
     return status;
 }
 

@@ -10,7 +10,6 @@
 #include "runtime/kernel.h"
 
 enum {
-    TMG_SET_SEMAPHORES = 64 << 10,  // bytes at the beginning of a set's workspace
     TMG_MAX_PINS = 1024,
     TMG_SET_KEY_TENSOR = 2 + 2 * TMAGEN_MAX_RANK,
     // of tensors and dims; workspace, choices, pins

@@ -74,7 +74,7 @@ static const char table_text[] = TABLE_HEAD TABLE_GPU TABLE_RATES TABLE_LISTS TA
 static struct fake_cuda *fake;
 static tmagen_device *device;
 static tmagen_set *set;
-static _Alignas(256) uint8_t workspace[TMG_SET_SEMAPHORES + 65536];
+static _Alignas(256) uint8_t workspace[TMG_SEMAPHORES + 65536];
 
 static inline int open_set_of(const char *text, unsigned flags, tmagen_set **opened) {
     const tmagen_set_options options = {.flags = flags,

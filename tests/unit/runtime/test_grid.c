@@ -195,6 +195,16 @@ static void test_workspace(void **state) {
     binding.sms = 7;
     assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_OK);
     assert_int_equal(layout.bytes, 9984 + 700);
+    // what no launch may find written by one of another shape has a room of its own
+    const struct tmg_capacity shared = {.sms = 132, .semaphore_bytes = 8192};
+    assert_int_equal(tmg_workspace_layout(&binding, &shared, &layout), TMAGEN_OK);
+    assert_int_equal(layout.offsets[3], 8192);
+    assert_int_equal(layout.zero_launch, 100);
+    // or is cleared each time, where it is more than that
+    const struct tmg_capacity small = {.sms = 132, .semaphore_bytes = 4096};
+    assert_int_equal(tmg_workspace_layout(&binding, &small, &layout), TMAGEN_OK);
+    assert_int_equal(layout.offsets[3], 6144);
+    assert_int_equal(layout.zero_launch, 2304 + 3600);
     manifest.parts[3].bytes = INT64_MAX / 2;
     assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_ERROR_ARGUMENT);
     manifest.part_count = 0;

@@ -196,16 +196,17 @@ static tmagen_kernel *load_split(void) {
     return split;
 }
 
-// 16 tiles, each split in three: 512 bytes of marks, 192 of semaphores, 96 blocks of 100 bytes.
+// 16 tiles, each split in three: 512 bytes of marks, 192 of semaphores, and behind the room of
+// semaphores 96 blocks of 100 bytes.
 static void test_semaphores_are_cleared_once(void **state) {
     (void)state;
-    enum { MARKS = 512, SEMAPHORES = 48 * 4, SUMS = 96 * 100, BYTES = 768 + SUMS };
+    enum { MARKS = 512, SEMAPHORES = 48 * 4, SUMS = 96 * 100, BYTES = TMG_SEMAPHORES + SUMS };
     static _Alignas(256) uint8_t room[BYTES + 256];
     tmagen_kernel *split = load_split();
     struct launch_arguments *it = right();
     size_t bytes = 0;
     assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
-    assert_int_equal(bytes, 768 + 64 * 100);  // the manifest's two splits
+    assert_int_equal(bytes, TMG_SEMAPHORES + 64 * 100);  // the manifest's two splits
     it->launch.splits = 3;
     assert_int_equal(tmagen_kernel_workspace(split, &it->launch, &bytes), TMAGEN_OK);
     assert_int_equal(bytes, BYTES);

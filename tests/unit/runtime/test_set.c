@@ -118,7 +118,7 @@ static void test_a_workspace_that_is_not_there(void **state) {
     size_t bytes;
     struct set_launch *it = rows_of(2000, 64, 0);
     assert_int_equal(tmagen_set_workspace(set, &it->launch, &bytes), TMAGEN_OK);
-    assert_int_equal(bytes, TMG_SET_SEMAPHORES + 20 * 4 * 256);
+    assert_int_equal(bytes, TMG_SEMAPHORES + 20 * 4 * 256);
     it->launch.workspace_bytes = bytes;
     assert_string_equal(taken(it), "split/4");
     it->launch.workspace_bytes = bytes - 1;
@@ -136,7 +136,7 @@ static void test_semaphores_are_apart(void **state) {
     struct tmg_picked picked;
     assert_int_equal(tmg_set_picked(set, &rows_of(2000, 64, 0)->launch, &picked), TMAGEN_OK);
     assert_int_equal(picked.layout.zero_first, 20 * 4);
-    assert_int_equal(picked.layout.offsets[1], TMG_SET_SEMAPHORES);
+    assert_int_equal(picked.layout.offsets[1], TMG_SEMAPHORES);
 }
 
 static void test_splits_of_a_launch(void **state) {
@@ -166,7 +166,7 @@ static void test_ranking(void **state) {
     assert_int_equal(choices[1].why, TMAGEN_BY_MODEL);
     assert_string_equal(choices[2].kernel, "split");
     assert_int_equal(choices[2].splits, 4);
-    assert_int_equal(choices[2].workspace_bytes, TMG_SET_SEMAPHORES + 4 * 256);
+    assert_int_equal(choices[2].workspace_bytes, TMG_SEMAPHORES + 4 * 256);
     assert_string_equal(choices[4].kernel, "any");
     assert_int_equal(tmagen_set_rank(set, launch, choices, 2, &count), TMAGEN_OK);
     assert_int_equal(count, 2);
@@ -301,9 +301,9 @@ static void test_refusal_of_pinned_splits(void **state) {
     char wanted[100];
     struct set_launch *it = rows_of(2000, 64, 0);
     assert_int_equal(tmagen_set_pin(set, NULL, "split/8"), TMAGEN_OK);
-    it->launch.workspace_bytes = TMG_SET_SEMAPHORES + 20 * 2 * 256;
+    it->launch.workspace_bytes = TMG_SEMAPHORES + 20 * 2 * 256;
     snprintf(wanted, sizeof wanted, "a workspace of %d bytes is needed",
-             TMG_SET_SEMAPHORES + 20 * 8 * 256);
+             TMG_SEMAPHORES + 20 * 8 * 256);
     assert_non_null(strstr(taken(it), wanted));
 }
 
