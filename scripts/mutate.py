@@ -152,10 +152,11 @@ def test_specs(root, names):
 
 
 def test_profiles(root, names):
-    """Whether one of the specs costs something else than the record says."""
+    """Whether one of the specs costs something else than the record says; tables' kernels have no
+    record."""
     run(root, "make", "-s", "build/tmagen")
     record = (root / "tests/emu/profiles.txt").read_text()
-    for name in names:
+    for name in [x for x in names if re.search(f"^{x} ", record, re.M)]:
         _, said = run(root, "timeout", "300", "build/tmagen", "profile", "--ptx",
                       f"specs/{name}.yaml", TMAGEN_CACHE=str(root / "build/specs_cache"))
         if said not in record:
