@@ -107,6 +107,8 @@ def read_mutations():
                 old_text, new_text = ("".join(x + "\n" for x in lines) for lines in (old, new))
                 mutations[-1].edits.append((place, old_text, new_text))
                 part = None
+            elif line == "<<<":
+                sys.exit(f"{FILE}:{number}: the one before has no end")
             else:
                 part.append(line)
         elif heading:
@@ -121,6 +123,8 @@ def read_mutations():
             old, new = [], []
             part = old
         elif line and not line.startswith("#"):
+            if " " in line:
+                sys.exit(f"{FILE}:{number}: neither a heading nor a path")
             place = line
     return mutations
 
