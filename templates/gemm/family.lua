@@ -414,8 +414,8 @@ local knobs = {
       doc = "rows of a staging buffer; of tcgen05 tile.m, which the warps fill together, or 32, a warp's own" },
     { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = staging_columns, unit = "columns",
       when = staging, when_doc = STAGING,
-      doc = "columns of a staging buffer: a multiple of 64 with exchange, else of 8, or of 16 for D of 8 bits and where "
-          .. "matrices are read by way of it" },
+      doc = "columns of a staging buffer: a multiple of 64 with exchange, else of 8, or of 16 for D of 8 bits and "
+          .. "where matrices are read by way of it" },
     { "swizzle_bits.d", type = "int", values = { 0, 5, 6, 7 }, unit = "log2 of bytes",
       default = staging_swizzle, when = staging, when_doc = STAGING,
       doc = "the same for D's staging buffers" },
