@@ -30,6 +30,6 @@ if [ -n "${SCHEDULES:-}" ] && [ -z "${SANITIZED:-}" ]; then
 else
     right --no-waves "${specs[@]}"
     [ -n "${SANITIZED:-}" ] || right --odd "${recorded[@]}"
-    right --shape 640x768x136 specs/gemm_phase7.yaml
-    [ -n "${SANITIZED:-}" ] || right --shape 640x768x136 specs/gemm_*pingpong.yaml
+    right --shape 320x640x136 specs/gemm_phase7.yaml
+    [ -n "${SANITIZED:-}" ] || right --shape 320x640x136 specs/gemm_*pingpong.yaml
 fi
