@@ -39,7 +39,7 @@ has() {
     library:*) command -v cc && test -f "$(cc -print-file-name="$name")" ;;
     fuzzer:*) find "$(clang -print-resource-dir)/lib/" | grep libclang_rt.fuzzer ;;
     python:*) command -v python3 && python3 -m "$name" --version ;;
-    import:*) command -v python3 && python3 -c "import $name" ;;
+    import:*) python3 -c "import $name" || /usr/bin/python3 -c "import $name" ;;
     file:*) test -f "$name" ;;
     esac >/dev/null 2>&1
 }
