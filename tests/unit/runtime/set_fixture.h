@@ -35,6 +35,8 @@
     "   \"zero\": \"first\"}, {\"name\": \"partials\", \"bytes\": 256, \"per\": \"item\"," \
     "   \"zero\": \"never\"}], \"varies_with\": [\"splits\"],"
 
+#define COPIED " \"workspace\": [{\"name\": \"rows\", \"bytes\": 256, \"per\": \"tile\"}],"
+
 static const tmagen_set_kernel kernels[] = {
     {.name = "big",
      .manifest_text = KERNEL_TEXT("big", "4", "2", "500", GRID("100", ""), ""),
@@ -49,7 +51,7 @@ static const tmagen_set_kernel kernels[] = {
          "\"type\": \"i32\"}"),
      .source_text = "split"},
     {.name = "any",
-     .manifest_text = KERNEL_TEXT("any", "2", "1", "1", GRID("1000", ""), ""),
+     .manifest_text = KERNEL_TEXT("any", "2", "1", "1", GRID("1000", "") COPIED, ""),
      .source_text = "any"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
