@@ -73,8 +73,9 @@ return function(s)
         { kind = "pointer", tensor = "scales" } }
     local by_row = s.scales == "row" or s.scales == "tensor"
     local whole_rows = s.mapping == "element" and s.order == "row" or by_row
-    p.dims = whole_rows and { "k" } or { "m", "k" }                   -- that it reads; else the grid has whole rows
-    for _, row in ipairs(parameters.dims(s.problem, p.dims)) do
+    local own = whole_rows and { "k" } or { "m", "k" }                -- that it reads; else the grid has whole rows
+    p.dims = p.find and { "m", "k" } or own                           -- and the kernel before
+    for _, row in ipairs(parameters.dims(s.problem, own)) do
         list[#list + 1] = row
     end
     local found = { kind = "workspace", part = "found", cuda = "uint32_t" }
