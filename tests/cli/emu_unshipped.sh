@@ -237,7 +237,8 @@ verify "$streaming" --set load=shifted --set tile.m=24 --set tile.n=32 --set pro
 # Sizes that the spec fixes: constants in place of parameters, in every template.
 for fixed in gemm_phase0:m:24,n:40,k:24 gemm_phase1:m:24,n:40,k:72 \
     gemm_128x64_tiles:m:40,n:72,k:136 gemm_128x128_repack:m:70,n:77,k:131 \
-    gemm_8x16_any:m:3,n:33,k:77 quantise_phase0:m:3,k:300 quantise_phase2:m:3,k:304 quantise_tensor:m:3,k:304 \
+    gemm_8x16_any:m:3,n:33,k:77 quantise_phase0:m:3,k:300 quantise_phase2:m:3,k:304 \
+    quantise_tensor:m:3,k:304 \
     resample_phase0:b:2,s:9,t:11,d:40 resample_persistent:b:2,s:9,t:11,d:40 \
     deform_attn_phase0:b:2,q:37 deform_attn_phase5:b:2,q:37 deform_attn_phase8:b:2,q:37 \
     deform_attn_phase10:b:1,q:37; do
