@@ -30,11 +30,11 @@ local function values(s, p, fail)
 end
 
 local function packed(s, p, fail)
-    if p.value_bytes == 1 and s.math == "packed" and s.problem.dtype ~= "fp16" then
+    if p.value_bytes == 1 and p.packed_math and s.problem.dtype ~= "fp16" then
         fail("math", ("math: packed makes halves of %s, and weights are %s"):format(s.problem.value, s.problem.dtype),
             "fp32")
     end
-    if s.math == "packed" and s.problem.dtype == "fp32" then
+    if p.packed_math and s.problem.dtype == "fp32" then
         fail("math", "math: packed needs 16-bit elements", "fp32")
     end
 end

@@ -318,7 +318,8 @@ function plan.plan(s)
     p.vectors = p.head_bytes // p.vector_bytes
     p.out_vectors = p.bytes // p.value_bytes                            -- that a vector's channels fill in out
     p.words = p.vector_bytes >= 4 and p.vector_bytes <= 16 and vectors.of_bytes(p.vector_bytes)
-    p.narrow, p.packed_math, p.mma = is_narrow(s), s.math == "packed", s.math == "mma"
+    local math = s.mapping == "gather" and s.math or "fp32"            -- a rung's may be another mapping's
+    p.narrow, p.packed_math, p.mma = is_narrow(s), math == "packed", math == "mma"
     p.open = p.mma and s.problem.padded
     p.persistent = s.mapping ~= "plain" and s.schedule ~= "static"
     p.barriers = {}

@@ -300,6 +300,8 @@ verify "${mma[@]}" --shape 1x403x33/special --set 'problem.levels=[[7,50],[6,8],
 
 # The next queries' shares brought by cp.async, in a persistent loop that turns.
 verify deform_attn_padded --shape 1x20522x1541 --set prefetch=cp_async
+# Another mapping than the rung's, whose math is then none of its own.
+verify deform_attn_phase10 --set 'mapping=[plain,roles]' --shape 1x20522x9
 
 # Copies in flight of several stages, more than there are agents for each.
 verify deform_attn_cp_async --set stages=2
