@@ -63,12 +63,15 @@ end
 
 local EMULATED_SMS <const> = 4
 
--- Several waves of tiles of [m] rows and [n] columns on the emulator, the last row of them half empty: of a CTA's three
--- or more tiles so many steps that its ring turns twice; in turns then a tile of more steps than the ring has stages.
+-- Several waves of tiles of [m] rows and [n] columns on the emulator, the last row and column of them half empty: of a
+-- CTA's three or more tiles so many steps that its ring turns twice; in turns then a tile of more steps than the ring
+-- has stages.
 local function waves_of(s, p, m, n)
     local at_once = math.max(1, EMULATED_SMS // p.cluster_size)
-    local rows, columns = at_once > 1 and 3 or 2, at_once > 2 and 5 or at_once + 1
-    local tall, wide = math.min(640, rows * m - m // 2), math.min(768, columns * n)
+    local columns = at_once > 2 and 5 or at_once + 1
+    local wide = math.min(768, columns * n - n // 2)
+    local rows = math.max(at_once > 1 and 3 or 2, math.ceil(3 * at_once / math.ceil(wide / n)))
+    local tall = math.min(640, rows * m - m // 2)
     local each = math.ceil(tall / m) * math.ceil(wide / n) // at_once
     local steps = (2 * s.stages + each) // each * (p.in_cluster or 1)
     local long, longer = (steps - 1) * s.tile.k + 8, s.stages * s.tile.k + 8
