@@ -36,15 +36,15 @@ struct emu_async {
     uint64_t due;            // step at which its next stage happens
     int stage;               // 0: reads its source, 1: writes, 2: done but someone may ask
     bool in_bulk_group, in_copy_group;
-    bool through_proxy;      // async proxy (bulk, tensor); false: cp.async
-    struct emu_warp *warp;   // the issuer
+    bool through_proxy;     // async proxy (bulk, tensor); false: cp.async
+    struct emu_warp *warp;  // the issuer
     const struct emu_insn *insn;
     enum emu_async_kind kind;
     const char *what; /* "TMA load", for reports */
     uint32_t lanes;   // whose groups it belongs to: it stands for the equal copies of all of them
     uint32_t waited;  // those of the lanes that have waited for it
     uint32_t agent, time;
-    struct emu_clock clock;  // what happened before it
+    struct emu_clock clock;     // what happened before it
     uint32_t group[EMU_LANES];  // number of the group, by lane
     // Runs stage [stage]; the scheduler frees the operation after stage 1 unless a group holds it.
     void (*run)(struct emu_async *op, int stage);

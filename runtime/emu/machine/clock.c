@@ -37,8 +37,7 @@ __attribute__((target("avx2"))) static uint32_t join_vectors(uint32_t *into, con
     for (; i + 8 <= count; i += 8) {
         __m256i *to = (__m256i *)(void *)(into + i);
         const __m256i *with = (const __m256i *)(const void *)(from + i);
-        _mm256_storeu_si256(to,
-                            _mm256_max_epu32(_mm256_loadu_si256(to), _mm256_loadu_si256(with)));
+        _mm256_storeu_si256(to, _mm256_max_epu32(_mm256_loadu_si256(to), _mm256_loadu_si256(with)));
     }
     return i;
 }
