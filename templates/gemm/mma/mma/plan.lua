@@ -47,6 +47,10 @@ function mma.plan(s)
     p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
     p.parts = p.direct and s.splits or 1                        -- CTAs of a cluster that divide K
     p.alike = s.alike and 8 or false                            -- rows of B that many apart begin alike
+    p.left, p.right = "a", "b"                                  -- of an instruction: its 16 rows, its 8 columns
+    if s.tile.m > s.tile.n and s.tile.n % 8 == 0 then           -- rows want moves
+        p.left, p.right = "b", "a"
+    end
     p.cluster_size = p.parts
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
