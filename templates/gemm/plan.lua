@@ -406,7 +406,8 @@ function plan.plan(s)
     p.repack = p.mma and (#(s.repack or {}) > 0 or p.apart) and repack_plan(s, p)
     p.workspace = workspace_plan(s, p)
     p.launch_registers = archs.launch_registers(s.arch, p.threads)
-    p.launch = { block = { p.threads, 1, 1 }, cluster = { p.cluster_size, 1, 1 }, grid = p.work.launch }
+    p.launch = { block = { p.threads, 1, 1 }, cluster = { p.cluster_size, 1, 1 },
+        grid = p.alike and "8 ceil(n / 8 / tile.n) x ceil(m / tile.m)" or p.work.launch }
     return p
 end
 
