@@ -150,6 +150,7 @@ int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *
                   const int64_t counts[TMG_PER_COUNT], struct tmg_layout *layout) {
     enum { ALIGNMENT = 256 };
     const struct tmg_manifest *manifest = binding->manifest;
+    int elsewhere = 0;  // whether launches of other shapes leave no zeros where semaphores are
     *layout = (struct tmg_layout){0};
     for (unsigned i = 0; i < manifest->part_count; ++i) {
         const struct tmg_part *part = &manifest->parts[i];
@@ -165,10 +166,11 @@ int tmg_layout_of(const struct tmg_binding *binding, const struct tmg_capacity *
         layout->offsets[i] = at;
         layout->bytes = at + bytes;
         if (part->zero == TMG_ZERO_LAUNCH) layout->zero_launch = layout->bytes;
+        if (part->zero == TMG_ZERO_LAUNCH && part->per != TMG_PER_LAUNCH) elsewhere = 1;
         if (part->zero != TMG_ZERO_NEVER) layout->zero_first = layout->bytes;
     }
-    if (capacity->semaphore_bytes && layout->zero_first > capacity->semaphore_bytes)
-        layout->zero_launch = layout->zero_first;
+    elsewhere |= layout->zero_first > capacity->semaphore_bytes;
+    if (capacity->semaphore_bytes && elsewhere) layout->zero_launch = layout->zero_first;
     return TMAGEN_OK;
 }
 

@@ -1,9 +1,8 @@
 """The workspaces of a kernel, by the framework's allocator.
 
 Semaphores there must be zero before a launch, and the kernel leaves zeros behind. So they outlive
-the call, one piece for each stream, whose launches follow each other; another shape's partial sums
-may lie where this one's semaphores are, so that a change of shapes clears them. A dispatch table's
-kernels keep theirs apart by themselves. Without semaphores a workspace is as temporary as any.
+the call, one piece for each stream, whose launches follow each other and whose shapes keep theirs
+apart by themselves. Without semaphores a workspace is as temporary as any.
 """
 
 import threading

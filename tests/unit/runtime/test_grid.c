@@ -205,6 +205,13 @@ static void test_workspace(void **state) {
     assert_int_equal(tmg_workspace_layout(&binding, &small, &layout), TMAGEN_OK);
     assert_int_equal(layout.offsets[3], 6144);
     assert_int_equal(layout.zero_launch, 2304 + 3600);
+    // or where it lies elsewhere for each shape, behind what every launch clears
+    manifest.parts[0].per = TMG_PER_TILE;
+    assert_int_equal(tmg_workspace_layout(&binding, &shared, &layout), TMAGEN_OK);
+    assert_int_equal(layout.zero_launch, layout.zero_first);
+    assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_OK);
+    assert_in_range(layout.zero_launch, 1, layout.zero_first - 1);
+    manifest.parts[0].per = TMG_PER_LAUNCH;
     manifest.parts[3].bytes = INT64_MAX / 2;
     assert_int_equal(tmg_workspace_layout(&binding, &capacity, &layout), TMAGEN_ERROR_ARGUMENT);
     manifest.part_count = 0;

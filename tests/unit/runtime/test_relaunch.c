@@ -177,6 +177,9 @@ static void test_each_field_alone_makes_another_launch(void **state) {
 static tmagen_kernel *load_split(void) {
     static const char grid[] = "\"blocks_per_tile\": 2", part[] = "\"part\": \"marks\"}",
                       parts[] = "\"zero\": \"launch\"}]}";
+    static const char per_tile[] = "\"bytes\": 32, \"per\": \"tile\"",
+                      per_launch[] = "\"bytes\":512,\"per\":\"launch\"";
+    _Static_assert(sizeof per_tile == sizeof per_launch, "one is written over the other");
     static char text[sizeof manifest + 512];
     const char *in_grid = strstr(manifest, grid), *in_param = strstr(manifest, part),
                *in_parts = strstr(manifest, parts);
@@ -190,6 +193,7 @@ static tmagen_kernel *load_split(void) {
             (int)(in_grid - manifest), manifest, grid,
             (int)(in_param - in_grid) - (int)strlen(grid), in_grid + strlen(grid),
             (int)(in_parts - in_param) - (int)strlen(part), in_param + strlen(part));
+    memcpy(strstr(text, per_tile), per_launch, strlen(per_launch));
     tmagen_load_options options = in_memory(text);
     tmagen_kernel *split = NULL;
     if (tmagen_kernel_load(device, "gemm", &options, &split)) fail_msg("%s", tmagen_error_last());
