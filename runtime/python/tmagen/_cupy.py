@@ -41,11 +41,6 @@ def zeros(count: int, device: str):
         return cupy.zeros(count, "uint8")
 
 
-def clear(array) -> None:
-    with array.device:
-        array.fill(0)
-
-
 def address(array) -> int:
     return array.data.ptr
 

@@ -52,10 +52,6 @@ def zeros(count: int, device: str):
     return maker((count,), "u8", device)()
 
 
-def clear(array) -> None:
-    del array  # a synchronous call's workspace is made anew
-
-
 def address(array) -> int:
     return _numpy.address(array) if isinstance(array, numpy.ndarray) else (
         array.unsafe_buffer_pointer()

@@ -47,7 +47,7 @@ class Kernel:
         self._latest: tuple[list | None, Any] = None, None  # of the plans, with its key
         self._natives: dict[str, int] = {}
         self._lock = threading.Lock()
-        self._rooms = Rooms(self._manifest.semaphores or self._is_set, self._is_set)
+        self._rooms = Rooms(self._manifest.semaphores or self._is_set)
 
     # ---- What it is
 

@@ -174,7 +174,7 @@ class CudaPlan(Plan):
     def _start_with_workspace(self, taken: Slot, stream: int) -> None:
         rooms = self._kernel._rooms
         with rooms.lock:
-            room = rooms.room(self, self._framework, self._device, stream, self._workspace)
+            room = rooms.room(self._framework, self._device, stream, self._workspace)
             taken.launch.workspace = self._address(room)
             taken.launch.workspace_bytes = self._workspace
             check(self._launch(self._native, stream, taken.address, LAUNCH_SIZES))

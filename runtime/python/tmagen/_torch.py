@@ -58,10 +58,6 @@ def zeros(count: int, device: str):
     return torch.zeros(count, dtype=torch.uint8, device=device)
 
 
-def clear(array: Tensor) -> None:
-    array.zero_()
-
-
 address = Tensor.data_ptr
 
 
