@@ -59,6 +59,8 @@ says() {
 says 's/reference =/reverence =/' 'reference is no string'
 says 's/reference = "x < 0 ? slope/reference = "x < 0 ? slop/' 'reference: slop is none of x, y'
 says 's/fabs(x)/abs(x)/' 'error: abs is none of x, y'
+says 's/0x1p-24/6e-8/' 'error: 6e is no number'
+says 's/reference = "x < 0/reference = "x < .5/' 'reference: .5 is no number'
 operand='s/error =/operand = { name = "w", rows = "m" }, error =/'
 says "$operand; s/rows/row/" 'operand.row is no field of an operand'
 says "$operand; s/rows = \"m\"/rows = \"n\"/" 'operand.rows is neither m, one nor a parameter'

@@ -38,13 +38,20 @@ local function check_operand(file, i, row)
     if columns ~= "one" then fault(file, i, row, "operand.columns is not one") end
 end
 
--- Holds the words of row [i]'s text [field] to those that lib/expression.h knows and the row's own numbers.
+-- Holds the words and numbers of row [i]'s text [field] to those that lib/expression.h knows and the row's own.
 local function check_words(file, i, row, field)
     local known = { x = true, y = true }
     for _, number in ipairs(row.numbers or {}) do
         known[number.name or 1] = true
     end
-    for word in (row[field] or ""):gsub("%f[%w_]%d[%w.]*", ""):gmatch("[%a_][%w_]*") do
+    local text = row[field] or ""
+    for number, behind in text:gmatch("(%.?%f[%w_]%d[%w.]*)(.?)") do
+        local hex = number:match("^0x[%da-f]*%.?[%da-f]*p?%d*$")
+        if not (hex or number:match("^%d+%.?%d*$")) or number:sub(-1) == "p" and behind ~= "-" then
+            fault(file, i, row, "%s: %s is no number such as 12.5 or 0x1p-11", field, number)
+        end
+    end
+    for word in text:gsub("%f[%w_]%d[%w.]*", ""):gmatch("[%a_][%w_]*") do
         if not known[word] and not FUNCTIONS[word] then
             fault(file, i, row, "%s: %s is none of x, y, its numbers, fabs, sqrt, exp, tanh and erf", field, word)
         end

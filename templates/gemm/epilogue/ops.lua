@@ -20,8 +20,8 @@
 -- numbers         that the spec gives, `{softcap: 30}`, `{clamp: [-8, 8]}`: { { name = }, ..., above = }, in rising
 --                 order, the first above `above`; the CUDA, the reference and the error have them under their names
 -- parameters      integers that the spec gives: { name =, min =, max = }
--- reference       the new value in exact arithmetic, for the reference; x and y as above, numbers, + - * /, comparisons
---                 with ?:, fabs, sqrt, exp, tanh and erf
+-- reference       the new value in exact arithmetic, for the reference; x and y as above, numbers as 12.5 or
+--                 0x1p-11, + - * /, comparisons with ?:, fabs, sqrt, exp, tanh and erf
 -- error           how far the CUDA may be from that, where it uses approximate instructions; else 0 or its rounding
 -- linear          whether sums over parts of K may be added after it as well as before
 
