@@ -29,6 +29,8 @@ local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times p
 local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
 local COST = set_of "unit per amount times tensor ahead overlaps"
+local MORE, SPLIT = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits", set_of "default most"
+local SIZE = set_of "dim times plus by"
 
 -- An object of those fields of [row] that [keys] lists, in that order. A table among them is a list.
 local function object(row, keys)
@@ -79,7 +81,11 @@ local EXTENT = { "dim", "times", "plus", "by" }
 
 -- a number, a dim's name, or {dim=, times=, plus=, by=}: (plus + times * dim) / by, rounded up
 local function extent(value)
-    return type(value) == "table" and object(value, EXTENT) or value
+    if type(value) ~= "table" then
+        return value
+    end
+    check_fields(value, SIZE, "an extent")
+    return object(value, EXTENT)
 end
 
 local function extents(values)
@@ -127,6 +133,8 @@ function rows.grid(rule, tiles, more)
     for _, tile in ipairs(tiles) do
         check_fields(tile, TILE, "a grid's tiles")
     end
+    check_fields(more or {}, MORE, "a grid")
+    check_fields(more and more.splits or {}, SPLIT, "a grid's splits")
     local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "axis" }) }
     for key, value in pairs(more or {}) do
         grid[key] = key == "splits" and object(value, SPLITS) or value

@@ -9,7 +9,9 @@ local tensors = {
 -- words that nothing knows: each is a row of its own
 local odd = {
     dims = { dims = { { name = "n", valeu = 7 } } }, tensors = { tensors = { { name = "y", dtypes = "fp32" } } },
-    grid = {}, cost = { cost = { { unit = "flops", amuont = 1 } } },
+    grid = {}, more = { more = { block_per_sm = 1 } }, splits = { more = { splits = { mots = 2 } } },
+    extent = { tensors = { { name = "y", dtype = "fp32", dims = { { dim = "n", tims = 2 } } } } },
+    cost = { cost = { { unit = "flops", amuont = 1 } } },
 }
 local heads = {
     refused = "float *y, int n", few = "const float *x", value = "float *y, float n", pointer = "float y, int n",
@@ -20,7 +22,7 @@ return {
     name = "mine", doc = "y = x", arch = { "sm_90a" }, template = "kernel.cu.in",
     knobs = { { "fault", type = "enum", values = { "fits", "refused", "few", "value", "pointer", "long",
         "dims", "tensors", "grid", "cost", "parameters", "dim", "factor", "tensor", "shape",
-        "typical" }, doc = "what" } },
+        "typical", "more", "splits", "extent" }, doc = "what" } },
     plan = function(s)
         return { head = heads[s.fault] or heads.fits, parameters = parameters.list(tensors, {
             { kind = "pointer", tensor = "y", sizzle_bytes = s.fault == "parameters" and 128 or nil },
@@ -30,7 +32,7 @@ return {
         local own = odd[s.fault] or {}
         return rows.manifest("mine", s, p, { dims = own.dims or { { name = "n" } }, tensors = own.tensors or tensors,
             grid = rows.grid(s.fault == "refused" and "tile" or "tiles",
-                { { dim = "n", [s.fault == "grid" and "bye" or "by"] = 32 } }), cost = own.cost })
+                { { dim = "n", [s.fault == "grid" and "bye" or "by"] = 32 } }, own.more), cost = own.cost })
     end,
     reference = function(s)
         return { dims = { s.fault == "dim" and "q" or "n" }, small = { { 1, s.fault == "shape" and 2 or nil } },
