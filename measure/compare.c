@@ -17,7 +17,7 @@
 
 enum { SAMPLES = 4096, NOTED_A_PIECE = 4096, SCAN_PIECE = 4096 };
 enum { ODD_MAX = 1 << 16 };
-// A reference's values at a time. With each question a kernel takes the whole problem to its device.
+// Values asked for at once; with each question a kernel takes the whole problem to its device.
 enum { VALUES_OF_CODE = 1 << 16, VALUES_OF_A_KERNEL = 1 << 22 };
 static const double exhaustive_budget = 4e9;  // operations of the reference, about a second
 static const double suspects_budget = 2e10;

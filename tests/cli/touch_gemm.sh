@@ -53,8 +53,13 @@ cp "$scratch/gemm/epilogue/own.lua" "$TMPDIR/leak.lua"
 # says EDIT MESSAGE - with that edit the row is refused so.
 says() {
     sed "$1" "$TMPDIR/leak.lua" >"$scratch/gemm/epilogue/own.lua"
-    ! "$TMAGEN" check --templates "$scratch" gemm_64x64 2>"$TMPDIR/table" || { echo "taken: $1"; exit 1; }
-    grep -qF "epilogue/own.lua: row 1 (leak): $2" "$TMPDIR/table" || { cat "$TMPDIR/table"; exit 1; }
+    if "$TMAGEN" check --templates "$scratch" gemm_64x64 2>"$TMPDIR/table"; then
+        echo "taken: $1"
+        exit 1
+    fi
+    grep -qF "epilogue/own.lua: row 1 (leak): $2" "$TMPDIR/table" && return
+    cat "$TMPDIR/table"
+    exit 1
 }
 says 's/reference =/reverence =/' 'reference is no string'
 says 's/reference = "x < 0 ? slope/reference = "x < 0 ? slop/' 'reference: slop is none of x, y'
