@@ -10,7 +10,7 @@
 static const char *const rate_names[TMG_RATES] = {
     "tensor",  "shared", "l2_sm", "l2",      "dram",  "store",    "sustained", "launch",
     "latency", "turn",   "tile",  "cluster", "split", "pitch_64", "pitch_32",  "pitch_16",
-    "l1",      "sums",   "step",  "part",    "parts", "clustered"};
+    "l1",      "sums",   "step",  "part",    "parts", "clustered", "start", "walk", "writes"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
     "tensor cores",   "shared memory", "L2",     "DRAM", "latency of loads",
@@ -39,7 +39,8 @@ struct work {
     double flops, shared, l2, dram;
     double store, l1, sums, warps;  // of an item and CTA: bytes, warps of an epilogue of its own
     int overlaps;
-    double all_flops, all_dram;  // of the launch
+    double all_flops, all_dram;  // of the launch; what is written to DRAM counts more than once
+    double blocks;
 };
 
 // The share of its bytes that moving rows of [tensor] costs more than where lines begin with them.
@@ -118,6 +119,10 @@ static int64_t sms_of(int64_t ctas, int sms, const struct tmg_rates *rates) {
     return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
 }
 
+static int walks(const struct tmg_manifest *manifest) {
+    return manifest->grid.rule == TMG_GRID_PERSISTENT;
+}
+
 // The items at work at once.
 static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
                        const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {
@@ -133,6 +138,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
                       struct work *work) {
     const struct tmg_manifest *manifest = binding->manifest;
+    const struct tmg_rates *rates = ground->rates;
     double sum[TMG_SPENT_COUNT];
     const double items = (double)counts[TMG_PER_ITEM],
                  ctas = (double)manifest->grid.blocks_per_tile;
@@ -141,11 +147,12 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
                         manifest->name);
     const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas), of_item = 1 / (items * ctas);
+    const double written = sum[TMG_SPENT_ALL_DRAM] - sum[TMG_SPENT_DRAM];
     *work = (struct work){.items = items,
                           .steps = sum[TMG_SPENT_STEPS] / items,
                           .ahead = manifest->rules->ahead,
                           .ctas = ctas,
-                          .slots = slots_of(manifest, capacity, counts, ground->rates),
+                          .slots = slots_of(manifest, capacity, counts, rates),
                           .sms = (double)capacity->sms,
                           .flops = sum[TMG_SPENT_FLOPS] * each,
                           .shared = sum[TMG_SPENT_SHARED] * each,
@@ -157,7 +164,8 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                           .warps = sum[TMG_SPENT_WARPS] * of_item,
                           .overlaps = manifest->rules->overlaps,
                           .all_flops = sum[TMG_SPENT_FLOPS],
-                          .all_dram = sum[TMG_SPENT_ALL_DRAM]};
+                          .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
+                          .blocks = (double)counts[TMG_PER_BLOCK]};
     return TMAGEN_OK;
 }
 
@@ -274,17 +282,19 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                                 (work.overlaps ? 1 : estimate->waves);
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
+                           (walks(binding->manifest) ? rate[TMG_RATE_WALK] : 0) +
                            split_us(&work, rates, binding->splits, estimate->waves);
     const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
     const double all = roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between;
-    estimate->us = rate[TMG_RATE_LAUNCH] + all;
+    const double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_START] * work.blocks / work.sms;
+    estimate->us = launch + all;
     if (estimate->us >= limit) return TMAGEN_OK;
-    bound[TMG_BOUND_LAUNCH] = rate[TMG_RATE_LAUNCH] + between;
+    bound[TMG_BOUND_LAUNCH] = launch + between;
     bound[TMG_BOUND_POWER] =
         work.all_flops * asked_share(binding, ground) * ground->us[TMG_RATE_SUSTAINED];
     const double floors[] = {all, work.all_dram * ground->us[TMG_RATE_DRAM],
                              bound[TMG_BOUND_POWER]};
-    estimate->us = rate[TMG_RATE_LAUNCH] + smooth_max(floors, 3, LAUNCH_POWER);
+    estimate->us = launch + smooth_max(floors, 3, LAUNCH_POWER);
     if (binding->manifest->before_count)
         estimate->us += before_us(binding, capacity, rates, estimate);
 #pragma GCC unroll 8
@@ -345,7 +355,10 @@ void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *r
         spent_for(rules, TMG_SPENT_STORE, TMG_PER_TILE, one) / ctas / rate[TMG_RATE_STORE];
     least->item_us =
         spent_for(rules, TMG_SPENT_STORE, TMG_PER_ITEM, one) / ctas / rate[TMG_RATE_STORE];
-    least->launch_us += rate[TMG_RATE_TURN] + (ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0);
+    least->walks = walks(manifest);
+    least->launch_us += rate[TMG_RATE_TURN] + (ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
+                        (least->walks ? rate[TMG_RATE_WALK] : 0);
+    least->start_us = rate[TMG_RATE_START] * ctas;
     least->wave_us = rate[TMG_RATE_TILE] + (rules->overlaps ? 0 : rate[TMG_RATE_TURN]);
     least->slots = (double)manifest->grid.blocks_per_sm / ctas;
     least->most_sms = (int)sms_of(manifest->grid.blocks_per_tile, INT_MAX, rates);
@@ -358,10 +371,11 @@ double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *grou
     double items = splits;
     for (unsigned i = 0; i < least->tile_count; ++i) items *= ground->terms[least->tiles[i]];
     const int used = sms < least->most_sms ? sms : least->most_sms;
-    const double waves = ceil(items / larger(1, least->slots * used));
+    const double slots = larger(1, least->slots * used), waves = ceil(items / slots);
+    const double started = least->walks && items > slots ? slots : items;
     const double store = least->tile_us / splits + least->item_us;
     const double *rate = ground->rates->of;
-    return least->launch_us + (waves - 1) * least->wave_us + store * (least->overlaps ? 1 : waves) +
+    return least->launch_us + least->start_us * started / sms + (waves - 1) * least->wave_us + store * (least->overlaps ? 1 : waves) +
            (splits > 1 ? rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
                              store * (splits - 1) * least->parts
                        : 0) +

@@ -38,6 +38,9 @@ enum tmg_rate {
     TMG_RATE_PARTS,  // bytes of the other parts that the last one adds up
     // SMs on which clusters of more than two CTAs find room: the rest of a GPC is too small for one
     TMG_RATE_CLUSTERED,
+    TMG_RATE_START,   // us: of a CTA's start on every SM
+    TMG_RATE_WALK,    // us: before CTAs that walk from tile to tile begin the first
+    TMG_RATE_WRITES,  // how many more bytes of DRAM one that is written costs
     TMG_RATES
 };
 
@@ -100,6 +103,8 @@ struct tmg_least {
     double launch_us, wave_us;  // of a launch, and of each wave but the first
     double parts;               // times what is stored that each other part of a tile takes
     double slots;               // items at work at once on an SM
+    double start_us;            // times items that start
+    int walks;                  // as many start as find room at once
     int most_sms;               // that have room for its clusters
     int overlaps;               // stores of all waves but the last are hidden
     uint16_t steps;             // the term that is the steps of a tile

@@ -5,8 +5,8 @@ local archs = require "archs"
 
 -- The CTAs that share an SM, where they are more than one: the model wants to know.
 local function resident_ctas(s, p)
-    local registers = 1
-    for _, role in ipairs(p.registers) do
+    local registers = p.lane_registers or 1
+    for _, role in ipairs(p.lane_registers and {} or p.registers) do
         registers = math.max(registers, math.min(role.registers, p.launch_registers))
     end
     local ctas = archs.resident_ctas(s.arch, p.threads, registers, p.smem_bytes)

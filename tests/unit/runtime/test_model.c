@@ -87,6 +87,9 @@ static const struct {
     {"power: the flops that are asked for", TMG_RATE_SUSTAINED, 5, 50, 64, 50, TMG_BOUND_POWER},
     {"a launch", TMG_RATE_LAUNCH, 3, 100, 64, 3, TMG_BOUND_LAUNCH},
     {"from tile to tile, twice", TMG_RATE_TILE, 3, 900, 64, 6, TMG_BOUND_LAUNCH},
+    {"a CTA starts on half of the SMs", TMG_RATE_START, 3, 200, 64, 1.5, TMG_BOUND_LAUNCH},
+    {"CTAs that walk start once", TMG_RATE_START, 3, 900, 64, 3, TMG_BOUND_LAUNCH},
+    {"and look where to begin", TMG_RATE_WALK, 3, 900, 64, 3, TMG_BOUND_LAUNCH},
 };
 
 static void test_rows(void **state) {
@@ -103,6 +106,25 @@ static void test_rows(void **state) {
             assert_us(estimate.us, rows[i].us);
         assert_int_equal(estimate.binds, rows[i].binds);
     }
+}
+
+// What is written to DRAM counts more than what is read.
+static void test_writes(void **state) {
+    (void)state;
+    struct model model;
+    open_model(&model, 400, 64);
+    for (int i = 0; i < 2; ++i) {
+        const struct tmg_capacity capacity = {.sms = 4, .resident_blocks = 4};
+        struct tmg_rates rates = free_rates();
+        struct tmg_estimate estimate;
+        rates.of[TMG_RATE_DRAM] = 5;
+        rates.of[TMG_RATE_WRITES] = .5;
+        if (i) model.manifest->rules->costs[3].reads = 0;
+        assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+        if (i) assert_us(estimate.us, 120);
+        else assert_true(estimate.us > 80 && estimate.us < 90);
+    }
+    tmg_manifest_free(model.manifest);
 }
 
 // Rows of 128 bytes or less lie in one line; longer ones at odd multiples of 16, 32 or 64 in more.
@@ -264,6 +286,7 @@ int main(void) {
         cmocka_unit_test(test_both),      cmocka_unit_test(test_before),
         cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
         cmocka_unit_test(test_busiest),   cmocka_unit_test(test_clustered),
+        cmocka_unit_test(test_writes),
         cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

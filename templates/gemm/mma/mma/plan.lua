@@ -66,6 +66,9 @@ function mma.plan(s)
     p.roles = { { name = "all", first_warp = 0, warps = p.warps } }
     p.registers = { { role = "all", warps = p.warps, registers = archs.launch_registers(s.arch, p.threads) } }
     local bytes = (p.shifted or p.alike) and a.bits // 8 or p.direct and s.load_bytes or 16
+    -- what lanes hold of a step and of sums, and three quarters more to work on it: H200's cubins have 49 to 126
+    p.lane_registers = p.direct and
+        ((s.tile.m + s.tile.n) * p.depth_bytes // 128 + s.tile.m * s.tile.n // 32) * 7 // 4 or nil
     p.alignment = { a = bytes, b = bytes, d = p.d_bytes }
     p.multiples = { m = 1, n = 1, k = bytes * 8 // a.bits }
     p.why_multiples = { k = "rows of A and B in whole pieces, as they are loaded" }
