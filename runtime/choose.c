@@ -146,8 +146,8 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
 static int is_strange(const struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const struct tmg_table *table = question->table;
-    const int launch = tmg_table_launch(table, kernel, splits);
     if (!table->kernels[kernel].nearby || !table->measured_count || question->kernel >= 0) return 0;
+    const int launch = tmg_table_launch(table, kernel, splits);
     return launch < 0 || ranking->weights[launch] < TMG_NEAR_ENOUGH;
 }
 

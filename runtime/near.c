@@ -8,8 +8,8 @@
 // All fitted to what was measured: each shape's best predicted from all others. A shape weighs by a
 // bell curve of its distance, WIDTH wide, and nothing beyond FAR (squared); a class of alignment
 // apart is as far as ALIGNED (squared), two at most; DOUBT is the weight of the model itself.
-#define WIDTH   0.8F
-#define FAR     5.0F
+#define WIDTH   0.9F
+#define FAR     4.0F
 #define ALIGNED 0.5F
 #define DOUBT   0.02F
 #define SAME    100.0F  // what the shape itself weighs: it alone decides
@@ -102,25 +102,33 @@ void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alig
     }
 }
 
-// The mean of what is known of each of four launches from the [first] on, and of what weight.
-static lanes mean_miss(const struct tmg_near *near, unsigned first, lanes *weights) {
-    lanes sum = {0};
-    *weights = sum;
+// Adds what is known of each of four launches, and its weight.
+static void add_misses(const float *misses, lanes weight, lanes *sum, lanes *weights) {
+    const lanes miss = load(misses);
+    const bits known = miss == miss;  // it is no NAN
+    *sum += (lanes)((bits)(weight * miss) & known);
+    *weights += (lanes)((bits)weight & known);
+}
+
+// Writes the mean of what is known of each launch from the [first] on, a block of them, and of what
+// weight.
+static void mean_misses(const struct tmg_near *near, unsigned first, float *means, float *weights) {
+    lanes sum[TMG_BLOCK] = {{0}}, all[TMG_BLOCK] = {{0}};
     for (unsigned i = 0; i < near->count; ++i) {
-        const lanes miss = load(near->shapes[i]->misses + first);
+        const float *misses = near->shapes[i]->misses + first;
         const lanes weight = near->weights[i] + (lanes){0};
-        const bits known = miss == miss;  // it is no NAN
-        sum += (lanes)((bits)(weight * miss) & known);
-        *weights += (lanes)((bits)weight & known);
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < TMG_BLOCK; ++j)
+            add_misses(misses + j * TMG_LANES, weight, &sum[j], &all[j]);
     }
-    return sum / (*weights + DOUBT);
+    for (unsigned j = 0; j < TMG_BLOCK; ++j) sum[j] /= all[j] + DOUBT;
+    memcpy(means, sum, sizeof sum);
+    memcpy(weights, all, sizeof all);
 }
 
 void tmg_near_times(const struct tmg_near *near, float *times, float *weights) {
-    for (unsigned i = 0; i < near->table->launch_count; i += TMG_LANES) {
-        lanes weight;
-        const lanes miss = mean_miss(near, i, &weight);
-        for (unsigned j = 0; j < TMG_LANES; ++j) times[i + j] = near->count ? expf(miss[j]) : 1;
-        memcpy(weights + i, &weight, sizeof weight);
-    }
+    const unsigned count = near->table->launch_count;
+    for (unsigned i = 0; i < count; i += TMG_LANES * TMG_BLOCK)
+        mean_misses(near, i, times + i, weights + i);
+    for (unsigned i = 0; i < count; ++i) times[i] = near->count ? expf(times[i]) : 1;
 }

@@ -5,7 +5,7 @@
 
 #include "runtime/table.h"
 
-enum { TMG_NEAR_MOST = 16 };  // shapes that a correction is the mean of, at most
+enum { TMG_NEAR_MOST = 24 };  // shapes that a correction is the mean of, at most
 
 struct tmg_near {
     const struct tmg_table *table;
@@ -19,7 +19,7 @@ void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alig
                    struct tmg_near *near);
 
 // What the shapes that measured a launch weigh together at least where it counts as measured
-// nearby: 1 is the shape itself, .3 an octave and a quarter along one dim.
+// nearby: 1 is the shape itself, .3 1.4 octaves along one dim.
 #define TMG_NEAR_ENOUGH .3F
 
 // Writes how many times as long as predicted each of the table's launches is likely to take, 1

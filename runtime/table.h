@@ -14,6 +14,7 @@ enum {
     TMG_MAX_MEASURED = 1 << 12,
     TMG_MAX_LAUNCHES = 1024,  // of a table: kernels with their splits
     TMG_LANES = 4,            // numbers of measured shapes that are worked on at once
+    TMG_BLOCK = 4,            // lanes of launches of one of them
     TMG_LARGEST_CLASS = 128   // bytes: from here on alignment is worth nothing more
 };
 
