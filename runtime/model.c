@@ -8,9 +8,10 @@
 #include "runtime/error.h"
 
 static const char *const rate_names[TMG_RATES] = {
-    "tensor",  "shared", "l2_sm", "l2",      "dram",  "store",    "sustained", "launch",
-    "latency", "turn",   "tile",  "cluster", "split", "pitch_64", "pitch_32",  "pitch_16",
-    "l1",      "sums",   "step",  "part",    "parts", "clustered", "start", "walk", "writes"};
+    "tensor",    "shared",   "l2_sm", "l2",    "dram",    "store", "sustained",
+    "launch",    "latency",  "turn",  "tile",  "cluster", "split", "pitch_64",
+    "pitch_32",  "pitch_16", "l1",    "sums",  "step",    "part",  "parts",
+    "clustered", "start",    "walk",  "writes"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
     "tensor cores",   "shared memory", "L2",     "DRAM", "latency of loads",
@@ -148,24 +149,25 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                         manifest->name);
     const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas), of_item = 1 / (items * ctas);
     const double written = sum[TMG_SPENT_ALL_DRAM] - sum[TMG_SPENT_DRAM];
-    *work = (struct work){.items = items,
-                          .steps = sum[TMG_SPENT_STEPS] / items,
-                          .ahead = manifest->rules->ahead,
-                          .ctas = ctas,
-                          .slots = slots_of(manifest, capacity, counts, rates),
-                          .sms = (double)capacity->sms,
-                          .flops = sum[TMG_SPENT_FLOPS] * each,
-                          .shared = sum[TMG_SPENT_SHARED] * each,
-                          .l2 = sum[TMG_SPENT_L2] * each,
-                          .dram = sum[TMG_SPENT_DRAM] * each,
-                          .store = sum[TMG_SPENT_STORE] * of_item,
-                          .l1 = sum[TMG_SPENT_L1] * of_item,
-                          .sums = sum[TMG_SPENT_SUMS] * of_item,
-                          .warps = sum[TMG_SPENT_WARPS] * of_item,
-                          .overlaps = manifest->rules->overlaps,
-                          .all_flops = sum[TMG_SPENT_FLOPS],
-                          .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
-                          .blocks = (double)counts[TMG_PER_BLOCK]};
+    *work =
+        (struct work){.items = items,
+                      .steps = sum[TMG_SPENT_STEPS] / items,
+                      .ahead = manifest->rules->ahead,
+                      .ctas = ctas,
+                      .slots = slots_of(manifest, capacity, counts, rates),
+                      .sms = (double)capacity->sms,
+                      .flops = sum[TMG_SPENT_FLOPS] * each,
+                      .shared = sum[TMG_SPENT_SHARED] * each,
+                      .l2 = sum[TMG_SPENT_L2] * each,
+                      .dram = sum[TMG_SPENT_DRAM] * each,
+                      .store = sum[TMG_SPENT_STORE] * of_item,
+                      .l1 = sum[TMG_SPENT_L1] * of_item,
+                      .sums = sum[TMG_SPENT_SUMS] * of_item,
+                      .warps = sum[TMG_SPENT_WARPS] * of_item,
+                      .overlaps = manifest->rules->overlaps,
+                      .all_flops = sum[TMG_SPENT_FLOPS],
+                      .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
+                      .blocks = (double)counts[TMG_PER_BLOCK]};
     return TMAGEN_OK;
 }
 
@@ -375,7 +377,8 @@ double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *grou
     const double started = least->walks && items > slots ? slots : items;
     const double store = least->tile_us / splits + least->item_us;
     const double *rate = ground->rates->of;
-    return least->launch_us + least->start_us * started / sms + (waves - 1) * least->wave_us + store * (least->overlaps ? 1 : waves) +
+    return least->launch_us + least->start_us * started / sms + (waves - 1) * least->wave_us +
+           store * (least->overlaps ? 1 : waves) +
            (splits > 1 ? rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
                              store * (splits - 1) * least->parts
                        : 0) +

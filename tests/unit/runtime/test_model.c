@@ -121,8 +121,10 @@ static void test_writes(void **state) {
         rates.of[TMG_RATE_WRITES] = .5;
         if (i) model.manifest->rules->costs[3].reads = 0;
         assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
-        if (i) assert_us(estimate.us, 120);
-        else assert_true(estimate.us > 80 && estimate.us < 90);
+        if (i)
+            assert_us(estimate.us, 120);
+        else
+            assert_true(estimate.us > 80 && estimate.us < 90);
     }
     tmg_manifest_free(model.manifest);
 }
@@ -286,8 +288,7 @@ int main(void) {
         cmocka_unit_test(test_both),      cmocka_unit_test(test_before),
         cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
         cmocka_unit_test(test_busiest),   cmocka_unit_test(test_clustered),
-        cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_writes),    cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
