@@ -99,7 +99,7 @@ local function tensor_plan(s, p)
     add_input("a", "m", p.a_columns)
     add_input("b", "n", p.b_columns)
     if p.apart then
-        list[#list].stride_bytes_multiple = dtypes.bytes(s.problem.b)
+        list[#list].stride_bytes_multiple = dtypes[s.problem.b].bits // 8
     end
     for _, staged in ipairs(p.tcgen05 and p.staged_scales or {}) do
         add(staged.tensor, "u8", staged.dims, "read", 16)

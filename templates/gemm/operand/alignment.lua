@@ -34,7 +34,7 @@ return function(s, p)
             p.alignment[operand.name], p.multiples[dim] = 32, 128
             p.why_multiples[dim] = ("elements of %d bits come 128 at a time"):format(operand.spread)
         elseif p.ldg or operand.repacked then
-            p.alignment[operand.name] = dtypes.bytes(operand.dtype)
+            p.alignment[operand.name] = (dtypes[operand.dtype].bits + 7) // 8
         elseif p.multiples[dim] < elements and not p.apart then
             local which = dim ~= "k" and "column-major " .. operand.name:upper()
                 or p.a.along == p.b.along and "A and B" or operand.name:upper()
