@@ -29,7 +29,8 @@ verify gemm_16x64 "$chain" --shape 37x136x72
 verify gemm_8x16 "$chain" --shape 7x40x136
 # a number times the sums, which the compiler would have before they are there
 verify gemm_16x64_tiles '[[{softcap: 3.3}]]' --shape 37x136x72
-verify gemm_16x64_tiles '[[{softcap: 3.3}]]' --shape 37x136x80 --set problem.a=i8 --set problem.d=bf16
+verify gemm_16x64_tiles '[[{softcap: 3.3}]]' --shape 37x136x80 --set problem.a=i8 \
+    --set problem.d=bf16
 # a buffer of two blocks
 verify gemm_128x128_pingpong '[[residual]]' --set epilogue.tile.m=128 --set epilogue.buffers=1
 
