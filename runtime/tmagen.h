@@ -345,7 +345,9 @@ static inline int tmagen_kernel_launch(tmagen_kernel *kernel, void *stream,
     return tmagen_kernel_launch_sized(kernel, stream, launch, TMAGEN_LAUNCH_SIZES);
 }
 
-/* The bytes of workspace that [launch] needs, whose own workspace is ignored. Mostly 0. */
+/* The bytes of workspace that [launch] needs, whose own workspace is ignored. Mostly 0. One
+ * workspace, the largest of all shapes', serves all launches of a stream: it belongs to one kernel
+ * and one stream, and whoever else writes to it clears it. */
 TMAGEN_API int tmagen_kernel_workspace_sized(tmagen_kernel *kernel, const tmagen_launch *launch,
                                              uint64_t sizes, size_t *bytes);
 static inline int tmagen_kernel_workspace(tmagen_kernel *kernel, const tmagen_launch *launch,
