@@ -3,7 +3,13 @@
 
 local archs = {
     sm_80 = { sms = 108, shared_memory = 166912, sm_shared_memory = 167936, sm_threads = 2048, sm_ctas = 32 },
+    sm_86 = { sms = 84, shared_memory = 101376, sm_shared_memory = 102400, sm_threads = 1536, sm_ctas = 16 },
+    sm_87 = { sms = 16, shared_memory = 166912, sm_shared_memory = 167936, sm_threads = 1536, sm_ctas = 16 },
     sm_89 = { sms = 142, shared_memory = 101376, sm_shared_memory = 102400, sm_threads = 1536, sm_ctas = 24 },
+    sm_90 = {
+        sms = 132, shared_memory = 232448, sm_shared_memory = 233472, sm_threads = 2048, sm_ctas = 32, cluster = 8,
+        tma = true,
+    },
     sm_90a = {
         sms = 132,                                                  -- of the product that defaults are tuned for
         shared_memory = 232448, sm_shared_memory = 233472,          -- bytes: of a CTA, of an SM
