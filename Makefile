@@ -79,6 +79,7 @@ pairwise: all nvrtc                 # kernels that no spec ships, with every pai
 
 test-gpu: all programs              # every shipped spec, ragged and round shapes, on a GPU
 	$(BUILD)/tests/example cuda
+	$(BUILD)/tests/shapes_in_turn cuda gemm_16x64_split
 	$(BUILD)/tmagen bundle $(hopper) -o $(BUILD)/hopper.tmb
 	$(BUILD)/tests/deployed cuda $(BUILD)/hopper.tmb gemm_256x128 gemm_bf16_h200
 	$(BUILD)/tests/crowd cuda $(BUILD)/hopper.tmb gemm_64x64 gemm_128x128 16 200

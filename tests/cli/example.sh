@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The example program: without a driver, a kernel or a GPU it says so in one sentence and fails.
-# Its result is right on the emulator, and where there is a GPU: make test-gpu sees to that.
+# Its result is right on the emulator, and where there is a GPU: make test-gpu sees to that. So is
+# that of a program that gives launches of several shapes one workspace.
 set -u
 example=$BUILD/tests/example
 
@@ -18,6 +19,7 @@ refuses() {
 # Without a GPU too the result is right: the emulator's.
 if "$BUILD/scripts/find_nvrtc" >/dev/null; then
     "$example" emu gemm_64x64 100 72 72 | grep -q '^0 of ' || { echo "wrong on emu"; exit 1; }
+    TMAGEN_CACHE=$KERNELS "$BUILD/tests/shapes_in_turn" emu gemm_16x64_split || exit 1
 fi
 
 TMAGEN_LIBCUDA=/nonexistent refuses 'no CUDA driver: /nonexistent: ' cuda
