@@ -25,7 +25,7 @@ return function(operand)
     local bits = dtype.bits
     operand.cuda = dtype.cuda
     operand.row_bytes, operand.row_units = row_bytes, row_bytes // UNIT
-    operand.turns = operand.whole and rows % (8 * operand.peers) ~= 0
+    operand.turns = operand.whole and operand.peers > 1 and rows % 8 == 0 and rows % (8 * operand.peers) ~= 0
     operand.box_columns, operand.box_rows = row_bytes * 8 // bits, operand.turns and rows or rows // operand.peers
     if operand.pair_rows and not operand.column_major then
         operand.box_rows = math.min(operand.box_rows, operand.pair_rows)
