@@ -164,7 +164,7 @@ local function reference(s, p)
         l1_bytes = { { 4 * samples * row * p.value_bytes, "b", "q" } },
         values = { heads = s.problem.heads, channels = s.problem.channels, points = s.problem.points,
                    padded = s.problem.padded, levels = s.problem.levels, packed = p.packed_math,
-                   paired = p.paired and true or false, mma = p.mma or nil },
+                   paired = p.paired and true or false, mma = p.mma or nil, compact = p.compact or nil },
         small = { { 1, pixels, 1 }, { 2, pixels, 9 } },
         waves = p.persistent and { { 3, pixels, 4 * q + 5 } } or {},    -- a CTA's range spans batches
         full = { { 1, pixels, 1 }, { 1, pixels, 7 }, { 3, pixels, math.max(q - 1, 1) }, { 2, pixels, q + 1 },
