@@ -75,28 +75,27 @@ static int is_doubtful(const struct problem *p, const struct level *level, doubl
     return 0;
 }
 
-// What kernels round to halves: where math is packed, a weight of a row, of a column and their
-// product, by up to half of a last place, where that is subnormal; and where points travel in two
-// words, the fraction of a column, which is much beside a share of nearly nothing.
-struct halves {
+// What kernels lose by halves: where math is packed a row's weight, a column's and their product
+// are up to half of a last place off, where they are subnormal, with mma the product alone; and
+// where points travel in two words, the fraction of a column, which is much beside a share of
+// nearly nothing.
+struct lost {
     double weight, fraction;
 };
 
-static struct halves halves_of(const struct problem *p) {
-    const int packed = number_of(p, "packed", 0) > 0, fp16 = tensor_of(p, "weights")->type == FP16;
-    const struct halves halves = {packed && fp16               ? 3 * 0x1p-25
-                                  : number_of(p, "mma", 0) > 0 ? 0x1p-25
-                                                               : 0,
-                                  number_of(p, "compact", 0) <= 0 ? 0
-                                  : fp16                          ? 0x1p-12
-                                                                  : 0x1p-9};
-    return halves;
+static struct lost lost_of(const struct problem *p) {
+    const int fp16 = tensor_of(p, "weights")->type == FP16;
+    struct lost lost = {0, 0};
+    if (number_of(p, "mma", 0) > 0) lost.weight = 0x1p-25;
+    if (number_of(p, "packed", 0) > 0 && fp16) lost.weight = 3 * 0x1p-25;
+    if (number_of(p, "compact", 0) > 0) lost.fraction = fp16 ? 0x1p-12 : 0x1p-9;
+    return lost;
 }
 
 // Adds the sample of [level] at ([x], [y]), counted from the border, of weight [weight]: pixels of
 // [channel] and batch.
 static void add_sample(const struct problem *p, const struct level *level, double x, double y,
-                       double weight, struct halves halves, int64_t batch, int64_t channel,
+                       double weight, struct lost lost, int64_t batch, int64_t channel,
                        struct sums *sums) {
     // a position is three fp32 roundings of up to its level's size from exact
     const double off = (double)(level->width + level->height + 2) * 0x1p-21;
@@ -108,12 +107,11 @@ static void add_sample(const struct problem *p, const struct level *level, doubl
         const double value = value_at(p, level, column, row, batch, channel);
         sums->sum += weight * share_x * share_y * value;
         sums->magnitude += fabs(weight * share_x * share_y * value);
-        sums->blur += fabs(weight * value) * (off + share_y * halves.fraction);
-        sums->blur += fabs(value) * halves.weight;
+        sums->blur += fabs(weight * value) * (off + share_y * lost.fraction);
+        sums->blur += fabs(value) * lost.weight;
     }
     if (inputs_are(p, "special"))
-        sums->doubtful |=
-            is_doubtful(p, level, x, y, weight, off + halves.fraction, batch, channel);
+        sums->doubtful |= is_doubtful(p, level, x, y, weight, off + lost.fraction, batch, channel);
 }
 
 // What the arithmetic may cost, as a part of the sum of the products' magnitudes: fp32 sums; with
@@ -136,7 +134,7 @@ static struct value element(const struct problem *p, const struct tensor *out,
                   points = (int64_t)number_of(p, "points", 0);
     const int64_t head = index[2] / channels, paired = number_of(p, "paired", 0) > 0;
     const int levels = level_count(p);
-    const struct halves halves = halves_of(p);
+    const struct lost lost = lost_of(p);
     const struct value any = {0, -1};
     struct sums sums = {0, 0, 0, 0};
     struct level level = {0, 0, 0, 0};
@@ -147,7 +145,7 @@ static struct value element(const struct problem *p, const struct tensor *out,
             const double x = at3(locations, index[0], index[1], 2 * point);
             const double y = at3(locations, index[0], index[1], 2 * point + 1);
             add_sample(p, &level, x * (double)level.width + 0.5, y * (double)level.height + 0.5,
-                       at3(weights, index[0], index[1], point), halves, index[0],
+                       at3(weights, index[0], index[1], point), lost, index[0],
                        index[2] + paired * head * channels, &sums);
         }
     }

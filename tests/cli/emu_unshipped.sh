@@ -278,8 +278,8 @@ verify "${bytes[@]}" --shape 1x166x33 --set 'problem.levels=[[3,50],[2,8]]' --se
     --set problem.channels=64 --set problem.padded=false --set 'value_layout=[given,paired]' \
     --set problem.value=e4m3
 
-# A point on a few small levels, its column's fraction a half: a pixel of nearly no weight beside the
-# border's zeros, with nothing else to be added to.
+# A point on a few small levels, its column's fraction a half: a pixel of nearly no weight beside
+# the border's zeros, with nothing else to be added to.
 SEED=$((${SEED:-1} + 1)) verify deform_attn_phase10 --shape 6x254x1029 --set problem.value=e4m3 \
     --set 'problem.levels=[[9,14],[5,7],[1,3]]' --set problem.points=1
 
