@@ -13,6 +13,7 @@
 #include "gen/dispatch_words.h"
 #include "gen/families.h"
 #include "gen/fields.h"
+#include "gen/file.h"
 #include "gen/points.h"
 #include "gen/store.h"
 #include "gen/suggest.h"
@@ -505,12 +506,6 @@ static void check_family(const struct dispatch *table) {
     free(home);
 }
 
-static char *stem_of(const char *path) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
-}
-
 static void free_table(struct dispatch *table) {
     for (size_t i = 0; i < table->row_count; i++) tmg_manifest_free(table->rows[i].manifest);
     for (size_t i = 0; i < table->options.set_count; i++) free(table->options.sets[i]);
@@ -528,7 +523,7 @@ void table_generate(struct diag *diag, const struct spec_node *tree, const char 
     table.options =
         (struct gen_options){.out_dir = options->out_dir, .templates = options->templates};
     fields_only(&fields, table_keys);
-    result->table.name = stem_of(path);
+    result->table.name = file_stem(path);
     read_set(&table);
     read_gpu(&table);
     read_kernels(&table);

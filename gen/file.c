@@ -70,6 +70,16 @@ char *file_installed(const char *path) {
     return installed;
 }
 
+const char *file_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *file_stem(const char *path) {
+    const char *base = file_base(path), *dot = strrchr(base, '.');
+    return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
 static bool holds(const char *path, const char *data, size_t len) {
     const char *why;
     struct file_bytes old = file_read(path, len, &why);

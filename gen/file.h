@@ -15,6 +15,11 @@ struct file_bytes file_read(const char *path, size_t limit, const char **why);
 
 bool file_exists(const char *path);
 
+// What [path] calls its file, behind the folders; borrowed. And that without what follows its last
+// dot, to be freed.
+const char *file_base(const char *path);
+char *file_stem(const char *path);
+
 // Where `make install` puts [path] of the tree, beside the folder of this program; the caller frees
 // it. NULL where the program cannot tell where it is.
 char *file_installed(const char *path);

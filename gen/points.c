@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gen/families.h"
+#include "gen/file.h"
 #include "gen/prelude.h"
 #include "gen/script.h"
 #include "runtime/directive.h"
@@ -32,11 +33,6 @@ struct generation {
     size_t capacity;
 };
 
-static const char *base_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 // The path as generated sources show it: "specs/X.yaml" in a folder of that name, else "X.yaml".
 // It must not depend on where tmagen was started.
 static char *shown_path(const char *path) {
@@ -45,21 +41,16 @@ static char *shown_path(const char *path) {
     bool in_specs = false;
     if (slash && slash > real) {
         *slash = 0;
-        in_specs = !strcmp(base_of(real), "specs");
+        in_specs = !strcmp(file_base(real), "specs");
     }
     free(real);
-    return mem_format("%s%s", in_specs ? "specs/" : "", base_of(path));
-}
-
-static char *stem_of(const char *path) {
-    const char *base = base_of(path), *dot = strrchr(base, '.');
-    return mem_copy_n(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+    return mem_format("%s%s", in_specs ? "specs/" : "", file_base(path));
 }
 
 // [faulty]: reading the spec reported errors already.
 static void push_options(lua_State *L, const struct gen_options *options, const char *path,
                          bool faulty) {
-    char *stem = stem_of(path), *shown = shown_path(path);
+    char *stem = file_stem(path), *shown = shown_path(path);
     lua_newtable(L);
     lua_pushstring(L, stem);
     lua_setfield(L, -2, "stem");

@@ -173,8 +173,8 @@ static int write_file(const char *path, const char *data, size_t len) {
 
 // The symbol of the object [path]: what its name holds before the first dot.
 static char *symbol_of(const char *path) {
-    const char *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path;
-    char *symbol = mem_format("tmagen_bundle_%.*s", (int)strcspn(stem, "."), stem);
+    const char *base = file_base(path);
+    char *symbol = mem_format("tmagen_bundle_%.*s", (int)strcspn(base, "."), base);
     static const char legal[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     for (char *at = symbol; *at; at++)
         if (!strchr(legal, *at)) *at = '_';

@@ -93,11 +93,6 @@ static char *spec_of(const char *folder, const char *stem, size_t len) {
     return spec;
 }
 
-static const char *base_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 // True where files of that stem belong to a spec or table that is there and was not asked about.
 static bool is_others(const struct gen_result *results, size_t count, const char *folder,
                       const char *stem, size_t len) {
@@ -105,7 +100,7 @@ static bool is_others(const struct gen_result *results, size_t count, const char
     if (!spec) spec = mem_format("specs/%.*s.yaml", (int)len, stem);  // as a table's is called
     bool others = file_exists(spec);
     for (size_t i = 0; others && i < count; i++)
-        others = strcmp(base_of(results[i].spec), base_of(spec)) != 0;
+        others = strcmp(file_base(results[i].spec), file_base(spec)) != 0;
     free(spec);
     return others;
 }
