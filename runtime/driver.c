@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/forks.h"
 

@@ -227,10 +227,14 @@ static int load_modules(struct loading *load, struct tmg_module_info *info) {
         *info = (struct tmg_module_info){-1, -1, -1, 0, 0};
         status = load_module(load, tmg_loaded_of(load->kernel, i), info);
     }
-    for (unsigned i = 0; i < load->kernel->manifest->part_count; ++i)
-        if (load->kernel->manifest->parts[i].zero == TMG_ZERO_FIRST)
-            load->kernel->main.capacity.semaphore_bytes = TMG_SEMAPHORES;
     return status;
+}
+
+// Gives semaphores, where the workspace has any, room that no launch of another shape writes to.
+static void keep_semaphores(tmagen_kernel *kernel) {
+    for (unsigned i = 0; i < kernel->manifest->part_count; ++i)
+        if (kernel->manifest->parts[i].zero == TMG_ZERO_FIRST)
+            kernel->main.capacity.semaphore_bytes = TMG_SEMAPHORES;
 }
 
 static int load_kernel(const char *name, struct loading *load) {
@@ -244,6 +248,7 @@ static int load_kernel(const char *name, struct loading *load) {
     struct tmg_module_info info;
     if (!status) status = load_modules(load, &info);
     if (status) return status;
+    keep_semaphores(load->kernel);
     fill_info(load, &info);
     load->kernel->info.module_ms = (tmg_seconds() - loaded) * 1e3;
     load->kernel->info.load_ms = (loaded - start) * 1e3 - load->kernel->info.compile_ms;

@@ -168,14 +168,21 @@ static int check(tmagen_set *set, const tmagen_launch *launch) {
     return status ? status : tmg_check_lists(set->table->name, launch);
 }
 
-static int launch_own(tmagen_set *set, void *stream, const tmagen_launch *launch) {
+// What [launch] runs, and as what; *kernel is NULL where that is nothing.
+static int pick_own(tmagen_set *set, const tmagen_launch *launch, tmagen_kernel **kernel,
+                    tmagen_launch *own) {
     struct tmg_choice choice;
-    tmagen_kernel *kernel;
     int status = check(set, launch);
-    if (!status) status = tmg_set_pick(set, launch, workspace_of(launch), &choice, &kernel);
-    if (status || !kernel) return status;
-    const tmagen_launch own = launch_of(kernel, launch, &choice);
-    return tmagen_kernel_launch(kernel, stream, &own);
+    if (!status) status = tmg_set_pick(set, launch, workspace_of(launch), &choice, kernel);
+    if (!status && *kernel) *own = launch_of(*kernel, launch, &choice);
+    return status;
+}
+
+static int launch_own(tmagen_set *set, void *stream, const tmagen_launch *launch) {
+    tmagen_kernel *kernel;
+    tmagen_launch own;
+    const int status = pick_own(set, launch, &kernel, &own);
+    return status || !kernel ? status : tmagen_kernel_launch(kernel, stream, &own);
 }
 
 int tmagen_set_launch_sized(tmagen_set *set, void *stream, const tmagen_launch *launch,
@@ -189,13 +196,10 @@ int tmagen_set_launch_sized(tmagen_set *set, void *stream, const tmagen_launch *
 }
 
 int tmg_set_prepare(tmagen_set *set, const tmagen_launch *launch) {
-    struct tmg_choice choice;
     tmagen_kernel *kernel;
-    int status = check(set, launch);
-    if (!status) status = tmg_set_pick(set, launch, workspace_of(launch), &choice, &kernel);
-    if (status || !kernel) return status;
-    const tmagen_launch own = launch_of(kernel, launch, &choice);
-    return tmg_kernel_prepare(kernel, &own);
+    tmagen_launch own;
+    const int status = pick_own(set, launch, &kernel, &own);
+    return status || !kernel ? status : tmg_kernel_prepare(kernel, &own);
 }
 
 // ---- What launches would be given

@@ -160,15 +160,15 @@ static void read_measured(const struct tmg_node *node, struct tmg_table *table) 
                       table->dim_count, table->launch_count);
 }
 
-static unsigned whole_lanes(unsigned count) {
-    return (count + TMG_LANES - 1) / TMG_LANES * TMG_LANES;
+static unsigned rounded_up(unsigned count, unsigned multiple) {
+    return (count + multiple - 1) / multiple * multiple;
 }
 
 // Lays out the [count] shapes for those who look for what is near: sorted, each dim by itself.
 static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_table *table) {
-    table->measured_pitch = whole_lanes(count + TMG_LANES - 1);  // lanes may begin at any shape
-    table->launch_pitch = (table->launch_count + TMG_LANES * TMG_BLOCK - 1) /
-                          (TMG_LANES * TMG_BLOCK) * TMG_LANES * TMG_BLOCK;
+    table->measured_pitch =
+        rounded_up(count + TMG_LANES - 1, TMG_LANES);  // lanes may begin at any shape
+    table->launch_pitch = rounded_up(table->launch_count, TMG_LANES * TMG_BLOCK);
     table->misses = calloc((size_t)count * table->launch_pitch + 1, sizeof *table->misses);
     table->at = calloc((size_t)table->measured_pitch * table->dim_count + 1, sizeof *table->at);
     if (!table->misses || !table->at) return tmg_fail_memory();
