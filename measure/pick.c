@@ -26,15 +26,26 @@ static int open_table(const struct kernel_text *text, struct tmg_table **out) {
     return TMAGEN_OK;
 }
 
+// What $TMAGEN_PICK makes a launch take, as a set does; kernel -1: nothing.
+static struct tmg_pin read_environment(const struct tmg_table *table) {
+    const char *pick = getenv("TMAGEN_PICK");
+    struct tmg_pin pin = {.kernel = -1};
+    if (pick && *pick && tmg_choice_read(table, pick, &pin.kernel, &pin.splits))
+        fprintf(stderr, "tmagen: warning: $TMAGEN_PICK: %s\n", tmagen_error_last());
+    return pin;
+}
+
 // The dims of [shape] by the table's own names. 0, or -1 with the error set.
-static int ask(const struct tmg_table *table, const struct shape *shape, struct tmg_choice *choices,
-               unsigned *count) {
+static int ask(const struct tmg_table *table, const struct tmg_pin *pin, const struct shape *shape,
+               struct tmg_choice *choices, unsigned *count) {
     struct tmg_asked asked;
     const struct tmg_question question = {
         .table = table,
         .launch = &asked.launch,
         .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES},
-        .kernel = -1,
+        .kernel = pin->kernel,
+        .splits = pin->splits,
+        .why = pin->kernel < 0 ? 0 : TMAGEN_BY_ENVIRONMENT,
         .workspace = -1};
     if (shape->count != (int)table->dim_count)
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a shape is %u numbers, and %d are given",
@@ -55,7 +66,8 @@ static void print_head(const struct tmg_table *table, const struct shape *shape,
     else if (choice->binds == TMG_BOUNDS)
         fputs(", which alone takes the shape; it has no model\n", out);
     else
-        fprintf(out, ", by the model: %.4g us, bound by %s\n", choice->us,
+        fprintf(out, ", by %s: %.4g us, bound by %s\n",
+                choice->why == TMAGEN_BY_ENVIRONMENT ? "$TMAGEN_PICK" : "the model", choice->us,
                 tmg_bound_name(choice->binds));
 }
 
@@ -75,12 +87,13 @@ static void print_choice(struct table *rows, const struct tmg_table *table,
 }
 
 // 0, or 1 where nothing serves the shape.
-static int print_pick(const struct tmg_table *table, const struct shape *shape, FILE *out) {
+static int print_pick(const struct tmg_table *table, const struct tmg_pin *pin,
+                      const struct shape *shape, FILE *out) {
     static const char *const titles[] = {"kernel",    ">splits",  ">measured us", ">model us",
                                          ">to first", "bound by", ">workspace",   NULL};
     struct tmg_choice choices[TMG_CHOICES];
     unsigned count;
-    if (ask(table, shape, choices, &count)) {
+    if (ask(table, pin, shape, choices, &count)) {
         kernel_complain("");
         return 1;
     }
@@ -108,10 +121,11 @@ int predict_pick(const struct kernel_text *text, const struct shape_list *shapes
                 "tmagen: warning: the table %s is by tmagen %s, and this is %s: its entries "
                 "are hints\n",
                 table->name, table->version, tmagen_version());
+    const struct tmg_pin pin = read_environment(table);
     for (size_t i = 0; i < shapes->count; ++i) {
         if (!is_for(&shapes->shapes[i], table)) continue;
         ++asked;
-        refused += (size_t)print_pick(table, &shapes->shapes[i], out);
+        refused += (size_t)print_pick(table, &pin, &shapes->shapes[i], out);
     }
     tmg_table_free(table);
     return !refused ? 0 : refused == asked ? 2 : 1;

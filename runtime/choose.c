@@ -22,6 +22,7 @@ struct ranking {
     struct tmg_choice choices[TMG_CHOICES];
     unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
     unsigned count, most;
+    int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
     // Launches that may be ranked, and what they take at least; a tuned entry has own splits.
     struct possible {
         int kernel, splits;
@@ -94,7 +95,7 @@ static int is_tuned(const struct ranking *ranking, int kernel, int splits) {
 // Whether somebody has named that launch, so that it is no matter of the model.
 static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
-    return splits <= 1 || question->launch->splits || question->kernel >= 0 ||
+    return splits <= 1 || ranking->needy || question->launch->splits || question->kernel >= 0 ||
            is_tuned(ranking, kernel, splits);
 }
 
@@ -146,7 +147,9 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
 static int is_strange(const struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const struct tmg_table *table = question->table;
-    if (!table->kernels[kernel].nearby || !table->measured_count || question->kernel >= 0) return 0;
+    if (!table->kernels[kernel].nearby || !table->measured_count || question->kernel >= 0 ||
+        ranking->needy)
+        return 0;
     const int launch = tmg_table_launch(table, kernel, splits);
     return launch < 0 || ranking->weights[launch] < TMG_NEAR_ENOUGH;
 }
@@ -267,7 +270,12 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     tmg_near_find(table, shape, alignment, &near);
     tmg_near_times(&near, ranking.times, ranking.weights);
     tmg_ground_of(&binding, &table->terms, &table->rates, &ranking.ground);
+    ranking.needy = 0;
     rank_all(&ranking);
+    if (!ranking.count) {
+        ranking.needy = 1;
+        rank_all(&ranking);
+    }
     *count = ranking.count;
     for (unsigned i = 0; i < ranking.count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);
