@@ -460,7 +460,12 @@ int tune_run(const struct tune_plan *plan) {
                 plan->model->name);
     if (!code) code = tune_make_tasks(&t);
     if (!code && !t.task_count) {
-        fputs("tmagen: note: no kernel takes any of these shapes\n", stderr);
+        const size_t shapes = plan->shapes->count ? plan->shapes->count : 1;
+        if ((size_t)plan->shard < shapes)
+            fputs("tmagen: note: no kernel takes any of these shapes\n", stderr);
+        else
+            fprintf(stderr, "tmagen: note: shard %d/%d has no shape: there are %zu\n", plan->shard,
+                    plan->shards, shapes);
         code = plan->shards > 1 ? 0 : 2;  // a shard may be left with none
     }
     if (!code && (tune_db_open(plan->database, TUNE_DB_WRITE, &db) || tune_db_claim(db))) {

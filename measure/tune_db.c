@@ -215,7 +215,11 @@ static int check_file(const char *path, enum tune_db_mode mode) {
 int tune_db_open(const char *path, enum tune_db_mode mode, struct tune_db **made) {
     struct tune_db *db = *made = calloc(1, sizeof *db);
     if (!db) return tmg_fail_memory();
-    if ((size_t)snprintf(db->path, sizeof db->path, "%s", path) >= sizeof db->path)
+    // SQLite would take these for a file that is gone at the end, or for a URI
+    if (!*path) return tmg_fail(TMAGEN_ERROR_FILE, "the database's name is empty");
+    const bool odd = *path == ':' || !strncmp(path, "file:", 5);
+    if ((size_t)snprintf(db->path, sizeof db->path, "%s%s", odd ? "./" : "", path) >=
+        sizeof db->path)
         return tmg_fail(TMAGEN_ERROR_FILE, "%.60s...: a path that long cannot be opened", path);
     int status = check_file(path, mode);
     if (status == TMAGEN_OK) status = connect(db, mode);

@@ -59,26 +59,39 @@ static int add_launches(struct tuning *t, struct tune_task *task, int candidate,
     return status;
 }
 
+// What became of a shape: who takes it, or why the first kernel that was asked does not.
+struct fate {
+    bool taken;
+    char why[200];
+};
+
 // Adds [candidate], whose manifest and reference were read, to the task of [shape], if it takes it.
 static int add_to_shape(struct tuning *t, int candidate, const struct tmg_manifest *manifest,
-                        const struct reference *reference, const struct shape *shape) {
+                        const struct reference *reference, const struct shape *shape,
+                        struct fate *fate) {
     int64_t dims[TMG_MAX_DIMS];
-    char error[200];
+    char error[sizeof fate->why] = "";
     struct ref_problem problem;
     struct tune_task wanted = {.given = shape, .family = t->candidates[candidate].family};
-    if (!shape_is_for(shape, manifest) ||
-        shape_dims(shape, reference, manifest, dims, error, sizeof error) ||
-        ref_problem_make(manifest, reference, dims, 0, &problem))
+    if (!shape_is_for(shape, manifest)) return TMAGEN_OK;
+    if (shape_dims(shape, reference, manifest, dims, error, sizeof error) ||
+        ref_problem_make(manifest, reference, dims, 0, &problem)) {
+        if (!*fate->why)
+            snprintf(fate->why, sizeof fate->why, "%s", *error ? error : tmagen_error_last());
         return TMAGEN_OK;
+    }
+    fate->taken = true;
     wanted.dtype = shape_dtype(manifest);
     shape_format(reference, manifest, problem.dims, shape->inputs, wanted.shape,
                  sizeof wanted.shape);
     struct tune_task *task = find_task(t, &wanted);
+    if (task && task->entry_count && task->entries[task->entry_count - 1].candidate == candidate)
+        return TMAGEN_OK;  // it is there, by the same shape given before
     if (!task) task = add_task(t, &wanted);
     return task ? add_launches(t, task, candidate, manifest, problem.dims) : tmg_fail_memory();
 }
 
-static int add_candidate(struct tuning *t, int number) {
+static int add_candidate(struct tuning *t, int number, struct fate *fates) {
     struct tune_candidate *candidate = &t->candidates[number];
     const struct kernel_text *text = candidate->text;
     struct tmg_manifest *manifest = NULL;
@@ -95,7 +108,7 @@ static int add_candidate(struct tuning *t, int number) {
     const struct shape_list *shapes = t->plan->shapes->count ? t->plan->shapes : &t->shapes;
     for (size_t i = (size_t)t->plan->shard; !status && i < shapes->count;
          i += (size_t)t->plan->shards)
-        status = add_to_shape(t, number, manifest, &reference, &shapes->shapes[i]);
+        status = add_to_shape(t, number, manifest, &reference, &shapes->shapes[i], &fates[i]);
     tmg_manifest_free(manifest);
     return status;
 }
@@ -159,19 +172,32 @@ static int make_task(struct tuning *t, struct tune_task *task, bool *listed) {
     return TMAGEN_OK;
 }
 
+// Says which shapes no kernel takes. Those of other types are others' matter.
+static void say_refused(const struct shape_list *shapes, const struct fate *fates) {
+    for (size_t i = 0; i < shapes->count; ++i) {
+        if (fates[i].taken || !*fates[i].why) continue;
+        fputs("tmagen: note: no kernel takes ", stderr);
+        shape_print(&shapes->shapes[i], stderr);
+        fprintf(stderr, ": %s\n", fates[i].why);
+    }
+}
+
 int tune_make_tasks(struct tuning *t) {
     const size_t count = t->plan->kernel_count;
+    struct fate *fates = calloc(t->plan->shapes->count + 1, sizeof *fates);  // 1: a typical one
     t->candidates = calloc(count + 1, sizeof *t->candidates);
     t->compiles = calloc(count + 1, sizeof *t->compiles);
     bool *listed = calloc(count + 1, sizeof *listed);
-    int status = t->candidates && t->compiles && listed ? TMAGEN_OK : tmg_fail_memory();
+    int status = t->candidates && t->compiles && listed && fates ? TMAGEN_OK : tmg_fail_memory();
     for (size_t i = 0; i < count && !status; ++i) {
         t->candidates[i].text = &t->plan->kernels[i];
         t->candidates[i].spec = t->plan->specs[i];
-        status = add_candidate(t, (int)i);
+        status = add_candidate(t, (int)i, fates);
     }
     if (!status && t->task_count && !tmg_nvrtc_find()) status = TMAGEN_ERROR_NO_COMPILER;
     for (int i = 0; i < t->task_count && !status; ++i) status = make_task(t, &t->tasks[i], listed);
+    if (!status) say_refused(t->plan->shapes, fates);
+    free(fates);
     free(listed);
     if (status) kernel_complain("");
     return status == TMAGEN_ERROR_NO_COMPILER ? 3 : status ? 1 : 0;

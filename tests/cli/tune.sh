@@ -170,6 +170,12 @@ hasnt err 'another GPU'
 good hint.db p.yaml --shape 64x64x64 --gpu nvidia_h200
 has err 'note: launches are chosen by the rates of another GPU, NVIDIA H200$'
 
+# ---- a shape that is given twice is one, and one that no kernel takes is said
+good twice.db p.yaml --shape 64x64x64 --shape 64x64x64 --shape 64x64
+has err "^\[1/1\] bf16 64x64x64: $best 0\.011 ms, of 16" \
+    'note: no kernel takes 64x64: paces is written with 3 numbers: m n k$'
+hasnt err 'takes 64x64x64'
+
 # ---- nothing to tune
 tune x.db p.yaml --shape 64x64
 equal "a shape of two numbers" 2 $?

@@ -86,7 +86,7 @@ good two.db p.yaml --shape 16x16x16
 
 # ---- shards, merged, are the whole
 for i in 0 1 2 3; do good s$i.db p.yaml "${shapes[@]}" --shard $i/4; done
-has err 'no kernel takes any of these shapes'
+has err 'note: shard 3/4 has no shape: there are 3$'
 equal "shapes of a shard" 1 "$(sql s0.db 'SELECT count(DISTINCT shape) FROM result')"
 "$TMAGEN" tune merge all.db s?.db || fail "merge: exit code $?"
 rows all.db | cmp - wanted || fail "four shards are not the whole"
@@ -153,6 +153,15 @@ rows m.db | cmp - wanted || fail "a merge with itself changes it"
 mkdir folder.db
 tune folder.db p.yaml --shape 64x64x64 && fail "a folder passed"
 has err 'folder\.db: is no regular file'
+
+# ---- a name is a file's, whatever else SQLite would take it for
+for name in :memory: "file:u.db?mode=memory"; do
+    good "$name" p.yaml --shape 64x64x64
+    show "$name"
+    has shown "64x64x64 +$best"
+done
+tune "" p.yaml --shape 64x64x64 && fail "a name that is empty passed"
+has err "the database's name is empty"
 
 # ---- a full disk ends the tuning, and nothing that was there is lost
 cp t.db full.db
