@@ -1,8 +1,11 @@
 // The command line: a table of subcommands, and bare specs as the short form of build.
 // Each subcommand parses its own arguments; see command.h.
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gen/cli/command.h"
 
@@ -66,8 +69,16 @@ static void keep_memory(void) {
     mallopt(M_TRIM_THRESHOLD, most);
 }
 
-int main(int argc, char **argv) {
-    keep_memory();
+// Where one of the three standard files is closed, the next file that is opened would be taken for
+// it, and have in it what is said.
+static void hold_standard_files(void) {
+    int file;
+    do file = open("/dev/null", O_RDWR);
+    while (file >= 0 && file <= STDERR_FILENO);
+    if (file >= 0) close(file);
+}
+
+static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -83,4 +94,16 @@ int main(int argc, char **argv) {
     const struct command *command = find(argv[1]);
     if (command) return run(command->run, command->name, argc - 1, argv + 1);
     return run(cmd_build, "", argc, argv);
+}
+
+// Nothing is fine whose output is lost, on a full disk say.
+int main(int argc, char **argv) {
+    keep_memory();
+    hold_standard_files();
+    const int code = dispatch(argc, argv);
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout)) return code;
+    fprintf(stderr, "tmagen: error: standard output: %s\n",
+            errno ? strerror(errno) : "a part of it is lost");
+    return code ? code : EXIT_USER;
 }

@@ -26,6 +26,9 @@ says() { grep -q -- "$1" "$work/said" || complain "'$1' was not said, but: $(cat
 exits 2 'no arguments' "$TMAGEN"
 exits 0 help "$TMAGEN" --help; says 'tmagen explain'
 exits 0 version "$TMAGEN" --version; says '^tmagen [0-9]'
+# shellcheck disable=SC2016  # it is the inner shell's
+exits 1 'output that is lost' sh -c '"$0" explain tiny >/dev/full' "$TMAGEN"
+says 'tmagen: error: standard output: No space left on device'
 exits 2 'a wrong option' "$TMAGEN" gen --nonsense
 exits 2 'no spec' "$TMAGEN" gen
 exits 0 "folders of templates in the variable" \

@@ -40,6 +40,12 @@ sed 's/"splits":3/"splits":"3"/' "$TMPDIR/splits" >"$TMPDIR/record"
 verify 1 --against "$TMPDIR/record"
 has 'record:2: not a case of a record'
 
+# with standard output closed, the record is not taken for it
+"$TMAGEN" verify --device emu --schedules 1 --templates tests/fixtures/own --shape 200 \
+    --record "$TMPDIR/closed" "$TMPDIR/t.yaml" >&- 2>"$TMPDIR/log" || fail "exit code $?"
+grep -v '^{' "$TMPDIR/closed" >"$TMPDIR/log"
+[ ! -s "$TMPDIR/log" ] || fail "a record has in it what was said"
+
 # Semaphores that are cleared once: found as the launch before left them, which must be zero.
 printf 'kernel: total\nzero: first\nresets: true\n' >"$TMPDIR/t.yaml"
 verify 0 --schedules 3 --shape 200
