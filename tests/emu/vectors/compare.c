@@ -59,14 +59,13 @@ enum verdict compare_results(const struct form *form, size_t program, uint64_t s
 
 enum verdict compare_record(const struct form *form, size_t program, uint64_t seed,
                             const struct form_record *record, const uint64_t *got) {
-    size_t all = (size_t)form->table->threads * form->table->rounds, known = record->known;
-    size_t shown = 0;
+    size_t all = (size_t)form->table->threads * form->table->rounds, shown = 0;
     enum verdict worst = EQUAL;
     for (size_t slot = 0; slot < form->out_count; ++slot, got += all) {
-        enum verdict verdict = compare_slot(form, program, slot, seed,
-                                            record->results + slot * known, got, known, &shown);
-        bool hashed = form->row->bound.kind == EXACT;
-        if (hashed && hash_results(got + known, all - known) != record->hashes[slot]) {
+        size_t known = recorded_in_full(form, slot);
+        enum verdict verdict = compare_slot(
+            form, program, slot, seed, record->results + slot * record->stride, got, known, &shown);
+        if (is_hashed(form) && hash_results(got + known, all - known) != record->hashes[slot]) {
             verdict = DIFFERENT;
             announce(form, program, &shown);
             printf("    result %zu differs in a thread behind the first %zu\n", slot, known);

@@ -1,18 +1,31 @@
 // The committed results: a text file a table, a line a form and a line a result.
-// "form KEY TEXT", then for each result the first round's values in hex, then a hash of all others.
+// "form KEY TEXT", then for each result the first threads' values in hex and, where they are exact,
+// a hash of all others. Of results behind the eighth one line has a hash each, of all threads.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/emu/vectors/vectors.h"
 
-// Forms with many results are mostly kept as hashes, or the files would be too large.
+// What is exact is mostly kept as hashes, or the files would be too large.
 enum { FULL_SLOTS = 8, KNOWN_LANES = 16 };
 
-size_t recorded_in_full(const struct form *form) {
-    size_t all = (size_t)form->table->threads * form->table->rounds;
-    if (form->row->bound.kind != EXACT) return all < 64 ? all : 64;
-    return form->out_count <= FULL_SLOTS ? KNOWN_LANES : 4;
+static size_t threads_of(const struct form *form) {
+    return (size_t)form->table->threads * form->table->rounds;
+}
+
+bool is_hashed(const struct form *form) { return form->row->bound.kind == EXACT; }
+
+size_t recorded_in_full(const struct form *form, size_t slot) {
+    size_t all = threads_of(form);
+    if (!is_hashed(form)) return all < 64 ? all : 64;
+    if (form->out_count <= FULL_SLOTS) return KNOWN_LANES;
+    return slot < FULL_SLOTS ? 4 : 0;
+}
+
+static int digits_of(const struct form *form, size_t slot) {
+    const struct class *class = class_of(form->out[slot]);
+    return class->kind == PREDICATE ? 1 : (int)(2 * class->bytes);
 }
 
 uint32_t hash_results(const uint64_t *results, size_t count) {
@@ -25,15 +38,17 @@ uint32_t hash_results(const uint64_t *results, size_t count) {
 }
 
 void record_write(struct program_lines *text, const struct form *form, const uint64_t *results) {
-    size_t all = (size_t)form->table->threads * form->table->rounds, known = recorded_in_full(form);
-    text_add(text, "form %016llx %.72s\n", (unsigned long long)form->key, form->text);
+    size_t all = threads_of(form);
+    text_add(text, "form %016llx %.72s", (unsigned long long)form->key, form->text);
     for (size_t slot = 0; slot < form->out_count; ++slot, results += all) {
-        const struct class *class = class_of(form->out[slot]);
-        int digits = class->kind == PREDICATE ? 1 : (int)(2 * class->bytes);
+        size_t known = recorded_in_full(form, slot);
+        if (slot <= FULL_SLOTS || known) text_add(text, "\n");
         for (size_t i = 0; i < known; ++i)
-            text_add(text, "%0*llx", digits, (unsigned long long)results[i]);
-        text_add(text, " %08x\n", (unsigned)hash_results(results + known, all - known));
+            text_add(text, "%0*llx", digits_of(form, slot), (unsigned long long)results[i]);
+        if (is_hashed(form))
+            text_add(text, " %08x", (unsigned)hash_results(results + known, all - known));
     }
+    text_add(text, "\n");
 }
 
 // ---- Reading
@@ -54,17 +69,18 @@ static bool read_hex(const char **at, int digits, uint64_t *value) {
     return true;
 }
 
-static bool read_result(const char *line, const struct form *form, size_t slot,
-                        struct form_record *record) {
-    const struct class *class = class_of(form->out[slot]);
-    uint64_t hash;
-    for (size_t i = 0; i < record->known; ++i)
-        if (!read_hex(&line, class->kind == PREDICATE ? 1 : (int)(2 * class->bytes),
-                      &record->results[slot * record->known + i]))
-            return false;
-    if (*line++ != ' ' || !read_hex(&line, 8, &hash)) return false;
-    record->hashes[slot] = (uint32_t)hash;
-    return *line == '\n' || !*line;
+// Reads the result of [slot] and, where the line goes on, those behind it.
+static bool read_results(const char *at, const struct form *form, size_t *slot,
+                         struct form_record *record) {
+    do {
+        if (*slot == form->out_count) return false;
+        uint64_t hash = 0, *results = record->results + *slot * record->stride;
+        for (size_t i = 0; i < recorded_in_full(form, *slot); ++i)
+            if (!read_hex(&at, digits_of(form, *slot), &results[i])) return false;
+        if (is_hashed(form) && (*at++ != ' ' || !read_hex(&at, 8, &hash))) return false;
+        record->hashes[(*slot)++] = (uint32_t)hash;
+    } while (*at == ' ');
+    return *at == '\n' || !*at;
 }
 
 static struct form_record *add_record(struct records *records, const struct form *form) {
@@ -72,8 +88,8 @@ static struct form_record *add_record(struct records *records, const struct form
     if (!grown) abort();
     records->list = grown;
     struct form_record *record = &grown[records->count++];
-    *record = (struct form_record){.key = form->key, .known = recorded_in_full(form)};
-    record->results = calloc(form->out_count * record->known + 1, sizeof *record->results);
+    *record = (struct form_record){.key = form->key, .stride = recorded_in_full(form, 0)};
+    record->results = calloc(form->out_count * record->stride + 1, sizeof *record->results);
     record->hashes = calloc(form->out_count + 1, sizeof *record->hashes);
     if (!record->results || !record->hashes) abort();
     return record;
@@ -96,7 +112,7 @@ int records_read(const char *path, const struct forms *forms, struct records *re
             form = form_with(forms, key);
             slot = 0;
             if (form) record = add_record(records, form);
-        } else if (form && (slot >= form->out_count || !read_result(line, form, slot++, record))) {
+        } else if (form && !read_results(line, form, &slot, record)) {
             wrong = "not a result of the form above";
         }
     }

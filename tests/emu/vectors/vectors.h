@@ -138,11 +138,11 @@ int execute(tmagen_device *device, const struct form *forms, size_t count, uint6
 
 // ---- Records (record.c)
 
-// What a file says of a form: results of the first round, and a hash of the others.
+// What a file says of a form: results of the first threads, and a hash of the others'.
 struct form_record {
     uint64_t key;
-    size_t known;       // results per slot that are recorded in full
-    uint64_t *results;  // [slot][known]
+    size_t stride;
+    uint64_t *results;  // [slot][stride], of which recorded_in_full() are known
     uint32_t *hashes;   // [slot], of what comes behind
 };
 
@@ -151,7 +151,9 @@ struct records {
     size_t count;
 };
 
-size_t recorded_in_full(const struct form *form);
+bool is_hashed(const struct form *form);
+// How many threads' values of a slot are recorded.
+size_t recorded_in_full(const struct form *form, size_t slot);
 uint32_t hash_results(const uint64_t *results, size_t count);
 // Appends a form's results to [text].
 void record_write(struct program_lines *text, const struct form *form, const uint64_t *results);
