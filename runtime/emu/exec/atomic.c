@@ -2,7 +2,6 @@
 // lane order. The arithmetic is the models'; here is what it means for the order between warps.
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
-#include "runtime/emu/model/reduce.h"
 
 #include <string.h>
 
@@ -13,18 +12,34 @@ static const uint8_t numbers[T_COUNT] = {
     [T_U16] = TMG_U16, [T_B16] = TMG_U16,
 };
 
-static const uint8_t operations[] = {
-    [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
-    [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
-    [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
-};
+enum tmg_reduce emu_reduction(const struct emu_insn *insn) {
+    static const uint8_t operations[] = {
+        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
+        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
+        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
+    };
+    return (enum tmg_reduce)operations[insn->word];
+}
+
+void emu_reduce(const struct emu_insn *insn, uint8_t *to, const uint8_t *from, size_t bytes) {
+    enum tmg_number number = (enum tmg_number)numbers[insn->type[0]];
+    unsigned size = (unsigned)tmg_number_bytes(number);
+
+    for (size_t i = 0; i < bytes; i += size) {
+        uint64_t old = 0, value = 0;
+        memcpy(&old, to + i, size);
+        memcpy(&value, from + i, size);
+        value = tmg_reduce_element(emu_reduction(insn), number, number == TMG_F64, old, value);
+        memcpy(to + i, &value, size);
+    }
+}
 
 static uint64_t combine(const struct emu_insn *insn, enum ptx_type type, bool global, uint64_t old,
                         uint64_t value) {
     enum tmg_number number = (enum tmg_number)numbers[type];
 
     if (insn->word == WORD_EXCH) return value;
-    enum tmg_reduce op = (enum tmg_reduce)operations[insn->word];
+    enum tmg_reduce op = emu_reduction(insn);
     if (type == T_F16X2 || type == T_BF16X2) {
         uint64_t low = tmg_reduce_element(op, number, false, old & 0xffff, value & 0xffff) & 0xffff;
         uint64_t high =
@@ -244,13 +259,6 @@ EMU_HANDLER(acquire_map) {
     return EMU_NEXT;
 }
 
-EMU_HANDLER(no_fence) {
-    (void)warp;
-    (void)insn;
-    (void)mask;
-    return EMU_NEXT;
-}
-
 const struct emu_op emu_ops_atomic[] = {
     {"atom{.SEM}{.SCOPE}{.SPACE}.cas.TYPE", "dmaa?j", cas, 0, FACT_UPDATES},
     {"atom{.SEM}{.SCOPE}{.SPACE}.ATOM{.noftz}{.L2::cache_hint}.TYPE", "dma?j", atom, 0,
@@ -282,8 +290,8 @@ const struct emu_op emu_ops_fence[] = {
      SHARED_ONLY, 0, TMG_HAS_CLUSTERS},
     {"fence.proxy.async::generic.SEM.sync_restrict::shared::cluster.SCOPE", "", fence_async,
      SHARED_ONLY, 0, TMG_HAS_CLUSTERS},
-    {"fence.proxy.alias", "", no_fence, 0},
-    {"membar.proxy.alias", "", no_fence, 0},
+    {"fence.proxy.alias", "", emu_nothing, 0},
+    {"membar.proxy.alias", "", emu_nothing, 0},
     {"fence.mbarrier_init.release.cluster", "", fence_init, 0, 0, TMG_HAS_CLUSTERS},
     {"fence.proxy.tensormap::generic.release.SCOPE", "", release_maps, 0, 0, TMG_HAS_CLUSTERS},
     {"fence.proxy.tensormap::generic.acquire.SCOPE", "mn", acquire_map, 0, 0, TMG_HAS_CLUSTERS},

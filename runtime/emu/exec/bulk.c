@@ -35,41 +35,13 @@ static void complete_in(struct emu_async *op, struct emu_cta *cta) {
     emu_mbarrier_complete_bytes(op, cta, op->barrier, (uint32_t)op->byte_count);
 }
 
-// What has been read goes to one CTA, or to several at the same place of each.
-static void deliver(struct emu_async *op) {
-    struct emu_cluster *cluster = op->warp->cta->cluster;
-
-    if (op->ctas == 0) complete_in(op, op->cta);
-    for (unsigned rank = 0; rank < cluster->cta_count; rank++)
-        if (op->ctas >> rank & 1) {
-            if (cluster->ctas[rank].live_warps == 0)
-                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
-                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
-            else
-                complete_in(op, &cluster->ctas[rank]);
-        }
-}
-
 static void run_load(struct emu_async *op, int stage) {
     if (stage == 0) {
         const uint8_t *from = global_bytes(op, op->bulk.source, op->byte_count, EMU_READ);
         if (from != NULL) memcpy(op->bytes, from, op->byte_count);
         return;
     }
-    deliver(op);
-}
-
-static void reduce_bytes(struct emu_async *op, uint8_t *to) {
-    enum tmg_number number = op->bulk.number;
-    unsigned size = (unsigned)tmg_number_bytes(number);
-
-    for (size_t i = 0; i < op->byte_count; i += size) {
-        uint64_t old = 0, value = 0;
-        memcpy(&old, to + i, size);
-        memcpy(&value, op->bytes + i, size);
-        value = tmg_reduce_element(op->bulk.reduction, number, number == TMG_F64, old, value);
-        memcpy(to + i, &value, size);
-    }
+    emu_async_deliver(op, complete_in);
 }
 
 static void run_store(struct emu_async *op, int stage) {
@@ -82,7 +54,7 @@ static void run_store(struct emu_async *op, int stage) {
                                op->bulk.reduces ? EMU_ATOMIC : EMU_WRITE);
     if (to == NULL) return;
     if (op->bulk.reduces)
-        reduce_bytes(op, to);
+        emu_reduce(op->insn, to, op->bytes, op->byte_count);
     else
         memcpy(to, op->bytes, op->byte_count);
 }
@@ -101,28 +73,10 @@ static void run_peer(struct emu_async *op, int stage) {
     }
     emu_async_touch(op, peer, offset, (uint32_t)op->byte_count, EMU_WRITE);
     if (op->bulk.reduces)
-        reduce_bytes(op, peer->smem + offset);
+        emu_reduce(op->insn, peer->smem + offset, op->bytes, op->byte_count);
     else
         memcpy(peer->smem + offset, op->bytes, op->byte_count);
     emu_mbarrier_complete_bytes(op, peer, op->barrier, (uint32_t)op->byte_count);
-}
-
-// Says of [bulk] what the reduction does, as models number it.
-static void set_reduction(struct emu_bulk *bulk, const struct emu_insn *insn) {
-    static const uint8_t numbers[T_COUNT] = {
-        [T_U32] = TMG_U32, [T_S32] = TMG_S32, [T_B32] = TMG_U32, [T_U64] = TMG_U64,
-        [T_S64] = TMG_S64, [T_B64] = TMG_U64, [T_F16] = TMG_F16, [T_BF16] = TMG_BF16,
-        [T_F32] = TMG_F32, [T_F64] = TMG_F64,
-    };
-    static const uint8_t operations[] = {
-        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
-        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
-        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
-    };
-
-    bulk->reduces = true;
-    bulk->reduction = (enum tmg_reduce)operations[insn->word];
-    bulk->number = (enum tmg_number)numbers[insn->type[0]];
 }
 
 // The shared range of a bulk copy: 16-byte aligned and inside.
@@ -166,7 +120,7 @@ static bool start_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     op->bulk.destination = to;
     op->shared = other;
     op->cta = cta;
-    if (insn->row->aux & REDUCE) set_reduction(&op->bulk, insn);
+    op->bulk.reduces = insn->row->aux & REDUCE;
     op->run = kind == BULK_LOAD ? run_load : kind == BULK_STORE ? run_store : run_peer;
     op->in_bulk_group = kind == BULK_STORE;
     emu_async_start(op);
@@ -243,7 +197,7 @@ static void run_cancel(struct emu_async *op, int stage) {
         memcpy(op->bytes, &answer, sizeof answer);
         return;
     }
-    deliver(op);
+    emu_async_deliver(op, complete_in);
 }
 
 // A request for [lane]: the answer and its mbarrier are in the CTA's own memory.
@@ -327,13 +281,6 @@ EMU_HANDLER(first_ctaid) {
     return EMU_NEXT;
 }
 
-EMU_HANDLER(nothing) {
-    (void)warp;
-    (void)insn;
-    (void)mask;
-    return EMU_NEXT;
-}
-
 const struct emu_op emu_ops_bulk[] = {
 #define LOAD(space)                                                                             \
     {"cp.async.bulk." space ".global.mbarrier::complete_tx::bytes", "mmim", bulk, BULK_LOAD},   \
@@ -356,7 +303,7 @@ const struct emu_op emu_ops_bulk[] = {
      "mmi?j", bulk, BULK_STORE | REDUCE, FACT_TELLS},
     {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.ATOM.TYPE",
      "mmim", bulk, BULK_PEER | REDUCE},
-    {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}", "mi?j", nothing, 0},
+    {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}", "mi?j", emu_nothing, 0},
 #define CONTROL   "clusterlaunchcontrol."
 #define TRY       CONTROL "try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes"
 #define FIRST     CONTROL "query_cancel.get_first_ctaid"

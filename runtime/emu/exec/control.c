@@ -228,13 +228,6 @@ EMU_HANDLER(set_registers) {
     return EMU_NEXT;
 }
 
-EMU_HANDLER(nothing) {
-    (void)warp;
-    (void)insn;
-    (void)mask;
-    return EMU_NEXT;
-}
-
 const struct emu_op emu_ops_control[] = {
     {"bra{.uni}", "l", branch, 0, FACT_BRANCHES},
     {"brx.idx{.uni}", "iL", branch_indexed, 0, FACT_SELECTS},
@@ -251,8 +244,8 @@ const struct emu_op emu_ops_control[] = {
     {"trap", "", trap, 0, FACT_TRAPS},
     {"brkpt", "", trap, 0},
     {"nanosleep.u32", "i", sleep, 0},
-    {"pmevent", "n", nothing, 0},
-    {"pmevent.mask", "n", nothing, 0},
+    {"pmevent", "n", emu_nothing, 0},
+    {"pmevent.mask", "n", emu_nothing, 0},
     {"setmaxnreg.inc.sync.aligned.u32", "n", set_registers, 0, 0, TMG_HAS_REGISTER_MOVES},
     {"setmaxnreg.dec.sync.aligned.u32", "n", set_registers, 0, 0, TMG_HAS_REGISTER_MOVES},
     {NULL, NULL, NULL, 0},

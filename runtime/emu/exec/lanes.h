@@ -5,6 +5,7 @@
 
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/exec/exec.h"
+#include "runtime/emu/model/reduce.h"
 
 #define EMU_LANES_DO(...)                                             \
     if (mask == UINT32_MAX) {                                         \
@@ -51,6 +52,18 @@
         })                                                                                      \
         return EMU_NEXT;                                                                        \
     }
+
+// ---- load_store.c ----
+
+// For what changes nothing that a program can see.
+enum emu_step emu_nothing(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask);
+
+// ---- atomic.c ----
+
+// What an instruction's word says that a reduction does.
+enum tmg_reduce emu_reduction(const struct emu_insn *insn);
+// Reduces [bytes] at [from] into those at [to], element by element of the instruction's type.
+void emu_reduce(const struct emu_insn *insn, uint8_t *to, const uint8_t *from, size_t bytes);
 
 // ---- float.c ----
 

@@ -170,8 +170,7 @@ EMU_HANDLER(store) {
     return EMU_NEXT;
 }
 
-// Prefetches and cache policies change nothing that a program can see.
-EMU_HANDLER(nothing) {
+enum emu_step emu_nothing(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask) {
     (void)warp;
     (void)insn;
     (void)mask;
@@ -190,13 +189,13 @@ const struct emu_op emu_ops_memory[] = {
     {"ldu{.SPACE}{.VEC}.TYPE", "Vm", load, 0},
     {"st{.mmio}{.SEM}{.SCOPE}{.SPACE}{.CACHE*}{.L2::cache_hint}{.VEC}.TYPE", "mv?j", store, 0,
      FACT_ACCESSES},
-    {"prefetch{.SPACE}.L1", "m", nothing, 0},
-    {"prefetch{.SPACE}.L2", "m", nothing, 0},
-    {"prefetch{.SPACE}{.CACHE*}", "m", nothing, 0},
-    {"prefetchu.L1", "m", nothing, 0},
-    {"prefetch{.SPACE}.tensormap", "m", nothing, 0},
-    {"applypriority{.SPACE}.L2::evict_normal", "mn", nothing, 0},
-    {"discard{.SPACE}.L2", "mn", nothing, 0},
+    {"prefetch{.SPACE}.L1", "m", emu_nothing, 0},
+    {"prefetch{.SPACE}.L2", "m", emu_nothing, 0},
+    {"prefetch{.SPACE}{.CACHE*}", "m", emu_nothing, 0},
+    {"prefetchu.L1", "m", emu_nothing, 0},
+    {"prefetch{.SPACE}.tensormap", "m", emu_nothing, 0},
+    {"applypriority{.SPACE}.L2::evict_normal", "mn", emu_nothing, 0},
+    {"discard{.SPACE}.L2", "mn", emu_nothing, 0},
     {"createpolicy.fractional{.CACHE*}.b64", "J?i", create_policy, 0},
     {"createpolicy.range{.SPACE}{.CACHE*}.b64", "Jmii", create_policy, 0},
     {"createpolicy.cvt.L2.b64", "Jj", create_policy, 0},

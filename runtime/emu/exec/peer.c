@@ -3,7 +3,6 @@
 // are arithmetic.
 #include "runtime/emu/exec/lanes.h"
 #include "runtime/emu/machine/mbarrier.h"
-#include "runtime/emu/model/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,30 +34,12 @@ EMU_HANDLER(get_rank) {
 
 // ---- st.async, red.async: at a peer, whose mbarrier counts the bytes ----
 
-static void reduce(struct emu_async *op, uint8_t *to) {
-    static const uint8_t operations[] = {
-        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
-        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
-        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
-    };
-    static const uint8_t numbers[T_COUNT] = {
-        [T_U32] = TMG_U32, [T_S32] = TMG_S32, [T_B32] = TMG_U32,
-        [T_U64] = TMG_U64, [T_S64] = TMG_S64, [T_B64] = TMG_U64};
-    uint64_t old = 0, value = 0;
-
-    memcpy(&old, to, op->byte_count);
-    memcpy(&value, op->bytes, op->byte_count);
-    value = tmg_reduce_element((enum tmg_reduce)operations[op->insn->word],
-                               (enum tmg_number)numbers[op->insn->type[0]], false, old, value);
-    memcpy(to, &value, op->byte_count);
-}
-
 static void run_store(struct emu_async *op, int stage) {
     if (stage == 0) return;
     emu_async_touch(op, op->cta, op->shared, (uint32_t)op->byte_count,
                     op->insn->row->aux ? EMU_ATOMIC : EMU_WRITE);
     if (op->insn->row->aux)
-        reduce(op, op->cta->smem + op->shared);
+        emu_reduce(op->insn, op->cta->smem + op->shared, op->bytes, op->byte_count);
     else
         memcpy(op->cta->smem + op->shared, op->bytes, op->byte_count);
     emu_mbarrier_complete_bytes(op, op->cta, op->barrier, (uint32_t)op->byte_count);

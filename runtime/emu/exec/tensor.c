@@ -14,7 +14,6 @@ struct emu_box {
     uint16_t offsets[3];
     struct tmg_tma_request request;
     bool reduces;
-    enum tmg_reduce reduction;
     bool pair;        // .cta_group::2: of the two CTAs of a pair that of
     unsigned parity;  // this rank modulo 2 has the mbarrier
     // while a visit runs
@@ -85,7 +84,7 @@ static int store_run(void *context, const struct tmg_tma_run *run) {
     if (to == NULL) return run->outside ? 0 : -1;
     // the data was taken out of shared memory at the first stage; box->op->bytes is that copy
     if (box->reduces)
-        tmg_tma_reduce_run(&box->map, run, box->reduction, to, box->op->bytes);
+        tmg_tma_reduce_run(&box->map, run, emu_reduction(box->op->insn), to, box->op->bytes);
     else
         tmg_tma_store_run(&box->map, run, to, box->op->bytes);
     return 0;
@@ -118,18 +117,7 @@ static void load_into(struct emu_async *op, struct emu_cta *cta) {
 }
 
 static void run_load(struct emu_async *op, int stage) {
-    struct emu_cluster *cluster = op->warp->cta->cluster;
-
-    if (stage == 0) return;
-    if (op->ctas == 0) load_into(op, op->cta);
-    for (unsigned rank = 0; rank < cluster->cta_count; rank++)
-        if (op->ctas >> rank & 1) {
-            if (cluster->ctas[rank].live_warps == 0)
-                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
-                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
-            else
-                load_into(op, &cluster->ctas[rank]);
-        }
+    if (stage > 0) emu_async_deliver(op, load_into);
 }
 
 static void run_store(struct emu_async *op, int stage) {
@@ -419,11 +407,6 @@ static uint32_t same_store(struct emu_warp *warp, const struct emu_insn *insn, u
 // Operands: [map, {c}], [src] {, policy}. Libraries let a whole warp store one box: the 32 equal
 // copies are one here, which each of the lanes has to wait for. Reductions are as many as lanes.
 EMU_HANDLER(store) {
-    static const uint8_t operations[] = {
-        [WORD_ADD] = TMG_REDUCE_ADD, [WORD_MIN] = TMG_REDUCE_MIN, [WORD_MAX] = TMG_REDUCE_MAX,
-        [WORD_INC] = TMG_REDUCE_INC, [WORD_DEC] = TMG_REDUCE_DEC, [WORD_AND] = TMG_REDUCE_AND,
-        [WORD_OR] = TMG_REDUCE_OR,   [WORD_XOR] = TMG_REDUCE_XOR,
-    };
     bool reduces = insn->row->aux & REDUCES;
 
     for (uint32_t left = mask, lanes; left; left &= ~lanes) {
@@ -436,17 +419,9 @@ EMU_HANDLER(store) {
         op->in_bulk_group = true;
         op->bytes = malloc(op->cta->smem_bytes + 64);
         box->reduces = reduces;
-        box->reduction = (enum tmg_reduce)operations[insn->word];
         if (op->bytes == NULL) emu_fatal(warp, insn, EMU_BAD_LAUNCH, "out of memory");
     }
     emu_tick(warp);
-    return EMU_NEXT;
-}
-
-EMU_HANDLER(nothing) {
-    (void)warp;
-    (void)insn;
-    (void)mask;
     return EMU_NEXT;
 }
 
@@ -497,8 +472,8 @@ const struct emu_op emu_ops_tensor[] = {
      FOUR_ROWS, 0, TMG_HAS_TENSOR_MEMORY},
     {"cp.async.bulk.tensor.DIM.global.shared::cta.tile::scatter4.bulk_group.L2::cache_hint", "Tmj",
      store, FOUR_ROWS, 0, TMG_HAS_TENSOR_MEMORY},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.tile::gather4{.L2::cache_hint}", "T?j", nothing,
-     0, 0, TMG_HAS_TENSOR_MEMORY},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.tile::gather4{.L2::cache_hint}", "T?j",
+     emu_nothing, 0, 0, TMG_HAS_TENSOR_MEMORY},
     {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group", "Tm", store, 0},
     {"cp.async.bulk.tensor.DIM.global.shared::cta{.tile}.bulk_group.L2::cache_hint", "Tmj", store,
      0},
@@ -514,13 +489,13 @@ const struct emu_op emu_ops_tensor[] = {
     {"cp.reduce.async.bulk.tensor.DIM.global.shared::cta.ATOM.im2col_no_offs.bulk_group"
      ".L2::cache_hint",
      "Tmj", store, REDUCES, FACT_TELLS},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", nothing, 0},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", nothing, 0},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", nothing, 0},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col.L2::cache_hint", "Tuj", nothing, 0},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col::w{.L2::cache_hint}", "Tu?j", nothing, 0,
-     0, TMG_HAS_TENSOR_MEMORY},
-    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col::w::128{.L2::cache_hint}", "Tu?j", nothing,
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}", "T", emu_nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global{.tile}.L2::cache_hint", "Tj", emu_nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col", "Tu", emu_nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col.L2::cache_hint", "Tuj", emu_nothing, 0},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col::w{.L2::cache_hint}", "Tu?j", emu_nothing,
      0, 0, TMG_HAS_TENSOR_MEMORY},
+    {"cp.async.bulk.prefetch.tensor.DIM.L2.global.im2col::w::128{.L2::cache_hint}", "Tu?j",
+     emu_nothing, 0, 0, TMG_HAS_TENSOR_MEMORY},
     {NULL, NULL, NULL, 0},
 };

@@ -1,7 +1,7 @@
 // wgmma: four warps meet, the model multiplies, and both operands stay in use until a group is
 // waited for. Results are there at once; marks on the registers and an agent for the reads stand
 // for the time it takes.
-#include "runtime/emu/exec/lanes.h"
+#include "runtime/emu/exec/matrix.h"
 #include "runtime/emu/model/wgmma.h"
 
 #include <stdlib.h>
@@ -92,12 +92,6 @@ static bool all_here(struct emu_warp *warp, const struct emu_insn *insn, enum em
 
 // ---- the operation ----
 
-static const uint8_t numbers[T_COUNT] = {
-    [T_F32] = TMG_F32,   [T_F16] = TMG_F16,   [T_BF16] = TMG_BF16, [T_TF32] = TMG_TF32,
-    [T_E4M3] = TMG_E4M3, [T_E5M2] = TMG_E5M2, [T_S8] = TMG_S8,     [T_U8] = TMG_U8,
-    [T_S32] = TMG_S32,   [T_B1] = TMG_B1,
-};
-
 // aux: which operands there are
 enum { A_REGISTERS = 1, HAS_SCALES = 2, HAS_TRANSPOSES = 4, SPARSE = 8 };
 
@@ -106,9 +100,9 @@ static void describe(struct emu_warp *warp, const struct emu_insn *insn, struct 
     const uint32_t *more = insn->op + (aux & SPARSE ? 5 : 3);  // behind metadata and selector
 
     *op = (struct tmg_wgmma){
-        .d = (enum tmg_number)numbers[insn->type[0]],
-        .a = (enum tmg_number)numbers[insn->type[1]],
-        .b = (enum tmg_number)numbers[insn->type[2]],
+        .d = emu_matrix_number(insn->type[0]),
+        .a = emu_matrix_number(insn->type[1]),
+        .b = emu_matrix_number(insn->type[2]),
         .n = insn->shape[1],
         .a_in_registers = aux & A_REGISTERS,
         .scale_d = emu_pred(warp, more[0]) & warp->live,

@@ -111,6 +111,20 @@ bool emu_async_multicast(struct emu_async *op, uint32_t ctas) {
     return false;
 }
 
+void emu_async_deliver(struct emu_async *op, void (*into)(struct emu_async *, struct emu_cta *)) {
+    struct emu_cluster *cluster = op->warp->cta->cluster;
+
+    if (op->ctas == 0) into(op, op->cta);
+    for (unsigned rank = 0; rank < cluster->cta_count; rank++)
+        if (op->ctas >> rank & 1) {
+            if (cluster->ctas[rank].live_warps == 0)
+                emu_report(op->warp, op->insn, EMU_PEER_EXITED,
+                           "%s multicasts to CTA rank %u, which has exited", op->what, rank);
+            else
+                into(op, &cluster->ctas[rank]);
+        }
+}
+
 static void free_op(struct emu_async *op) {
     struct emu_cluster *cluster = op->warp->cta->cluster;
 

@@ -5,7 +5,6 @@
 #define TMG_EMU_MACHINE_ASYNC_H
 
 #include "runtime/emu/machine/machine.h"
-#include "runtime/emu/model/reduce.h"
 
 // What is in flight, and so which member of the union below holds what is its own.
 enum emu_async_kind {
@@ -20,8 +19,6 @@ enum emu_async_kind {
 struct emu_bulk {
     uint64_t source, destination;
     bool reduces;
-    enum tmg_reduce reduction;
-    enum tmg_number number;
 };
 struct emu_tensor_work {
     void (*run)(struct emu_async *op);  // when its turn has come
@@ -79,6 +76,8 @@ void emu_async_start(struct emu_async *op);
 void emu_async_follow(struct emu_async *op, struct emu_async *next);
 // Sets the CTAs of a multicast; false after a report of those that do not exist.
 bool emu_async_multicast(struct emu_async *op, uint32_t ctas);
+// Lets [into] write to the CTA, or to each of a multicast that has not exited, which is reported.
+void emu_async_deliver(struct emu_async *op, void (*into)(struct emu_async *, struct emu_cta *));
 
 // ---- called by the scheduler ----
 
