@@ -9,11 +9,9 @@
 #include "runtime/error.h"
 
 int predict_read(const char *text, const char *origin, struct predict_gpu *gpu) {
-    json_error_t fault;
     struct tmg_document document = {.origin = origin, .code = TMAGEN_ERROR_FILE};
-    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, &fault);
-    if (!value) return tmg_fail(TMAGEN_ERROR_FILE, "%s:%d: %s", origin, fault.line, fault.text);
-    const struct tmg_node root = tmg_node_root(&document, value);
+    const struct tmg_node root = tmg_node_parse(&document, text, strlen(text), SIZE_MAX);
+    if (!root.value) return document.status;
     const struct tmg_node version = tmg_node_member(&root, "tmagen_rates");
     const struct tmg_node name = tmg_node_member(&root, "gpu"), sms = tmg_node_member(&root, "sms");
     const struct tmg_node rates = tmg_node_member(&root, "rates");
@@ -25,7 +23,7 @@ int predict_read(const char *text, const char *origin, struct predict_gpu *gpu) 
              json_is_string(name.value) ? json_string_value(name.value) : "");
     if (!*gpu->name) tmg_node_fail(&name, "must be the GPU's name");
     tmg_rates_read(&rates, &gpu->rates);
-    json_decref(value);
+    json_decref(root.value);
     return document.status;
 }
 

@@ -31,8 +31,6 @@ static const struct tmg_arch archs[] = {
 };
 enum { ARCHS = sizeof archs / sizeof *archs };
 
-const struct tmg_arch *tmg_arch_at(unsigned index) { return index < ARCHS ? &archs[index] : NULL; }
-
 const struct tmg_arch *tmg_arch_find(const char *name) {
     size_t length = strlen(name);
 

@@ -58,6 +58,3 @@ int tmg_arch_runs(const char *code, const char *gpu);
 int tmg_arch_compiles(const char *ptx, const char *gpu);
 // Which of two is for the later GPUs, or uses more of the same: from 1 on.
 int tmg_arch_rank(const char *name);
-
-// Row [index], or NULL past the last.
-const struct tmg_arch *tmg_arch_at(unsigned index);

@@ -174,25 +174,19 @@ struct tmg_manifest *tmg_manifest_loosen(const struct tmg_manifest *manifest) {
 
 int tmg_manifest_parse(const char *text, size_t bytes, const char *origin,
                        struct tmg_manifest **out) {
-    json_error_t error;
-    if (bytes > MAX_FILE)
-        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: is larger than %d bytes", origin, MAX_FILE);
-    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    if (!json)
-        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s:%d:%d: %s", origin, error.line, error.column,
-                        error.text);
-    struct tmg_manifest *manifest = tmg_manifest_room(json);
-    if (!manifest) return json_decref(json), tmg_fail_memory();
-    manifest->document = json;
     struct tmg_document document = {.origin = origin, .code = TMAGEN_ERROR_MANIFEST};
-    struct tmg_node root = tmg_node_root(&document, json);
+    struct tmg_node root = tmg_node_parse(&document, text, bytes, MAX_FILE);
+    if (!root.value) return document.status;
+    struct tmg_manifest *manifest = tmg_manifest_room(root.value);
+    if (!manifest) return json_decref(root.value), tmg_fail_memory();
+    manifest->document = root.value;
     if (!document.status) read_head(&root, manifest);
     if (!document.status) read_tables(&root, manifest);
     if (!document.status) tmg_read_launch(&root, manifest);
     if (!document.status) read_rows(&root, "barriers", read_barrier);
     if (!document.status) read_rows(&root, "roles", read_role);
     if (document.status) return tmg_manifest_free(manifest), document.status;
-    manifest->reference = json_object_get(json, "reference");
+    manifest->reference = json_object_get(root.value, "reference");
     manifest->rules = tmg_rules_make(manifest);
     if (!manifest->rules) return tmg_manifest_free(manifest), tmg_fail_memory();
     *out = manifest;

@@ -33,9 +33,17 @@ void tmg_node_fail(const struct tmg_node *node, const char *format, ...) {
                                       path, *path ? " " : "", text);
 }
 
-struct tmg_node tmg_node_root(struct tmg_document *document, json_t *value) {
-    struct tmg_node root = {.document = document, .value = value};
-    if (!json_is_object(value)) tmg_node_fail(&root, "is no JSON object");
+struct tmg_node tmg_node_parse(struct tmg_document *document, const char *text, size_t bytes,
+                               size_t most) {
+    struct tmg_node root = {.document = document};
+    json_error_t error;
+    if (bytes > most) return tmg_node_fail(&root, "is larger than %zu bytes", most), root;
+    root.value = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!root.value)
+        document->status = tmg_fail(document->code, "%s:%d:%d: %s", document->origin, error.line,
+                                    error.column, error.text);
+    else if (!json_is_object(root.value))
+        tmg_node_fail(&root, "is no JSON object");
     return root;
 }
 

@@ -27,7 +27,10 @@ struct tmg_node {
 void tmg_node_fail(const struct tmg_node *node, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-struct tmg_node tmg_node_root(struct tmg_document *document, json_t *value);
+// The root of [document], whose text has [most] bytes or too many; its value, which the caller gives
+// back, is NULL where that is no JSON.
+struct tmg_node tmg_node_parse(struct tmg_document *document, const char *text, size_t bytes,
+                               size_t most);
 
 // The member [key] of [object]; an error when [object] is none.
 struct tmg_node tmg_node_member(const struct tmg_node *object, const char *key);

@@ -175,10 +175,6 @@ int tmg_rules_lie(const struct tmg_rules *rules, const struct tmg_binding *bindi
     return 1;
 }
 
-int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *binding) {
-    return tmg_rules_reach(rules, binding) && tmg_rules_lie(rules, binding);
-}
-
 static int same_tensor(const struct tmg_tensor_rule *a, const struct tmg_tensor_rule *b) {
     return a->alignment == b->alignment && a->stride_bits == b->stride_bits && a->rank == b->rank &&
            a->bits == b->bits && a->takes_gaps == b->takes_gaps;

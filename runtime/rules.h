@@ -75,10 +75,8 @@ struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest);
 int tmg_rules_join(struct tmg_rules *rules, struct tmg_terms *terms);
 
 // Whether a kernel of the same tensors and dims as [binding]'s has no rule that those break: what
-// tmg_bind() would say of the same launch, without the words.
-int tmg_rules_fit(const struct tmg_rules *rules, const struct tmg_binding *binding);
-
-// Its two parts: that no size is too large, in which kernels differ most, and all the rest.
+// tmg_bind() would say of the same launch, without the words. In two parts: that no size is too
+// large, in which kernels differ most, and all the rest.
 int tmg_rules_reach(const struct tmg_rules *rules, const struct tmg_binding *binding);
 int tmg_rules_lie(const struct tmg_rules *rules, const struct tmg_binding *binding);
 

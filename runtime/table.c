@@ -251,21 +251,15 @@ static int read_lists(const struct tmg_node *root, struct tmg_table *table) {
 }
 
 int tmg_table_parse(const char *text, size_t bytes, const char *origin, struct tmg_table **out) {
-    json_error_t error;
-    if (bytes > MAX_FILE)
-        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: is larger than %d bytes", origin, MAX_FILE);
-    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    if (!json)
-        return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s:%d:%d: %s", origin, error.line, error.column,
-                        error.text);
-    struct tmg_table *table = calloc(1, sizeof *table);
     struct tmg_document document = {.origin = origin, .code = TMAGEN_ERROR_MANIFEST};
-    const struct tmg_node root = tmg_node_root(&document, json);
+    const struct tmg_node root = tmg_node_parse(&document, text, bytes, MAX_FILE);
+    if (!root.value) return document.status;
+    struct tmg_table *table = calloc(1, sizeof *table);
     if (table && !document.status) read_head(&root, table);
     if (table && !document.status) read_dims(&root, table);
     int status = table ? document.status : tmg_fail_memory();
     if (!status) status = read_lists(&root, table);
-    json_decref(json);
+    json_decref(root.value);
     if (status) return tmg_table_free(table), status;
     *out = table;
     return TMAGEN_OK;

@@ -119,10 +119,9 @@ static void test_archs(void **state) {
     int rows = 0;
     luaL_openlibs(lua);
     assert_int_equal(luaL_dofile(lua, "templates/lib/archs.lua"), LUA_OK);
-    for (unsigned i = 0; tmg_arch_at(i); i++) {
-        const struct tmg_arch *arch = tmg_arch_at(i);
-        lua_pushstring(lua, arch->name);
-        if (lua_rawget(lua, -2) == LUA_TTABLE) {
+    for (lua_pushnil(lua); lua_next(lua, -2); lua_pop(lua, 1)) {
+        const struct tmg_arch *arch = tmg_arch_find(lua_tostring(lua, -2));
+        if (arch) {
             rows++;
             assert_int_equal(field(lua, "sms"), arch->sms);
             assert_int_equal(field(lua, "shared_memory"), arch->shared_per_block);
@@ -133,7 +132,6 @@ static void test_archs(void **state) {
             assert_int_equal(field(lua, "threads"), TMG_BLOCK_THREADS);
             assert_int_equal(field(lua, "reserved_shared_memory"), TMG_BLOCK_RESERVE);
         }
-        lua_pop(lua, 1);
     }
     assert_true(rows >= 4);
     lua_close(lua);
