@@ -27,8 +27,8 @@ struct tmg_node {
 void tmg_node_fail(const struct tmg_node *node, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// The root of [document], whose text has [most] bytes or too many; its value, which the caller gives
-// back, is NULL where that is no JSON.
+// The root of [document], whose text has [most] bytes or too many; its value, which the caller
+// gives back, is NULL where that is no JSON.
 struct tmg_node tmg_node_parse(struct tmg_document *document, const char *text, size_t bytes,
                                size_t most);
 

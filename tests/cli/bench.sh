@@ -5,16 +5,8 @@ set -u
 fake=$BUILD/tests/fixtures/fake
 export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
 export TMAGEN_CUBLASLT=$fake/cublaslt.so FAKE_MEMORY=256    # MB: inputs of an eighth of it
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-# has FILE PATTERN...
-has() {
-    local file=$1 pattern
-    shift
-    for pattern; do
-        grep -Eq -- "$pattern" "$file" || { fail "no /$pattern/ in:"; cat "$file"; }
-    done
-}
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
 bench() { "$TMAGEN" bench -o "$TMPDIR" "$@" >"$TMPDIR/out" 2>"$TMPDIR/err"; }
 
 FAKE_MEMORY=4096 bench gemm_256x128 gemm_128x128 --vs cublaslt --shape 4096x4096x4096 --rounds 8 ||

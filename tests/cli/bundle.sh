@@ -5,30 +5,26 @@
 set -u
 # shellcheck source=tests/kernels.sh
 . tests/kernels.sh
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
 
-# exits CODE PATTERN COMMAND... - what it says, on either stream, has the pattern.
-exits() {
-    local wanted=$1 pattern=$2
-    shift 2
-    "$@" >"$TMPDIR/said" 2>&1
-    local code=$?
-    [ $code = "$wanted" ] || fail "exit code $code, not $wanted: $*"
-    grep -Eq -- "$pattern" "$TMPDIR/said" || fail "no /$pattern/: $* said: $(cat "$TMPDIR/said")"
+# gives CODE PATTERN COMMAND... - what it says, on either stream, has the pattern.
+gives() {
+    exits "$1" "${@:3}"
+    says "$2"
 }
-# shellcheck disable=SC2317    # exits calls it
+# shellcheck disable=SC2317    # gives calls it
 bundle() { "$TMAGEN" bundle "$@"; }
 
 cp specs/gemm_8x*.yaml specs/gemm_16x64.yaml "$TMPDIR"
 printf '%s\n' 'dispatch: gemm' 'gpu: nvidia_h200' 'tmagen: 0.1.0' 'kernels:' '  - gemm_8x64' \
     '  - gemm_16x64' '  - {kernel: gemm_8x16_any, last: true}' >"$TMPDIR/few.yaml"
 file=$TMPDIR/k.tmb
-exits 0 ': 10 entries, ' bundle "$TMPDIR/few.yaml" --ptx -o "$file"
-exits 0 '^gemm_8x64 +cubin +sm_90a +[0-9]+  [0-9a-f]{16}  key [0-9a-f]{16}  nvrtc ' \
+gives 0 ': 10 entries, ' bundle "$TMPDIR/few.yaml" --ptx -o "$file"
+gives 0 '^gemm_8x64 +cubin +sm_90a +[0-9]+  [0-9a-f]{16}  key [0-9a-f]{16}  nvrtc ' \
     bundle ls "$file"
-exits 0 '^few +table  +[0-9]+ ' bundle ls "$file"
-exits 0 ': intact$' bundle verify "$file"
+gives 0 '^few +table  +[0-9]+ ' bundle ls "$file"
+gives 0 ': intact$' bundle verify "$file"
 
 # The same entries, from another folder, in another order, each kernel twice, another cache, with
 # what a compile gives and not a hit.
@@ -41,32 +37,32 @@ cmp "$file" "$TMPDIR/other/again.tmb" || fail "two runs differ"
 ! grep -aq "$TMPDIR" "$file" || fail "a folder of this machine is in the bundle"
 
 # Extracted, the entries are what the generator and the cache have.
-exits 0 'y: extracted' bundle extract "$file" -o "$TMPDIR/x/y"
-"$TMAGEN" gen --ptx -o "$TMPDIR/out" "$TMPDIR/few.yaml" || fail "gen"
-cmp "$TMPDIR/x/y/few.json" "$TMPDIR/out/few.json" || fail "the table"
+gives 0 'y: extracted' bundle extract "$file" -o "$TMPDIR/x/y"
+"$TMAGEN" gen --ptx -o "$TMPDIR/made" "$TMPDIR/few.yaml" || fail "gen"
+cmp "$TMPDIR/x/y/few.json" "$TMPDIR/made/few.json" || fail "the table"
 for kernel in gemm_8x64 gemm_16x64 gemm_8x16_any; do
-    cmp "$TMPDIR/x/y/$kernel.sm_90a.json" "$TMPDIR/out/$kernel.json" || fail "a manifest"
-    cmp "$TMPDIR/x/y/$kernel.sm_90a.ptx" "$TMPDIR/out/$kernel.ptx" || fail "PTX"
+    cmp "$TMPDIR/x/y/$kernel.sm_90a.json" "$TMPDIR/made/$kernel.json" || fail "a manifest"
+    cmp "$TMPDIR/x/y/$kernel.sm_90a.ptx" "$TMPDIR/made/$kernel.ptx" || fail "PTX"
     readelf -h "$TMPDIR/x/y/$kernel.sm_90a.cubin" | grep -q 'NVIDIA CUDA' || fail "no cubin"
 done
 [ "$(find "$TMPDIR/x/y" -type f | wc -l)" = 10 ] || fail "not ten files"
 
 # Applications of the library alone: one that is deployed, and many threads and a child at once.
-exits 0 'table few opened in' "$BUILD/tests/deployed" emu "$file" gemm_8x64 few
-exits 0 '^8 threads, 4 rounds: right' "$BUILD/tests/crowd" emu "$file" gemm_8x64 gemm_16x64
+gives 0 'table few opened in' "$BUILD/tests/deployed" emu "$file" gemm_8x64 few
+gives 0 '^8 threads, 4 rounds: right' "$BUILD/tests/crowd" emu "$file" gemm_8x64 gemm_16x64
 grep -q '^a child: .*forked' "$TMPDIR/said" || fail "a child: $(cat "$TMPDIR/said")"
 
 # What is replaced is replaced as a whole: who has the old file keeps it.
 exec 3<"$file"
 cp "$file" "$TMPDIR/old"
-exits 0 ': 2 entries' bundle "$TMPDIR/gemm_8x64.yaml" -o "$file"
+gives 0 ': 2 entries' bundle "$TMPDIR/gemm_8x64.yaml" -o "$file"
 cmp "$TMPDIR/old" /proc/self/fd/3 || fail "the file was written in place"
 [ -z "$(find "$TMPDIR" -name '*.tmp')" ] || fail "a temporary is left"
 cp "$TMPDIR/old" "$file"
 
 # What is no file is not replaced by one.
 mkfifo "$TMPDIR/pipe"
-exits 1 'pipe: is no plain file' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/pipe"
+gives 1 'pipe: is no plain file' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/pipe"
 [ -p "$TMPDIR/pipe" ] || fail "the pipe was replaced"
 
 # Damage.
@@ -74,37 +70,37 @@ size=$(stat -c %s "$file")
 for at in 3 9 40 100 5000 $((size / 2)) $((size - 1)); do
     cp "$file" "$TMPDIR/bad"
     printf '\377' | dd of="$TMPDIR/bad" bs=1 seek="$at" conv=notrunc status=none
-    exits 1 'tmagen: error: .*/bad: ' bundle verify "$TMPDIR/bad"
-    exits 1 '' bundle extract "$TMPDIR/bad" -o "$TMPDIR/never"
+    gives 1 'tmagen: error: .*/bad: ' bundle verify "$TMPDIR/bad"
+    gives 1 '' bundle extract "$TMPDIR/bad" -o "$TMPDIR/never"
 done
 [ ! -e "$TMPDIR/never" ] || fail "a damaged bundle was extracted"
 head -c 5000 "$file" >"$TMPDIR/bad"
-exits 1 'it is truncated' bundle ls "$TMPDIR/bad"
-exits 1 'it is no bundle' bundle ls "$TMAGEN"
-exits 1 'No such file' bundle ls "$TMPDIR/none"
+gives 1 'it is truncated' bundle ls "$TMPDIR/bad"
+gives 1 'it is no bundle' bundle ls "$TMAGEN"
+gives 1 'No such file' bundle ls "$TMPDIR/none"
 
 # What cannot be made.
-exits 2 '-o FILE is missing' bundle gemm_8x64
-exits 2 'takes one FILE' bundle ls
-exits 2 'takes one FILE' bundle verify "$file" "$file"
-exits 2 '-o DIR is missing' bundle extract "$file"
-exits 1 'cannot write .*No such file' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/none/k.tmb"
-exits 1 "arch: .*sm_80.*" bundle "$TMPDIR/gemm_8x64.yaml" --for sm_80 -o "$TMPDIR/k80.tmb"
+gives 2 '-o FILE is missing' bundle gemm_8x64
+gives 2 'takes one FILE' bundle ls
+gives 2 'takes one FILE' bundle verify "$file" "$file"
+gives 2 '-o DIR is missing' bundle extract "$file"
+gives 1 'cannot write .*No such file' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/none/k.tmb"
+gives 1 "arch: .*sm_80.*" bundle "$TMPDIR/gemm_8x64.yaml" --for sm_80 -o "$TMPDIR/k80.tmb"
 [ ! -e "$TMPDIR/k80.tmb" ] || fail "a bundle without kernels"
 TMAGEN_CACHE=$TMPDIR/empty TMAGEN_NVRTC=/none \
-    exits 3 'cannot be compiled' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/none.tmb"
+    gives 3 'cannot be compiled' bundle "$TMPDIR/gemm_8x64.yaml" -o "$TMPDIR/none.tmb"
 
 # Several architectures, each with its own source: the load takes what the device runs.
 cp -r tests/fixtures/own "$TMPDIR/own"
 sed -i 's/arch = { "sm_90a" }/arch = { "sm_90a", "sm_80" }/' "$TMPDIR/own/gain/family.lua"
 echo 'kernel: gain' >"$TMPDIR/g.yaml"
-exits 0 ': 4 entries' bundle --templates "$TMPDIR/own" --for sm_80 --for sm_90a \
+gives 0 ': 4 entries' bundle --templates "$TMPDIR/own" --for sm_80 --for sm_90a \
     "$TMPDIR/g.yaml" -o "$TMPDIR/gain.tmb"
-exits 0 '^g +cubin +sm_80 ' bundle ls "$TMPDIR/gain.tmb"
-exits 0 '^g +manifest +sm_90a ' bundle ls "$TMPDIR/gain.tmb"
+gives 0 '^g +cubin +sm_80 ' bundle ls "$TMPDIR/gain.tmb"
+gives 0 '^g +manifest +sm_90a ' bundle ls "$TMPDIR/gain.tmb"
 
 # One file: the kernels in the program itself, by shape, without cache or compiler.
-exits 0 'symbols: tmagen_bundle_my_kernels, tmagen_bundle_my_kernels_bytes' \
+gives 0 'symbols: tmagen_bundle_my_kernels, tmagen_bundle_my_kernels_bytes' \
     bundle "$TMPDIR/few.yaml" --ptx --object -o "$TMPDIR/my-kernels.o"
 cat >"$TMPDIR/app.c" <<'END'
 #include <stdio.h>
@@ -149,5 +145,5 @@ flags=${SANITIZED:+-fsanitize=address,undefined}
 cc $flags -Wl,--fatal-warnings -Iruntime -o "$TMPDIR/app" "$TMPDIR/app.c" "$TMPDIR/my-kernels.o" \
     "$BUILD/libtmagen.a" -lm -ldl -lpthread || fail "the object cannot be linked"
 rm "$TMPDIR/my-kernels.o"
-cd / && TMAGEN_CACHE=/none TMAGEN_NVRTC=/none exits 0 'all 16' "$TMPDIR/app"
+cd / && TMAGEN_CACHE=/none TMAGEN_NVRTC=/none gives 0 'all 16' "$TMPDIR/app"
 exit $failed

@@ -3,24 +3,12 @@
 # which it comes again.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-failed=0
-
-# says PATTERN... - the last run's output has a line like each.
-says() {
-    for pattern; do
-        grep -Eq -- "$pattern" "$TMPDIR/out" && continue
-        echo "no /$pattern/ in:"
-        cat "$TMPDIR/out"
-        failed=1
-    done
-}
-
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
 # verify ARGUMENT... - must find something, on the emulator.
 verify() {
-    "$TMAGEN" verify --templates "$TMPDIR/templates" --shape 72x72x72 --schedules 3 gemm_64x64 \
-        "$@" >"$TMPDIR/out" 2>&1
-    code=$?
-    [ $code = 1 ] || { echo "exit code $code: verify $*"; failed=1; }
+    exits 1 "$TMAGEN" verify --templates "$TMPDIR/templates" --shape 72x72x72 --schedules 3 \
+        gemm_64x64 "$@"
 }
 
 mkdir "$TMPDIR/templates" && cp -r templates/gemm "$TMPDIR/templates"

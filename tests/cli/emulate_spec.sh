@@ -3,25 +3,9 @@
 # launch file, and no reference.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-failed=0
-
-# emulate CODE ARGUMENT... - must end with that exit code.
-emulate() {
-    local wanted=$1 code=0
-    shift
-    "$TMAGEN" emulate "$@" >"$TMPDIR/out" 2>&1 || code=$?
-    [ $code = "$wanted" ] || { echo "exit code $code: emulate $*"; cat "$TMPDIR/out"; failed=1; }
-}
-
-# says PATTERN... - the last run's output has a line like each.
-says() {
-    for pattern; do
-        grep -Eq -- "$pattern" "$TMPDIR/out" && continue
-        echo "no /$pattern/ in:"
-        cat "$TMPDIR/out"
-        failed=1
-    done
-}
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
+emulate() { exits "$1" "$TMAGEN" emulate "${@:2}"; }
 
 emulate 0 gemm_64x64 --shape 136x136x72
 says '^gemm_64x64: nothing found, 136x136x72, grid 4x1x1, block 256x1x1, 1 order$' \

@@ -10,9 +10,9 @@ export TMAGEN_TEMPLATES FAKE_GEMM=1
 export FAKE_MEMORY=256    # MB: of which inputs are rotated through an eighth
 export FAKE_US_steps_phase1=12.5 FAKE_US_steps_phase2=12 FAKE_US_steps_phase4=12
 work=$TMPDIR/tree ledger=$TMPDIR/tree/out/EXPERIMENTS.md
-failed=0
 mkdir -p "$work/out"
-fail() { echo "FAILED: $*"; failed=1; }
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
 # has FILE TEXT... - each is there, as it is
 has() {
     local file=$1 text
@@ -20,15 +20,7 @@ has() {
     for text; do grep -Fq -- "$text" "$file" || { fail "no '$text' in:"; cat "$file"; }; done
 }
 # ladder EXIT_CODE ARGUMENT... - runs it in the work folder
-ladder() {
-    local wanted=$1
-    shift
-    (cd "$work" && "$TMAGEN" ladder "$@" --seconds 0.02) >"$TMPDIR/out" 2>"$TMPDIR/err"
-    local code=$?
-    [ $code = "$wanted" ] && return
-    fail "exit code $code, not $wanted: ladder $*"
-    cat "$TMPDIR/out" "$TMPDIR/err"
-}
+ladder() { exits "$1" env -C "$work" "$TMAGEN" ladder "${@:2}" --seconds 0.02; }
 # refuses WHY ARGUMENT... - nothing is measured, the ledger stays as it is, nothing else is left
 refuses() {
     local why=$1 before

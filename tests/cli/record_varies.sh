@@ -3,17 +3,12 @@
 # bits, another one others; 132 CTAs that wait for each other run on the emulator's 4 SMs.
 set -u
 "$BUILD/scripts/find_nvrtc" >/dev/null || { echo "no NVRTC"; exit 77; }
-failed=0
-fail() { echo "FAILED: $*"; cat "$TMPDIR/log"; failed=1; }
-has() { grep -Eq -- "$1" "$TMPDIR/log" || fail "no /$1/"; }
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
 # verify EXIT_CODE ARGUMENT...
 verify() {
-    local wanted=$1
-    shift
-    "$TMAGEN" verify --device emu --schedules 1 --templates tests/fixtures/own -o "$TMPDIR/out" \
-        "$@" "$TMPDIR/t.yaml" >"$TMPDIR/log" 2>&1
-    local code=$?
-    [ $code = "$wanted" ] || fail "exit code $code, not $wanted: verify $*"
+    exits "$1" "$TMAGEN" verify --device emu --schedules 1 --templates tests/fixtures/own \
+        -o "$TMPDIR/made" "${@:2}" "$TMPDIR/t.yaml"
 }
 # check WHAT NUMBER: [NUMBER] stands in the record of a kernel that varies with WHAT.
 check() {
@@ -24,21 +19,19 @@ check() {
         fail "not three cases with $what $number"
     grep -o '"[a-z]*":[0-9]*,"inputs"' "$record" | grep -v "\"$what\":" && fail "more than $what"
     verify 0 --against "$record"
-    has 'every bit as on'
+    says 'every bit as on'
     sed "s/\"$what\":$number/\"$what\":132/" "$record" >"$record.132"
     verify 1 --against "$record.132"
-    has '^t +1 +ok'
-    has '^t +10000 +DIFFERS'
-    has '^    y: not what .* gave: 1 of 32 parts differ'
+    says '^t +1 +ok' '^t +10000 +DIFFERS' '^    y: not what .* gave: 1 of 32 parts differ'
 }
 check sms 4
 check splits 3
 sed 's/"splits":3/"splits":201/' "$TMPDIR/splits" >"$TMPDIR/record"
 verify 1 --against "$TMPDIR/record"
-has 'splits is 201; legal: 1 to 200'
+says 'splits is 201; legal: 1 to 200'
 sed 's/"splits":3/"splits":"3"/' "$TMPDIR/splits" >"$TMPDIR/record"
 verify 1 --against "$TMPDIR/record"
-has 'record:2: not a case of a record'
+says 'record:2: not a case of a record'
 
 # with standard output closed, the record is not taken for it
 "$TMAGEN" verify --device emu --schedules 1 --templates tests/fixtures/own --shape 200 \
@@ -51,5 +44,5 @@ printf 'kernel: total\nzero: first\nresets: true\n' >"$TMPDIR/t.yaml"
 verify 0 --schedules 3 --shape 200
 printf 'kernel: total\nzero: first\n' >"$TMPDIR/t.yaml"
 verify 1 --schedules 3 --shape 200
-has '^ *workspace: byte 0 of turn is not zero after run 1, as the next wants it'
+says '^ *workspace: byte 0 of turn is not zero after run 1, as the next wants it'
 exit $failed

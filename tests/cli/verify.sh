@@ -4,25 +4,9 @@
 set -u
 fake=$BUILD/tests/fixtures/fake
 export TMAGEN_LIBCUDA=$fake/measured.so TMAGEN_NVRTC=$fake/nvrtc.so
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-has() {
-    local file=$1 pattern
-    shift
-    for pattern; do
-        grep -Eq -- "$pattern" "$file" || { fail "no /$pattern/ in:"; cat "$file"; }
-    done
-}
-# verify EXIT_CODE ARGUMENT...
-verify() {
-    local wanted=$1
-    shift
-    "$TMAGEN" verify -o "$TMPDIR" "$@" >"$TMPDIR/out" 2>"$TMPDIR/err"
-    local code=$?
-    [ $code = "$wanted" ] && return
-    fail "exit code $code, not $wanted: verify $*"
-    cat "$TMPDIR/out" "$TMPDIR/err"
-}
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
+verify() { exits "$1" "$TMAGEN" verify -o "$TMPDIR" "${@:2}"; }
 
 # memory reads as poison: nothing was written
 FAKE_BYTE=255 verify 1 gemm_64x64 --shape 72x64x64 --seed 5

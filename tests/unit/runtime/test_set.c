@@ -431,8 +431,7 @@ static void test_kernels_that_are_not_alike(void **state) {
 static void test_fits_is_what_binds(void **state) {
     (void)state;
     const struct tmg_table *table = set->table;
-    uint64_t seed = 1;
-    size_t fitting = 0;
+    uint64_t seed = 1, fitting = 0;
     for (int i = 0; i < 20000; ++i) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         const int64_t m = 1 + (int64_t)(seed >> 60), k = 1 + (int64_t)(seed >> 50 & 63);
