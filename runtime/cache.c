@@ -17,7 +17,8 @@
 enum { LARGEST_FILE = 1 << 29, TOUCH_SECONDS = 60 };
 
 const char tmg_cache_no_entry[] = "there is no such entry";
-static const char not_opened[] = "it cannot be opened", no_memory[] = "out of memory";
+const char tmg_cache_no_memory[] = "out of memory";
+static const char not_opened[] = "it cannot be opened";
 
 // Where the cache is: the first of these whose variable is set.
 static const struct {
@@ -114,7 +115,7 @@ int tmg_cache_open_file(const struct tmg_cache *cache, const char *name, uint64_
 
 const char *tmg_cache_read_all(int file, uint64_t bytes, uint8_t **block) {
     *block = malloc(bytes ? bytes : 1);
-    if (!*block) return no_memory;
+    if (!*block) return tmg_cache_no_memory;
     if (tmg_cache_read(file, *block, bytes)) return NULL;
     free(*block);
     *block = NULL;
@@ -134,7 +135,8 @@ const char *tmg_cache_verify(int file, uint64_t bytes, const char *name) {
 }
 
 int tmg_cache_is_of_entry(const char *fault) {
-    return fault && fault != tmg_cache_no_entry && fault != not_opened && fault != no_memory;
+    return fault && fault != tmg_cache_no_entry && fault != not_opened &&
+           fault != tmg_cache_no_memory;
 }
 
 int tmg_cache_read(int file, void *data, size_t bytes) {

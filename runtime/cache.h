@@ -53,7 +53,8 @@ int tmg_cache_remove_left_over(const struct tmg_cache *cache, const char *name);
 // Removes the least recently used entries beyond the configured limit; called after a store.
 void tmg_cache_trim(const struct tmg_cache *cache);
 
-extern const char tmg_cache_no_entry[];  // the fault of what is not there
+extern const char tmg_cache_no_entry[];   // the fault of what is not there
+extern const char tmg_cache_no_memory[];  // that of what there was no room for
 
 // Whether [fault] is the entry's own, and not that of who could not look at it.
 int tmg_cache_is_of_entry(const char *fault);

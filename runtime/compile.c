@@ -237,6 +237,7 @@ static int compile_and_store(const struct tmg_cache *cache, struct compile_job *
 static int fail_miss(const struct tmg_cache *cache, const struct compile_job *job,
                      const char *fault) {
     char key[TMAGEN_KEY_CHARS];
+    if (fault == tmg_cache_no_memory) return tmg_fail_memory();
     tmg_request_key(job->request, job->place ? job->place->id : NULL, key);
     return tmg_fail(TMAGEN_ERROR_MISS, "%s: not in the cache %s (key %.16s...): %s",
                     job->request->name, cache->path, key, fault);

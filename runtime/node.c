@@ -2,6 +2,7 @@
 // Only the first error is kept: a manifest is generated, so the others follow from it.
 #include "runtime/node.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +39,14 @@ struct tmg_node tmg_node_parse(struct tmg_document *document, const char *text, 
     struct tmg_node root = {.document = document};
     json_error_t error;
     if (bytes > most) return tmg_node_fail(&root, "is larger than %zu bytes", most), root;
+    errno = 0;
     root.value = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (errno == ENOMEM) {  // then jansson blames the text, or loses a byte of it and reads on
+        json_decref(root.value);
+        root.value = NULL;
+        document->status = tmg_fail_memory();
+        return root;
+    }
     if (!root.value)
         document->status = tmg_fail(document->code, "%s:%d:%d: %s", document->origin, error.line,
                                     error.column, error.text);

@@ -300,7 +300,7 @@ int tmg_set_obtain(tmagen_set *set, int index, int compile, tmagen_kernel **kern
         atomic_store_explicit(&set->kernels[index], *kernel, memory_order_release);
         // launches that passed it over would take it now
         if (atomic_exchange(&set->missing[index], 0)) atomic_fetch_add(&set->generation, 1);
-    } else {
+    } else if (status != TMAGEN_ERROR_MEMORY) {  // which may be there for the next launch
         atomic_store(&set->missing[index], 1);
     }
     pthread_mutex_unlock(&set->lock);
