@@ -238,6 +238,9 @@ static void misuse_set(void) {
     REFUSED(tmagen_set_rank_sized(set, right, TMAGEN_LAUNCH_SIZES, NULL, 4, 2, &count), "missing");
     REFUSED(tmagen_set_pin(NULL, NULL, "big"), "is missing");
     REFUSED(tmagen_set_pin(set, NULL, "none/2"), "none");
+    tmagen_launch without = *right;
+    without.tensors = NULL;
+    REFUSED(tmagen_set_pin(set, &without, "big"), "their list is missing");
     assert_int_equal(count, 7);
 }
 
