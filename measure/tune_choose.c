@@ -110,8 +110,8 @@ static int unknown_to_model(const struct tune_task *task) {
     return count;
 }
 
-// Entries that were tried already, chosen or not: an earlier run may have chosen others.
-static int tried(const struct tuning *t, const struct tune_task *task) {
+// Chosen or not: an earlier run may have chosen others.
+int tune_tried(const struct tuning *t, const struct tune_task *task) {
     int count = 0;
     for (int i = 0; i < task->entry_count; ++i)
         count += task->entries[i].verdict != TUNE_UNKNOWN ||
@@ -130,6 +130,6 @@ bool tune_choose_first(const struct tuning *t, struct tune_task *task) {
 bool tune_choose_more(const struct tuning *t, struct tune_task *task) {
     const int most = t->plan->keep + unknown_to_model(task), now = task->chosen_count;
     const int batch = t->plan->keep / FIRST_SHARE / BATCHES + 1;
-    if (!t->plan->keep || tried(t, task) >= most || now >= most) return false;
+    if (!t->plan->keep || tune_tried(t, task) >= most || now >= most) return false;
     return choose(t, task, now + batch < most ? now + batch : most);
 }

@@ -132,6 +132,8 @@ int tune_remember(struct tuning *t, struct tune_db *db);
 // model and by what it was wrong about with their like. Whether there are more than before.
 bool tune_choose_first(const struct tuning *t, struct tune_task *task);
 bool tune_choose_more(const struct tuning *t, struct tune_task *task);
+// How many entries were tried already, by this run or an earlier one, well or ill.
+int tune_tried(const struct tuning *t, const struct tune_task *task);
 
 // ---- tune_tasks.c: what is to be measured
 // Makes the tasks of the plan's shapes, each with the candidates that the model does not rule out,

@@ -317,6 +317,13 @@ static double share_until(const struct tuning *t, double share) {
     return now + share * fmax(left, 0) * fmin(1, (double)t->gpu_count / fmax(tasks, 1));
 }
 
+// Whether a shape whose time is over may be left. One at which all that was tried is bad is given as
+// much again: candidates that hang may take any time.
+static bool is_enough(const struct tuner *w) {
+    const int least = isinf(best_ms(w->task)) ? 2 * SIEVE_LEAST : SIEVE_LEAST;
+    return tune_tried(w->t, w->task) >= least;
+}
+
 // Quick times of what was chosen from [from] on and has none, until the time is over. [seen] counts
 // them. What is far from the best takes part in no contest.
 static int look_at_chosen(struct tuner *w, int from, double until, int *seen) {
@@ -327,7 +334,7 @@ static int look_at_chosen(struct tuner *w, int from, double until, int *seen) {
         for (int i = from; i < task->chosen_count; ++i) {
             const int entry = task->chosen[i];
             bool done;
-            if (*seen >= SIEVE_LEAST && tmg_seconds() > until + w->inputs_s) break;
+            if (tmg_seconds() > until + w->inputs_s && is_enough(w)) break;
             const int status = visit(w, entry, pass > 0, &done);
             if (status != TMAGEN_OK) return status;
             *seen += done;

@@ -72,6 +72,14 @@ cp t.db late.db
 FAKE_HANG=$best good late.db p.yaml --shape 16x16x16 --timeout 2
 has err "warning: $best at 16x16x16: hang" "\[1/1\] bf16 16x16x16: $second 0\.012"
 
+# where all hang, the time that is given ends it after a few, and another run tries others
+FAKE_HANG='*' tune all.db p.yaml --shape 64x64x64 --timeout 1 --seconds .5
+equal "where all hang" 1 $?
+has err '\[1/1\] bf16 64x64x64: no kernel'
+equal "of sixteen" 8 "$(grep -c ': hang: no end after 1 s' err)"
+good all.db p.yaml --shape 64x64x64
+has err '\[1/1\] bf16 64x64x64: p_weight.* ms, of 8;'
+
 # a load that does not end is not the kernel's fault
 touch slow
 FAKE_LOAD=$TMPDIR/slow good load.db p.yaml --shape 64x64x64 --timeout 2
