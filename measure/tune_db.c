@@ -19,6 +19,7 @@
 #define APPLICATION 0x746d6774  // "tmgt"
 #define VERSION     1
 #define VERDICTS    "('ok', 'wrong', 'refused', 'compile', 'fault', 'hang')"
+#define CONDEMNED   "('wrong', 'fault', 'hang')"  // in one part, so in the whole
 
 enum { SET_ASIDE_MOST = 1000, BUSY_MS = 20000 };
 enum { CLAIM = 0x40001000 };  // a byte behind those that SQLite locks
@@ -59,6 +60,10 @@ static enum tune_verdict verdict_of(const char *name) {
     for (int i = 1; i < TUNE_VERDICTS; ++i)
         if (!strcmp(verdicts[i], name)) return (enum tune_verdict)i;
     return TUNE_UNKNOWN;
+}
+
+static bool is_condemned(enum tune_verdict verdict) {
+    return verdict == TUNE_WRONG || verdict == TUNE_FAULT || verdict == TUNE_HANG;
 }
 
 struct tune_db {
@@ -272,24 +277,28 @@ void tune_db_rollback(struct tune_db *db) {
     if (!sqlite3_get_autocommit(db->handle)) sqlite3_exec(db->handle, "ROLLBACK", 0, 0, 0);
 }
 
+#define NEWER "verdict IS NULL OR verdict = 'ok' AND ifnull(excluded.verdict, '') IN " CONDEMNED
+
 static const char put_kernel_sql[] =
     "INSERT INTO kernel VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
     " ON CONFLICT (key) DO UPDATE SET registers = ifnull(registers, excluded.registers),"
     " spill_bytes = ifnull(spill_bytes, excluded.spill_bytes),"
     " compile_ms = ifnull(compile_ms, excluded.compile_ms),"
-    " checks = iif(verdict IS NULL, excluded.checks, checks),"
-    " why = iif(verdict IS NULL, excluded.why, why), verdict = ifnull(verdict, excluded.verdict)";
+    " checks = iif(" NEWER ", excluded.checks, checks), why = iif(" NEWER ", excluded.why, why),"
+    " verdict = iif(" NEWER ", excluded.verdict, verdict)";
 
 #define RESULT_COLUMNS \
     "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19"
 
 static const char put_result_sql[] = "INSERT OR REPLACE INTO result VALUES (" RESULT_COLUMNS ")";
 
-// The same, but of two results that of more rounds, of the higher level, the faster.
+// The same, but of two results the condemned one, that of more rounds, of the higher level, the
+// faster.
 static const char put_better_sql[] =
     "INSERT OR REPLACE INTO result SELECT " RESULT_COLUMNS " WHERE NOT EXISTS (SELECT 1 FROM result"
     " WHERE device = ?1 AND dtype = ?2 AND shape = ?3 AND key = ?4 AND splits = ?5"
-    " AND (rounds, level, -ifnull(ms, 0)) >= (?8, ?7, -ifnull(?9, 0)))";
+    " AND (verdict IN " CONDEMNED ", rounds, level, -ifnull(ms, 0))"
+    " >= (?6 IN " CONDEMNED ", ?8, ?7, -ifnull(?9, 0)))";
 
 static int prepare(struct tune_db *db, const char *sql, sqlite3_stmt **statement) {
     if (*statement) return TMAGEN_OK;
@@ -464,9 +473,11 @@ struct result_visit {
     int (*visit)(void *, const struct tune_result *, const struct tune_kernel *);
 };
 
+// What a kernel was seen to do at small shapes goes for all others.
 static int visit_result(void *how, sqlite3_stmt *statement, void *context) {
-    const struct tune_result row = read_result(statement);
     const struct tune_kernel kernel = read_kernel(statement, 19, 20);
+    struct tune_result row = read_result(statement);
+    if (row.verdict == TUNE_OK && is_condemned(kernel.verdict)) row.verdict = kernel.verdict;
     return ((const struct result_visit *)how)->visit(context, &row, &kernel);
 }
 

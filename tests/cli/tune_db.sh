@@ -106,6 +106,25 @@ for order in "less.db t.db" "t.db less.db"; do
         "$(sql m.db "SELECT round(min(ms), 6) FROM result WHERE level = 1")"
 done
 
+# what was seen to be wrong in one part is so in the whole, and in no table, in either order
+cp t.db bad.db
+sql bad.db "UPDATE kernel SET verdict = 'hang', why = 'no end' WHERE name = '$best'"
+sql bad.db "UPDATE result SET verdict = 'wrong', rounds = 0, level = 0, ms = NULL, lower = NULL,
+    upper = NULL WHERE key = (SELECT key FROM kernel WHERE name = '$second')
+    AND shape = '64x64x64'"
+for order in "bad.db t.db" "t.db bad.db"; do
+    rm -f m.db
+    # shellcheck disable=SC2086
+    "$TMAGEN" tune merge m.db $order || fail "merge: exit code $?"
+    equal "merged from $order" "hang|no end" \
+        "$(sql m.db "SELECT verdict, why FROM kernel WHERE name = '$best'")"
+    show m.db
+    has shown "^Fake H200 +bf16 +32x136x72 +$second " "^Fake H200 +bf16 +64x64x64 +p_.* 14 +2$"
+    hasnt shown "$best|64x64x64 +$second"
+    "$TMAGEN" tune table m.db >rows.yaml || fail "table: exit code $?"
+    hasnt rows.yaml "$best"
+done
+
 # ---- a database that is damaged is set aside and said, never written to
 for damage in head middle cut; do
     rm -f d.db*
