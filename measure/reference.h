@@ -63,7 +63,7 @@ struct ref_tensor {
     int64_t strides[TMAGEN_MAX_RANK];  // in elements; the last is 1
     int64_t count;                     // elements: the product of dims
     size_t bytes;  // from the first to behind the last, gaps of strides included
-    void *data;    // NULL until ref_problem_allocate()
+    void *data;    // NULL until it is filled
 };
 
 // One shape of one kernel. The tensors stand in the manifest's order.

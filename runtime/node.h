@@ -8,7 +8,7 @@
 
 struct tmg_document {
     const char *origin;  // names the document in messages
-    int code;            // what tmg_document_status() returns after an error
+    int code;            // the status after an error
     int status;
 };
 

@@ -26,7 +26,7 @@ struct emu_tensor_work {
     struct emu_async *behind;           // the next in the pipeline, which has not begun
 };
 struct emu_box;     // exec/tensor.c
-struct emu_copies;  // exec/copy.c
+struct emu_copies;  // exec/cp_async.c
 
 struct emu_async {
     struct emu_async *next;  // with it, side by side, what is looked at of all in flight

@@ -1,5 +1,5 @@
 // Runs a few hundred small PTX programs on the emulator and compares with what a GPU gave.
-// On a GPU it records that, or compares both at once with any seed. tests/emu_vectors.sh runs it.
+// On a GPU it records that, or compares both at once with any seed. The test is cli/emu_vectors.sh.
 // A child does the work: a program that the GPU fails on takes the process with it, and only that.
 #include <argp.h>
 #include <stdio.h>
