@@ -48,19 +48,33 @@ local function tree(value)
     return json.object(members)
 end
 
--- A field: its name, what it must be, how that reads, and how the manifest writes it; of: what of the manifest's each
--- word in it names.
+-- The words for what is drawn, in a shape or a table of scalars.
+local function drawn(value)
+    if is_text(value) then return { value:match("/(.*)") } end
+    local list = {}
+    for _, scalar in pairs(value) do
+        for word in pairs(type(scalar) == "table" and scalar or {}) do
+            list[#list + 1] = word ~= "usual" and tostring(word) or nil
+        end
+    end
+    table.sort(list)
+    return list
+end
+
+-- A field: its name, what it must be, how that reads, and how the manifest writes it; of: what each word in it names,
+-- a dim or a tensor of the manifest, or one of the inputs; by: what gives those words, where they are not all.
 local FIELDS = {
     { "dims", function(v) return is_list(v, is_text) and #v > 0 end, "a list of names of dims", words, needed = true,
       of = "dims" },
-    { "typical", is_shape, "a shape, as \"4096x4096x4096\", of as many numbers as dims" },
+    { "typical", is_shape, "a shape, as \"4096x4096x4096\", of as many numbers as dims", nil,
+      of = "inputs", by = drawn },
     { "small", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows, needed = true },
     { "full", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows, needed = true },
     { "waves", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows },
     { "scalars", function(v) return type(v) == "table" end, "a table of scalars: {usual =, and by a word of inputs}",
-      tree },
+      tree, of = "inputs", by = drawn },
     { "inputs", function(v) return is_list(v, is_text) end, "a list of words", words },
-    { "verified", function(v) return is_list(v, is_text) end, "a list of words, of inputs", words },
+    { "verified", function(v) return is_list(v, is_text) end, "a list of words, of inputs", words, of = "inputs" },
     { "draws", function(v) return is_list(v, is_text) end, "a list of names of tensors", words, of = "tensors" },
     { "leaves", function(v) return is_list(v, is_text) end, "a list of names of tensors", words, of = "tensors" },
     { "addresses", function(v) return is_list(v, is_text) end,
@@ -76,6 +90,8 @@ local FIELDS = {
     { "peer", is_text, "the name of a peer: \"cublaslt\"" },
     { "values", function(v) return type(v) == "table" end, "a table of numbers, words and lists of them", tree },
 }
+
+local IN = { dims = "the manifest's dims", tensors = "the manifest's tensors", inputs = "its inputs" }
 
 -- The first word in [value], lists of them too, that is none of [names].
 local function other(value, names)
@@ -99,16 +115,18 @@ function reference.rows(given, path, names_of)
     for name in pairs(given) do
         if not known[name] then fault(tostring(name) .. ": is no field of a reference", values.list(names)) end
     end
+    names_of.inputs = {}
+    for _, word in ipairs(type(given.inputs) == "table" and given.inputs or {}) do names_of.inputs[word] = true end
     for _, field in ipairs(FIELDS) do
         local name, check, wanted, write = table.unpack(field)
         local value = given[name]
         if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
         if value ~= nil and not check(value, given) then fault(name .. ": must be " .. wanted) end
-        local stranger = field.of and other(value, names_of[field.of])
+        local stranger = field.of and other(field.by and value ~= nil and field.by(value) or value, names_of[field.of])
         if stranger then
             local legal = {}
             for word in pairs(names_of[field.of]) do legal[#legal + 1] = word end
-            fault(("%s: %s is none of the manifest's %s"):format(name, stranger, field.of), values.list(legal))
+            fault(("%s: %s is none of %s"):format(name, stranger, IN[field.of]), #legal > 0 and values.list(legal) or "none")
         end
         if value ~= nil then members[#members + 1] = { name, write and write(value) or value } end
     end

@@ -3,6 +3,7 @@
 
 local cuda = require "cuda"
 local dtypes = require "dtypes"
+local form = require "expression"
 
 local epilogue = { rows = {} }
 
@@ -12,7 +13,6 @@ local FIELDS = { name = "string", doc = "string", cuda = "string", reference = "
     numbers = "table", parameters = "table", error = "string", linear = "boolean" }
 
 local OPERAND = { name = true, rows = true, columns = true, dtype = true }
-local FUNCTIONS = { fabs = true, sqrt = true, exp = true, tanh = true, erf = true }    -- of lib/expression.h
 
 local OWN = "epilogue/own"                              -- what a user's folder may have
 
@@ -41,6 +41,9 @@ end
 -- Holds the words and numbers of row [i]'s text [field] to those that lib/expression.h knows and the row's own.
 local function check_words(file, i, row, field)
     local known = { x = true, y = true }
+    for _, name in ipairs(form.functions) do
+        known[name] = true
+    end
     for _, number in ipairs(row.numbers or {}) do
         known[number.name or 1] = true
     end
@@ -52,9 +55,14 @@ local function check_words(file, i, row, field)
         end
     end
     for word in text:gsub("%f[%w_]%d[%w.]*", ""):gmatch("[%a_][%w_]*") do
-        if not known[word] and not FUNCTIONS[word] then
+        if not known[word] then
             fault(file, i, row, "%s: %s is none of x, y, its numbers, fabs, sqrt, exp, tanh and erf", field, word)
         end
+    end
+    local wrong = row[field] and form.fault(text)
+    if wrong then
+        fault(file, i, row, "%s: %s; legal is C of x, y, numbers, + - * /, comparisons with ? :, and functions", field,
+              wrong)
     end
 end
 

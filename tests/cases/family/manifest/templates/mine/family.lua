@@ -22,7 +22,7 @@ return {
     name = "mine", doc = "y = x", arch = { "sm_90a" }, template = "kernel.cu.in",
     knobs = { { "fault", type = "enum", values = { "fits", "refused", "few", "value", "pointer", "long",
         "dims", "tensors", "grid", "cost", "parameters", "dim", "factor", "tensor", "shape",
-        "typical", "more", "splits", "extent" }, doc = "what" } },
+        "typical", "more", "splits", "extent", "drawn", "verified", "scalar", "none" }, doc = "what" } },
     plan = function(s)
         return { head = heads[s.fault] or heads.fits, parameters = parameters.list(tensors, {
             { kind = "pointer", tensor = "y", sizzle_bytes = s.fault == "parameters" and 128 or nil },
@@ -35,8 +35,11 @@ return {
                 { { dim = "n", [s.fault == "grid" and "bye" or "by"] = 32 } }, own.more), cost = own.cost })
     end,
     reference = function(s)
-        return { dims = { s.fault == "dim" and "q" or "n" }, small = { { 1, s.fault == "shape" and 2 or nil } },
-            full = { { 1 } }, typical = s.fault == "typical" and "1x1" or "1/special",
+        local strange = s.fault == "verified" or s.fault == "none"
+        return { inputs = s.fault ~= "none" and { "special", "exact" } or nil, verified = strange and { "exact", "edge" } or nil,
+            scalars = s.fault == "scalar" and { y = { usual = 1, edge = 2 } } or nil,
+            dims = { s.fault == "dim" and "q" or "n" }, small = { { 1, s.fault == "shape" and 2 or nil } },
+            full = { { 1 } }, typical = s.fault == "typical" and "1x1" or s.fault == "drawn" and "1/edge" or s.fault ~= "none" and "1/special" or nil,
             flops = { { 2, s.fault == "factor" and "m" or "n" } }, draws = { s.fault == "tensor" and "z" or "x" } }
     end,
 }
