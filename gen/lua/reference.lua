@@ -126,7 +126,8 @@ function reference.rows(given, path, names_of)
         if stranger then
             local legal = {}
             for word in pairs(names_of[field.of]) do legal[#legal + 1] = word end
-            fault(("%s: %s is none of %s"):format(name, stranger, IN[field.of]), #legal > 0 and values.list(legal) or "none")
+            legal = #legal > 0 and values.list(legal) or "none"
+            fault(("%s: %s is none of %s"):format(name, stranger, IN[field.of]), legal)
         end
         if value ~= nil then members[#members + 1] = { name, write and write(value) or value } end
     end

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "tests/unit/emu/tcgen05_gemm.h"
 #include "tests/unit/yardstick.h"
 
-enum { ROUNDS = 15, MOST_ROUNDS = 120, LEAST_SHARE = 25, LEAST_SHARE_TCGEN05 = 24 };
+enum { LEAST_SHARE = 25, LEAST_SHARE_TCGEN05 = 24 };
 
 static double now_ms(void) {
     struct timespec time;
@@ -74,29 +73,22 @@ static struct speed launch(const struct kernel *kernel) {
     return speed;
 }
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+struct pace {
+    const struct kernel *kernel, *by;
+};
+
+// What a kernel runs at where the yardstick is what it should be: digests of DIGEST_MS, or another
+// kernel, at a rate of 100.
+static double kernel_rate(const void *of) {
+    const struct pace *pace = of;
+    const double rate = launch(pace->kernel).instructions;
+    return pace->by ? 100 * rate / launch(pace->by).instructions : rate * digest_ms() / DIGEST_MS;
 }
 
-// Whether there is another round: since what runs beside them only slows, whose [best] is below
-// [wanted] has some more.
-static bool goes_on(int rounds, double best, double wanted) {
-    return rounds < ROUNDS || (rounds < MOST_ROUNDS && best < wanted);
-}
-
-// What [kernel] runs at where the yardstick is what it should be: by the best round of each, in
-// which both take turns. The yardstick: digests, 200 of them a second, or [by], at a rate of 100.
 static void holds(const struct kernel *kernel, const struct kernel *by, double least) {
-    double best = 0, yard = 0;
-    for (int i = 0; goes_on(i, best, least * yard); ++i) {
-        const double rate = launch(kernel).instructions;
-        const double round = by ? launch(by).instructions / 100 : 5 / digest_ms();
-        if (rate > best) best = rate;
-        if (round > yard) yard = round;
-    }
-    print_message("%s: %.1f M a second\n", kernel->entry, best / yard);
-    if (best / yard < least) fail_msg("less than %.0f", least);
+    const double rate = typical(kernel_rate, &(struct pace){kernel, by}, least);
+    print_message("%s: %.1f M a second\n", kernel->entry, rate);
+    if (rate < least) fail_msg("less than %.0f", least);
 }
 
 static void kernels(void **state) {
@@ -108,100 +100,126 @@ static void kernels(void **state) {
     holds(&large_ring, &ordinary, 13);
 }
 
-// Milliseconds of a wgmma's product whose factors are 1, and [every] which one is [odd].
-static double product_ms(float odd, int every) {
+// Milliseconds of a wgmma's product whose factors are 1, and each [every]th [odd]; of [count].
+static double product_ms(float odd, int every, int count) {
     enum { M = 64, N = 256, K = 16 };
     static float a[M * K], b[K * N], d[M * N];
     const struct tmg_fused how = tmg_fused_for(TMG_BF16, TMG_BF16, TMG_F32, true);
-    double least = 1e9;
+    double took = 0;
     for (int i = 0; i < M * K; ++i) a[i] = i % every ? 1 : odd;
     for (int i = 0; i < K * N; ++i) b[i] = i % every ? 1 : odd;
-    for (int i = 0; i < 4 * ROUNDS; ++i) {
+    for (int i = 0; i < count; ++i) {
         for (int at = 0; at < M * N; ++at) d[at] = at % every ? 1 : odd;
         const double start = now_ms();
         tmg_multiply_fused(&how, M, N, K, a, b, d);
-        const double took = now_ms() - start;
-        if (took < least) least = took;
+        took += now_ms() - start;
     }
-    return least;
+    return took / count;
 }
 
-// Billion multiply-adds a second of such a product.
-static double product_rate(void) { return 64 * 256 * 16 / 1e6 / product_ms(1, 7); }
+// Billion multiply-adds a second of such products; for [ms] or so.
+static double product_rate(double ms) {
+    const int count = 1 + (int)(ms / product_ms(1, 7, 5));
+    return 64 * 256 * 16 / 1e6 / product_ms(1, 7, count);
+}
 
-// Billion multiply-adds a second, where digests are 200 a second.
+// Billion multiply-adds a second, where digests take DIGEST_MS.
+static double products_by_digests(const void *unused) {
+    (void)unused;
+    const double before = product_rate(6), digest = digest_ms();
+    return (before + product_rate(6)) / 2 * digest / DIGEST_MS;
+}
+
 static void products(void **state) {
     (void)state;
     const struct tmg_fused_way *const *way = tmg_fused_ways;
-    double rates[ROUNDS];
     if (getenv("SANITIZED")) skip();
     while (!(*way)->is_here()) ++way;
     const double least = *way == &tmg_fused_plain            ? 2.6
                          : strcmp((*way)->name, "avx2") == 0 ? 4.4
                                                              : 9.5;
-    for (int i = 0; i < ROUNDS; ++i) rates[i] = product_rate() * digest_ms() / 5;
-    qsort(rates, ROUNDS, sizeof *rates, by_size);
-    print_message("products: %.1f to %.1f to %.1f G a second\n", rates[0], rates[ROUNDS / 2],
-                  rates[ROUNDS - 1]);
-    if (rates[ROUNDS / 2] < least) fail_msg("less than %.1f", least);
+    const double rate = typical(products_by_digests, NULL, least);
+    print_message("products: %.1f G a second\n", rate);
+    if (rate < least) fail_msg("less than %.1f", least);
 }
 
-// Which part of [product] the instruction reaches, in the best round of each.
-static void holds_share(const char *of, double best, double product, double least) {
-    const double share = 100 * best / product;
+// How much of a wgmma's time its product takes: copies, waits, checks and operands have the rest.
+static double wgmma_share(const void *unused) {
+    (void)unused;
+    const double before = product_rate(6);
+    const double rate = launch(&multiply).multiply_adds;
+    return 200 * rate / (before + product_rate(6));
+}
+
+static void holds_share(const char *of, double share, double least) {
     print_message("products take %.0f %% of a %s\n", share, of);
     if (share < least) fail_msg("less than %.0f", least);
 }
 
-// How much of a wgmma's time its product takes: copies, waits, checks and operands have the rest.
 static void multiplies(void **state) {
     (void)state;
-    double best = 0, product = 0;
     if (getenv("SANITIZED")) skip();
-    for (int i = 0; goes_on(i, best, product * LEAST_SHARE / 100); ++i) {
-        product = fmax(product, product_rate());
-        best = fmax(best, launch(&multiply).multiply_adds);
-    }
-    holds_share("wgmma", best, product, LEAST_SHARE);
+    holds_share("wgmma", typical(wgmma_share, NULL, LEAST_SHARE), LEAST_SHARE);
 }
 
+struct gemm_launch {
+    struct tcgen05_gemm gemm;
+    char *ptx;
+};
+
 // The same of a tcgen05.mma, by a GEMM of 512 cubed: a pair's, of 256 x 256 x 16.
+static double tcgen05_share(const void *of) {
+    struct gemm_launch it = *(const struct gemm_launch *)of;
+    struct emu_result result;
+    const double before = product_rate(8);
+    run(&it.gemm, it.ptx, 0, &result);
+    const double rate = (double)result.multiply_adds / result.core_seconds / 1e9;
+    emu_result_free(&result);
+    return 200 * rate / (before + product_rate(8));
+}
+
 static void tensor_memory(void **state) {
     (void)state;
-    struct tcgen05_gemm g = {.path = "tests/emu/tcgen05/pair.ptx",
-                             .tile_m = 256,
-                             .tile_n = 256,
-                             .ctas = 2,
-                             .m = 512,
-                             .n = 512,
-                             .k = 512};
-    double best = 0, product = 0;
-    char *ptx;
+    struct gemm_launch it = {.gemm = {.path = "tests/emu/tcgen05/pair.ptx",
+                                      .tile_m = 256,
+                                      .tile_n = 256,
+                                      .ctas = 2,
+                                      .m = 512,
+                                      .n = 512,
+                                      .k = 512}};
     if (getenv("SANITIZED")) skip();
-    read_text(g.path, &ptx);
-    make(&g);
-    for (int i = 0; goes_on(i, best, product * LEAST_SHARE_TCGEN05 / 100); ++i) {
-        struct emu_result result;
-        product = fmax(product, product_rate());
-        run(&g, ptx, 0, &result);
-        best = fmax(best, (double)result.multiply_adds / result.core_seconds / 1e9);
-        emu_result_free(&result);
-    }
-    drop(&g);
-    free(ptx);
-    holds_share("tcgen05.mma", best, product, LEAST_SHARE_TCGEN05);
+    read_text(it.gemm.path, &it.ptx);
+    make(&it.gemm);
+    const double share = typical(tcgen05_share, &it, LEAST_SHARE_TCGEN05);
+    drop(&it.gemm);
+    free(it.ptx);
+    holds_share("tcgen05.mma", share, LEAST_SHARE_TCGEN05);
+}
+
+struct odd_factors {
+    float odd;
+    int every;
+};
+
+// The speed of products with special values, of that of others.
+static double special_share(const void *of) {
+    const struct odd_factors *factors = of;
+    const double before = product_ms(1, 7, 100);
+    const double ms = product_ms(factors->odd, factors->every, 100);
+    return (before + product_ms(1, 7, 100)) / 2 / ms;
 }
 
 // What is drawn as special takes no other way: 18 and 30 times as long, once.
 static void special_values(void **state) {
     (void)state;
     if (getenv("SANITIZED")) skip();
-    const double plain = product_ms(1, 7), subnormal = product_ms(0x1p-130f, 7);
-    const double nan = product_ms(tmg_f32_from_bits(TMG_F32_NAN), 509);
-    print_message("a product: %.3f ms, of subnormals %.3f, with NaNs %.3f\n", plain, subnormal,
+    const struct odd_factors tiny = {0x1p-130f, 7}, odd = {tmg_f32_from_bits(TMG_F32_NAN), 509};
+    const double subnormal = 1 / typical(special_share, &tiny, 1. / 3);
+    const double nan = 1 / typical(special_share, &odd, 1. / 6);
+    print_message("a product takes %.1f times as long with subnormals, %.1f with NaNs\n", subnormal,
                   nan);
-    assert_true(subnormal < 3 * plain);
-    assert_true(nan < 6 * plain);
+    assert_true(subnormal < 3);
+    assert_true(nan < 6);
 }
 
 int main(void) {
