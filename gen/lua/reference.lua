@@ -122,7 +122,8 @@ function reference.rows(given, path, names_of)
         local value = given[name]
         if value == nil and field.needed then fault(name .. " is missing: " .. wanted) end
         if value ~= nil and not check(value, given) then fault(name .. ": must be " .. wanted) end
-        local stranger = field.of and other(field.by and value ~= nil and field.by(value) or value, names_of[field.of])
+        local said = value ~= nil and field.by and field.by(value) or value
+        local stranger = field.of and other(said, names_of[field.of])
         if stranger then
             local legal = {}
             for word in pairs(names_of[field.of]) do legal[#legal + 1] = word end
