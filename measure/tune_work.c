@@ -317,8 +317,8 @@ static double share_until(const struct tuning *t, double share) {
     return now + share * fmax(left, 0) * fmin(1, (double)t->gpu_count / fmax(tasks, 1));
 }
 
-// Whether a shape whose time is over may be left. One at which all that was tried is bad is given as
-// much again: candidates that hang may take any time.
+// Whether a shape whose time is over may be left. One at which all that was tried is bad is given
+// as much again: candidates that hang may take any time.
 static bool is_enough(const struct tuner *w) {
     const int least = isinf(best_ms(w->task)) ? 2 * SIEVE_LEAST : SIEVE_LEAST;
     return tune_tried(w->t, w->task) >= least;

@@ -1,5 +1,4 @@
 // Sets: what is picked and why, pins, what is refused, and what a shape seen before costs.
-#include <errno.h>
 #include <pthread.h>
 
 #include "tests/unit/runtime/set_fixture.h"
@@ -248,15 +247,6 @@ static void test_nothing_is_compiled_on_the_way(void **state) {
 
 // ---- Refusals
 
-static void test_memory_that_comes_back(void **state) {
-    (void)state;
-    const tmagen_launch *launch = &rows_of(100, 64, 0)->launch;
-    fake->load_result = CUDA_ERROR_OUT_OF_MEMORY;
-    assert_int_equal(tmagen_set_launch(set, NULL, launch), TMAGEN_ERROR_MEMORY);
-    fake->load_result = CUDA_SUCCESS;
-    assert_string_equal(taken(rows_of(100, 64, 0)), "small");  // as if it had been there before
-}
-
 static void test_refusals(void **state) {
     (void)state;
     tmagen_set *own = set;
@@ -463,12 +453,12 @@ static void test_fits_is_what_binds(void **state) {
 }
 
 // The sanitizers have an allocator and locks of their own: there, none are counted.
-static _Atomic long allocations, locks, denied = -1;  // the one of them that fails
+static _Atomic long allocations, locks;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 
 extern void *__libc_malloc(size_t bytes);
 void *malloc(size_t bytes) {
-    if (allocations++ == denied) return errno = ENOMEM, NULL;
+    ++allocations;
     return __libc_malloc(bytes);
 }
 
@@ -502,29 +492,6 @@ static void pick_seen(void *argument) {
 }
 
 // It may take .2 us; beside an H200 as many as these were .1.
-// Whichever allocation fails, that is what is said, but for the few after which jansson reads on,
-// a byte of the text lost.
-static void test_without_memory(void **state) {
-    (void)state;
-    tmagen_set *own = set;
-    int status = TMAGEN_OK;
-    long failed = 0, blamed = 0;
-    for (long i = 0; allocations && !(i && !status); ++i) {
-        denied = allocations + i;
-        set = NULL;
-        status = open_set_of(table_text, 0, &set);
-        denied = -1;
-        tmagen_set_close(set);
-        failed += status != TMAGEN_OK;
-        blamed += status == TMAGEN_ERROR_MANIFEST;
-        if (status && status != TMAGEN_ERROR_MEMORY && status != TMAGEN_ERROR_MANIFEST)
-            fail_msg("%ld: %s", i, tmagen_error_last());
-    }
-    if (allocations) assert_in_range(failed, 100, 100000);
-    if (allocations) assert_in_range(blamed, 0, failed / 50);
-    set = own;
-}
-
 static void test_seen_shapes_cost_little(void **state) {
     (void)state;
     tmagen_launch *launch = &rows_of(100, 64, 0)->launch;
@@ -615,7 +582,6 @@ int main(void) {
         TEST(test_pins),
         TEST(test_environment),
         TEST(test_nothing_is_compiled_on_the_way),
-        TEST(test_memory_that_comes_back),
         TEST(test_refusals),
         TEST(test_refusals_of_many),
         TEST(test_what_would_be_served),
@@ -625,7 +591,6 @@ int main(void) {
         TEST(test_kernels_that_are_not_alike),
         TEST(test_fits_is_what_binds),
         TEST(test_seen_shapes_neither_allocate_nor_lock),
-        TEST(test_without_memory),
         TEST(test_seen_shapes_cost_little),
         TEST(test_threads),
     };
