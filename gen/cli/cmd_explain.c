@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
 struct explain_arguments {
     struct spec_arguments specs;
     struct shape_list shapes;
-    const char *gpu;
+    const char *gpu;  // NULL: nobody said
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -68,6 +68,9 @@ static int predict_all_of(const struct explain_arguments *a, const struct predic
     struct kernel_text *texts = subjects_of(results, count, &subjects);
     for (size_t i = 0; i < subjects; ++i) {
         if (!texts[i].table) continue;
+        if (a->gpu)
+            fprintf(stderr, "tmagen: note: %s is a table, of its own GPU whatever --gpu says\n",
+                    texts[i].name);
         const int code = predict_pick(&texts[i], &a->shapes, stdout);
         if (code > worst) worst = code;
     }
@@ -106,7 +109,7 @@ static int predict(struct explain_arguments *a) {
     struct predict_gpu gpu;
     size_t count;
     char **made;
-    if (read_rates(a->gpu, &a->specs.options, &gpu)) return EXIT_USER;
+    if (read_rates(a->gpu ? a->gpu : "nvidia_h200", &a->specs.options, &gpu)) return EXIT_USER;
     char **specs = name_tables(a, &count, &made);
     struct gen_result *results = count ? output_generate(specs, count, &a->specs.options) : NULL;
     const int code = results ? predict_all_of(a, &gpu, results, count) : EXIT_USER;
@@ -132,7 +135,7 @@ static int explain(struct spec_arguments *a) {
 }
 
 int cmd_explain(int argc, char **argv) {
-    struct explain_arguments a = {.gpu = "nvidia_h200"};
+    struct explain_arguments a = {.gpu = NULL};
     spec_arguments_parse(&a.specs, &command_line, &a, argc, argv);
     const int code = a.shapes.count ? predict(&a) : explain(&a.specs);
     shapes_free(&a.shapes);

@@ -32,6 +32,9 @@ has 2 '^gemm_'
 TMAGEN_PICK=nothing "$TMAGEN" explain $table --shape 40x128x1024 >"$TMPDIR/out" 2>&1 || fail "$?"
 has 1 '^tmagen: warning: \$TMAGEN_PICK: gemm_bf16_h200: has no kernel .nothing.$'
 has 1 ', by the model: '
+"$TMAGEN" explain $table --shape 40x128x1024 --gpu nvidia_b200 >"$TMPDIR/out" 2>&1 || fail "$?"
+has 1 '^tmagen: note: gemm_bf16_h200 is a table, of its own GPU whatever --gpu says$'
+has 1 '^gemm_bf16_h200 on NVIDIA H200'
 
 # the same kernels in another type
 table=gemm_fp16_h200

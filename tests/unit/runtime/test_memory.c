@@ -1,4 +1,4 @@
-// Sets where memory lacks, for a moment: what is said of it, and what is as before when it is there.
+// Sets where memory lacks for a moment: what is said of it, and that nothing stays of it.
 #include <errno.h>
 
 #include "tests/unit/runtime/set_fixture.h"
