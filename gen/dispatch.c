@@ -484,6 +484,11 @@ static void check_splits(const struct dispatch *table, const struct row *row) {
             diag_error(table->diag, spec_get(row->node, "splits")->place, NULL,
                        "splits: %lld is more than the %lld that %s can be split into",
                        (long long)row->splits[i], (long long)most, row->manifest->name);
+    for (int i = 1; i < row->split_count; i++)
+        for (int j = 0; j < i; j++)
+            if (row->splits[i] == row->splits[j])
+                diag_error(table->diag, spec_get(row->node, "splits")->place, NULL,
+                           "splits: %lld stands there twice", (long long)row->splits[i]);
 }
 
 static void check_family(const struct dispatch *table) {
