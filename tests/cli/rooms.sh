@@ -19,9 +19,9 @@ headers=({runtime/emu/*,runtime,measure,gen,gen/cli}/*.h)
 
 awk '/^#include "(runtime|measure|gen)\// { split($2, part, "\""); print FILENAME, part[2] }' \
     "${sources[@]}" "${headers[@]}" >"$TMPDIR/includes"
-for source in "${sources[@]}"; do
-    nm "$BUILD/${source%.c}.o" | awk -v file="$source" '{ print file, $(NF - 1), $NF }'
-done >"$TMPDIR/symbols"
+objects=("${sources[@]/%.c/.o}")
+(cd "$BUILD" && nm -A "${objects[@]}") |
+    awk -F '[: ]+' '{ sub(/o$/, "c", $1); print $1, $(NF - 1), $NF }' >"$TMPDIR/symbols"
 awk '$2 ~ /[TDRB]/ { print $3, $1 }' "$TMPDIR/symbols" | sort >"$TMPDIR/defined"
 awk 'NR == FNR { where[$1] = $2; next }
      $2 == "U" && $3 in where && where[$3] != $1 { print $1, where[$3] }' \
