@@ -31,7 +31,7 @@ say "none found, fetching $wheel into $folder"
 "$(dirname "$0")/setup.sh" nvrtc || without "the wheel cannot be fetched without Python's pip"
 rm -rf "$folder.part"
 export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
-python3 -m pip install --quiet --no-deps --retries 1 --target "$folder.part" "$wheel" >&2 ||
+python3 -m pip install --quiet --no-deps --retries 3 --target "$folder.part" "$wheel" >&2 ||
     without "pip could not fetch $wheel"
 rm -rf "$folder"
 mv "$folder.part" "$folder"

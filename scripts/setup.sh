@@ -68,6 +68,8 @@ elif [ "$(id -u)" != 0 ]; then
 fi
 say "running: $install"
 export DEBIAN_FRONTEND=noninteractive
+# Another package manager, as a fresh machine's own, may hold the lock for a while.
+install="$install -o DPkg::Lock::Timeout=120"
 # The lists may be absent or old, so a failed first try is repeated once after an update.
 # shellcheck disable=SC2086
 $install >/dev/null 2>&1 || { apt-get update -q >&2 && $install >&2; } || {

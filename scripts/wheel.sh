@@ -16,7 +16,7 @@ if ! python3 -c 'import hatchling' 2>/dev/null; then
         say "fetching hatchling into $backend"
         rm -rf "$backend.part"
         PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 python3 -m pip install --quiet \
-            --retries 1 --target "$backend.part" hatchling >&2 || { say "pip could not"; exit 3; }
+            --retries 3 --target "$backend.part" hatchling >&2 || { say "pip could not"; exit 3; }
         mv "$backend.part" "$backend"
     fi
     export PYTHONPATH="$backend"

@@ -37,7 +37,8 @@ esac
 
 as 0 "$TMPDIR/bare:$TMPDIR/apt" nvrtc
 [ $code = 3 ] || fail "apt-get fails: exit code $code, not 3"
-grep -q 'install .*python3-pip' "$TMPDIR/asked" || fail "apt-get was asked: $(cat "$TMPDIR/asked")"
+grep -q 'install .*python3-pip .*Lock::Timeout=120' "$TMPDIR/asked" ||
+    fail "apt-get was asked: $(cat "$TMPDIR/asked")"
 grep -q update "$TMPDIR/asked" || fail "the package lists were not updated"
 
 as 0 "$PATH" build test
