@@ -40,7 +40,7 @@ verify gemm_256x128 '[[residual]]' --shape 300x320x72 --set "$blocked" \
 
 # Tiles of a few rows of many periods: the last of them, in a cluster's half too, has fewer.
 apart='[[{add: combined, row_period: 24}], [relu, {add: combined, row_period: 8}, bias]]'
-verify gemm_128x128_pingpong "$apart" --shape 216x264x72 --shape 1104x136x136/special \
+verify gemm_128x128_pingpong "$apart" --shape 216x264x72 --shape 1944x136x136/special \
     --set 'tile.period_rows=[1,4,8]' --set 'cluster.m=[1,2]' --set cluster.n=1 --set stages=4
 verify gemm_fp8_128x192_pingpong '[[{add: combined, row_period: 6}, bias]]' --shape 1278x200x272 \
     --set tile.period_rows=2 --set 'epilogue.packed=true' --set "$ahead"
