@@ -447,7 +447,7 @@ static int calibrate(const struct tuning *t) {
     struct predict_gpu gpu = *t->plan->model;
     snprintf(gpu.name, sizeof gpu.name, "%.*s", (int)sizeof gpu.name - 1, t->device);
     gpu.capacity.sms = t->sms;
-    return tune_calibrate(t->plan->database, &gpu, stdout);
+    return tune_calibrate(t->plan->database, &gpu, t->plan->within, stdout);
 }
 
 int tune_run(const struct tune_plan *plan) {

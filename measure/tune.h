@@ -20,6 +20,7 @@ struct tune_plan {
     uint64_t seed;
     int shard, shards;  // of the shapes: those whose number is [shard] modulo [shards]
     bool calibrate;     // then print the rates of the GPU to stdout
+    double within;      // of times up to so much of the best of their shape; 0: of all
 };
 
 // Returns an exit code: 0, 1 where a shape has no kernel or the database cannot be written, 2 where
@@ -45,5 +46,6 @@ int tune_error(const char *path, const struct predict_gpu *model, FILE *out);
 int tune_merge(const char *into, char *const *from, size_t count);
 
 // Prints a file of rates of the GPU that [start] is of, fitted to all that was measured on it,
-// beginning with those of [start].
-int tune_calibrate(const char *path, const struct predict_gpu *start, FILE *out);
+// beginning with those of [start]; of times beyond [within] of the best of their shape to none, but
+// where that is 0.
+int tune_calibrate(const char *path, const struct predict_gpu *start, double within, FILE *out);

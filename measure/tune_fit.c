@@ -38,6 +38,7 @@ struct fit {
     size_t kernel_count, kernel_capacity;
     char group[256];  // family, type and shape of the last row; rows come by these, the best first
     double best;      // time of that group
+    double within;    // of it, what is fitted to; 0: all
 };
 
 static void *grow(void *list, size_t count, size_t *capacity, size_t bytes) {
@@ -99,6 +100,7 @@ static int add_time(void *context, const struct tune_result *row,
         memcpy(fit->group, group, sizeof group);
         fit->best = row->ms;
     }
+    if (fit->within > 0 && row->ms > fit->within * fit->best) return 0;
     struct fit_time time = {.kernel = (size_t)place,
                             .splits = row->splits,
                             .us = row->ms * 1000,
@@ -216,8 +218,8 @@ static int fit_and_print(struct fit *fit, const char *path, FILE *out) {
     return 0;
 }
 
-int tune_calibrate(const char *path, const struct predict_gpu *start, FILE *out) {
-    struct fit fit = {.start = start};
+int tune_calibrate(const char *path, const struct predict_gpu *start, double within, FILE *out) {
+    struct fit fit = {.start = start, .within = within};
     struct tune_db *db;
     int status = tune_db_open(path, TUNE_DB_READ, &db);
     if (status == TMAGEN_OK) status = tune_db_results(db, add_time, &fit);

@@ -24,7 +24,8 @@ enum {
     KEY_JOBS,
     KEY_TIMEOUT,
     KEY_SEED,
-    KEY_SHARD
+    KEY_SHARD,
+    KEY_WITHIN
 };
 
 static const struct argp_option options[] = {
@@ -43,6 +44,8 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "draw the inputs from this seed", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
      "then print rates of the GPU for lib/gpus/NAME.json, fitted to all in the database", 0},
+    {"within", KEY_WITHIN, "R", 0,
+     "calibrate: fit to times of up to R of the best of their shape (default: all)", 0},
     {"shard", KEY_SHARD, "I/N", 0, "every N-th shape, from the I-th on, I in 0..N-1", 0},
     {0},
 };
@@ -77,6 +80,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_TIMEOUT: plan->timeout = (int)argument_number(state, argument, 1, 86400); return 0;
     case KEY_SEED: plan->seed = (uint64_t)argument_number(state, argument, 0, 1e15); return 0;
     case KEY_CALIBRATE: plan->calibrate = true; return 0;
+    case KEY_WITHIN: plan->within = argument_number(state, argument, 1, 1e6); return 0;
     case KEY_SHARD: take_shard(state, argument, plan); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -210,7 +214,7 @@ static int ask_model(const struct tune_arguments *a, const char *what, const cha
     struct predict_gpu model;
     if (read_rates(a->gpu, &a->specs.options, &model)) return EXIT_USER;
     return !strcmp(what, "error") ? tune_error(path, &model, stdout)
-                                  : tune_calibrate(path, &model, stdout);
+                                  : tune_calibrate(path, &model, a->plan.within, stdout);
 }
 
 static int one_database(const struct tune_arguments *a) {

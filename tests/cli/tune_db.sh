@@ -294,6 +294,13 @@ sql far.db "UPDATE result SET ms = ms * CASE WHEN length(shape) % 2 THEN 1.15 EL
     WHERE key = (SELECT key FROM kernel WHERE name = 'f_weight4000')"
 "$TMAGEN" tune calibrate far.db --gpu fake >out 2>err || fail "far: exit code $?"
 has err '^68 times: root of the mean square error [0-9.]+% before, [0-2]\.[0-9]% now$'
+# and nothing, where it is asked to
+cp fit.db near.db
+sql near.db "UPDATE result SET ms = 1e4 * ms
+    WHERE key = (SELECT key FROM kernel WHERE name = 'f_weight4000')"
+"$TMAGEN" tune calibrate near.db --gpu fake --within 1000 >out 2>err || fail "near: exit code $?"
+has err '^51 times: root of the mean square error [0-9.]+% before, [0-2]\.[0-9]% now$'
+hasnt err 'left out'
 cp t.db few.db
 sql few.db "DELETE FROM result WHERE shape = '64x64x64'"
 "$TMAGEN" tune calibrate few.db --gpu fake >out 2>err && fail "32 times passed"
