@@ -164,6 +164,8 @@ enum tmg_unit {
     TMG_UNIT_STEPS,           // of a block's loop, one after the other
     TMG_UNIT_SUMS_BYTES,      // that an epilogue of its own warps loads from tensor memory
     TMG_UNIT_EPILOGUE_WARPS,  // and how many those are
+    TMG_UNIT_PEERS,           // CTAs from which each of a cluster that divides K takes sums
+    TMG_UNIT_BOX_BYTES,       // of boxes, whether inside of tensors or beyond
     TMG_UNITS
 };
 

@@ -11,7 +11,7 @@ static const char *const rate_names[TMG_RATES] = {
     "tensor",    "shared",   "l2_sm", "l2",    "dram",    "store", "sustained",
     "launch",    "latency",  "turn",  "tile",  "cluster", "split", "pitch_64",
     "pitch_32",  "pitch_16", "l1",    "sums",  "step",    "part",  "parts",
-    "clustered", "start",    "walk",  "writes"};
+    "clustered", "start",    "walk",  "writes", "peer",  "beyond"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
     "tensor cores",   "shared memory", "L2",     "DRAM", "latency of loads",
@@ -37,8 +37,9 @@ void tmg_rates_read(const struct tmg_node *node, struct tmg_rates *rates) {
 struct work {
     double items, steps, ahead, ctas, slots;  // steps and ctas of an item; items at work at once
     double sms;
-    double flops, shared, l2, dram;
-    double store, l1, sums, warps;  // of an item and CTA: bytes, warps of an epilogue of its own
+    double flops, shared, l2, dram, beyond;
+    // of an item and CTA: bytes, warps of an epilogue of its own, CTAs whose sums it takes
+    double store, l1, sums, warps, peers;
     int overlaps;
     double all_flops, all_dram;  // of the launch; what is written to DRAM counts more than once
     double blocks;
@@ -60,7 +61,7 @@ static double pitch_share(const struct tmg_binding *binding, int tensor,
 void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *terms,
                    const struct tmg_rates *rates, struct tmg_ground *ground) {
     ground->rates = rates;
-    for (int i = 0; i < TMG_RATES; ++i) ground->us[i] = 1 / rates->of[i];
+    for (int i = 0; i < TMG_RATES; ++i) ground->us[i] = rates->of[i] > 0 ? 1 / rates->of[i] : 0;
     ground->pitch[0] = 1;
     for (unsigned i = 0; i < binding->manifest->tensor_count; ++i)
         ground->pitch[i + 1] = 1 + pitch_share(binding, (int)i, rates);
@@ -109,6 +110,7 @@ static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *groun
         const double spent = row->amount * ground->terms[row->term] * (double)counts[row->per];
         sum[row->spends] += spent * ground->pitch[row->pitch];
         if (row->reads) sum[TMG_SPENT_DRAM] += spent;
+        if (row->spends == TMG_SPENT_L2) sum[TMG_SPENT_BEYOND] -= spent;
     }
 }
 
@@ -160,10 +162,12 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       .shared = sum[TMG_SPENT_SHARED] * each,
                       .l2 = sum[TMG_SPENT_L2] * each,
                       .dram = sum[TMG_SPENT_DRAM] * each,
+                      .beyond = larger(0, sum[TMG_SPENT_BEYOND]) * each,
                       .store = sum[TMG_SPENT_STORE] * of_item,
                       .l1 = sum[TMG_SPENT_L1] * of_item,
                       .sums = sum[TMG_SPENT_SUMS] * of_item,
                       .warps = sum[TMG_SPENT_WARPS] * of_item,
+                      .peers = sum[TMG_SPENT_PEERS] * of_item,
                       .overlaps = manifest->rules->overlaps,
                       .all_flops = sum[TMG_SPENT_FLOPS],
                       .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
@@ -209,16 +213,19 @@ static void step_times(const struct work *work, const struct tmg_ground *ground,
     times[TMG_BOUND_STEP] = ground->rates->of[TMG_RATE_STEP];
 }
 
-// Adds the time of [waves] waves of [items] items each.
+// Adds the time of [waves] waves of [items] items each. Nothing hides what boxes hold beyond a
+// tensor's edges, of which all SMs together get but so many.
 static double add_waves(const struct work *work, const struct tmg_ground *ground, double waves,
                         double items, struct tmg_estimate *estimate) {
     double times[TMG_BOUND_STEPS];
     if (!(waves > 0)) return 0;
     step_times(work, ground, items * work->ctas, times);
-    const double steps = waves * work->steps;
+    const double steps = waves * work->steps,
+                 beyond = work->beyond * items * work->ctas * ground->us[TMG_RATE_BEYOND];
 #pragma GCC unroll 8
     for (int i = 0; i < TMG_BOUND_STEPS; ++i) estimate->bound[i] += steps * times[i];
-    return steps * smooth_max(times, TMG_BOUND_STEPS, STEP_POWER);
+    estimate->bound[TMG_BOUND_L2] += steps * beyond;
+    return steps * (smooth_max(times, TMG_BOUND_STEPS, STEP_POWER) + beyond);
 }
 
 // The time of the kernels that run before: each its launch and the bytes that it moves.
@@ -285,7 +292,8 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
                            (walks(binding->manifest) ? rate[TMG_RATE_WALK] : 0) +
-                           split_us(&work, rates, binding->splits, estimate->waves);
+                           split_us(&work, rates, binding->splits, estimate->waves) +
+                           rate[TMG_RATE_PEER] * work.peers * estimate->waves;
     const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
     const double all = roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between;
     const double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_START] * work.blocks / work.sms;

@@ -41,6 +41,9 @@ enum tmg_rate {
     TMG_RATE_START,   // us: of a CTA's start on every SM
     TMG_RATE_WALK,    // us: before CTAs that walk from tile to tile begin the first
     TMG_RATE_WRITES,  // how many more bytes of DRAM one that is written costs
+    TMG_RATE_PEER,    // us: for each CTA of a cluster whose sums another takes, as they divide K
+    // bytes of boxes beyond a tensor's edges, of all SMs: they are zeros, but cost more than memory
+    TMG_RATE_BEYOND,
     TMG_RATES
 };
 

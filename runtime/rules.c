@@ -39,6 +39,8 @@ static enum tmg_spent spent_of(enum tmg_unit unit) {
     case TMG_UNIT_L1_BYTES: return TMG_SPENT_L1;
     case TMG_UNIT_SUMS_BYTES: return TMG_SPENT_SUMS;
     case TMG_UNIT_EPILOGUE_WARPS: return TMG_SPENT_WARPS;
+    case TMG_UNIT_PEERS: return TMG_SPENT_PEERS;
+    case TMG_UNIT_BOX_BYTES: return TMG_SPENT_BEYOND;
     default: return TMG_SPENT_COUNT;
     }
 }

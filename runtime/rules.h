@@ -27,6 +27,8 @@ enum tmg_spent {
     TMG_SPENT_L1,
     TMG_SPENT_SUMS,   // loaded from tensor memory by an epilogue of its own warps
     TMG_SPENT_WARPS,  // of that epilogue
+    TMG_SPENT_PEERS,
+    TMG_SPENT_BEYOND,  // what boxes hold and tensors do not
     TMG_SPENT_COUNT
 };
 

@@ -139,6 +139,10 @@ local function multiplies(s, p)
         fetches("b", p.b_type, "n", { dim = "m", by = m }, p.b.repacked),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
     }
+    list[#list + 1] = not p.ldg and not p.groups and { unit = "box_bytes", per = "tile",
+        amount = (m * p.a_type.bits + n * p.b_type.bits) // 8 * s.tile.k * along, times = steps } or nil
+    list[#list + 1] = p.shares and { unit = "peers", per = "item",
+        amount = clusters.m * clusters.n * along * (along - 1) } or nil
     if p.tcgen05 then
         local role = epilogue_role(s, p, m * n // (p.gated and 2 or 1), clusters.m * clusters.n, steps)
         role[#role + 1] = sums(s, p, clusters)
