@@ -31,7 +31,7 @@ static const char manifest_text[] =
 static struct tmg_rates free_rates(void) {
     struct tmg_rates rates;
     for (int i = 0; i < TMG_RATES; ++i) rates.of[i] = i < TMG_RATE_LAUNCH ? 1e30 : 1e-30;
-    rates.of[TMG_RATE_PARTS] = 1e30;
+    rates.of[TMG_RATE_PARTS] = rates.of[TMG_RATE_BEYOND] = 1e30;
     return rates;
 }
 
@@ -269,6 +269,52 @@ static void test_parts(void **state) {
     }
 }
 
+// Boxes of 30 bytes a tile, of which the L2 gives 10: four CTAs bring 80 beyond the edges, which
+// nothing hides. Without box rows, or a rate, nothing lies beyond.
+static void test_beyond(void **state) {
+    (void)state;
+    static const struct {
+        enum tmg_spent spends;
+        double rate, us;
+    } cases[] = {{TMG_SPENT_BEYOND, 4, 10 + 20},
+                 {TMG_SPENT_BEYOND, 0, 10},
+                 {TMG_SPENT_L1, 4, 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const struct tmg_capacity capacity = {.sms = 4};
+        struct tmg_rates rates = free_rates();
+        struct tmg_estimate estimate;
+        struct model model;
+        rates.of[TMG_RATE_LATENCY] = 4;
+        rates.of[TMG_RATE_BEYOND] = cases[i].rate;
+        open_model(&model, 400, 64);
+        struct tmg_cost_rule *stores = &model.manifest->rules->costs[4];
+        stores->spends = (unsigned char)cases[i].spends;
+        stores->amount = 30;
+        assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+        assert_us(estimate.us, cases[i].us);
+        if (cases[i].us > 10) assert_us(estimate.bound[TMG_BOUND_L2], 20);
+        tmg_manifest_free(model.manifest);
+    }
+}
+
+// Two tiles a CTA, each of which takes the sums of three others.
+static void test_peers(void **state) {
+    (void)state;
+    const struct tmg_capacity capacity = {.sms = 4};
+    struct tmg_rates rates = free_rates();
+    struct tmg_estimate estimate;
+    struct model model;
+    rates.of[TMG_RATE_PEER] = 2;
+    open_model(&model, 800, 64);
+    struct tmg_cost_rule *stores = &model.manifest->rules->costs[4];
+    stores->spends = TMG_SPENT_PEERS;
+    stores->amount = 3;
+    assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+    assert_us(estimate.us, 12);
+    assert_int_equal(estimate.binds, TMG_BOUND_LAUNCH);
+    tmg_manifest_free(model.manifest);
+}
+
 static void test_no_steps(void **state) {
     (void)state;
     const struct tmg_capacity capacity = {.sms = 4};
@@ -289,6 +335,7 @@ int main(void) {
         cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
         cmocka_unit_test(test_busiest),   cmocka_unit_test(test_clustered),
         cmocka_unit_test(test_writes),    cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_beyond),    cmocka_unit_test(test_peers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
