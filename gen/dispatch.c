@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gen/alloc.h"
+#include "gen/dispatch_learned.h"
 #include "gen/dispatch_measured.h"
 #include "gen/dispatch_words.h"
 #include "gen/families.h"
@@ -21,8 +22,9 @@
 
 enum { SPLITS_MOST = 1 << 20, US_TEXT = 64, DIMS_TEXT = 256 };
 
-static const char *const table_keys[] = {"base",   "dispatch", "gpu",   "tmagen",   "set",
-                                         "suffix", "kernels",  "tuned", "measured", NULL};
+static const char *const table_keys[] = {"base",     "dispatch", "gpu",     "tmagen",
+                                         "set",      "suffix",   "kernels", "tuned",
+                                         "measured", "learned",  NULL};
 static const char *const kernel_keys[] = {"kernel", "splits", "last", "measured", NULL};
 static const char *const tuned_keys[] = {"shape", "alignment", "kernel", "us", NULL};
 
@@ -391,7 +393,7 @@ static void write_head(const struct dispatch *table, FILE *out) {
     free(gpu);
 }
 
-// [measured]: the lines of what was measured.
+// [measured]: the lines of what was measured; "": without what is learned of them, too.
 static char *write_table(const struct dispatch *table, const char *measured) {
     char *text = NULL;
     size_t size;
@@ -414,6 +416,7 @@ static char *write_table(const struct dispatch *table, const char *measured) {
     }
     fprintf(out, "%s]", table->entry_count ? "\n  " : "");
     if (*measured) fprintf(out, ",\n  \"measured\": [%s\n  ]", measured);
+    if (*measured) learned_write(spec_get(table->tree, "learned"), out);
     fputs("\n}\n", out);
     fclose(out);
     return text;
@@ -446,6 +449,7 @@ static char *finish_table(const struct dispatch *table) {
     char *text = write_table(table, "");
     struct tmg_table *parsed = read_table(table, text);
     const struct spec_node *list = spec_get(table->tree, "measured");
+    learned_check(table->diag, table->tree);
     if (!parsed || !list) return tmg_table_free(parsed), text;
     bool *all = mem_zero((table->row_count + 1) * sizeof *all);
     for (size_t i = 0; i < table->row_count; i++) all[i] = table->rows[i].measured;

@@ -13,7 +13,7 @@
 
 enum { SHOWN = 3 };
 
-static int open_table(const struct kernel_text *text, struct tmg_table **out) {
+int predict_open(const struct kernel_text *text, struct tmg_table **out) {
     const struct table_text *from = text->table;
     struct tmg_table *table = NULL;
     int status = tmg_table_parse(from->text, strlen(from->text), text->name, &table);
@@ -115,7 +115,7 @@ static bool is_for(const struct shape *shape, const struct tmg_table *table) {
 int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out) {
     struct tmg_table *table = NULL;
     size_t asked = 0, refused = 0;
-    if (open_table(text, &table)) return kernel_complain(text->name), 1;
+    if (predict_open(text, &table)) return kernel_complain(text->name), 1;
     if (strcmp(table->version, tmagen_version()))
         fprintf(stderr,
                 "tmagen: warning: the table %s is by tmagen %s, and this is %s: its entries "

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "measure/kernels.h"
-#include "runtime/model.h"
+#include "runtime/table.h"
 
 // A GPU as the model knows it.
 struct predict_gpu {
@@ -20,6 +20,9 @@ int predict_read(const char *text, const char *origin, struct predict_gpu *gpu);
 // Prints for each shape what the table [text] takes, why, and what the next two would be. Returns
 // an exit code: 1 where a table is damaged, or a shape is refused, 2 where all are.
 int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out);
+
+// The table [text] with its kernels, as the library has it. A library error code.
+int predict_open(const struct kernel_text *text, struct tmg_table **table);
 
 // What a kernel should take at [dims], in its manifest's order, with so many [splits]; 0: as its
 // manifest says. A library error code, also where the kernel does not take them, or its manifest

@@ -49,3 +49,7 @@ int tune_merge(const char *into, char *const *from, size_t count);
 // beginning with those of [start]; of times beyond [within] of the best of their shape to none, but
 // where that is 0.
 int tune_calibrate(const char *path, const struct predict_gpu *start, double within, FILE *out);
+
+// Prints what a dispatch table can learn of the shapes that it has measured: the rows `learned` of
+// its file; and to stderr what they bring where they were not learnt from.
+int tune_learn(const struct kernel_text *table, FILE *out);

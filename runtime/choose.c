@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/error.h"
-#include "runtime/near.h"
+#include "runtime/learned.h"
 #include "runtime/refuse.h"
 
 // What is ranked for, and the ranking so far.
@@ -251,6 +251,90 @@ static void rank_all(struct ranking *ranking) {
         rank_kernels(ranking, 1);
 }
 
+// ---- The first few, by what the table has learnt
+
+// How many choices from the [first] of the ranking on are by the model, of those to be told apart.
+static unsigned count_model(const struct ranking *ranking, unsigned first) {
+    unsigned count = 0;
+    while (first + count < TMG_LEARNED_AMONG && first + count < ranking->count) {
+        const struct tmg_choice *choice = &ranking->choices[ranking->order[first + count]];
+        if (choice->why != TMAGEN_BY_MODEL || choice->last || !(choice->us < INFINITY)) break;
+        ++count;
+    }
+    return count;
+}
+
+// The log of the times as long that the choice takes, beside others.
+static float look_again(struct ranking *ranking, const int64_t *shape, double bytes,
+                        const struct tmg_choice *choice) {
+    const struct tmg_table *table = ranking->question->table;
+    const struct tmg_capacity *capacity = &ranking->question->capacity;
+    struct tmg_binding *binding = ranking->binding;
+    const int launch = tmg_table_launch(table, choice->kernel, choice->splits);
+    int64_t tiles[3], counts[TMG_PER_COUNT];
+    struct tmg_estimate estimate;
+    float inputs[TMG_LEARNED_INPUTS];
+    binding->manifest = table->kernels[choice->kernel].manifest;
+    binding->splits = choice->splits;
+    tmg_ground_tiles(binding, &ranking->ground, tiles);
+    if (launch < 0 || tmg_counts_of(binding, capacity, tiles, counts) ||
+        tmg_estimate_of(binding, capacity, counts, &ranking->ground, INFINITY, &estimate))
+        return 0;
+    const struct tmg_ranked ranked = {.table = table,
+                                      .shape = shape,
+                                      .binding = binding,
+                                      .capacity = capacity,
+                                      .tiles = tiles,
+                                      .counts = counts,
+                                      .estimate = &estimate,
+                                      .bytes = bytes,
+                                      .times = ranking->times[launch],
+                                      .weight = ranking->weights[launch]};
+    tmg_learned_look(table->learned, &ranked, inputs);
+    return tmg_learned_miss(table->learned, inputs);
+}
+
+// What is learnt compares: it leaves the mean of those that it compares as it is.
+static void look_at_first(struct ranking *ranking, const unsigned char *order, unsigned count,
+                          const int64_t *shape, double bytes) {
+    float misses[TMG_LEARNED_AMONG], mean = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        misses[i] = look_again(ranking, shape, bytes, &ranking->choices[order[i]]);
+        mean += misses[i] / (float)count;
+    }
+    for (unsigned i = 0; i < count; ++i)
+        ranking->choices[order[i]].us *= (double)expf(misses[i] - mean);
+}
+
+static void tell_apart(struct ranking *ranking, const int64_t *shape, double bytes) {
+    const unsigned first =
+        ranking->count && ranking->choices[ranking->order[0]].why == TMAGEN_BY_TUNING;
+    const unsigned end = first + count_model(ranking, first);
+    unsigned char *order = ranking->order;
+    look_at_first(ranking, order + first, end - first, shape, bytes);
+    for (unsigned i = first; i < end; ++i) {
+        const unsigned char place = order[i];
+        unsigned at = i;
+        for (;
+             at > first && goes_before(&ranking->choices[place], &ranking->choices[order[at - 1]]);
+             --at)
+            order[at] = order[at - 1];
+        order[at] = place;
+    }
+    // what was not looked at comes behind what was
+    for (unsigned i = end; end > first && i < ranking->count; ++i) {
+        const struct tmg_choice *before = &ranking->choices[order[i - 1]];
+        struct tmg_choice *choice = &ranking->choices[order[i]];
+        if (choice->last == before->last && choice->us < before->us) choice->us = before->us;
+    }
+}
+
+// Fewer than what is told apart would rank otherwise than many.
+static unsigned most_of(const struct tmg_question *question) {
+    const unsigned most = question->most ? question->most : TMG_CHOICES;
+    return question->table->learned && most < TMG_LEARNED_AMONG ? TMG_LEARNED_AMONG : most;
+}
+
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
     const struct tmg_table *table = question->table;
     struct tmg_binding binding;
@@ -259,7 +343,8 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     int64_t shape[TMG_MAX_TABLE_DIMS];
     ranking.question = question;
     ranking.binding = &binding;
-    ranking.most = question->most ? question->most : TMG_CHOICES;
+    const unsigned wanted = question->most ? question->most : TMG_CHOICES;
+    ranking.most = most_of(question);
     ranking.count = *count = 0;
     memset(ranking.fits, -1, sizeof ranking.fits);
     if (tmg_bind(table->interface, question->launch, &binding)) return tmg_refuse(question);
@@ -270,13 +355,15 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     tmg_near_find(table, shape, alignment, &near);
     tmg_near_times(&near, ranking.times, ranking.weights);
     tmg_ground_of(&binding, &table->terms, &table->rates, &ranking.ground);
+    const double bytes = table->learned ? tmg_learned_bytes(&binding) : 0;
     ranking.needy = 0;
     rank_all(&ranking);
     if (!ranking.count) {
         ranking.needy = 1;
         rank_all(&ranking);
     }
-    *count = ranking.count;
-    for (unsigned i = 0; i < ranking.count; ++i) choices[i] = ranking.choices[ranking.order[i]];
+    if (table->learned) tell_apart(&ranking, shape, bytes);
+    *count = ranking.count < wanted ? ranking.count : wanted;
+    for (unsigned i = 0; i < *count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);
 }

@@ -67,8 +67,8 @@ static int any(bits true_ones) {
     return (halves[0] | halves[1]) != 0;
 }
 
-// Takes in what lies near [at]; weights are distances so far.
-static void look_around(struct tmg_near *near, const float *at, int alignment) {
+// Takes in what lies near [at], from [least] (squared) on; weights are distances so far.
+static void look_around(struct tmg_near *near, const float *at, int alignment, float least) {
     const struct tmg_table *table = near->table;
     const float reach = sqrtf(FAR);
     unsigned last = 0;
@@ -81,25 +81,35 @@ static void look_around(struct tmg_near *near, const float *at, int alignment) {
         }
         if (!any(far <= FAR)) continue;
         for (unsigned j = 0; j < TMG_LANES && i + j < end; ++j) {
-            if (!(far[j] <= FAR)) continue;
+            if (!(far[j] <= FAR) || far[j] < least) continue;
             const float all = far[j] + apart(alignment, table->measured[i + j].alignment);
             if (all <= FAR) take(near, &table->measured[i + j], all, &last);
         }
     }
 }
 
-void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
-                   struct tmg_near *near) {
+static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,
+                 struct tmg_near *near) {
     float at[TMG_MAX_TABLE_DIMS];
     near->table = table;
     near->count = 0;
     if (!table->measured_count) return;
     for (unsigned i = 0; i < table->dim_count; ++i) at[i] = (float)log2((double)shape[i]);
-    look_around(near, at, alignment);
+    look_around(near, at, alignment, least);
     for (unsigned i = 0; i < near->count; ++i) {
         const float far = near->weights[i];
         near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : SAME;
     }
+}
+
+void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
+                   struct tmg_near *near) {
+    find(table, shape, alignment, 0, near);
+}
+
+void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, int alignment,
+                          struct tmg_near *near) {
+    find(table, shape, alignment, TMG_NEAR_ALIKE, near);
 }
 
 // Adds what is known of each of four launches, and its weight.

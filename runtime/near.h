@@ -18,6 +18,13 @@ struct tmg_near {
 void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,
                    struct tmg_near *near);
 
+// The same without what was measured nearer than .22 powers of two: of a shape that the table has
+// measured, what it would say if it had not.
+void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, int alignment,
+                          struct tmg_near *near);
+
+#define TMG_NEAR_ALIKE .05F  // the square of that distance
+
 // What the shapes that measured a launch weigh together at least where it counts as measured
 // nearby: 1 is the shape itself, .3 1.4 octaves along one dim.
 #define TMG_NEAR_ENOUGH .3F

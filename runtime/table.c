@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "runtime/error.h"
+#include "runtime/learned.h"
 #include "runtime/manifest_read.h"
 #include "runtime/rules.h"
 
-enum { MAX_FILE = 8 << 20, MOST_TIMES = 1000 };
+enum { MAX_FILE = 8 << 20, MOST_TIMES = 1000, MOST_LEARNED = 1000000 };
 
 static int compare_shapes(const int64_t *a, const int64_t *b) {
     for (int i = 0; i < TMG_MAX_TABLE_DIMS; ++i)
@@ -183,6 +184,58 @@ static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_t
     return list->document->status;
 }
 
+// Reads [count] whole numbers of thousandths; 0 where [text] is something else.
+static int read_thousandths(const char *text, unsigned count, float *numbers) {
+    for (unsigned i = 0; i < count; ++i) {
+        const int below = *text == '-';
+        const char *digits = text += below;
+        int64_t number = 0;
+        for (; *text >= '0' && *text <= '9' && number <= MOST_LEARNED; ++text)
+            number = 10 * number + (*text - '0');
+        if (text == digits || number > MOST_LEARNED || *text != (i + 1 < count ? ' ' : '\0'))
+            return 0;
+        ++text;
+        numbers[i] = (float)(below ? -number : number) * .001F;
+    }
+    return 1;
+}
+
+// As with what was measured, a text each row: thousands of numbers would take long to open.
+static void read_learned_row(const struct tmg_node *node, unsigned row,
+                             struct tmg_learned *learned) {
+    const unsigned inputs = learned->inputs;
+    const int of_inputs = row < 2;
+    float *to[] = {learned->center, learned->scale, learned->offsets, learned->last};
+    const unsigned count = of_inputs ? inputs : TMG_LEARNED_UNITS;
+    const char *text = json_string_value(node->value);
+    float *numbers = row < TMG_LEARNED_ROWS ? to[row] : learned->weights[row - TMG_LEARNED_ROWS];
+    if (!text || !read_thousandths(text, count, numbers))
+        tmg_node_fail(node,
+                      "must be a text of %u thousandths, as 'tmagen tune learn' prints it: 12 -345",
+                      count);
+    for (unsigned i = 0; row == 1 && i < inputs && !node->document->status; ++i)
+        if (!(numbers[i] > 0)) tmg_node_fail(node, "has a scale that is not positive");
+}
+
+static int read_learned(const struct tmg_node *root, struct tmg_table *table) {
+    const unsigned inputs = tmg_learned_inputs(table->dim_count);
+    unsigned count;
+    struct tmg_node list =
+        tmg_node_array(root, "learned", 0, TMG_LEARNED_ROWS + TMG_LEARNED_INPUTS, &count);
+    if (root->document->status || !count) return root->document->status;
+    if (count != TMG_LEARNED_ROWS + inputs)
+        tmg_node_fail(&list, "has %u rows, and this library looks at %u: learn it anew", count,
+                      TMG_LEARNED_ROWS + inputs);
+    table->learned = calloc(1, sizeof *table->learned);
+    if (!table->learned) return tmg_fail_memory();
+    table->learned->inputs = inputs;
+    for (unsigned i = 0; i < count && !root->document->status; ++i) {
+        struct tmg_node item = tmg_node_item(&list, i);
+        read_learned_row(&item, i, table->learned);
+    }
+    return root->document->status;
+}
+
 static void read_head(const struct tmg_node *root, struct tmg_table *table) {
     const struct tmg_node version = tmg_node_member(root, "tmagen_table");
     const struct tmg_node gpu = tmg_node_member(root, "gpu");
@@ -192,7 +245,8 @@ static void read_head(const struct tmg_node *root, struct tmg_table *table) {
         tmg_node_fail(&version, "is %lld; this library knows version %d: %s", (long long)number,
                       TMG_TABLE_VERSION, "'tmagen gen' makes the table anew");
     tmg_node_keys(root,
-                  "tmagen_table name family version gpu sms rates dims kernels tuned measured");
+                  "tmagen_table name family version gpu sms rates dims kernels tuned measured "
+                  "learned");
     tmg_member_name(root, "name", table->name);
     tmg_member_name(root, "family", table->family);
     tmg_member_name(root, "version", table->version);
@@ -259,6 +313,7 @@ int tmg_table_parse(const char *text, size_t bytes, const char *origin, struct t
     if (table && !document.status) read_dims(&root, table);
     int status = table ? document.status : tmg_fail_memory();
     if (!status) status = read_lists(&root, table);
+    if (!status) status = read_learned(&root, table);
     json_decref(root.value);
     if (status) return tmg_table_free(table), status;
     *out = table;
@@ -276,6 +331,7 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->at);
     free(table->terms.of);
     free(table->misses);
+    free(table->learned);
     free(table);
 }
 

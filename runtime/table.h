@@ -50,6 +50,8 @@ struct tmg_measured {
     float *misses;
 };
 
+struct tmg_learned;
+
 struct tmg_table {
     char name[TMG_MAX_NAME], family[TMG_MAX_NAME], version[TMG_MAX_NAME];  // of the tmagen it is by
     char gpu[TMG_MAX_NAME];
@@ -64,6 +66,7 @@ struct tmg_table {
     unsigned measured_pitch;        // from one dim to the next
     unsigned launch_pitch;          // from one shape's misses to the next
     float *misses;                  // of all of them
+    struct tmg_learned *learned;    // of the model's errors; NULL: nothing
     struct tmg_terms terms;         // of all kernels
     // What all kernels together take: their tensors and dims with the loosest of their rules.
     struct tmg_manifest *interface;

@@ -89,7 +89,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct command_line command_line = {
     .options = options,
     .parse = parse,
-    .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB\ncalibrate DB",
+    .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB\ncalibrate "
+             "DB\nlearn TABLE",
     .doc =
         "Finds the fastest kernel for each shape among all points of the SPECs, or of a FAMILY's "
         "own "
@@ -101,7 +102,8 @@ static const struct command_line command_line = {
         "tmagen tune merge OUT.db IN.db... brings databases of shards into one; show prints the "
         "best "
         "kernel of each shape; table the rows of a dispatch table; error how far off the model is; "
-        "calibrate a file of rates, lib/gpus/NAME.json, fitted to what was measured.",
+        "calibrate a file of rates, lib/gpus/NAME.json, fitted to what was measured; learn "
+        "the rows of a table that tell apart what ranks first, of what the table has measured.",
 };
 
 // ---- The candidates
@@ -217,9 +219,26 @@ static int ask_model(const struct tune_arguments *a, const char *what, const cha
                                   : tune_calibrate(path, &model, a->plan.within, stdout);
 }
 
+static int learn(const struct tune_arguments *a, const char *path) {
+    struct gen_options gen = a->specs.options;
+    struct gen_result result;
+    size_t count;
+    if (gen_spec(path, &gen, &result)) return EXIT_USER;
+    struct kernel_text *subjects = subjects_of(&result, 1, &count);
+    int code = EXIT_USAGE;
+    if (count == 1 && subjects[0].table)
+        code = tune_learn(&subjects[0], stdout);
+    else
+        diag_say("tune learn takes a dispatch table, and %s is none", path);
+    subjects_free(subjects, count);
+    gen_result_free(&result);
+    return code;
+}
+
 static int one_database(const struct tune_arguments *a) {
     if (a->specs.spec_count == 2) return EXIT_FINE;
-    diag_say("tune %s takes one database", a->specs.specs[0]);
+    diag_say("tune %s takes one %s", a->specs.specs[0],
+             strcmp(a->specs.specs[0], "learn") ? "database" : "table");
     return EXIT_USAGE;
 }
 
@@ -234,11 +253,13 @@ static int ask(const struct tune_arguments *a) {
     if (one_database(a)) return EXIT_USAGE;
     if (!strcmp(what, "show")) return tune_show(path, stdout);
     if (!strcmp(what, "table")) return tune_table(path, stdout);
+    if (!strcmp(what, "learn")) return learn(a, path);
     return ask_model(a, what, path);
 }
 
 int cmd_tune(int argc, char **argv) {
-    static const char *const questions[] = {"merge", "show", "table", "error", "calibrate"};
+    static const char *const questions[] = {"merge", "show",      "table",
+                                            "error", "calibrate", "learn"};
     struct tune_arguments a = {
         .gpu = "nvidia_h200",
         .plan = {.database = "tune.db", .gpus = "0", .keep = 28, .timeout = 60, .shards = 1}};

@@ -1,0 +1,448 @@
+// What a dispatch table can learn of its own measured shapes: a network that tells apart the
+// launches which rank first. Stochastic gradients with moments (Adam) of squared errors, relative
+// to the mean of each shape, since launches of one shape are compared and no others. The same table
+// gives the same numbers. How much it brings is found out at shapes that were left out.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/tune.h"
+#include "runtime/choose.h"
+#include "runtime/error.h"
+#include "runtime/learned.h"
+#include "runtime/set.h"
+
+enum { FOLDS = 5, EPOCHS = 200, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
+static const float near_best = .2F;      // logs: launches farther from a shape's best say nothing
+static const float farthest_miss = .7F;  // logs: what is farther off counts as if it were not
+static const double first_rate = 3e-3, decay = 1e-4;
+
+// A launch of a measured shape.
+struct example {
+    float inputs[TMG_LEARNED_INPUTS];  // scaled once the scales are known
+    float ranked, taken;  // logs of us: as it ranks without what is learnt, as measured
+    float weight;
+    int chosen;  // it may be
+};
+
+struct lesson {
+    const struct tmg_table *table;
+    struct example *examples;
+    size_t *first;  // of each shape, and their end
+    size_t capacity;
+    struct tmg_learned scales;
+};
+
+static unsigned shapes_of(const struct lesson *lesson) { return lesson->table->measured_count; }
+
+// ---- What there is to learn from
+
+static struct example *next_example(struct lesson *lesson, size_t count) {
+    if (count == lesson->capacity) {
+        lesson->capacity = 2 * count + 4096;
+        struct example *grown =
+            realloc(lesson->examples, lesson->capacity * sizeof *lesson->examples);
+        if (!grown) abort();
+        lesson->examples = grown;
+    }
+    return &lesson->examples[count];
+}
+
+// A measured shape as it is chosen for if it, and what is like it, had not been measured.
+struct asked_shape {
+    int64_t shape[TMG_MAX_TABLE_DIMS];
+    const struct tmg_measured *measured;
+    struct tmg_binding binding;
+    struct tmg_capacity capacity;
+    struct tmg_ground ground;
+    float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
+    double bytes;
+};
+
+static int ask_shape(const struct tmg_table *table, const struct tmg_measured *measured,
+                     struct asked_shape *asked) {
+    struct tmg_asked launch;
+    struct tmg_near near;
+    *asked = (struct asked_shape){
+        .measured = measured, .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES}};
+    for (unsigned i = 0; i < table->dim_count; ++i)
+        asked->shape[i] = llround(exp2((double)measured->at[i]));
+    tmg_ask_at(&launch, table->interface, table->dims, asked->shape, table->dim_count);
+    const int status = tmg_bind(table->interface, &launch.launch, &asked->binding);
+    if (status) return status;
+    tmg_near_find_others(table, asked->shape, measured->alignment, &near);
+    tmg_near_times(&near, asked->times, asked->weights);
+    tmg_ground_of(&asked->binding, &table->terms, &table->rates, &asked->ground);
+    asked->bytes = tmg_learned_bytes(&asked->binding);
+    return TMAGEN_OK;
+}
+
+// Whether the launch was measured and has an estimate; then [example] is it.
+static int see(const struct tmg_table *table, struct asked_shape *asked, const struct tmg_row *row,
+               unsigned part, struct example *example) {
+    const unsigned launch = row->first_launch + part;
+    const float miss = asked->measured->misses[launch];
+    struct tmg_binding *binding = &asked->binding;
+    int64_t tiles[3], counts[TMG_PER_COUNT];
+    struct tmg_estimate estimate;
+    if (isnan(miss)) return 0;
+    binding->manifest = row->manifest;
+    binding->splits = row->split_count ? row->splits[part] : row->own_splits;
+    tmg_ground_tiles(binding, &asked->ground, tiles);
+    if (tmg_counts_of(binding, &asked->capacity, tiles, counts) ||
+        tmg_estimate_of(binding, &asked->capacity, counts, &asked->ground, INFINITY, &estimate) ||
+        (binding->splits > 1 && estimate.steps < 1))
+        return 0;
+    const struct tmg_ranked ranked = {.table = table,
+                                      .shape = asked->shape,
+                                      .binding = binding,
+                                      .capacity = &asked->capacity,
+                                      .tiles = tiles,
+                                      .counts = counts,
+                                      .estimate = &estimate,
+                                      .bytes = asked->bytes,
+                                      .times = asked->times[launch],
+                                      .weight = asked->weights[launch]};
+    tmg_learned_look(NULL, &ranked, example->inputs);
+    example->ranked = logf((float)estimate.us * ranked.times);
+    example->taken = logf((float)estimate.us) + miss;
+    example->chosen = !row->nearby || ranked.weight >= TMG_NEAR_ENOUGH;
+    return 1;
+}
+
+static size_t see_shape(struct lesson *lesson, const struct tmg_measured *measured, size_t count) {
+    const struct tmg_table *table = lesson->table;
+    static struct asked_shape asked;
+    if (ask_shape(table, measured, &asked)) return count;
+    for (unsigned i = 0; i < table->kernel_count; ++i) {
+        const struct tmg_row *row = &table->kernels[i];
+        if (row->last || !tmg_rules_fit(row->rules, &asked.binding)) continue;
+        for (unsigned part = 0; part < (row->split_count ? row->split_count : 1); ++part)
+            count += (size_t)see(table, &asked, row, part, next_example(lesson, count));
+    }
+    return count;
+}
+
+static float least_of(const struct lesson *lesson, unsigned shape, int taken) {
+    float least = INFINITY;
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i) {
+        const struct example *example = &lesson->examples[i];
+        least = fminf(least, taken ? example->taken : example->ranked);
+    }
+    return least;
+}
+
+// A launch weighs by how near it is to the best, if it is or ranks near it.
+static void weigh(struct lesson *lesson, unsigned shape) {
+    const float best = least_of(lesson, shape, 1), ranked = least_of(lesson, shape, 0);
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i) {
+        struct example *example = &lesson->examples[i];
+        const int tells = example->taken < best + near_best || example->ranked < ranked + near_best;
+        example->weight = tells ? expf(2 * (best - example->taken)) : 0;
+    }
+}
+
+// What a table holds of a number: thousandths.
+static float in_thousandths(float value) { return roundf(1000 * value) * .001F; }
+
+static void scale_inputs(struct lesson *lesson, size_t count) {
+    struct tmg_learned *scales = &lesson->scales;
+    scales->inputs = tmg_learned_inputs(lesson->table->dim_count);
+    for (unsigned input = 0; input < scales->inputs; ++input) {
+        double sum = 0, squares = 0, all = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const double value = (double)lesson->examples[i].inputs[input];
+            if (!(lesson->examples[i].weight > 0)) continue;
+            all += 1, sum += value, squares += value * value;
+        }
+        const double mean = sum / all, spread = sqrt(fmax(0, squares / all - mean * mean));
+        scales->center[input] = in_thousandths((float)mean);
+        scales->scale[input] = spread < .001 ? 1 : in_thousandths((float)spread);
+        for (size_t i = 0; i < count; ++i) {
+            float *value = &lesson->examples[i].inputs[input];
+            *value = (*value - scales->center[input]) / scales->scale[input];
+            *value = fminf(fmaxf(*value, -TMG_LEARNED_FAR), TMG_LEARNED_FAR);
+        }
+    }
+}
+
+static void see_all(struct lesson *lesson) {
+    size_t count = 0;
+    for (unsigned i = 0; i < shapes_of(lesson); ++i) {
+        lesson->first[i] = count;
+        count = see_shape(lesson, &lesson->table->measured[i], count);
+    }
+    lesson->first[shapes_of(lesson)] = count;
+    for (unsigned i = 0; i < shapes_of(lesson); ++i) weigh(lesson, i);
+    scale_inputs(lesson, count);
+}
+
+// ---- Learning
+
+static uint64_t next_random(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+// About normal, of variance 1.
+static float next_normal(uint64_t *seed) {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += (double)next_random(seed) / 2147483648.0;
+    return (float)sum;
+}
+
+enum { NUMBERS = (TMG_LEARNED_INPUTS + 2) * TMG_LEARNED_UNITS };
+
+// The numbers that are learnt, as they stand one behind the other: offsets, last and weights.
+struct learner {
+    struct tmg_learned *learned;
+    unsigned count, steps;
+    float slope[NUMBERS], first[NUMBERS], second[NUMBERS];  // moments of the slopes
+};
+
+static void begin_learned(const struct lesson *lesson, struct tmg_learned *learned) {
+    uint64_t seed = 1;
+    *learned = lesson->scales;
+    const float spread = sqrtf(2.0F / (float)learned->inputs);
+    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
+        learned->last[unit] = next_normal(&seed) / sqrtf(TMG_LEARNED_UNITS);
+        for (unsigned i = 0; i < learned->inputs; ++i)
+            learned->weights[i][unit] = spread * next_normal(&seed);
+    }
+}
+
+// Adds what the network should change for an example of which it is off by [error].
+static void add_slopes(struct learner *learner, const float *inputs, float error) {
+    const struct tmg_learned *learned = learner->learned;
+    float units[TMG_LEARNED_UNITS], back[TMG_LEARNED_UNITS];
+    float *offsets = learner->slope, *last = offsets + TMG_LEARNED_UNITS,
+          *weights = last + TMG_LEARNED_UNITS;
+    memcpy(units, learned->offsets, sizeof units);
+    for (unsigned i = 0; i < learned->inputs; ++i)
+        for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
+            units[unit] += learned->weights[i][unit] * inputs[i];
+    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
+        back[unit] = units[unit] > 0 ? error * learned->last[unit] : 0;
+        last[unit] += units[unit] > 0 ? error * units[unit] : 0;
+        offsets[unit] += back[unit];
+    }
+    for (unsigned i = 0; i < learned->inputs; ++i)
+        for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
+            weights[i * TMG_LEARNED_UNITS + unit] += back[unit] * inputs[i];
+}
+
+// How far off the network is of a launch that ranks where it does.
+static float error_of(const struct tmg_learned *learned, const struct example *example) {
+    const float miss = example->taken - example->ranked;
+    return tmg_learned_miss(learned, example->inputs) -
+           fminf(fmaxf(miss, -farthest_miss), farthest_miss);
+}
+
+static void learn_shape(struct learner *learner, const struct lesson *lesson, unsigned shape) {
+    double sum = 0, weights = 0;
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i) {
+        const struct example *example = &lesson->examples[i];
+        if (!(example->weight > 0)) continue;
+        sum += (double)(example->weight * error_of(learner->learned, example));
+        weights += (double)example->weight;
+    }
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i) {
+        const struct example *example = &lesson->examples[i];
+        if (!(example->weight > 0)) continue;
+        const float error = error_of(learner->learned, example) - (float)(sum / weights);
+        add_slopes(learner, example->inputs, example->weight * error);
+    }
+}
+
+// A step along the slopes of [examples], where [left] of all steps are to do.
+static void take_step(struct learner *learner, double examples, double left) {
+    float *numbers[] = {learner->learned->offsets, learner->learned->last,
+                        &learner->learned->weights[0][0]};
+    const double fade = ++learner->steps;
+    const float rate = (float)(first_rate * left), of_first = (float)(1 - pow(.9, fade)),
+                of_second = (float)(1 - pow(.999, fade));
+    for (unsigned i = 0; i < learner->count; ++i) {
+        const unsigned part = i / TMG_LEARNED_UNITS < 2 ? i / TMG_LEARNED_UNITS : 2;
+        float *number = numbers[part] + (i - part * TMG_LEARNED_UNITS);
+        const float slope = learner->slope[i] / (float)examples + (float)decay * *number;
+        learner->first[i] = .9F * learner->first[i] + .1F * slope;
+        learner->second[i] = .999F * learner->second[i] + .001F * slope * slope;
+        *number -=
+            rate * (learner->first[i] / of_first) / (sqrtf(learner->second[i] / of_second) + 1e-8F);
+    }
+    memset(learner->slope, 0, sizeof learner->slope);
+}
+
+static double weight_of(const struct lesson *lesson, unsigned shape) {
+    double sum = 0;
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i)
+        sum += (double)lesson->examples[i].weight;
+    return sum;
+}
+
+static void shuffle(unsigned *order, unsigned count, uint64_t *seed) {
+    for (unsigned i = count; i > 1; --i) {
+        const unsigned at = (unsigned)(next_random(seed) % i), kept = order[i - 1];
+        order[i - 1] = order[at];
+        order[at] = kept;
+    }
+}
+
+static void round_all(struct tmg_learned *learned) {
+    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
+        learned->offsets[unit] = in_thousandths(learned->offsets[unit]);
+        learned->last[unit] = in_thousandths(learned->last[unit]);
+        for (unsigned i = 0; i < learned->inputs; ++i)
+            learned->weights[i][unit] = in_thousandths(learned->weights[i][unit]);
+    }
+}
+
+// Learns from the [count] shapes of [order].
+static void learn(const struct lesson *lesson, unsigned *order, unsigned count,
+                  struct tmg_learned *learned) {
+    static struct learner learner;
+    uint64_t seed = 2;
+    begin_learned(lesson, learned);
+    memset(&learner, 0, sizeof learner);
+    learner.learned = learned;
+    learner.count = (2 + learned->inputs) * TMG_LEARNED_UNITS;
+    const unsigned batches = count / BATCH;
+    for (unsigned epoch = 0; epoch < EPOCHS; ++epoch) {
+        shuffle(order, count, &seed);
+        for (unsigned batch = 0; batch < batches; ++batch) {
+            double weight = 0;
+            for (unsigned i = 0; i < BATCH; ++i) {
+                learn_shape(&learner, lesson, order[batch * BATCH + i]);
+                weight += weight_of(lesson, order[batch * BATCH + i]);
+            }
+            if (weight > 0)
+                take_step(&learner, weight,
+                          1 - (epoch * batches + batch) / ((double)EPOCHS * batches));
+        }
+    }
+    round_all(learned);
+}
+
+// ---- What it brings
+
+static int by_rank(const void *left, const void *right) {
+    const struct example *const *a = left, *const *b = right;
+    return ((*a)->ranked > (*b)->ranked) - ((*a)->ranked < (*b)->ranked);
+}
+
+struct shares {
+    double logs, logs_before, logs_gain, squares_gain;
+    unsigned count, low, low_before;
+};
+
+static void judge(const struct lesson *lesson, unsigned shape, const struct tmg_learned *learned,
+                  struct shares *shares) {
+    const struct example *list[TMG_MAX_LAUNCHES], *taken = NULL;
+    const float best = least_of(lesson, shape, 1);
+    float least = INFINITY;
+    unsigned count = 0;
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i)
+        if (lesson->examples[i].chosen) list[count++] = &lesson->examples[i];
+    if (!count) return;
+    qsort(list, count, sizeof *list, by_rank);
+    for (unsigned i = 0; i < count && i < TMG_LEARNED_AMONG; ++i) {
+        const float us = list[i]->ranked + tmg_learned_miss(learned, list[i]->inputs);
+        if (us < least) least = us, taken = list[i];
+    }
+    const double share = (double)(best - taken->taken), before = (double)(best - list[0]->taken);
+    shares->logs += share;
+    shares->logs_before += before;
+    shares->squares_gain += (share - before) * (share - before);
+    shares->low += share < log(.85);
+    shares->low_before += before < log(.85);
+    ++shares->count;
+}
+
+static int alike(const struct tmg_table *table, unsigned a, unsigned b) {
+    double far = 0;
+    for (unsigned i = 0; i < table->dim_count; ++i) {
+        const double along = (double)(table->measured[a].at[i] - table->measured[b].at[i]);
+        far += along * along;
+    }
+    return far < (double)TMG_NEAR_ALIKE;
+}
+
+// The shapes that are neither of the [fold] nor like one of it.
+static unsigned leave_out(const struct lesson *lesson, unsigned fold, unsigned *order) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < shapes_of(lesson); ++i) {
+        int out = i % FOLDS == fold;
+        for (unsigned j = fold; j < shapes_of(lesson) && !out; j += FOLDS)
+            out = alike(lesson->table, i, j);
+        if (!out) order[count++] = i;
+    }
+    return count;
+}
+
+static void judge_all(const struct lesson *lesson, unsigned *order, struct tmg_learned *learned) {
+    struct shares shares = {0};
+    for (unsigned fold = 0; fold < FOLDS; ++fold) {
+        learn(lesson, order, leave_out(lesson, fold, order), learned);
+        for (unsigned i = fold; i < shapes_of(lesson); i += FOLDS)
+            judge(lesson, i, learned, &shares);
+    }
+    const double count = shares.count, gain = (shares.logs - shares.logs_before) / count;
+    const double spread = 1.96 * sqrt(fmax(0, shares.squares_gain / count - gain * gain) / count);
+    fprintf(stderr,
+            "%u shapes, each left out with what is like it: %.4f of the best measured, and %.4f "
+            "without what is learnt (%+.4f [%+.4f, %+.4f]); below .85: %u, and %u\n",
+            shares.count, exp(shares.logs / count), exp(shares.logs_before / count), gain,
+            gain - spread, gain + spread, shares.low, shares.low_before);
+}
+
+// ---- The rows of a table
+
+// Thousandths, in lines that a person can look at.
+static void print_row(const float *numbers, unsigned count, FILE *out) {
+    int column = fprintf(out, "  -");
+    for (unsigned i = 0; i < count; ++i) {
+        if (column > COLUMNS) column = fprintf(out, "\n   ") - 1;
+        column += fprintf(out, " %ld", lroundf(1000 * numbers[i]));
+    }
+    fputc('\n', out);
+}
+
+static void print_learned(const struct tmg_learned *learned, FILE *out) {
+    fputs("learned:    # by tmagen tune learn, from what is measured: thousandths\n", out);
+    print_row(learned->center, learned->inputs, out);
+    print_row(learned->scale, learned->inputs, out);
+    print_row(learned->offsets, TMG_LEARNED_UNITS, out);
+    print_row(learned->last, TMG_LEARNED_UNITS, out);
+    for (unsigned i = 0; i < learned->inputs; ++i)
+        print_row(learned->weights[i], TMG_LEARNED_UNITS, out);
+}
+
+static void learn_table(const struct tmg_table *table, FILE *out) {
+    struct lesson lesson = {.table = table};
+    const unsigned count = table->measured_count;
+    static struct tmg_learned learned;
+    unsigned *order = calloc(count, sizeof *order);
+    lesson.first = calloc(count + 1, sizeof *lesson.first);
+    if (!order || !lesson.first) abort();
+    see_all(&lesson);
+    judge_all(&lesson, order, &learned);
+    for (unsigned i = 0; i < count; ++i) order[i] = i;
+    learn(&lesson, order, count, &learned);
+    print_learned(&learned, out);
+    free(order);
+    free(lesson.first);
+    free(lesson.examples);
+}
+
+int tune_learn(const struct kernel_text *text, FILE *out) {
+    struct tmg_table *table = NULL;
+    if (predict_open(text, &table)) return kernel_complain(text->name), 1;
+    const int enough = table->measured_count >= LEAST_SHAPES;
+    if (enough)
+        learn_table(table, out);
+    else
+        fprintf(stderr, "tmagen: error: %s: %u measured shapes are too few to learn from; %d do\n",
+                table->name, table->measured_count, LEAST_SHAPES);
+    tmg_table_free(table);
+    return !enough;
+}

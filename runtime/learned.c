@@ -1,0 +1,128 @@
+// Tells the launches apart that rank first: what is known of each goes through a small network.
+#include "runtime/learned.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/dtype.h"
+
+unsigned tmg_learned_inputs(unsigned dim_count) {
+    return TMG_LEARNED_OF_DIM * dim_count + TMG_LEARNED_OF_LAUNCH;
+}
+
+double tmg_learned_bytes(const struct tmg_binding *binding) {
+    double bytes = 0;
+    for (unsigned i = 0; i < binding->manifest->tensor_count; ++i) {
+        const struct tmg_tensor *tensor = &binding->manifest->tensors[i];
+        double elements = 1;
+        for (int axis = 0; axis < tensor->rank; ++axis)
+            elements *= (double)binding->tensors[i].dims[axis];
+        bytes += elements * tmg_dtypes[tensor->dtype].bits / 8;
+    }
+    return bytes;
+}
+
+static float log_of(double value) { return log2f((float)value + 1e-3F); }
+
+// The powers of two that divide a size, up to as many as alignment is worth.
+static float twos_of(int64_t size) {
+    const int twos = __builtin_ctzll((unsigned long long)size | TMG_LARGEST_CLASS);
+    return (float)twos;
+}
+
+static double smaller(double a, double b) { return a < b ? a : b; }
+
+// What the shape is like, and the launch's work: its tiles, and how they meet the GPU's SMs.
+static float *look_at_work(const struct tmg_ranked *ranked, float *at) {
+    const struct tmg_estimate *estimate = ranked->estimate;
+    const struct tmg_grid *grid = &ranked->binding->manifest->grid;
+    double size[3] = {1, 1, 1}, covered = 1;
+    for (unsigned i = 0; i < ranked->table->dim_count; ++i) {
+        *at++ = log_of((double)ranked->shape[i]);
+        *at++ = twos_of(ranked->shape[i]);
+    }
+    for (unsigned i = 0; i < grid->tile_count; ++i) {
+        const struct tmg_extent *extent = &grid->tiles[i].extent;
+        size[grid->tiles[i].axis] *= extent->by;
+        if (extent->dim >= 0) covered /= (double)ranked->binding->dims[extent->dim];
+    }
+    for (int i = 0; i < 3; ++i) {
+        *at++ = log_of((double)ranked->tiles[i]);
+        *at++ = log_of(size[i]);
+        covered *= (double)ranked->tiles[i] * size[i];
+    }
+    const double ctas = (double)grid->blocks_per_tile;
+    const double blocks = (double)ranked->counts[TMG_PER_BLOCK];
+    const double room = (double)grid->blocks_per_sm * ranked->capacity->sms;
+    const double slots = fmax(1, floor(smaller(room, blocks) / ctas));
+    *at++ = log_of(covered);
+    *at++ = log_of(estimate->waves);
+    *at++ = log_of(estimate->items);
+    *at++ = log_of(estimate->steps);
+    *at++ = (float)(estimate->items / (estimate->waves * slots));
+    *at++ = log_of(smaller(estimate->items, slots) * ctas);
+    *at++ = log_of(blocks);
+    return at;
+}
+
+// What the kernel is like.
+static float *look_at_kernel(const struct tmg_ranked *ranked, float *at) {
+    const struct tmg_manifest *manifest = ranked->binding->manifest;
+    *at++ = (float)manifest->rules->ahead;
+    *at++ = (float)manifest->rules->overlaps;
+    *at++ = log_of((double)manifest->grid.blocks_per_tile);
+    *at++ = (float)manifest->grid.blocks_per_sm;
+    *at++ = (float)(manifest->grid.rule == TMG_GRID_PERSISTENT);
+    *at++ = (float)(manifest->block[0] * manifest->block[1] * manifest->block[2]) / 128;
+    *at++ = (float)manifest->shared_memory / 32768;
+    *at++ = (float)manifest->before_count;
+    *at++ = log_of((double)ranked->binding->splits);
+    return at;
+}
+
+// What the model says of it, and what was measured nearby.
+static void look_at_times(const struct tmg_ranked *ranked, float *at) {
+    const struct tmg_estimate *estimate = ranked->estimate;
+    *at++ = log_of(estimate->us);
+    *at++ = log_of(ranked->bytes / estimate->us);
+    *at++ = log_of(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
+    for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
+    *at++ = logf(ranked->times);
+    *at = ranked->weight;
+}
+
+void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_ranked *ranked,
+                      float *inputs) {
+    float *at = look_at_work(ranked, inputs);
+    at = look_at_kernel(ranked, at);
+    look_at_times(ranked, at);
+    for (unsigned i = 0; learned && i < learned->inputs; ++i) {
+        const float value = (inputs[i] - learned->center[i]) / learned->scale[i];
+        inputs[i] = fminf(fmaxf(value, -TMG_LEARNED_FAR), TMG_LEARNED_FAR);
+    }
+}
+
+typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
+typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
+
+float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
+    enum { BLOCK = 8 };  // of lanes, which registers hold
+    lanes sum = {0};
+    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; unit += TMG_LANES * BLOCK) {
+        lanes units[BLOCK], last[BLOCK];
+        memcpy(units, learned->offsets + unit, sizeof units);
+        memcpy(last, learned->last + unit, sizeof last);
+        for (unsigned i = 0; i < learned->inputs; ++i) {
+            lanes weights[BLOCK];
+            memcpy(weights, learned->weights[i] + unit, sizeof weights);
+#pragma GCC unroll 8
+            for (int j = 0; j < BLOCK; ++j) units[j] += weights[j] * inputs[i];
+        }
+#pragma GCC unroll 8
+        for (int j = 0; j < BLOCK; ++j) {
+            const lanes above = (lanes)((bits)units[j] & (units[j] > 0));
+            sum += above * last[j];
+        }
+    }
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}

@@ -1,0 +1,53 @@
+// What a table has learnt of its model's errors, and corrections by shapes nearby do not say: a
+// small network, of one layer of units that are linear from zero on, which looks at the few
+// launches that rank first and says how many times as long each is likely to take beside the
+// others. `tmagen tune learn` fits it to what the table has measured.
+#pragma once
+
+#include "runtime/near.h"
+
+enum {
+    TMG_LEARNED_UNITS = 32,
+    TMG_LEARNED_AMONG = 4,      // launches that are told apart: the first of the ranking
+    TMG_LEARNED_OF_DIM = 2,     // inputs of each dim of a shape
+    TMG_LEARNED_OF_LAUNCH = 36  // and others
+};
+
+enum { TMG_LEARNED_INPUTS = TMG_LEARNED_OF_DIM * TMG_MAX_TABLE_DIMS + TMG_LEARNED_OF_LAUNCH };
+
+// All numbers are thousandths in a table, a text each for the centers, the scales, the units'
+// offsets, what is made of them, and the weights of each input.
+struct tmg_learned {
+    unsigned inputs;
+    float center[TMG_LEARNED_INPUTS], scale[TMG_LEARNED_INPUTS];  // input - center, by scale
+    float offsets[TMG_LEARNED_UNITS], last[TMG_LEARNED_UNITS];
+    float weights[TMG_LEARNED_INPUTS][TMG_LEARNED_UNITS];
+};
+
+enum { TMG_LEARNED_ROWS = 4 };  // before those of the inputs
+
+unsigned tmg_learned_inputs(unsigned dim_count);
+
+// Inputs beyond this many scales from their center count as there.
+#define TMG_LEARNED_FAR 4.0F
+
+// A launch that is ranked: bound, counted and estimated.
+struct tmg_ranked {
+    const struct tmg_table *table;
+    const int64_t *shape;
+    const struct tmg_binding *binding;
+    const struct tmg_capacity *capacity;
+    const int64_t *tiles, *counts;
+    const struct tmg_estimate *estimate;
+    double bytes;         // of all tensors
+    float times, weight;  // as tmg_near_times() has them
+};
+
+double tmg_learned_bytes(const struct tmg_binding *binding);
+
+// Writes what the network looks at, centered and scaled where [learned] is not NULL.
+void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_ranked *ranked,
+                      float *inputs);
+
+// The log of the times as long that the launch takes, beside others of the same shape.
+float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs);

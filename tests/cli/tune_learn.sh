@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# What a table learns of the shapes that it has measured: by a fifth of those of the shipped one it
+# chooses better at shapes that were left out, and what is printed is what a table takes.
+set -u
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+# part FILE STEP - the shipped table with every STEP-th of its measured shapes, and nothing learnt.
+part() {
+    awk -v step="$2" '/^learned:/ { exit } /^measured:/ { rows = 1 } /^  - / && rows { ++row }
+        !row || row % step == 1 { print }' specs/gemm_bf16_h200.yaml >"$TMPDIR/specs/$1.yaml"
+}
+
+# refused CODE PATTERN TABLE - it says so.
+refused() {
+    local code
+    "$TMAGEN" tune learn "$3" >"$TMPDIR/out" 2>"$TMPDIR/err"
+    code=$?
+    [ $code = "$1" ] || fail "$3: exit code $code"
+    grep -q -- "$2" "$TMPDIR/err" || { fail "$3: says nothing of $2:"; cat "$TMPDIR/err"; }
+    [ ! -s "$TMPDIR/out" ] || fail "$3: printed rows"
+}
+
+cp -r specs "$TMPDIR/specs"
+part fifth 5
+"$TMAGEN" tune learn "$TMPDIR/specs/fifth.yaml" >"$TMPDIR/rows" 2>"$TMPDIR/err" ||
+    fail "exit code $?"
+cat "$TMPDIR/err"
+# 279 shapes: .9756 of the best for .9688
+awk '{ for (i = 1; i < NF; ++i) if ($i == "of" && $(i + 1) == "the" && !share) share = $(i - 1)
+       for (i = 1; i < NF; ++i) if ($i == "and" && !before) before = $(i + 1) }
+     END { exit !(share > before + .003 && before > .96 && share < 1) }' "$TMPDIR/err" ||
+    fail "nothing is gained by it"
+
+# a table takes them, also laid out in several lines, and chooses by them
+cp "$TMPDIR/specs/fifth.yaml" "$TMPDIR/specs/taught.yaml"
+cat "$TMPDIR/rows" >>"$TMPDIR/specs/taught.yaml"
+for table in fifth taught; do
+    "$TMAGEN" explain "$TMPDIR/specs/$table.yaml" --random 60/5 >"$TMPDIR/$table" ||
+        fail "$table: exit code $?"
+    sed -i "s/^$table on/table on/" "$TMPDIR/$table"
+    grep -o '^table on .*: gemm[a-z0-9_/]*' "$TMPDIR/$table" >"$TMPDIR/$table.first"
+done
+moved=$(diff "$TMPDIR/fifth.first" "$TMPDIR/taught.first" | grep -c '^>')
+[ "$moved" -ge 6 ] || fail "other choices at $moved of 60 shapes alone"
+
+# the same again, of a table that has learnt before
+part few 60
+"$TMAGEN" tune learn "$TMPDIR/specs/few.yaml" >"$TMPDIR/once" 2>/dev/null ||
+    fail "few: exit code $?"
+cat "$TMPDIR/once" >>"$TMPDIR/specs/few.yaml"
+"$TMAGEN" tune learn "$TMPDIR/specs/few.yaml" 2>/dev/null | cmp - "$TMPDIR/once" ||
+    fail "another time it learnt something else"
+
+part too_few 1000
+refused 1 'too_few: 2 measured shapes are too few to learn from' "$TMPDIR/specs/too_few.yaml"
+refused 2 'takes a dispatch table' "$TMPDIR/specs/gemm_64x64.yaml"
+printf 'base: gemm_fp8_h200.yaml\n' >"$TMPDIR/specs/alone.yaml"
+cat "$TMPDIR/once" >>"$TMPDIR/specs/alone.yaml"
+grep -q '^measured' specs/gemm_fp8_h200.yaml ||
+    refused 1 'learned: is of what is measured, and measured is missing' "$TMPDIR/specs/alone.yaml"
+exit $failed

@@ -1,0 +1,214 @@
+// What a table has learnt: what its rows may say, what the network makes of them, and that it
+// orders the first of a ranking and nothing else.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/choose.h"
+#include "runtime/error.h"
+#include "runtime/learned.h"
+#include "runtime/whole_file.h"
+
+enum { MAX_BYTES = 1 << 20, PATH_BYTES = 256, SHAPES = 300 };
+
+static struct tmg_table *table;
+
+static char *read_out(const char *name, size_t *bytes) {
+    char path[PATH_BYTES], *text;
+    snprintf(path, sizeof path, "out/%s.json", name);
+    assert_int_equal(tmg_file_read(path, MAX_BYTES, &text, bytes), TMAGEN_OK);
+    return text;
+}
+
+static int open_table(void **state) {
+    (void)state;
+    size_t bytes;
+    char *text = read_out("gemm_bf16_h200", &bytes);
+    assert_int_equal(tmg_table_parse(text, bytes, "t", &table), TMAGEN_OK);
+    free(text);
+    for (unsigned i = 0; i < table->kernel_count; ++i) {
+        text = read_out(table->kernels[i].name, &bytes);
+        assert_int_equal(tmg_table_take(table, i, text, bytes), TMAGEN_OK);
+        free(text);
+    }
+    assert_non_null(table->learned);
+    return tmg_table_finish(table);
+}
+
+static int close_table(void **state) {
+    (void)state;
+    tmg_table_free(table);
+    return 0;
+}
+
+// ---- The network
+
+static float drawn(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (float)((double)(*seed >> 33) / 1073741824.0 - 1);
+}
+
+static void test_units_are_linear_from_zero_on(void **state) {
+    (void)state;
+    static struct tmg_learned learned = {.inputs = 3};
+    const float inputs[3] = {2, -1, .5F};
+    learned.offsets[0] = .25F, learned.last[0] = 3;
+    learned.weights[0][0] = 1, learned.weights[1][0] = .5F, learned.weights[2][0] = 2;
+    assert_float_equal(tmg_learned_miss(&learned, inputs), 3 * 2.75F, 1e-6F);
+    learned.offsets[0] = -3;  // the unit is at -.5
+    assert_float_equal(tmg_learned_miss(&learned, inputs), 0, 0);
+    learned.offsets[TMG_LEARNED_UNITS - 1] = 2, learned.last[TMG_LEARNED_UNITS - 1] = -1;
+    assert_float_equal(tmg_learned_miss(&learned, inputs), -2, 1e-6F);
+}
+
+static void test_all_units_count(void **state) {
+    (void)state;
+    const struct tmg_learned *learned = table->learned;
+    float inputs[TMG_LEARNED_INPUTS];
+    uint64_t seed = 1;
+    for (int round = 0; round < 20; ++round) {
+        double sum = 0;
+        for (unsigned i = 0; i < learned->inputs; ++i) inputs[i] = 2 * drawn(&seed);
+        for (int unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
+            double value = (double)learned->offsets[unit];
+            for (unsigned i = 0; i < learned->inputs; ++i)
+                value += (double)learned->weights[i][unit] * (double)inputs[i];
+            sum += fmax(0, value) * (double)learned->last[unit];
+        }
+        assert_float_equal(tmg_learned_miss(learned, inputs), (float)sum, 1e-4F);
+    }
+}
+
+// ---- The ranking
+
+static unsigned choose(const int64_t *shape, unsigned most, struct tmg_choice *choices) {
+    struct tmg_asked asked;
+    unsigned count = 0;
+    tmg_ask_at(&asked, table->interface, table->dims, shape, table->dim_count);
+    const struct tmg_question question = {.table = table,
+                                          .launch = &asked.launch,
+                                          .capacity = {.sms = table->sms, .semaphore_bytes = 65536},
+                                          .kernel = -1,
+                                          .workspace = -1,
+                                          .most = most};
+    assert_int_equal(tmg_choose(&question, choices, &count), TMAGEN_OK);
+    return count;
+}
+
+static int same(const struct tmg_choice *a, const struct tmg_choice *b) {
+    return a->kernel == b->kernel && a->splits == b->splits;
+}
+
+// The first four are those that were first, their mean as it was; those behind keep their order.
+static void test_only_the_first_are_told_apart(void **state) {
+    (void)state;
+    static struct tmg_choice with[TMG_CHOICES], without[TMG_CHOICES];
+    struct tmg_learned *learned = table->learned;
+    uint64_t seed = 3;
+    unsigned moved = 0;
+    for (int i = 0; i < SHAPES; ++i) {
+        int64_t shape[TMG_MAX_TABLE_DIMS];
+        for (int j = 0; j < 3; ++j)
+            shape[j] = (int64_t)exp2(10 + 3 * (double)drawn(&seed)) / 8 * 8 + 8;
+        const unsigned count = choose(shape, 0, with);
+        table->learned = NULL;
+        assert_int_equal(choose(shape, 0, without), count);
+        table->learned = learned;
+        if (without[0].why == TMAGEN_BY_TUNING || count < 8) continue;
+        double logs = 0;
+        for (int j = 0; j < TMG_LEARNED_AMONG; ++j) {
+            unsigned found = 0;
+            for (int k = 0; k < TMG_LEARNED_AMONG; ++k) found += same(&with[j], &without[k]);
+            assert_int_equal(found, 1);
+            logs += log(with[j].us / without[j].us);
+        }
+        assert_true(fabs(logs) < 1e-4);
+        for (unsigned j = TMG_LEARNED_AMONG; j < count; ++j) {
+            assert_true(same(&with[j], &without[j]));
+            assert_true(with[j].us >= with[j - 1].us || with[j].last > with[j - 1].last);
+        }
+        moved += !same(&with[0], &without[0]);
+    }
+    print_message("another one is first at %u of %d shapes\n", moved, SHAPES);
+    assert_in_range(moved, SHAPES / 10, SHAPES);
+}
+
+// Asked for one, it is the first of those that are told apart.
+static void test_one_is_the_first_of_all(void **state) {
+    (void)state;
+    static struct tmg_choice all[TMG_CHOICES], one[1];
+    uint64_t seed = 4;
+    for (int i = 0; i < SHAPES; ++i) {
+        int64_t shape[TMG_MAX_TABLE_DIMS];
+        for (int j = 0; j < 3; ++j)
+            shape[j] = (int64_t)exp2(10 + 3 * (double)drawn(&seed)) / 8 * 8 + 8;
+        choose(shape, 0, all);
+        assert_int_equal(choose(shape, 1, one), 1);
+        assert_true(same(&all[0], &one[0]));
+    }
+}
+
+// What is measured says little of itself to those who ask what it would be without.
+static void test_what_is_alike_is_left_out(void **state) {
+    (void)state;
+    const int64_t shape[TMG_MAX_TABLE_DIMS] = {1024, 1024, 1024};
+    struct tmg_near near, others;
+    tmg_near_find(table, shape, 128, &near);
+    tmg_near_find_others(table, shape, 128, &others);
+    unsigned alike = 0;
+    for (unsigned i = 0; i < near.count; ++i) {
+        double far = 0;
+        for (int j = 0; j < 3; ++j) far += pow((double)near.shapes[i]->at[j] - 10, 2);
+        alike += far < .05;
+        for (unsigned j = 0; j < others.count && far < .05; ++j)
+            assert_ptr_not_equal(near.shapes[i], others.shapes[j]);
+    }
+    assert_in_range(alike, 1, near.count);
+    assert_int_equal(others.count, TMG_NEAR_MOST);
+}
+
+// ---- Tables that are wrong
+
+// Parses the shipped table with [text] in place of the first [old] behind its "learned".
+static void refused(const char *old, const char *text, const char *message) {
+    size_t bytes;
+    char *whole = read_out("gemm_bf16_h200", &bytes);
+    char *at = strstr(strstr(whole, "\"learned\""), old), *changed = malloc(2 * bytes + 100);
+    struct tmg_table *parsed = NULL;
+    assert_non_null(changed);
+    assert_non_null(at);
+    const int used = sprintf(changed, "%.*s%s%s", (int)(at - whole), whole, text, at + strlen(old));
+    assert_int_equal(tmg_table_parse(changed, (size_t)used, "t", &parsed), TMAGEN_ERROR_MANIFEST);
+    if (!strstr(tmagen_error_last(), message)) fail_msg("%s", tmagen_error_last());
+    free(changed);
+    free(whole);
+}
+
+static void test_rows_that_are_wrong(void **state) {
+    (void)state;
+    refused("[\n    \"", "[\n    \"x", "learned[0] must be a text of 42 thousandths");
+    refused("[\n    \"", "[\n    \"- ", "learned[0] must be");
+    refused("[\n    \"", "[\n    \"1 ", "learned[0] must be");
+    refused("[\n    \"", "[\n    \"10000000", "learned[0] must be");
+    refused("[\n    ", "[\n    7, ", "learned has 47 rows, and this library looks at 46");
+    refused(",\n    \"", ",\n    \"-", "learned[1] has a scale that is not positive");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units_are_linear_from_zero_on),
+        cmocka_unit_test(test_all_units_count),
+        cmocka_unit_test(test_only_the_first_are_told_apart),
+        cmocka_unit_test(test_one_is_the_first_of_all),
+        cmocka_unit_test(test_what_is_alike_is_left_out),
+        cmocka_unit_test(test_rows_that_are_wrong),
+    };
+    return cmocka_run_group_tests(tests, open_table, close_table);
+}
