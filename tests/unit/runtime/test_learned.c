@@ -86,6 +86,50 @@ static void test_all_units_count(void **state) {
     }
 }
 
+// What is looked at is centered and scaled, and four scales are the farthest.
+static void test_inputs_are_scaled(void **state) {
+    (void)state;
+    static struct tmg_learned scales;
+    const int64_t shape[TMG_MAX_TABLE_DIMS] = {640, 1000, 4096}, tiles[3] = {5, 8, 1};
+    const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, "gemm_128x128")];
+    int64_t counts[TMG_PER_COUNT];
+    float raw[TMG_LEARNED_INPUTS], inputs[TMG_LEARNED_INPUTS];
+    struct tmg_asked asked;
+    struct tmg_binding binding;
+    struct tmg_estimate estimate;
+    const struct tmg_capacity capacity = {.sms = table->sms, .semaphore_bytes = 65536};
+    tmg_ask_at(&asked, table->interface, table->dims, shape, table->dim_count);
+    assert_int_equal(tmg_bind(row->manifest, &asked.launch, &binding), TMAGEN_OK);
+    assert_int_equal(tmg_counts_of(&binding, &capacity, tiles, counts), TMAGEN_OK);
+    assert_int_equal(tmg_estimate(&binding, &capacity, &table->rates, &estimate), TMAGEN_OK);
+    const struct tmg_ranked ranked = {.table = table,
+                                      .shape = shape,
+                                      .binding = &binding,
+                                      .capacity = &capacity,
+                                      .tiles = tiles,
+                                      .counts = counts,
+                                      .estimate = &estimate,
+                                      .bytes = tmg_learned_bytes(&binding),
+                                      .times = 2,
+                                      .weight = .5F};
+    tmg_learned_look(NULL, &ranked, raw);
+    scales.inputs = tmg_learned_inputs(3);
+    assert_float_equal(ranked.bytes, 2 * (640. * 4096 + 1000. * 4096 + 640. * 1000), 1);
+    assert_float_equal(raw[0], log2(640), 1e-3F);
+    assert_float_equal(raw[1], 7, 0);  // 640 is five times 128
+    assert_float_equal(raw[3], 3, 0);  // 1000 is 125 times 8
+    assert_float_equal(raw[scales.inputs - 2], logf(2), 1e-6F);
+    assert_float_equal(raw[scales.inputs - 1], .5F, 0);
+    for (unsigned i = 0; i < scales.inputs; ++i) {
+        const float wanted[] = {-1.5F, 3, TMG_LEARNED_FAR, -TMG_LEARNED_FAR};
+        const float scale = .25F * (float)(1 + i % 3), off[] = {-1.5F, 3, 5, -7};
+        scales.scale[i] = scale;
+        scales.center[i] = raw[i] - off[i % 4] * scale;
+        tmg_learned_look(&scales, &ranked, inputs);
+        assert_float_equal(inputs[i], wanted[i % 4], 1e-3F);
+    }
+}
+
 // ---- The ranking
 
 static unsigned choose(const int64_t *shape, unsigned most, struct tmg_choice *choices) {
@@ -205,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units_are_linear_from_zero_on),
         cmocka_unit_test(test_all_units_count),
+        cmocka_unit_test(test_inputs_are_scaled),
         cmocka_unit_test(test_only_the_first_are_told_apart),
         cmocka_unit_test(test_one_is_the_first_of_all),
         cmocka_unit_test(test_what_is_alike_is_left_out),
