@@ -116,7 +116,9 @@ static size_t see_shape(struct lesson *lesson, const struct tmg_measured *measur
     if (ask_shape(table, measured, &asked)) return count;
     for (unsigned i = 0; i < table->kernel_count; ++i) {
         const struct tmg_row *row = &table->kernels[i];
-        if (row->last || !tmg_rules_fit(row->rules, &asked.binding)) continue;
+        if (row->last || !tmg_rules_reach(row->rules, &asked.binding) ||
+            !tmg_rules_lie(row->rules, &asked.binding))
+            continue;
         for (unsigned part = 0; part < (row->split_count ? row->split_count : 1); ++part)
             count += (size_t)see(table, &asked, row, part, next_example(lesson, count));
     }
