@@ -227,7 +227,7 @@ def helpers(root, entry, units):
     sources does. Without NVRTC's finder a script would be skipped, and notice nothing."""
     scripts = "".join(x.read_text() for x in root.glob("tests/cli/*.sh")
                       if re.search(entry, str(x.relative_to(root))))
-    sourced = set(re.findall(r"^\. (tests/\S+\.sh)$", scripts, flags=re.M))
+    sourced = set(re.findall(r"^\. (tests/\S+\.(?:ba)?sh)$", scripts, flags=re.M))
     scripts += "".join((root / x).read_text() for x in sorted(sourced))
     named = re.findall(r"\$BUILD/(vectors|internal\.a|tests/example|scripts/find_nvrtc)", scripts)
     return ["build/tmagen", *(f"build/{x}" for x in set(named)),
