@@ -13,8 +13,8 @@ work=$TMPDIR/tree ledger=$TMPDIR/tree/out/EXPERIMENTS.md
 mkdir -p "$work/out"
 # shellcheck source=tests/checks.sh
 . tests/checks.sh
-# has FILE TEXT... - each is there, as it is
-has() {
+# holds FILE TEXT... - each is there, as it is
+holds() {
     local file=$1 text
     shift
     for text; do grep -Fq -- "$text" "$file" || { fail "no '$text' in:"; cat "$file"; }; done
@@ -27,7 +27,7 @@ refuses() {
     shift
     before=$(ls -l "$work/out"; cat "$ledger" 2>/dev/null)
     ladder 1 "$@"
-    has "$TMPDIR/err" "$why"
+    holds "$TMPDIR/err" "$why"
     ! grep -q 'rung 0' "$TMPDIR/out" || fail "went on: $*"
     [ "$before" = "$(ls -l "$work/out"; cat "$ledger" 2>/dev/null)" ] || fail "ledger changed: $*"
 }
@@ -36,10 +36,10 @@ refuses() {
 printf '# By hand\n\n<!-- ladder %s -->\nold\n<!-- ladder %s -->\n\nafter' \
     'steps: begin' 'steps: end' >"$ledger"
 ladder 0 steps --shape 64x64x64 --shape 40x24x16
-has "$TMPDIR/out" 'rung 0, plain' 'steps_phase4  64x64x64' \
+holds "$TMPDIR/out" 'rung 0, plain' 'steps_phase4  64x64x64' \
     'Fake H200 0, 132 SMs: the ladder of steps'
 # shellcheck disable=SC2016
-has "$ledger" '# By hand' \
+holds "$ledger" '# By hand' \
     '`tmagen ladder steps --shape 64x64x64 --shape 40x24x16 --seconds 0.02` on Fake H200 0, 132' \
     '| 0 | plain: as it comes |  | bf16 64x64x64 |  | 0.02 |  |  | 1 | the first |' \
     '| 1 | first trick: with a \| bar | +50% | bf16 64x64x64 | 0.02 | 0.0125 | 1.600 [1.600' \
@@ -59,26 +59,26 @@ cmp "$ledger" "$TMPDIR/first" || fail "a second run records something else"
 # a slower rung; part of the ladder; shapes of a file, whose folder is nobody's business
 printf '# three\nbf16 64 64 64\nfp16 64 64 64\n' >"$work/shapes"
 FAKE_US_steps_phase2=14 ladder 0 steps --from 1 --to 2 --shapes "$work/shapes"
-has "$ledger" '| 0.0125 | 0.014 | 0.893 [0.893, 0.893] | +-0.000 | 0.8929 | revert |' \
+holds "$ledger" '| 0.0125 | 0.014 | 0.893 [0.893, 0.893] | +-0.000 | 0.8929 | revert |' \
     'tmagen ladder steps --shapes shapes --seconds 0.02 --from 1 --to 2'
 ! grep -q '^| [04] ' "$ledger" || fail "rungs that were not asked for"
 
 # a wrong rung is recorded and not measured; the next one is measured against the last that is right
 FAKE_WRONG=steps_phase1 ladder 1 steps --shape 64x64x64
-has "$TMPDIR/out" 'steps_phase1  64x64x64                WRONG'
-has "$ledger" '|  |  |  |  |  |  | WRONG: not measured; see tmagen verify |' \
+holds "$TMPDIR/out" 'steps_phase1  64x64x64                WRONG'
+holds "$ledger" '|  |  |  |  |  |  | WRONG: not measured; see tmagen verify |' \
     '| 0.02 | 0.012 | 1.667 [1.667, 1.667] | +-0.000 | 1.667 | keep (against rung 0) |'
 
 # without shapes: verified on many, measured on the typical one
 (unset FAKE_GEMM; ladder 1 steps --to 1)
 [ "$(grep -c WRONG "$TMPDIR/out")" -ge 10 ] || fail "too few shapes are verified"
-has "$TMPDIR/out" 'nothing measured: the ladder of steps'
+holds "$TMPDIR/out" 'nothing measured: the ladder of steps'
 
 # a rung's own spec file goes first, where it is what its name says
 mkdir -p "$work/specs"
 printf 'kernel: steps\nphase: 1\nname: from_file\n' >"$work/specs/steps_phase1.yaml"
 FAKE_US_from_file=5 ladder 0 steps --to 1 --shape 64x64x64
-has "$ledger" '| 0.02 | 0.005 | 4.000 [4.000, 4.000] |'
+holds "$ledger" '| 0.02 | 0.005 | 4.000 [4.000, 4.000] |'
 printf 'kernel: steps\nphase: 2\n' >"$work/specs/steps_phase1.yaml"
 refuses 'rung 1: specs/steps_phase1.yaml is another rung' steps
 rm -r "$work/specs"
@@ -118,12 +118,12 @@ printf 'mine\n' >"$work/notes.md"
 ln -sf ../notes.md "$ledger"
 ladder 0 steps --to 1 --shape 64x64x64
 [ -L "$ledger" ] || fail "the link became a file"
-has "$work/notes.md" mine '| first trick'
+holds "$work/notes.md" mine '| first trick'
 
 # no GPU: nothing is recorded
 cp "$work/notes.md" "$TMPDIR/first"
 TMAGEN_LIBCUDA=/nowhere/libcuda.so ladder 3 steps --shape 64x64x64
-has "$TMPDIR/err" 'no CUDA driver'
+holds "$TMPDIR/err" 'no CUDA driver'
 FAKE_LAUNCH=error ladder 1 steps --to 1 --shape 64x64x64 --ledger "$work/shapes"
 cmp "$work/notes.md" "$TMPDIR/first" || fail "recorded without a GPU"
 ladder 2

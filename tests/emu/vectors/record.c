@@ -1,6 +1,8 @@
 // The committed results: a text file a table, a line a form and a line a result.
 // "form KEY TEXT", then for each result the first threads' values in hex and, where they are exact,
-// a hash of all others. Of results behind the eighth one line has a hash each, of all threads.
+// a hash of all others. Of results behind the eighth one line has a hash each, of all threads. As
+// committed those are of what the emulator gave where it equalled what the GPU's record had of the
+// same results, four threads' values and a hash of the rest; a new record has the GPU's own.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -106,7 +106,7 @@ static void save(size_t table, const struct form *forms, size_t count, const uin
     if (!progress->begun[table])
         text_add(&text,
                  "# What a GPU gave; made by vectors --device cuda. A form, then a line a result:"
-                 " hex, hash of the rest.\n");
+                 " hex, hash of the rest;\n# behind the eighth one line, a hash each.\n");
     record(forms, count, results, &text);
     write_file(name, progress->begun[table] ? "a" : "w", &text);
     progress->begun[table] = true;
