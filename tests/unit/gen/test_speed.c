@@ -1,6 +1,7 @@
 // What generation costs as a process of its own: under 13 ms where a digest takes DIGEST_MS (how
-// many instructions, to a tenth, cli/gen_instructions counts); and a first compile: under .4 s where NVRTC takes 30 ms for a kernel that does nothing.
-// By those yardsticks and on the CPU's clock, since the machine may be slower, or busy.
+// many instructions, to a tenth, cli/gen_instructions counts); and a first compile: under .4 s
+// where NVRTC takes 30 ms for a kernel that does nothing. By those yardsticks and on the CPU's
+// clock, since the machine may be slower, or busy.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
