@@ -87,11 +87,10 @@ static double openings(const void *unused) {
 static void test_opening_costs_little(void **state) {
     (void)state;
     const double most = 1.1;  // twice what it was when set: .57
+    if (getenv("SANITIZED")) skip();
     const double digests = 1 / typical(openings, NULL, 1 / most);
     print_message("%.2f digests from files to the first choice\n", digests);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     assert_true(digests < most);
-#endif
 }
 
 static void test_a_new_shape_costs_little(void **state) {
