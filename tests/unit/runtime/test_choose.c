@@ -70,27 +70,26 @@ static void choose(void *argument) {
     it->status = tmg_choose(&question, it->choices, &it->count);
 }
 
-// What a table takes from its files to the first choice: in a digest of a MiB that may be done so
-// often.
-static double openings(const void *unused) {
-    (void)unused;
-    struct choosing it = {.shape = {1000, 2000, 3000}, .most = TMG_PICKED};
-    const double begin = used_ms();
-    assert_int_equal(open_table(NULL), TMAGEN_OK);
-    choose(&it);
-    const double ms = used_ms() - begin;
-    assert_int_equal(it.status, TMAGEN_OK);
-    close_table(NULL);
-    return digest_ms() / ms;
-}
-
+// From files to the first choice, in digests of a MiB: the best of some rounds each, since beside a
+// dozen processes, which take the caches, the median of rounds is 1.02 digests.
 static void test_opening_costs_little(void **state) {
-    (void)state;
-    const double most = 1.1;  // twice what it was when set: .57
-    if (getenv("SANITIZED")) skip();
-    const double digests = 1 / typical(openings, NULL, 1 / most);
-    print_message("%.2f digests from files to the first choice\n", digests);
-    assert_true(digests < most);
+    enum { ROUNDS = 20 };
+    double best = 1e9, digest = 1e9;
+    for (int i = 0; i < ROUNDS; ++i) {
+        struct choosing it = {.shape = {1000, 2000, 3000}, .most = TMG_PICKED};
+        const double yardstick = digest_ms(), begin = used_ms();
+        assert_int_equal(open_table(state), TMAGEN_OK);
+        choose(&it);
+        const double ms = used_ms() - begin;
+        if (ms < best) best = ms;
+        if (yardstick < digest) digest = yardstick;
+        assert_int_equal(it.status, TMAGEN_OK);
+        close_table(state);
+    }
+    print_message("%.2f ms from files to the first choice, %.2f digests\n", best, best / digest);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(best / digest < 1.1);  // twice what it was when set: .57
+#endif
 }
 
 static void test_a_new_shape_costs_little(void **state) {
