@@ -387,10 +387,19 @@ static void read_op(const struct tmg_node *node, const struct tmg_manifest *mani
 
 static void read_cost(const struct tmg_node *node, const struct tmg_manifest *manifest,
                       struct tmg_cost *cost) {
-    static const char *const units[] = {
-        "tensor_flops", "flops", "shared_bytes", "l1_bytes",       "l2_bytes", "dram_bytes",
-        "store_bytes",  "steps", "sums_bytes",   "epilogue_warps", "peers", "box_bytes",
-        NULL};
+    static const char *const units[] = {"tensor_flops",
+                                        "flops",
+                                        "shared_bytes",
+                                        "l1_bytes",
+                                        "l2_bytes",
+                                        "dram_bytes",
+                                        "store_bytes",
+                                        "steps",
+                                        "sums_bytes",
+                                        "epilogue_warps",
+                                        "peers",
+                                        "box_bytes",
+                                        NULL};
     tmg_node_keys(node, "unit per amount times tensor ahead overlaps");
     cost->unit = (enum tmg_unit)tmg_member_choice(node, "unit", units, -1);
     cost->per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);

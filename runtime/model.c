@@ -8,10 +8,10 @@
 #include "runtime/error.h"
 
 static const char *const rate_names[TMG_RATES] = {
-    "tensor",    "shared",   "l2_sm", "l2",    "dram",    "store", "sustained",
-    "launch",    "latency",  "turn",  "tile",  "cluster", "split", "pitch_64",
-    "pitch_32",  "pitch_16", "l1",    "sums",  "step",    "part",  "parts",
-    "clustered", "start",    "walk",  "writes", "peer",  "beyond"};
+    "tensor",    "shared",   "l2_sm", "l2",     "dram",    "store", "sustained",
+    "launch",    "latency",  "turn",  "tile",   "cluster", "split", "pitch_64",
+    "pitch_32",  "pitch_16", "l1",    "sums",   "step",    "part",  "parts",
+    "clustered", "start",    "walk",  "writes", "peer",    "beyond"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
     "tensor cores",   "shared memory", "L2",     "DRAM", "latency of loads",

@@ -276,9 +276,7 @@ static void test_beyond(void **state) {
     static const struct {
         enum tmg_spent spends;
         double rate, us;
-    } cases[] = {{TMG_SPENT_BEYOND, 4, 10 + 20},
-                 {TMG_SPENT_BEYOND, 0, 10},
-                 {TMG_SPENT_L1, 4, 10}};
+    } cases[] = {{TMG_SPENT_BEYOND, 4, 10 + 20}, {TMG_SPENT_BEYOND, 0, 10}, {TMG_SPENT_L1, 4, 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const struct tmg_capacity capacity = {.sms = 4};
         struct tmg_rates rates = free_rates();
