@@ -464,6 +464,7 @@ static char *finish_table(const struct dispatch *table) {
         diag_error(table->diag, table->tree->place, NULL, "%s", tmagen_error_last());
     else
         tmg_table_free(parsed);
+    if (!diag_errors(table->diag)) learned_compare(table->tree, table->path, text);
     return text;
 }
 

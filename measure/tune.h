@@ -51,5 +51,6 @@ int tune_merge(const char *into, char *const *from, size_t count);
 int tune_calibrate(const char *path, const struct predict_gpu *start, double within, FILE *out);
 
 // Prints what a dispatch table can learn of the shapes that it has measured: the rows `learned` of
-// its file; and to stderr what they bring where they were not learnt from.
-int tune_learn(const struct kernel_text *table, FILE *out);
+// its file, under [of], which says what it has measured; and to stderr what they bring where they
+// were not learnt from.
+int tune_learn(const struct kernel_text *table, const char *of, FILE *out);

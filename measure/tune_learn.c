@@ -409,8 +409,9 @@ static void print_row(const float *numbers, unsigned count, FILE *out) {
     fputc('\n', out);
 }
 
-static void print_learned(const struct tmg_learned *learned, FILE *out) {
+static void print_learned(const struct tmg_learned *learned, const char *of, FILE *out) {
     fputs("learned:    # by tmagen tune learn, from what is measured: thousandths\n", out);
+    fprintf(out, "  - of %s\n", of);
     print_row(learned->center, learned->inputs, out);
     print_row(learned->scale, learned->inputs, out);
     print_row(learned->offsets, TMG_LEARNED_UNITS, out);
@@ -419,7 +420,7 @@ static void print_learned(const struct tmg_learned *learned, FILE *out) {
         print_row(learned->weights[i], TMG_LEARNED_UNITS, out);
 }
 
-static void learn_table(const struct tmg_table *table, FILE *out) {
+static void learn_table(const struct tmg_table *table, const char *of, FILE *out) {
     struct lesson lesson = {.table = table};
     const unsigned count = table->measured_count;
     static struct tmg_learned learned;
@@ -430,18 +431,18 @@ static void learn_table(const struct tmg_table *table, FILE *out) {
     judge_all(&lesson, order, &learned);
     for (unsigned i = 0; i < count; ++i) order[i] = i;
     learn(&lesson, order, count, &learned);
-    print_learned(&learned, out);
+    print_learned(&learned, of, out);
     free(order);
     free(lesson.first);
     free(lesson.examples);
 }
 
-int tune_learn(const struct kernel_text *text, FILE *out) {
+int tune_learn(const struct kernel_text *text, const char *of, FILE *out) {
     struct tmg_table *table = NULL;
     if (predict_open(text, &table)) return kernel_complain(text->name), 1;
     const int enough = table->measured_count >= LEAST_SHAPES;
     if (enough)
-        learn_table(table, out);
+        learn_table(table, of, out);
     else
         fprintf(stderr, "tmagen: error: %s: %u measured shapes are too few to learn from; %d do\n",
                 table->name, table->measured_count, LEAST_SHAPES);

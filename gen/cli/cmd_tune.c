@@ -7,6 +7,7 @@
 #include "gen/alloc.h"
 #include "gen/cli/command.h"
 #include "gen/diag.h"
+#include "gen/dispatch_learned.h"
 #include "gen/measured.h"
 #include "measure/random.h"
 #include "measure/tune.h"
@@ -226,10 +227,13 @@ static int learn(const struct tune_arguments *a, const char *path) {
     if (gen_spec(path, &gen, &result)) return EXIT_USER;
     struct kernel_text *subjects = subjects_of(&result, 1, &count);
     int code = EXIT_USAGE;
-    if (count == 1 && subjects[0].table)
-        code = tune_learn(&subjects[0], stdout);
-    else
+    if (count == 1 && subjects[0].table) {
+        char of[LEARNED_OF_CHARS];
+        learned_of(result.table.text, of);
+        code = tune_learn(&subjects[0], of, stdout);
+    } else {
         diag_say("tune learn takes a dispatch table, and %s is none", path);
+    }
     subjects_free(subjects, count);
     gen_result_free(&result);
     return code;

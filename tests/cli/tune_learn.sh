@@ -52,6 +52,30 @@ cat "$TMPDIR/once" >>"$TMPDIR/specs/few.yaml"
 "$TMAGEN" tune learn "$TMPDIR/specs/few.yaml" 2>/dev/null | cmp - "$TMPDIR/once" ||
     fail "another time it learnt something else"
 
+# what was learnt of other measurements, rates or kernels is said to be, and taken; the shipped
+# tables are fresh, and one with a base is judged by that
+# stale COUNT TABLE - gen warns of so many.
+stale() {
+    "$TMAGEN" gen -o "$TMPDIR/out.d" "$TMPDIR/specs/$2.yaml" >/dev/null 2>"$TMPDIR/err" ||
+        fail "$2: exit code $?"
+    [ "$(grep -c "$2.yaml:[0-9]*: warning: learned: .*: tmagen tune learn .*$2.yaml$" \
+        "$TMPDIR/err")" = "$1" ] || { fail "$2: not $1 warnings:"; cat "$TMPDIR/err"; }
+}
+stale 0 gemm_bf16_h200
+stale 0 gemm_fp16_h200
+stale 0 few
+cp "$TMPDIR/specs/few.yaml" "$TMPDIR/specs/edited.yaml"
+sed -i 's/^\(  - {shape: 4096x4096x4096, kernel: .* us: \)/\11/' "$TMPDIR/specs/edited.yaml"
+cmp -s "$TMPDIR/specs/few.yaml" "$TMPDIR/specs/edited.yaml" && fail "nothing is edited"
+stale 0 edited              # what was tuned says nothing of it
+sed -i '0,/^  - {shape: .*us: {[a-z0-9_/]*: /s//&1/' "$TMPDIR/specs/edited.yaml"
+stale 1 edited
+grep -v '^  - of ' "$TMPDIR/specs/few.yaml" >"$TMPDIR/specs/unsaid.yaml"
+stale 1 unsaid
+cp -r templates "$TMPDIR/templates"
+sed -i '/"rates"/,$ s/"tensor": /&1/' "$TMPDIR/templates/lib/gpus/nvidia_h200.json"
+TMAGEN_TEMPLATES=$TMPDIR/templates stale 1 few
+
 part too_few 1000
 refused 1 'too_few: 2 measured shapes are too few to learn from' "$TMPDIR/specs/too_few.yaml"
 refused 2 'takes a dispatch table' "$TMPDIR/specs/gemm_64x64.yaml"
