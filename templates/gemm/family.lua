@@ -255,7 +255,7 @@ local knobs = {
           .. "B begin at the same place of 16 bytes; lanes load whole 16 bytes, of A those around, and shift A" },
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
-          .. "strides and addresses of theirs" },
+          .. "strides and addresses of theirs, of 16 bits or 8" },
     { "exchange", type = "bool", optional = true, when = warpgroups, when_doc = WARPGROUPS,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",

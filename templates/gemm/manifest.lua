@@ -107,7 +107,7 @@ local function repack(s, p)
         cost[i] = { unit = "dram_bytes", amount = 2 * dtypes.bytes(operand.dtype),
             times = { operand.extent:lower(), "k", p.batched and "batch" or nil } }
     end
-    local tiles = { { dim = "m", by = by }, { dim = "n", by = by }, { dim = "k", by = by * 16 } }
+    local tiles = { { dim = "m", by = by }, { dim = "n", by = by }, { dim = "k", by = by * 2 * p.piece.elements } }
     if p.apart then
         tiles = { { dim = "m" }, { dim = "k", plus = 7, by = 1024 } }
         cost[1].amount = 2 * p.apart

@@ -266,7 +266,7 @@ local function repack_plan(s, p)
             operands[#operands + 1] = operand
             list[#list + 1] = { kind = "pointer", tensor = name }
             strides({ tensor = name }, name)
-            list[#list + 1] = { kind = "workspace", part = part, cuda = operand.cuda }
+            list[#list + 1] = { kind = "workspace", part = part, cuda = p.piece.type }
             strides({ part = part }, part)
             dims[operand.extent:lower()], dims.k, dims.batch = true, true, p.batched
         end
@@ -383,6 +383,8 @@ function plan.plan(s)
     p.prefetch_maps = s.prefetch_maps or false
     p.d, p.a_type, p.b_type = dtypes[s.problem.d], dtypes[s.problem.a], dtypes[s.problem.b]
     p.quantised = s.math == "tcgen05" and s.scales.d and { block = s.scales.d == "1x16" and 16 or 32 }
+    -- of 16 bytes, as rows that begin anywhere are copied: bytes whatever they mean
+    p.piece = { type = p.a_type.bits == 8 and "uint8_t" or p.a_type.cuda, elements = 128 // p.a_type.bits }
     p.sum = dtypes[p.a_type.sum]                                    -- what an accumulator holds
     if p.mma then
         p.sum_bits = s.math == "wgmma" and p.a_type.sum_bits or nil -- that it keeps, where fp32 holds more

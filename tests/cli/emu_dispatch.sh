@@ -41,4 +41,11 @@ has 1 '^gemm_bf16_h200 on NVIDIA H200'
 table=gemm_fp16_h200
 verify --shape 16x64x4096 --shape 7x5x3 --shape 130x72x72 || fail "exit code $?"
 has 3 '^gemm_fp16_h200 .* ok .*; by gemm_.*_f16(/[0-9]+)?$'
+
+# in FP8: K odd, N odd, M alone odd, and what TMA can address
+table=gemm_fp8_h200
+verify --shape 1x1x1 --shape 65x64x61 --shape 64x61x64 --shape 61x64x64 --shape 130x71x2063 ||
+    fail "exit code $?"
+has 4 '^gemm_fp8_h200 .* ok .*; by gemm_fp8_128x128_repack$'
+has 1 '^gemm_fp8_h200 +61x64x64 .* ok .*; by gemm_fp8_[0-9x]+_tiles$'
 exit $failed

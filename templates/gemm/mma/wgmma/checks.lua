@@ -234,7 +234,8 @@ wgmma["loads by threads"] = function(s, p, fail)
         end
     end
     if p.a_type.bits ~= 16 then
-        fail("load", ("load: ldg shifts elements of 16 bits, but A and B are %s"):format(p.a_type.name), "tma")
+        fail("load", ("load: ldg shifts elements of 16 bits, but A and B are %s"):format(p.a_type.name),
+            "tma, with repack: [a, b] for rows that begin anywhere")
     end
     local needed = 8 * (p.a.pieces + p.b.pieces) + 24
     if s.warps.producer.registers < needed then
@@ -258,15 +259,6 @@ wgmma["rows eight apart"] = function(s, p, fail)
     elseif p.a.column_major or p.b.column_major or p.a_type.bits ~= 16 or p.b_type.bits ~= 16
         or s.swizzle_bits.a ~= 7 or s.swizzle_bits.b ~= 7 then
         fail("load", "load: eighths wants elements of 16 bits in rows along K, swizzled over 128 bytes", "ldg")
-    end
-end
-
-wgmma["repack"] = function(s, p, fail)
-    for _, operand in ipairs(p.repack and p.repack.operands or {}) do
-        if dtypes[operand.dtype].bits ~= 16 then
-            fail("repack", ("repack: shifts elements of 16 bits, but %s is %s"):format(operand.name:upper(),
-                operand.dtype), "neither; TMA wants rows of whole 16 bytes")
-        end
     end
 end
 
@@ -323,8 +315,7 @@ end
 
 local order = { "pairs of columns", "input types", "scales", "sums", "rows of a warpgroup", "accumulators",
     "producer and stages", "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging",
-    "operands read ahead", "dependent launch", "loads by threads", "rows eight apart", "repack", "groups",
-    "shared memory" }
+    "operands read ahead", "dependent launch", "loads by threads", "rows eight apart", "groups", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do
