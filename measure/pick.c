@@ -35,6 +35,22 @@ static struct tmg_pin read_environment(const struct tmg_table *table) {
     return pin;
 }
 
+// Whether [shape] is as the family's reference has them: its numbers, and the word behind them. 0,
+// or -1 with the error set.
+static int check_shape(const struct tmg_table *table, const struct shape *shape) {
+    struct reference reference = {0};
+    int64_t dims[TMG_MAX_DIMS];
+    char error[160];
+    if (shape->count != (int)table->dim_count)
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a shape is %u numbers, and %d are given",
+                        table->name, table->dim_count, shape->count);
+    if (!*shape->inputs) return 0;
+    const int status = reference_read(table->interface, &reference);
+    if (!status && shape_dims(shape, &reference, table->interface, dims, error, sizeof error))
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: %s", table->name, error);
+    return status;
+}
+
 // The dims of [shape] by the table's own names. 0, or -1 with the error set.
 static int ask(const struct tmg_table *table, const struct tmg_pin *pin, const struct shape *shape,
                struct tmg_choice *choices, unsigned *count) {
@@ -47,9 +63,7 @@ static int ask(const struct tmg_table *table, const struct tmg_pin *pin, const s
         .splits = pin->splits,
         .why = pin->kernel < 0 ? 0 : TMAGEN_BY_ENVIRONMENT,
         .workspace = -1};
-    if (shape->count != (int)table->dim_count)
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: a shape is %u numbers, and %d are given",
-                        table->name, table->dim_count, shape->count);
+    if (check_shape(table, shape)) return -1;
     tmg_ask_at(&asked, table->interface, table->dims, shape->numbers, table->dim_count);
     return tmg_choose(&question, choices, count);
 }
@@ -86,15 +100,15 @@ static void print_choice(struct table *rows, const struct tmg_table *table,
     table_cell(rows, "%lld", (long long)choice->workspace);
 }
 
-// 0, or 1 where nothing serves the shape.
+// 0, or 1 where nothing serves the shape; that is said as a [remark].
 static int print_pick(const struct tmg_table *table, const struct tmg_pin *pin,
-                      const struct shape *shape, FILE *out) {
+                      const struct shape *shape, const char *remark, FILE *out) {
     static const char *const titles[] = {"kernel",    ">splits",  ">measured us", ">model us",
                                          ">to first", "bound by", ">workspace",   NULL};
     struct tmg_choice choices[TMG_CHOICES];
     unsigned count;
     if (ask(table, pin, shape, choices, &count)) {
-        kernel_complain("");
+        fprintf(stderr, "tmagen: %s: %s\n", remark, tmagen_error_last());
         return 1;
     }
     if (!count) return 0;
@@ -112,7 +126,8 @@ static bool is_for(const struct shape *shape, const struct tmg_table *table) {
     return shape_is_for(shape, table->interface);
 }
 
-int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out) {
+int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, bool *answered,
+                 FILE *out) {
     struct tmg_table *table = NULL;
     size_t asked = 0, refused = 0;
     if (predict_open(text, &table)) return kernel_complain(text->name), 1;
@@ -125,8 +140,11 @@ int predict_pick(const struct kernel_text *text, const struct shape_list *shapes
     for (size_t i = 0; i < shapes->count; ++i) {
         if (!is_for(&shapes->shapes[i], table)) continue;
         ++asked;
-        refused += (size_t)print_pick(table, &pin, &shapes->shapes[i], out);
+        const int failed =
+            print_pick(table, &pin, &shapes->shapes[i], answered ? "note" : "error", out);
+        refused += (size_t)failed;
+        if (answered && !failed) answered[i] = true;
     }
     tmg_table_free(table);
-    return !refused ? 0 : refused == asked ? 2 : 1;
+    return answered || !refused ? 0 : refused == asked ? 2 : 1;
 }

@@ -18,8 +18,11 @@ struct predict_gpu {
 int predict_read(const char *text, const char *origin, struct predict_gpu *gpu);
 
 // Prints for each shape what the table [text] takes, why, and what the next two would be. Returns
-// an exit code: 1 where a table is damaged, or a shape is refused, 2 where all are.
-int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, FILE *out);
+// an exit code: 1 where a table is damaged, or a shape is refused, 2 where all are. Where others
+// may take what this one refuses, [answered] is not NULL: it becomes true at each shape that is
+// taken, and a refusal is a note.
+int predict_pick(const struct kernel_text *text, const struct shape_list *shapes, bool *answered,
+                 FILE *out);
 
 // The table [text] with its kernels, as the library has it. A library error code.
 int predict_open(const struct kernel_text *text, struct tmg_table **table);

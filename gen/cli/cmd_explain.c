@@ -28,6 +28,7 @@ struct explain_arguments {
     struct spec_arguments specs;
     struct shape_list shapes;
     const char *gpu;  // NULL: nobody said
+    bool family;      // one is named, and stands for its tables
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -60,19 +61,39 @@ static int explain_spec(const char *spec, const struct gen_options *gen) {
     return failed;
 }
 
+// Says which shapes none of a family's tables takes. Returns an exit code: 1 where there are some,
+// 2 where there are no others.
+static int say_unanswered(const struct shape_list *shapes, const bool *answered) {
+    size_t count = 0;
+    for (size_t i = 0; i < shapes->count; ++i) {
+        if (answered[i]) continue;
+        ++count;
+        fputs("tmagen: error: no table takes ", stderr);
+        shape_print(&shapes->shapes[i], stderr);
+        fputc('\n', stderr);
+    }
+    return !count ? EXIT_FINE : count < shapes->count ? EXIT_USER : EXIT_USAGE;
+}
+
 // What the tables among the results take; then, together, the kernels that are not in one.
 static int predict_all_of(const struct explain_arguments *a, const struct predict_gpu *gpu,
                           const struct gen_result *results, size_t count) {
     size_t subjects, kernels = 0;
     int worst = EXIT_FINE;
     struct kernel_text *texts = subjects_of(results, count, &subjects);
+    bool *answered = a->family ? mem_zero((a->shapes.count + 1) * sizeof *answered) : NULL;
     for (size_t i = 0; i < subjects; ++i) {
         if (!texts[i].table) continue;
         if (a->gpu)
             fprintf(stderr, "tmagen: note: %s is a table, of its own GPU whatever --gpu says\n",
                     texts[i].name);
-        const int code = predict_pick(&texts[i], &a->shapes, stdout);
+        const int code = predict_pick(&texts[i], &a->shapes, answered, stdout);
         if (code > worst) worst = code;
+    }
+    if (answered) {
+        const int code = say_unanswered(&a->shapes, answered);
+        if (code > worst) worst = code;
+        free(answered);
     }
     struct kernel_text *others = mem_alloc((subjects + 1) * sizeof *others);
     for (size_t i = 0; i < subjects; ++i)
@@ -97,6 +118,7 @@ static char **name_tables(struct explain_arguments *a, size_t *count, char ***ma
             continue;
         }
         char **tables = table_list(name);
+        a->family = true;
         if (!*tables) diag_say("%s: no table in specs/ dispatches it", name);
         for (size_t j = 0; tables[j]; j++) MEM_PUSH(specs, *count, capacity, tables[j]);
         store_list_free(*made);

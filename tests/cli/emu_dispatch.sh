@@ -37,6 +37,30 @@ has 1 ', by the model: '
 has 1 '^tmagen: note: gemm_bf16_h200 is a table, of its own GPU whatever --gpu says$'
 has 1 '^gemm_bf16_h200 on NVIDIA H200'
 
+# a family's tables are all asked: that one refuses is a note where another answers
+# family CODE SHAPE... - explains them.
+family() {
+    local wanted=$1 code shapes=()
+    shift
+    for shape; do shapes+=(--shape "$shape"); done
+    "$TMAGEN" explain gemm "${shapes[@]}" >"$TMPDIR/out" 2>&1
+    code=$?
+    [ $code = "$wanted" ] || fail "explain gemm $*: exit code $code"
+}
+family 0 37x53x71
+has 2 '^gemm_[bf]p?f?16_h200 on NVIDIA H200, 37x53x71: gemm_'
+has 1 '^tmagen: note: gemm_fp8_h200: no kernel serves m 37 n 53 k 71$'
+has 0 'error'
+family 1 37x53x71 8x8
+has 1 '^tmagen: error: no table takes 8x8$'
+family 2 8x8
+
+# a word behind a shape is one of the family's
+"$TMAGEN" explain $table --shape 64x64x64/special >"$TMPDIR/out" 2>&1 || fail "exit code $?"
+"$TMAGEN" explain $table --shape 64x64x64/specal >"$TMPDIR/out" 2>&1
+[ $? = 2 ] || fail "specal is none of the family's words"
+has 1 '^tmagen: error: gemm_bf16_h200: gemm has no inputs specal; it has: special exact$'
+
 # the same kernels in another type
 table=gemm_fp16_h200
 verify --shape 16x64x4096 --shape 7x5x3 --shape 130x72x72 || fail "exit code $?"
