@@ -10,8 +10,8 @@
 void learned_of(const char *text, char of[LEARNED_OF_CHARS]) {
     char digest[TMAGEN_KEY_CHARS] = "";
     json_t *table = json_loads(text, 0, NULL);
-    json_t *parts = json_pack("[O?, O?]", json_object_get(table, "rates"),
-                              json_object_get(table, "measured"));
+    json_t *parts =
+        json_pack("[O?, O?]", json_object_get(table, "rates"), json_object_get(table, "measured"));
     char *seen = json_dumps(parts, JSON_COMPACT | JSON_SORT_KEYS);
     if (seen) tmg_digest_text(seen, strlen(seen), digest);
     snprintf(of, LEARNED_OF_CHARS, "%.*s", LEARNED_OF_CHARS - 1, digest);

@@ -232,6 +232,27 @@ static void explain_loss(int status, const struct tune_slot *slot, int timeout, 
         snprintf(why, size, "%s", *slot->why ? slot->why : "the process ended");
 }
 
+// Whether the candidate is tried again, where it has not been spared before: its process was killed,
+// as no kernel's or compiler's fault does, but a system that is short of memory.
+static bool spare(const struct crew *crew, int candidate, int status, bool *spared) {
+    if (*spared || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) return false;
+    *spared = true;
+    progress("%s", "");
+    fprintf(stderr, "tmagen: note: %s: its process was killed; it is tried once more\n",
+            crew->t->candidates[candidate].text->name);
+    return true;
+}
+
+static bool spare_running(struct crew *crew, struct tune_slot *slot, int status) {
+    const int candidate = slot->candidate;
+    char at_work = TUNE_AT_WORK;
+    if (!spare(crew, candidate, status, &crew->t->candidates[candidate].spared_running))
+        return false;
+    atomic_compare_exchange_strong(tune_checked(crew->t, candidate), &at_work, TUNE_UNTOUCHED);
+    slot->candidate = -1;
+    return true;
+}
+
 // A candidate that took its process with it is never launched again.
 static void condemn(struct crew *crew, struct tune_slot *slot, bool hung, const char *why) {
     struct tuning *t = crew->t;
@@ -274,19 +295,25 @@ static void replace_worker(struct crew *crew, int i, int status) {
         fprintf(stderr, "tmagen: error: GPU %d: %s; it is used no more\n", crew->t->gpus[i], why);
         return;
     }
-    if (slot->candidate >= 0 && !(hung && slot->loading))
-        condemn(crew, slot, hung, why);
-    else
+    if (slot->candidate >= 0 && !(hung && slot->loading)) {
+        if (!spare_running(crew, slot, status)) condemn(crew, slot, hung, why);
+    } else {
         blame_task(crew, slot, why);
+    }
     slot->loading = 0;
     *slot->why = 0;
     start_worker(crew, i);
 }
 
-// What a compiler has died over does not compile.
+// What a compiler has died over does not compile, unless it is spared.
 static void blame_compile(struct crew *crew, struct tune_slot *slot, int status) {
     struct tuning *t = crew->t;
     const int candidate = slot->candidate;
+    if (spare(crew, candidate, status, &t->candidates[candidate].spared_compiling)) {
+        slot->candidate = -1;
+        t->shared->next_compile = t->shared->next_urgent = 0;
+        return;
+    }
     struct tune_message message = {
         .kind = TUNE_COMPILED, .candidate = candidate, .verdict = TUNE_COMPILE};
     explain_loss(status, slot, t->plan->timeout, message.why, sizeof message.why);

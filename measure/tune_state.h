@@ -23,6 +23,8 @@ struct tune_candidate {
     char arch[32], key[TMAGEN_KEY_CHARS];
     bool wanted;    // by any shape
     bool compiled;  // as a compiler has said
+    // a process that compiled or ran it was killed: it is tried again, and not a third time
+    bool spared_compiling, spared_running;
 };
 
 // A candidate at a shape, as far as it is known.

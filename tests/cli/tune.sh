@@ -94,6 +94,26 @@ has err "^\[1/1\] bf16 64x64x64: $best 0\.011 ms, of 16" ' 0 left out'
     has err "^\[1/1\] bf16 64x64x64: $best 0\.011" '^16 kernels compiled .* 0 left out'
 }
 
+# who is killed, by a system that is short of memory say, is tried once more: as it is checked, as it
+# is measured and as it compiles; and is left out where it is killed again
+for db in killed late_killed; do
+    [ $db = killed ] || cp t.db $db.db
+    touch alive
+    FAKE_KILL=$best FAKE_KILLS=$TMPDIR/alive good $db.db p.yaml --shape 16x16x16
+    [ ! -e alive ] || fail "$db: no worker was killed"
+    has err "^tmagen: note: $best: its process was killed; it is tried once more$" \
+        "^\[1/1\] bf16 16x16x16: $best 0\.011" ' 0 left out'
+done
+FAKE_KILL=$best good twice_killed.db p.yaml --shape 16x16x16
+has err "note: $best: its process was killed" \
+    "warning: $best: fault: the process died: Killed" "^\[1/1\] bf16 16x16x16: $second 0\.012"
+rm -rf "$TMAGEN_CACHE"
+touch alive
+FAKE_NVRTC_KILL=$TMPDIR/alive good compile_killed.db p.yaml --shape 16x16x16
+[ ! -e alive ] || fail "no compiler was killed"
+has err '^tmagen: note: p_weight._step.*: its process was killed' \
+    "^\[1/1\] bf16 16x16x16: $best 0\.011 ms, of 16" '^16 kernels compiled .* 0 left out'
+
 # ---- a kernel that computes something else is never the best, however fast
 FAKE_WRONG=$best FAKE_FACTOR=1.02 good wrong.db p.yaml "${shapes[@]}"
 has err "$best: wrong: 24x136x72: d: "
