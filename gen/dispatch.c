@@ -516,6 +516,17 @@ static void check_family(const struct dispatch *table) {
     free(home);
 }
 
+// Whoever measured with another version is warned (runtime/set.c): that takes a table which says so.
+static void check_version(const struct dispatch *table) {
+    const struct spec_node *tuned = spec_get(table->tree, "tuned");
+    const bool rows = (tuned && tuned->count) || spec_get(table->tree, "measured");
+    if (rows && !spec_get(table->tree, "tmagen"))
+        fprintf(stderr,
+                "%s: warning: tmagen: is missing; nothing says by which version it was measured "
+                "(this is " TMAGEN_VERSION ")\n",
+                table->path);
+}
+
 static void free_table(struct dispatch *table) {
     for (size_t i = 0; i < table->row_count; i++) tmg_manifest_free(table->rows[i].manifest);
     for (size_t i = 0; i < table->options.set_count; i++) free(table->options.sets[i]);
@@ -545,7 +556,10 @@ void table_generate(struct diag *diag, const struct spec_node *tree, const char 
         find_dims(&table);
         read_entries(&table);
     }
-    if (!diag_errors(diag)) result->table.text = finish_table(&table);
+    if (!diag_errors(diag)) {
+        check_version(&table);
+        result->table.text = finish_table(&table);
+    }
     free_table(&table);
 }
 

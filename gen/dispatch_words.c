@@ -43,6 +43,6 @@ double words_us(struct diag *diag, const struct spec_node *node, const char *pat
     if (type == SPEC_INT) real = (double)integer;
     if ((type == SPEC_INT || type == SPEC_FLOAT) && real > 0 && real < 1e12) return real;
     diag_error(diag, node->place, "microseconds, as it was measured",
-               "%s: must be a positive number", path);
+               "%s: must be a number above 0 and below 1e12", path);
     return 0;
 }

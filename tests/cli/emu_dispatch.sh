@@ -61,6 +61,19 @@ family 2 8x8
 [ $? = 2 ] || fail "specal is none of the family's words"
 has 1 '^tmagen: error: gemm_bf16_h200: gemm has no inputs specal; it has: special exact$'
 
+# a table that says nothing of the version by which it was measured
+mkdir "$TMPDIR/specs"
+cp specs/gemm_64x64.yaml "$TMPDIR/specs"
+printf 'dispatch: gemm\ngpu: nvidia_h200\nkernels: [gemm_64x64]\n' >"$TMPDIR/specs/own.yaml"
+"$TMAGEN" gen -o "$TMPDIR/made" "$TMPDIR/specs/own.yaml" >"$TMPDIR/out" 2>&1 || fail "own: $?"
+has 0 'warning'
+echo 'tuned: [{shape: 64x64x64, kernel: gemm_64x64, us: 2}]' >>"$TMPDIR/specs/own.yaml"
+"$TMAGEN" gen -o "$TMPDIR/made" "$TMPDIR/specs/own.yaml" >"$TMPDIR/out" 2>&1 || fail "own: $?"
+has 1 'own.yaml: warning: tmagen: is missing; nothing says by which version it was measured'
+echo 'tmagen: 0.1.0' >>"$TMPDIR/specs/own.yaml"
+"$TMAGEN" gen -o "$TMPDIR/made" "$TMPDIR/specs/own.yaml" >"$TMPDIR/out" 2>&1 || fail "own: $?"
+has 0 'warning'
+
 # the same kernels in another type
 table=gemm_fp16_h200
 verify --shape 16x64x4096 --shape 7x5x3 --shape 130x72x72 || fail "exit code $?"
