@@ -95,6 +95,33 @@ void diag_note(struct diag *d, struct diag_place place, const char *format, ...)
     va_end(args);
 }
 
+char *diag_move(struct diag *d, const char *file, struct diag *to, const struct diag_place *places,
+                size_t count) {
+    size_t kept = 0;
+    char *first = NULL;
+    bool moves = false;
+    struct diag_place place = {0};
+    for (size_t i = 0; i < d->count; i++) {
+        struct diag_record record = d->records[i];
+        const int line = record.place.line;
+        if (!record.note)
+            moves = !strcmp(record.place.file, file) && line > 0 && (size_t)line <= count;
+        if (!moves) {
+            d->records[kept++] = record;
+            continue;
+        }
+        if (!record.note) {
+            place = places[line - 1];
+            d->errors--;
+            if (!first) first = mem_copy(record.message);
+        }
+        record.place = place;
+        add(to, record);
+    }
+    d->count = kept;
+    return first;
+}
+
 size_t diag_errors(const struct diag *d) { return d->errors; }
 
 // The source [file]: two may be called the same, but then their names lie apart. NULL: not known.

@@ -55,6 +55,7 @@ struct dispatch {
     const struct spec_node *tree;
     const char *path;
     struct gen_options options;  // of the kernels
+    struct diag_place *places;   // of each set among them, and of the suffix
     char *suffix;                // "" or "_fp16"
     struct gen_result *result;
     size_t output_capacity;
@@ -69,8 +70,10 @@ struct dispatch {
 
 // ---- What is laid over each kernel's spec
 
-static void add_set(struct dispatch *table, char *set) {
+static void add_set(struct dispatch *table, char *set, struct diag_place place) {
     struct gen_options *options = &table->options;
+    table->places = mem_resize(table->places, (options->set_count + 2) * sizeof *table->places);
+    table->places[options->set_count] = table->places[options->set_count + 1] = place;
     options->sets = mem_resize(options->sets, (options->set_count + 1) * sizeof *options->sets);
     options->sets[options->set_count++] = set;
 }
@@ -83,7 +86,7 @@ static void add_sets(struct dispatch *table, const char *prefix, const struct sp
         if (value->kind == SPEC_MAP)
             add_sets(table, path, value);
         else if (value->kind == SPEC_SCALAR)
-            add_set(table, mem_format("%s=%s", path, value->text));
+            add_set(table, mem_format("%s=%s", path, value->text), value->place);
         else
             diag_error(table->diag, value->place, "a value, or a map of them",
                        "set.%s: is a list, of which a table would not know which to take", path);
@@ -104,6 +107,8 @@ static void read_set(struct dispatch *table) {
     if (set && !suffix)
         diag_error(table->diag, set->place, "suffix: WORD, which is added to their names",
                    "set: makes other kernels, which need other names: suffix is missing");
+    if (suffix && table->places)
+        table->places[table->options.set_count] = spec_get(table->tree, "suffix")->place;
     if (suffix && !set)
         diag_error(table->diag, spec_get(table->tree, "suffix")->place, "set: {KNOB: VALUE}",
                    "suffix: is for kernels that set makes others");
@@ -124,9 +129,11 @@ static bool is_stem(const char *name) {
                                       "0123456789_")] == 0;
 }
 
-// Generates the kernels of the spec [name] under their names in this table.
+// Generates the kernels of the spec [name] under their names in this table. *why: what is wrong with
+// what is laid over them.
 static int generate_spec(struct dispatch *table, const struct spec_node *node, const char *name,
-                         struct gen_result *result) {
+                         struct gen_result *result, char **why) {
+    struct gen_over over = {.diag = table->diag, .places = table->places};
     struct gen_options options = table->options;
     char *path = beside(table, node, name), *named = NULL;
     if (options.set_count) {
@@ -135,11 +142,14 @@ static int generate_spec(struct dispatch *table, const struct spec_node *node, c
         memcpy(options.sets, table->options.sets, options.set_count * sizeof *options.sets);
         options.sets[options.set_count++] = named;
         options.table = table->path;
+        options.over = &over;
+        over.count = options.set_count;
     }
     *result = (struct gen_result){.spec = path};
     const int failed = points_generate(NULL, &options, NULL, result);
     if (named) free(options.sets);
     free(named);
+    *why = over.why;
     return failed;
 }
 
@@ -185,11 +195,13 @@ static void read_kernel(struct dispatch *table, const struct spec_node *node) {
         return;
     }
     if (!name) return;
-    if (generate_spec(table, node, name, &result)) {
-        diag_error(table->diag, node->place, NULL, "kernels: %s cannot be generated; see there",
-                   name);
-        return;
-    }
+    char *why = NULL;
+    const int failed = generate_spec(table, node, name, &result, &why);
+    if (failed)
+        diag_error(table->diag, node->place, NULL, "kernels: %s cannot be generated%s%s", name,
+                   why ? ", as it is set: " : "; see there", why ? why : "");
+    free(why);
+    if (failed) return;
     for (size_t i = 0; i < result.output_count; i++) add_row(table, &result.outputs[i], &row);
     gen_result_free(&result);
 }
@@ -531,6 +543,7 @@ static void free_table(struct dispatch *table) {
     for (size_t i = 0; i < table->row_count; i++) tmg_manifest_free(table->rows[i].manifest);
     for (size_t i = 0; i < table->options.set_count; i++) free(table->options.sets[i]);
     free(table->options.sets);
+    free(table->places);
     free(table->suffix);
     free(table->rows);
     free(table->entries);

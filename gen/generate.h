@@ -9,6 +9,14 @@
 struct argp;
 struct store;
 
+// Sets that stand in a file: who is told what is wrong with them, and where they stand.
+struct gen_over {
+    struct diag *diag;
+    const struct diag_place *places;  // [count]
+    size_t count;
+    char *why;  // set to the first error; free it
+};
+
 // What the commands that generate have in common on their command line.
 struct gen_options {
     const char *out_dir;     // -o; "out" unless given
@@ -16,10 +24,11 @@ struct gen_options {
     char *templates;         // --templates and $TMAGEN_TEMPLATES, with a : between; or NULL
     char **sets;             // --set, in order: "stages=5"
     size_t set_count;
-    const char *table;  // the path of the table that the kernel is made for; NULL: none
-    bool strict;        // an illegal point of a sweep is an error
-    bool quiet;         // say nothing of illegal points of a sweep, nor of one that has no other
-    bool explain;       // fill gen_output.explain
+    const char *table;      // the path of the table that the kernel is made for; NULL: none
+    struct gen_over *over;  // where its sets stand, that are not a command line's; NULL: they are
+    bool strict;            // an illegal point of a sweep is an error
+    bool quiet;    // say nothing of illegal points of a sweep, nor of one that has no other
+    bool explain;  // fill gen_output.explain
 };
 
 // One row of the table of resources: what the plan says that the kernel uses.

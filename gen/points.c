@@ -291,8 +291,10 @@ int points_generate(const char *text, const struct gen_options *options, points_
     generate_all(&run, result->spec, text);
     const struct spec_node *kernel = run.tree ? spec_get(run.tree, "kernel") : NULL;
     if (kernel && kernel->kind == SPEC_SCALAR) families_note(run.diag, options, kernel->text);
-    diag_print(run.diag, stderr);
     int failed = diag_errors(run.diag) > 0;
+    struct gen_over *over = options->over;
+    if (over) over->why = diag_move(run.diag, "--set", over->diag, over->places, over->count);
+    diag_print(run.diag, stderr);
     script_free(run.script);
     diag_free(run.diag);
     arena_free(&run.arena);
