@@ -38,12 +38,15 @@ has 1 '^tmagen: note: gemm_bf16_h200 is a table, of its own GPU whatever --gpu s
 has 1 '^gemm_bf16_h200 on NVIDIA H200'
 
 # a family's tables are all asked: that one refuses is a note where another answers
-# family CODE SHAPE... - explains them.
+mkdir "$TMPDIR/few"
+cp -r specs "$TMPDIR/few"
+sed -i '/gemm_fp8_128x128_repack/d' "$TMPDIR/few/specs/gemm_fp8_h200.yaml"
+# family CODE SHAPE... - explains them, where FP8 has no kernel for whatever TMA cannot address.
 family() {
     local wanted=$1 code shapes=()
     shift
     for shape; do shapes+=(--shape "$shape"); done
-    "$TMAGEN" explain gemm "${shapes[@]}" >"$TMPDIR/out" 2>&1
+    (cd "$TMPDIR/few" && "$TMAGEN" explain gemm "${shapes[@]}") >"$TMPDIR/out" 2>&1
     code=$?
     [ $code = "$wanted" ] || fail "explain gemm $*: exit code $code"
 }
