@@ -33,8 +33,8 @@ void diag_error(struct diag *, struct diag_place, const char *legal, const char 
 void diag_note(struct diag *, struct diag_place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Moves the errors at the first [count] lines of [file], with their notes, to [to]: each to the place
-// of its line there. Returns a copy of the first one's message; NULL where there is none.
+// Moves the errors at the first [count] lines of [file], with their notes, to [to]: each to the
+// place of its line there. Returns a copy of the first one's message; NULL where there is none.
 char *diag_move(struct diag *, const char *file, struct diag *to, const struct diag_place *places,
                 size_t count);
 

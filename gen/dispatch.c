@@ -2,7 +2,6 @@
 // kernel that it names takes, by the library's own rules.
 #include "gen/dispatch.h"
 
-#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,8 +128,8 @@ static bool is_stem(const char *name) {
                                       "0123456789_")] == 0;
 }
 
-// Generates the kernels of the spec [name] under their names in this table. *why: what is wrong with
-// what is laid over them.
+// Generates the kernels of the spec [name] under their names in this table. *why: the first error
+// of what is laid over them.
 static int generate_spec(struct dispatch *table, const struct spec_node *node, const char *name,
                          struct gen_result *result, char **why) {
     struct gen_over over = {.diag = table->diag, .places = table->places};
@@ -528,7 +527,7 @@ static void check_family(const struct dispatch *table) {
     free(home);
 }
 
-// Whoever measured with another version is warned (runtime/set.c): that takes a table which says so.
+// Who measured with another version is warned (runtime/set.c): that takes a table which says so.
 static void check_version(const struct dispatch *table) {
     const struct spec_node *tuned = spec_get(table->tree, "tuned");
     const bool rows = (tuned && tuned->count) || spec_get(table->tree, "measured");
@@ -574,40 +573,4 @@ void table_generate(struct diag *diag, const struct spec_node *tree, const char 
         result->table.text = finish_table(&table);
     }
     free_table(&table);
-}
-
-// ---- Finding tables
-
-static int is_yaml(const struct dirent *entry) {
-    const char *dot = strrchr(entry->d_name, '.');
-    return *entry->d_name != '.' && dot && !strcmp(dot, ".yaml");
-}
-
-// Whether the file is a table of [family]; one that cannot be read is none.
-static bool dispatches(const char *path, const char *family) {
-    struct arena arena = {0};
-    struct diag *diag = diag_new();
-    const struct spec_node *tree = spec_read(&arena, diag, path, NULL, 0);
-    const struct spec_node *node = tree ? spec_get(tree, "dispatch") : NULL;
-    const bool found = node && node->kind == SPEC_SCALAR && !strcmp(node->text, family);
-    diag_free(diag);
-    arena_free(&arena);
-    return found;
-}
-
-char **table_list(const char *family) {
-    struct dirent **entries = NULL;
-    const int found = scandir("specs", &entries, is_yaml, alphasort);
-    char **list = mem_zero((size_t)(found > 0 ? found + 1 : 1) * sizeof *list);
-    size_t count = 0;
-    for (int i = 0; i < found; i++) {
-        char *path = mem_format("specs/%s", entries[i]->d_name);
-        if (dispatches(path, family))
-            list[count++] = path;
-        else
-            free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    return list;
 }

@@ -232,8 +232,8 @@ static void explain_loss(int status, const struct tune_slot *slot, int timeout, 
         snprintf(why, size, "%s", *slot->why ? slot->why : "the process ended");
 }
 
-// Whether the candidate is tried again, where it has not been spared before: its process was killed,
-// as no kernel's or compiler's fault does, but a system that is short of memory.
+// Whether the candidate is tried again, which was not spared before: its process was killed, as by
+// no fault of a kernel or compiler, but by a system that is short of memory.
 static bool spare(const struct crew *crew, int candidate, int status, bool *spared) {
     if (*spared || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) return false;
     *spared = true;

@@ -28,10 +28,10 @@ has 1 "refused .*not what is pinned serves m 7 n 5 k 3"
 # explain says what would be launched, by name and by whom, and what names no choice
 TMAGEN_PICK=gemm_16x64_split/3 "$TMAGEN" explain $table --shape 40x128x1024 >"$TMPDIR/out" \
     2>"$TMPDIR/err" || fail "exit code $?"
-has 1 '^gemm_bf16_h200 .*: gemm_16x64_split/3, by \$TMAGEN_PICK: [0-9.]+ us, bound by'
+has 1 '^gemm_bf16_h200 .*: gemm_16x64_split/3, by .TMAGEN_PICK: [0-9.]+ us, bound by'
 has 2 '^gemm_'
 TMAGEN_PICK=nothing "$TMAGEN" explain $table --shape 40x128x1024 >"$TMPDIR/out" 2>&1 || fail "$?"
-has 1 '^tmagen: warning: \$TMAGEN_PICK: gemm_bf16_h200: has no kernel .nothing.$'
+has 1 '^tmagen: warning: .TMAGEN_PICK: gemm_bf16_h200: has no kernel .nothing.$'
 has 1 ', by the model: '
 "$TMAGEN" explain $table --shape 40x128x1024 --gpu nvidia_b200 >"$TMPDIR/out" 2>&1 || fail "$?"
 has 1 '^tmagen: note: gemm_bf16_h200 is a table, of its own GPU whatever --gpu says$'

@@ -94,8 +94,8 @@ has err "^\[1/1\] bf16 64x64x64: $best 0\.011 ms, of 16" ' 0 left out'
     has err "^\[1/1\] bf16 64x64x64: $best 0\.011" '^16 kernels compiled .* 0 left out'
 }
 
-# who is killed, by a system that is short of memory say, is tried once more: as it is checked, as it
-# is measured and as it compiles; and is left out where it is killed again
+# who is killed, by a system that is short of memory say, is tried once more: as it is checked, as
+# it is measured and as it compiles; and is left out where it is killed again
 for db in killed late_killed; do
     [ $db = killed ] || cp t.db $db.db
     touch alive
