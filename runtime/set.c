@@ -355,8 +355,7 @@ static int pin_own(tmagen_set *set, const tmagen_launch *launch, const char *cho
     struct tmg_pin pin = {.kernel = -1};
     struct tmg_binding binding = {0};
     int status = launch ? tmg_check_lists(set->table->name, launch) : TMAGEN_OK;
-    if (!status && choice)
-        status = tmg_choice_read(set->table, choice, &pin.kernel, &pin.splits);
+    if (!status && choice) status = tmg_choice_read(set->table, choice, &pin.kernel, &pin.splits);
     if (!status && launch) status = tmg_bind(set->table->interface, launch, &binding);
     if (status) return status;
     pthread_mutex_lock(&set->lock);
