@@ -14,7 +14,6 @@
 
 enum { FOLDS = 5, EPOCHS = 200, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
 static const float near_best = .2F;      // logs: launches farther from a shape's best say nothing
-static const float farthest_miss = .7F;  // logs: what is farther off counts as if it were not
 static const double first_rate = 3e-3, decay = 1e-4;
 
 // A launch of a measured shape.
@@ -65,6 +64,7 @@ static int ask_shape(const struct tmg_table *table, const struct tmg_measured *m
     struct tmg_near near;
     *asked = (struct asked_shape){
         .measured = measured, .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES}};
+    // exact for sizes below 700,000 or so, as far as a float has their logs
     for (unsigned i = 0; i < table->dim_count; ++i)
         asked->shape[i] = llround(exp2((double)measured->at[i]));
     tmg_ask_at(&launch, table->interface, table->dims, asked->shape, table->dim_count);
@@ -144,6 +144,13 @@ static void weigh(struct lesson *lesson, unsigned shape) {
     }
 }
 
+static double weight_of(const struct lesson *lesson, unsigned shape) {
+    double sum = 0;
+    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i)
+        sum += (double)lesson->examples[i].weight;
+    return sum;
+}
+
 // What a table holds of a number: thousandths.
 static float in_thousandths(float value) { return roundf(1000 * value) * .001F; }
 
@@ -168,15 +175,21 @@ static void scale_inputs(struct lesson *lesson, size_t count) {
     }
 }
 
-static void see_all(struct lesson *lesson) {
+// How many shapes say anything.
+static unsigned see_all(struct lesson *lesson) {
     size_t count = 0;
+    unsigned telling = 0;
     for (unsigned i = 0; i < shapes_of(lesson); ++i) {
         lesson->first[i] = count;
         count = see_shape(lesson, &lesson->table->measured[i], count);
     }
     lesson->first[shapes_of(lesson)] = count;
-    for (unsigned i = 0; i < shapes_of(lesson); ++i) weigh(lesson, i);
-    scale_inputs(lesson, count);
+    for (unsigned i = 0; i < shapes_of(lesson); ++i) {
+        weigh(lesson, i);
+        telling += weight_of(lesson, i) > 0;
+    }
+    if (telling) scale_inputs(lesson, count);
+    return telling;
 }
 
 // ---- Learning
@@ -237,7 +250,7 @@ static void add_slopes(struct learner *learner, const float *inputs, float error
 static float error_of(const struct tmg_learned *learned, const struct example *example) {
     const float miss = example->taken - example->ranked;
     return tmg_learned_miss(learned, example->inputs) -
-           fminf(fmaxf(miss, -farthest_miss), farthest_miss);
+           fminf(fmaxf(miss, -TMG_LEARNED_MOST), TMG_LEARNED_MOST);
 }
 
 static void learn_shape(struct learner *learner, const struct lesson *lesson, unsigned shape) {
@@ -275,13 +288,6 @@ static void take_step(struct learner *learner, double examples, double left) {
     memset(learner->slope, 0, sizeof learner->slope);
 }
 
-static double weight_of(const struct lesson *lesson, unsigned shape) {
-    double sum = 0;
-    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i)
-        sum += (double)lesson->examples[i].weight;
-    return sum;
-}
-
 static void shuffle(unsigned *order, unsigned count, uint64_t *seed) {
     for (unsigned i = count; i > 1; --i) {
         const unsigned at = (unsigned)(next_random(seed) % i), kept = order[i - 1];
@@ -308,14 +314,14 @@ static void learn(const struct lesson *lesson, unsigned *order, unsigned count,
     memset(&learner, 0, sizeof learner);
     learner.learned = learned;
     learner.count = (2 + learned->inputs) * TMG_LEARNED_UNITS;
-    const unsigned batches = count / BATCH;
+    const unsigned each = count < BATCH ? count : BATCH, batches = count ? count / each : 0;
     for (unsigned epoch = 0; epoch < EPOCHS; ++epoch) {
         shuffle(order, count, &seed);
         for (unsigned batch = 0; batch < batches; ++batch) {
             double weight = 0;
-            for (unsigned i = 0; i < BATCH; ++i) {
-                learn_shape(&learner, lesson, order[batch * BATCH + i]);
-                weight += weight_of(lesson, order[batch * BATCH + i]);
+            for (unsigned i = 0; i < each; ++i) {
+                learn_shape(&learner, lesson, order[batch * each + i]);
+                weight += weight_of(lesson, order[batch * each + i]);
             }
             if (weight > 0)
                 take_step(&learner, weight,
@@ -384,9 +390,15 @@ static unsigned leave_out(const struct lesson *lesson, unsigned fold, unsigned *
 static void judge_all(const struct lesson *lesson, unsigned *order, struct tmg_learned *learned) {
     struct shares shares = {0};
     for (unsigned fold = 0; fold < FOLDS; ++fold) {
-        learn(lesson, order, leave_out(lesson, fold, order), learned);
+        const unsigned left = leave_out(lesson, fold, order);
+        if (left < BATCH) continue;
+        learn(lesson, order, left, learned);
         for (unsigned i = fold; i < shapes_of(lesson); i += FOLDS)
             judge(lesson, i, learned, &shares);
+    }
+    if (!shares.count) {
+        fputs("all shapes are alike: nothing says what this brings\n", stderr);
+        return;
     }
     const double count = shares.count, gain = (shares.logs - shares.logs_before) / count;
     const double spread = 1.96 * sqrt(fmax(0, shares.squares_gain / count - gain * gain) / count);
@@ -420,32 +432,33 @@ static void print_learned(const struct tmg_learned *learned, const char *of, FIL
         print_row(learned->weights[i], TMG_LEARNED_UNITS, out);
 }
 
-static void learn_table(const struct tmg_table *table, const char *of, FILE *out) {
+static unsigned learn_table(const struct tmg_table *table, const char *of, FILE *out) {
     struct lesson lesson = {.table = table};
     const unsigned count = table->measured_count;
     static struct tmg_learned learned;
     unsigned *order = calloc(count, sizeof *order);
     lesson.first = calloc(count + 1, sizeof *lesson.first);
     if (!order || !lesson.first) abort();
-    see_all(&lesson);
-    judge_all(&lesson, order, &learned);
-    for (unsigned i = 0; i < count; ++i) order[i] = i;
-    learn(&lesson, order, count, &learned);
-    print_learned(&learned, of, out);
+    const unsigned telling = see_all(&lesson);
+    if (telling >= LEAST_SHAPES) {
+        judge_all(&lesson, order, &learned);
+        for (unsigned i = 0; i < count; ++i) order[i] = i;
+        learn(&lesson, order, count, &learned);
+        print_learned(&learned, of, out);
+    }
     free(order);
     free(lesson.first);
     free(lesson.examples);
+    return telling;
 }
 
 int tune_learn(const struct kernel_text *text, const char *of, FILE *out) {
     struct tmg_table *table = NULL;
     if (predict_open(text, &table)) return kernel_complain(text->name), 1;
-    const int enough = table->measured_count >= LEAST_SHAPES;
-    if (enough)
-        learn_table(table, of, out);
-    else
+    const unsigned telling = table->measured_count ? learn_table(table, of, out) : 0;
+    if (telling < LEAST_SHAPES)
         fprintf(stderr, "tmagen: error: %s: %u measured shapes are too few to learn from; %d do\n",
-                table->name, table->measured_count, LEAST_SHAPES);
+                table->name, telling, LEAST_SHAPES);
     tmg_table_free(table);
-    return !enough;
+    return telling < LEAST_SHAPES;
 }

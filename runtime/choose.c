@@ -302,8 +302,10 @@ static void look_at_first(struct ranking *ranking, const unsigned char *order, u
         misses[i] = look_again(ranking, shape, bytes, &ranking->choices[order[i]]);
         mean += misses[i] / (float)count;
     }
-    for (unsigned i = 0; i < count; ++i)
-        ranking->choices[order[i]].us *= (double)expf(misses[i] - mean);
+    for (unsigned i = 0; i < count; ++i) {
+        const float beside = fmaxf(-TMG_LEARNED_MOST, fminf(TMG_LEARNED_MOST, misses[i] - mean));
+        ranking->choices[order[i]].us *= (double)expf(beside);
+    }
 }
 
 static void tell_apart(struct ranking *ranking, const int64_t *shape, double bytes) {
@@ -362,7 +364,8 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
         ranking.needy = 1;
         rank_all(&ranking);
     }
-    if (table->learned) tell_apart(&ranking, shape, bytes);
+    // splits that the caller names are not what was learnt from
+    if (table->learned && !question->launch->splits) tell_apart(&ranking, shape, bytes);
     *count = ranking.count < wanted ? ranking.count : wanted;
     for (unsigned i = 0; i < *count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);

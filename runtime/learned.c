@@ -107,6 +107,7 @@ typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
 
 float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
     enum { BLOCK = 8 };  // of lanes, which registers hold
+    _Static_assert(TMG_LEARNED_UNITS % (TMG_LANES * BLOCK) == 0, "units come by whole blocks");
     lanes sum = {0};
     for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; unit += TMG_LANES * BLOCK) {
         lanes units[BLOCK], last[BLOCK];

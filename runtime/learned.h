@@ -28,8 +28,10 @@ enum { TMG_LEARNED_ROWS = 4 };  // before those of the inputs
 
 unsigned tmg_learned_inputs(unsigned dim_count);
 
-// Inputs beyond this many scales from their center count as there.
-#define TMG_LEARNED_FAR 4.0F
+// Inputs beyond this many scales from their center count as there; and what is off by more than
+// this log of its time, as if by so much.
+#define TMG_LEARNED_FAR  4.0F
+#define TMG_LEARNED_MOST 0.7F
 
 // A launch that is ranked: bound, counted and estimated.
 struct tmg_ranked {

@@ -28,7 +28,9 @@ static int compare_tuned(const void *left, const void *right) {
 
 static int compare_measured(const void *left, const void *right) {
     const struct tmg_measured *a = left, *b = right;
-    return (a->at[0] > b->at[0]) - (a->at[0] < b->at[0]);
+    for (unsigned i = 0; i < TMG_MAX_TABLE_DIMS; ++i)
+        if (a->at[i] != b->at[i]) return a->at[i] > b->at[i] ? 1 : -1;
+    return a->alignment - b->alignment;
 }
 
 int tmg_table_kernel(const struct tmg_table *table, const char *name) {
@@ -224,7 +226,7 @@ static int read_learned(const struct tmg_node *root, struct tmg_table *table) {
         tmg_node_array(root, "learned", 0, TMG_LEARNED_ROWS + TMG_LEARNED_INPUTS, &count);
     if (root->document->status || !count) return root->document->status;
     if (count != TMG_LEARNED_ROWS + inputs)
-        tmg_node_fail(&list, "has %u rows, and this library looks at %u: learn it anew", count,
+        tmg_node_fail(&list, "has %u rows, and this library looks at %u: remove them, and learn anew", count,
                       TMG_LEARNED_ROWS + inputs);
     table->learned = calloc(1, sizeof *table->learned);
     if (!table->learned) return tmg_fail_memory();

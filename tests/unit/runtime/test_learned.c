@@ -132,10 +132,13 @@ static void test_inputs_are_scaled(void **state) {
 
 // ---- The ranking
 
+static int given_splits;
+
 static unsigned choose(const int64_t *shape, unsigned most, struct tmg_choice *choices) {
     struct tmg_asked asked;
     unsigned count = 0;
     tmg_ask_at(&asked, table->interface, table->dims, shape, table->dim_count);
+    asked.launch.splits = given_splits;
     const struct tmg_question question = {.table = table,
                                           .launch = &asked.launch,
                                           .capacity = {.sms = table->sms, .semaphore_bytes = 65536},
@@ -182,6 +185,48 @@ static void test_only_the_first_are_told_apart(void **state) {
     }
     print_message("another one is first at %u of %d shapes\n", moved, SHAPES);
     assert_in_range(moved, SHAPES / 10, SHAPES);
+}
+
+// Splits that the caller names are not what was learnt from.
+static void test_given_splits_rank_as_they_did(void **state) {
+    (void)state;
+    static struct tmg_choice with[TMG_CHOICES], without[TMG_CHOICES];
+    const int64_t shape[TMG_MAX_TABLE_DIMS] = {200, 520, 4104};
+    struct tmg_learned *learned = table->learned;
+    for (given_splits = 2; given_splits < 5; ++given_splits) {
+        const unsigned count = choose(shape, 0, with);
+        table->learned = NULL;
+        assert_int_equal(choose(shape, 0, without), count);
+        table->learned = learned;
+        assert_in_range(count, 2, TMG_CHOICES);
+        for (unsigned i = 0; i < count; ++i) {
+            assert_true(same(&with[i], &without[i]));
+            assert_true(with[i].us == without[i].us);
+        }
+    }
+    given_splits = 0;
+}
+
+// Whatever the numbers of a table, times stay times.
+static void test_learnt_nonsense_is_bounded(void **state) {
+    (void)state;
+    static struct tmg_choice choices[TMG_CHOICES];
+    struct tmg_learned *learned = table->learned, nonsense = *learned;
+    uint64_t seed = 5;
+    for (int unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
+        nonsense.last[unit] = unit % 2 ? 1000 : -1000;
+        for (unsigned i = 0; i < nonsense.inputs; ++i)
+            nonsense.weights[i][unit] = 1000 * drawn(&seed);
+    }
+    table->learned = &nonsense;
+    for (int i = 0; i < SHAPES; ++i) {
+        int64_t shape[TMG_MAX_TABLE_DIMS];
+        for (int j = 0; j < 3; ++j)
+            shape[j] = (int64_t)exp2(10 + 3 * (double)drawn(&seed)) / 8 * 8 + 8;
+        const unsigned count = choose(shape, TMG_LEARNED_AMONG, choices);
+        for (unsigned j = 0; j < count; ++j) assert_true(choices[j].us > .5 && choices[j].us < 1e6);
+    }
+    table->learned = learned;
 }
 
 // Asked for one, it is the first of those that are told apart.
@@ -251,6 +296,8 @@ int main(void) {
         cmocka_unit_test(test_all_units_count),
         cmocka_unit_test(test_inputs_are_scaled),
         cmocka_unit_test(test_only_the_first_are_told_apart),
+        cmocka_unit_test(test_given_splits_rank_as_they_did),
+        cmocka_unit_test(test_learnt_nonsense_is_bounded),
         cmocka_unit_test(test_one_is_the_first_of_all),
         cmocka_unit_test(test_what_is_alike_is_left_out),
         cmocka_unit_test(test_rows_that_are_wrong),

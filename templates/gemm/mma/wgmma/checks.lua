@@ -258,7 +258,8 @@ wgmma["rows eight apart"] = function(s, p, fail)
             .. "repack, cache_hint and prefetch_maps", "tma, or none of those")
     elseif p.a.column_major or p.b.column_major or p.a_type.bits ~= 16 or p.b_type.bits ~= 16
         or s.swizzle_bits.a ~= 7 or s.swizzle_bits.b ~= 7 then
-        fail("load", "load: eighths wants elements of 16 bits in rows along K, swizzled over 128 bytes", "ldg")
+        fail("load", "load: eighths wants elements of 16 bits in rows along K, swizzled over 128 bytes",
+            p.a_type.bits == 16 and "ldg" or "tma, with repack: [a, b] for rows that begin anywhere")
     end
 end
 
