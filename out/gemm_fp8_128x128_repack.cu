@@ -479,8 +479,8 @@ __device__ __forceinline__ uint4 first_of(uint4 x, int count) {
     if (count >= 16) {
         return x;
     }
-    return make_uint4(first_bytes(x.x, count), first_bytes(x.y, count - 4), first_bytes(x.z, count - 8),
-                      first_bytes(x.w, count - 12));
+    return make_uint4(first_bytes(x.x, count - 0), first_bytes(x.y, count - 4),
+                      first_bytes(x.z, count - 8), first_bytes(x.w, count - 12));
 }
 
 // the 16 elements from [shift] on of the 32 in [low] and [high]; 0 to 15

@@ -38,15 +38,15 @@ verify gemm_phase0 --set problem.a=i8 --set 'problem.d=[i32,fp32]' --shape 40x40
 verify gemm_phase0 --set problem.a=i8 --set problem.d=i32 --shape 520x520x8 --seed 1
 
 # Rows that begin anywhere, copied by a kernel before: every pair of types, every type of D, ops and
-# scales, parts of sums, one operand alone, both ways to store D, batches, scales of blocks, integers.
+# scales, parts of sums, one operand alone, both ways to store D, batches, scales of blocks, i8.
 repack=gemm_fp8_128x128_repack
 any=(--shape 131x263x307 --shape 7x13x17/special --shape 1x1x1)
 verify $repack "${any[@]}" --set 'problem.a=[e4m3,e5m2]' --set 'problem.b=[e4m3,e5m2]' \
     --set 'problem.d=[fp16,e5m2]'
 verify $repack "${any[@]}" --set 'problem.d=[bf16,e4m3]' --set 'epilogue.ops=[[scale_a, scale_b,
     {scale_m: rows}, {scale_n: columns}, bias, gelu, aux, scale_d, amax], [alpha, beta]]'
-verify $repack "${any[@]}" --set exchange=false --set epilogue.store=elements --set 'grid=[persistent,
-    split_k]' --set phase=6 --set 'epilogue.ops=[[scale_a, bias, residual]]'
+verify $repack "${any[@]}" --set exchange=false --set epilogue.store=elements --set phase=6 \
+    --set 'grid=[persistent, split_k]' --set 'epilogue.ops=[[scale_a, bias, residual]]'
 verify $repack "${any[@]}" --set promote_every=2 --set tile.n=64 --set dependent_launch=prologue
 verify $repack --set 'repack=[[a],[b]]' --shape 70x133x144/special
 verify $repack --set problem.batch=dynamic --shape 3x70x133x77 --shape 2x1x7x4101
