@@ -457,8 +457,8 @@ int tune_learn(const struct kernel_text *text, const char *of, FILE *out) {
     if (predict_open(text, &table)) return kernel_complain(text->name), 1;
     const unsigned telling = table->measured_count ? learn_table(table, of, out) : 0;
     if (telling < LEAST_SHAPES)
-        fprintf(stderr, "tmagen: error: %s: %u measured shapes are too few to learn from; %d do\n",
-                table->name, telling, LEAST_SHAPES);
+        fprintf(stderr, "tmagen: error: %s: it takes %d measured shapes to learn from, and it has %u\n",
+                table->name, LEAST_SHAPES, telling);
     tmg_table_free(table);
     return telling < LEAST_SHAPES;
 }
