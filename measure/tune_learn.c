@@ -13,7 +13,7 @@
 #include "runtime/set.h"
 
 enum { FOLDS = 5, EPOCHS = 200, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
-static const float near_best = .2F;      // logs: launches farther from a shape's best say nothing
+static const float near_best = .2F;  // logs: launches farther from a shape's best say nothing
 static const double first_rate = 3e-3, decay = 1e-4;
 
 // A launch of a measured shape.
@@ -457,7 +457,8 @@ int tune_learn(const struct kernel_text *text, const char *of, FILE *out) {
     if (predict_open(text, &table)) return kernel_complain(text->name), 1;
     const unsigned telling = table->measured_count ? learn_table(table, of, out) : 0;
     if (telling < LEAST_SHAPES)
-        fprintf(stderr, "tmagen: error: %s: it takes %d measured shapes to learn from, and it has %u\n",
+        fprintf(stderr,
+                "tmagen: error: %s: it takes %d measured shapes to learn from, and it has %u\n",
                 table->name, LEAST_SHAPES, telling);
     tmg_table_free(table);
     return telling < LEAST_SHAPES;

@@ -226,8 +226,9 @@ static int read_learned(const struct tmg_node *root, struct tmg_table *table) {
         tmg_node_array(root, "learned", 0, TMG_LEARNED_ROWS + TMG_LEARNED_INPUTS, &count);
     if (root->document->status || !count) return root->document->status;
     if (count != TMG_LEARNED_ROWS + inputs)
-        tmg_node_fail(&list, "has %u rows, and this library looks at %u: remove them, and learn anew", count,
-                      TMG_LEARNED_ROWS + inputs);
+        tmg_node_fail(&list,
+                      "has %u rows, and this library looks at %u: remove them, and learn anew",
+                      count, TMG_LEARNED_ROWS + inputs);
     table->learned = calloc(1, sizeof *table->learned);
     if (!table->learned) return tmg_fail_memory();
     table->learned->inputs = inputs;
