@@ -78,7 +78,9 @@ static void print_head(const struct tmg_table *table, const struct shape *shape,
     if (choice->why == TMAGEN_BY_TUNING)
         fprintf(out, ", tuned: it took %.4g us\n", choice->tuned_us);
     else if (choice->binds == TMG_BOUNDS)
-        fputs(", which alone takes the shape; it has no model\n", out);
+        fprintf(out, ", %s; it has no model\n",
+                choice->why == TMAGEN_BY_ENVIRONMENT ? "by $TMAGEN_PICK"
+                                                     : "which alone takes the shape");
     else
         fprintf(out, ", by %s: %.4g us, bound by %s\n",
                 choice->why == TMAGEN_BY_ENVIRONMENT ? "$TMAGEN_PICK" : "the model", choice->us,

@@ -59,7 +59,7 @@ static int add_launches(struct tuning *t, struct tune_task *task, int candidate,
     return status;
 }
 
-// What became of a shape: who takes it, or why the first kernel that was asked does not.
+// What became of a shape: whether any kernel takes it, or why the first that was asked does not.
 struct fate {
     bool taken;
     char why[200];

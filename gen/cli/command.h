@@ -7,7 +7,7 @@
 
 enum {
     EXIT_FINE = 0,
-    EXIT_USER = 1,         // the input is wrong, or a check failed
+    EXIT_USER = 1,         // the input is wrong, a check failed, or output cannot be written
     EXIT_USAGE = 2,        // the command line is wrong
     EXIT_ENVIRONMENT = 3,  // no NVRTC, driver or GPU
 };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,12 +71,22 @@ static void keep_memory(void) {
 }
 
 // Where one of the three standard files is closed, the next file that is opened would be taken for
-// it, and have in it what is said.
+// it, and have in it what is said. What stands in for it can be used the wrong way round alone.
 static void hold_standard_files(void) {
-    int file;
-    do file = open("/dev/null", O_RDWR);
-    while (file >= 0 && file <= STDERR_FILENO);
-    if (file >= 0) close(file);
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file)
+        if (fcntl(file, F_GETFD) < 0 &&
+            open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
+// Nothing is fine whose output is lost, on a full disk say. argp exits by itself behind its help.
+static void close_output(int code, void *unused) {
+    (void)unused;
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout)) return;
+    fprintf(stderr, "tmagen: error: standard output: %s\n",
+            errno ? strerror(errno) : "a part of it is lost");
+    _exit(code ? code : EXIT_USER);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -96,14 +107,9 @@ static int dispatch(int argc, char **argv) {
     return run(cmd_build, "", argc, argv);
 }
 
-// Nothing is fine whose output is lost, on a full disk say.
 int main(int argc, char **argv) {
     keep_memory();
     hold_standard_files();
-    const int code = dispatch(argc, argv);
-    errno = 0;
-    if (!fflush(stdout) && !ferror(stdout)) return code;
-    fprintf(stderr, "tmagen: error: standard output: %s\n",
-            errno ? strerror(errno) : "a part of it is lost");
-    return code ? code : EXIT_USER;
+    if (on_exit(close_output, NULL)) return EXIT_ENVIRONMENT;
+    return dispatch(argc, argv);
 }

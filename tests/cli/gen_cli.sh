@@ -29,6 +29,11 @@ exits 0 version "$TMAGEN" --version; says '^tmagen [0-9]'
 # shellcheck disable=SC2016  # it is the inner shell's
 exits 1 'output that is lost' sh -c '"$0" explain tiny >/dev/full' "$TMAGEN"
 says 'tmagen: error: standard output: No space left on device'
+# shellcheck disable=SC2016
+exits 1 'help that is lost' sh -c '"$0" gen --help >/dev/full' "$TMAGEN"
+# shellcheck disable=SC2016
+exits 1 'output that is closed' sh -c '"$0" --version >&-' "$TMAGEN"
+says 'tmagen: error: standard output: Bad file descriptor'
 exits 2 'a wrong option' "$TMAGEN" gen --nonsense
 exits 2 'no spec' "$TMAGEN" gen
 exits 0 "folders of templates in the variable" \
