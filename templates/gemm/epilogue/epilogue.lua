@@ -3,7 +3,6 @@
 
 local cuda = require "cuda"
 local dtypes = require "dtypes"
-local form = require "expression"
 
 local epilogue = { rows = {} }
 
@@ -40,7 +39,7 @@ end
 
 -- Holds the words and numbers of row [i]'s text [field] to those that lib/expression.h knows and the row's own.
 local function check_words(file, i, row, field)
-    local known = { x = true, y = true }
+    local form, known = require "expression", { x = true, y = true }        -- for rows of one's own alone
     for _, name in ipairs(form.functions) do
         known[name] = true
     end
