@@ -11,36 +11,21 @@
 #include <string.h>
 
 #include "runtime/choose.h"
-#include "runtime/whole_file.h"
+#include "tests/unit/runtime/shipped.h"
 #include "tests/unit/runtime/steps.h"
 #include "tests/unit/yardstick.h"
 
 // A new shape may take 20 us; beside an H200, 182,000 instructions of an earlier form took 16.7.
 // What is counted now and a tenth, for a table and for each of its launches.
-enum { MOST_STEPS = 122000, MOST_STEPS_EACH = 1120, MAX_BYTES = 1 << 20, PATH_BYTES = 256 };
+enum { MOST_STEPS = 122000, MOST_STEPS_EACH = 1120 };
 
 static struct tmg_table *table;
 static uint64_t seed;
 
-static char *read_out(const char *name, size_t *bytes) {
-    char path[PATH_BYTES], *text;
-    snprintf(path, sizeof path, "out/%s.json", name);
-    assert_int_equal(tmg_file_read(path, MAX_BYTES, &text, bytes), TMAGEN_OK);
-    return text;
-}
-
 static int open_table(void **state) {
     (void)state;
-    size_t bytes;
-    char *text = read_out("gemm_bf16_h200", &bytes);
-    assert_int_equal(tmg_table_parse(text, bytes, "t", &table), TMAGEN_OK);
-    free(text);
-    for (unsigned i = 0; i < table->kernel_count; ++i) {
-        text = read_out(table->kernels[i].name, &bytes);
-        assert_int_equal(tmg_table_take(table, i, text, bytes), TMAGEN_OK);
-        free(text);
-    }
-    return tmg_table_finish(table);
+    table = open_shipped();
+    return 0;
 }
 
 static int close_table(void **state) {

@@ -14,32 +14,17 @@
 #include "runtime/choose.h"
 #include "runtime/error.h"
 #include "runtime/learned.h"
-#include "runtime/whole_file.h"
+#include "tests/unit/runtime/shipped.h"
 
-enum { MAX_BYTES = 1 << 20, PATH_BYTES = 256, SHAPES = 300 };
+enum { SHAPES = 300 };
 
 static struct tmg_table *table;
 
-static char *read_out(const char *name, size_t *bytes) {
-    char path[PATH_BYTES], *text;
-    snprintf(path, sizeof path, "out/%s.json", name);
-    assert_int_equal(tmg_file_read(path, MAX_BYTES, &text, bytes), TMAGEN_OK);
-    return text;
-}
-
 static int open_table(void **state) {
     (void)state;
-    size_t bytes;
-    char *text = read_out("gemm_bf16_h200", &bytes);
-    assert_int_equal(tmg_table_parse(text, bytes, "t", &table), TMAGEN_OK);
-    free(text);
-    for (unsigned i = 0; i < table->kernel_count; ++i) {
-        text = read_out(table->kernels[i].name, &bytes);
-        assert_int_equal(tmg_table_take(table, i, text, bytes), TMAGEN_OK);
-        free(text);
-    }
+    table = open_shipped();
     assert_non_null(table->learned);
-    return tmg_table_finish(table);
+    return 0;
 }
 
 static int close_table(void **state) {
