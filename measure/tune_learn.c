@@ -98,7 +98,6 @@ static int see(const struct tmg_table *table, struct asked_shape *asked, const s
                                       .binding = binding,
                                       .capacity = &asked->capacity,
                                       .tiles = tiles,
-                                      .counts = counts,
                                       .estimate = &estimate,
                                       .bytes = asked->bytes,
                                       .times = asked->times[launch],

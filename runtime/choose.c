@@ -20,6 +20,7 @@ struct ranking {
     // Of what the model says, by what was measured nearby, and what that weighs.
     float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
     struct tmg_choice choices[TMG_CHOICES];
+    struct tmg_estimate estimates[TMG_CHOICES];  // of them, where they are by the model
     unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
     unsigned count, most;
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
@@ -60,7 +61,8 @@ static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
     return a->kernel != b->kernel ? a->kernel < b->kernel : a->splits < b->splits;
 }
 
-static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
+static void insert(struct ranking *ranking, const struct tmg_choice *choice,
+                   const struct tmg_estimate *estimate) {
     unsigned at = 0, end = ranking->count;
     while (at < end) {
         const unsigned middle = (at + end) / 2;
@@ -75,6 +77,7 @@ static void insert(struct ranking *ranking, const struct tmg_choice *choice) {
     memmove(ranking->order + at + 1, ranking->order + at, ranking->count - at - 1);
     ranking->order[at] = (unsigned char)place;
     ranking->choices[place] = *choice;
+    ranking->estimates[place] = *estimate;
 }
 
 // The bytes of workspace that a launch with those counts needs; -1 where it cannot run with what
@@ -121,22 +124,23 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
     ranking->binding->splits = splits;
     tmg_ground_tiles(ranking->binding, &ranking->ground, tiles);
     if (tmg_counts_of(ranking->binding, &question->capacity, tiles, counts)) return;
-    const int status = tmg_estimate_of(ranking->binding, &question->capacity, counts,
-                                       &ranking->ground, limit, &estimate);
-    if (!status && estimate.us > limit) return;
+    if (tmg_estimate_of(ranking->binding, &question->capacity, counts, &ranking->ground, limit,
+                        &estimate))  // the kernel has no model
+        estimate = (struct tmg_estimate){.us = INFINITY, .binds = TMG_BOUNDS, .steps = 1};
+    if (estimate.us > limit) return;
     // parts of nothing only cost, whatever was measured nearby
-    if (!status && estimate.steps < 1 && !is_asked_for(ranking, kernel, splits)) return;
+    if (estimate.steps < 1 && !is_asked_for(ranking, kernel, splits)) return;
     struct tmg_choice choice = {.kernel = kernel,
                                 .splits = splits,
                                 .why = question->why,
                                 .last = question->table->kernels[kernel].last,
-                                .us = status ? INFINITY : estimate.us * times,
+                                .us = estimate.us * times,
                                 .tuned_us = tuned ? ranking->tuned->us : 0,
-                                .binds = status ? TMG_BOUNDS : estimate.binds,
+                                .binds = estimate.binds,
                                 .workspace = workspace_of(ranking, counts)};
     if (choice.workspace < 0) return;
     if (!choice.why) choice.why = tuned ? TMAGEN_BY_TUNING : TMAGEN_BY_MODEL;
-    insert(ranking, &choice);
+    insert(ranking, &choice, &estimate);
 }
 
 // A float above what a launch takes at least would pass it over: it is rounded to below.
@@ -266,27 +270,25 @@ static unsigned count_model(const struct ranking *ranking, unsigned first) {
 
 // The log of the times as long that the choice takes, beside others.
 static float look_again(struct ranking *ranking, const int64_t *shape, double bytes,
-                        const struct tmg_choice *choice) {
+                        unsigned place) {
     const struct tmg_table *table = ranking->question->table;
     const struct tmg_capacity *capacity = &ranking->question->capacity;
+    const struct tmg_choice *choice = &ranking->choices[place];
+    const struct tmg_estimate *estimate = &ranking->estimates[place];
     struct tmg_binding *binding = ranking->binding;
     const int launch = tmg_table_launch(table, choice->kernel, choice->splits);
-    int64_t tiles[3], counts[TMG_PER_COUNT];
-    struct tmg_estimate estimate;
+    int64_t tiles[3];
     float inputs[TMG_LEARNED_INPUTS];
+    if (launch < 0) return 0;
     binding->manifest = table->kernels[choice->kernel].manifest;
     binding->splits = choice->splits;
     tmg_ground_tiles(binding, &ranking->ground, tiles);
-    if (launch < 0 || tmg_counts_of(binding, capacity, tiles, counts) ||
-        tmg_estimate_of(binding, capacity, counts, &ranking->ground, INFINITY, &estimate))
-        return 0;
     const struct tmg_ranked ranked = {.table = table,
                                       .shape = shape,
                                       .binding = binding,
                                       .capacity = capacity,
                                       .tiles = tiles,
-                                      .counts = counts,
-                                      .estimate = &estimate,
+                                      .estimate = estimate,
                                       .bytes = bytes,
                                       .times = ranking->times[launch],
                                       .weight = ranking->weights[launch]};
@@ -299,7 +301,7 @@ static void look_at_first(struct ranking *ranking, const unsigned char *order, u
                           const int64_t *shape, double bytes) {
     float misses[TMG_LEARNED_AMONG], mean = 0;
     for (unsigned i = 0; i < count; ++i) {
-        misses[i] = look_again(ranking, shape, bytes, &ranking->choices[order[i]]);
+        misses[i] = look_again(ranking, shape, bytes, order[i]);
         mean += misses[i] / (float)count;
     }
     for (unsigned i = 0; i < count; ++i) {

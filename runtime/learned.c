@@ -52,16 +52,15 @@ static float *look_at_work(const struct tmg_ranked *ranked, float *at) {
         covered *= (double)ranked->tiles[i] * size[i];
     }
     const double ctas = (double)grid->blocks_per_tile;
-    const double blocks = (double)ranked->counts[TMG_PER_BLOCK];
     const double room = (double)grid->blocks_per_sm * ranked->capacity->sms;
-    const double slots = fmax(1, floor(smaller(room, blocks) / ctas));
+    const double slots = fmax(1, floor(smaller(room, estimate->blocks) / ctas));
     *at++ = log_of(covered);
     *at++ = log_of(estimate->waves);
     *at++ = log_of(estimate->items);
     *at++ = log_of(estimate->steps);
     *at++ = (float)(estimate->items / (estimate->waves * slots));
     *at++ = log_of(smaller(estimate->items, slots) * ctas);
-    *at++ = log_of(blocks);
+    *at++ = log_of(estimate->blocks);
     return at;
 }
 

@@ -39,7 +39,7 @@ struct tmg_ranked {
     const int64_t *shape;
     const struct tmg_binding *binding;
     const struct tmg_capacity *capacity;
-    const int64_t *tiles, *counts;
+    const int64_t *tiles;
     const struct tmg_estimate *estimate;
     double bytes;         // of all tensors
     float times, weight;  // as tmg_near_times() has them

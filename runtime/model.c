@@ -282,8 +282,10 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                         "rates have no sums and l1: another GPU's?",
                         binding->manifest->name);
     const double full = floor(work.items / work.slots), rest = work.items - full * work.slots;
-    *estimate =
-        (struct tmg_estimate){.items = work.items, .steps = work.steps, .waves = full + (rest > 0)};
+    *estimate = (struct tmg_estimate){.items = work.items,
+                                      .steps = work.steps,
+                                      .blocks = work.blocks,
+                                      .waves = full + (rest > 0)};
     double *bound = estimate->bound;
     const double us = add_waves(&work, ground, full, work.slots, estimate) +
                       add_waves(&work, ground, rest > 0, rest, estimate);
@@ -298,7 +300,7 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     const double all = roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between;
     const double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_START] * work.blocks / work.sms;
     estimate->us = launch + all;
-    if (estimate->us >= limit) return TMAGEN_OK;
+    if (estimate->us > limit) return TMAGEN_OK;
     bound[TMG_BOUND_LAUNCH] = launch + between;
     bound[TMG_BOUND_POWER] =
         work.all_flops * asked_share(binding, ground) * ground->us[TMG_RATE_SUSTAINED];

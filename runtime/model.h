@@ -80,6 +80,7 @@ struct tmg_estimate {
     double waves;              // items of work of the busiest CTA
     double items;              // of work: tiles times splits
     double steps;              // of an item
+    double blocks;             // of the grid
 };
 
 // What of an estimate is the same for all kernels of a set: what they are made of, worked out.
@@ -120,8 +121,8 @@ void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *r
 double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *ground, int splits,
                     int sms);
 
-// The estimate of a launch that has these counts; else as tmg_estimate(). Where it takes [limit] us
-// or more, estimate->us may be any number from there on, and nothing else of it is said.
+// The estimate of a launch that has these counts; else as tmg_estimate(). Where it takes more
+// than [limit] us, estimate->us may be any number from there on, and nothing else of it is said.
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
                     double limit, struct tmg_estimate *estimate);

@@ -77,7 +77,6 @@ static void test_inputs_are_scaled(void **state) {
     static struct tmg_learned scales;
     const int64_t shape[TMG_MAX_TABLE_DIMS] = {640, 1000, 4096}, tiles[3] = {5, 8, 1};
     const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, "gemm_128x128")];
-    int64_t counts[TMG_PER_COUNT];
     float raw[TMG_LEARNED_INPUTS], inputs[TMG_LEARNED_INPUTS];
     struct tmg_asked asked;
     struct tmg_binding binding;
@@ -85,14 +84,12 @@ static void test_inputs_are_scaled(void **state) {
     const struct tmg_capacity capacity = {.sms = table->sms, .semaphore_bytes = 65536};
     tmg_ask_at(&asked, table->interface, table->dims, shape, table->dim_count);
     assert_int_equal(tmg_bind(row->manifest, &asked.launch, &binding), TMAGEN_OK);
-    assert_int_equal(tmg_counts_of(&binding, &capacity, tiles, counts), TMAGEN_OK);
     assert_int_equal(tmg_estimate(&binding, &capacity, &table->rates, &estimate), TMAGEN_OK);
     const struct tmg_ranked ranked = {.table = table,
                                       .shape = shape,
                                       .binding = &binding,
                                       .capacity = &capacity,
                                       .tiles = tiles,
-                                      .counts = counts,
                                       .estimate = &estimate,
                                       .bytes = tmg_learned_bytes(&binding),
                                       .times = 2,
