@@ -48,78 +48,52 @@ static struct example *next_example(struct lesson *lesson, size_t count) {
 }
 
 // A measured shape as it is chosen for if it, and what is like it, had not been measured.
-struct asked_shape {
-    int64_t shape[TMG_MAX_TABLE_DIMS];
-    const struct tmg_measured *measured;
-    struct tmg_binding binding;
-    struct tmg_capacity capacity;
-    struct tmg_ground ground;
-    float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
-    double bytes;
-};
-
 static int ask_shape(const struct tmg_table *table, const struct tmg_measured *measured,
-                     struct asked_shape *asked) {
-    struct tmg_asked launch;
+                     struct tmg_scene *scene) {
+    struct tmg_asked asked;
     struct tmg_near near;
-    *asked = (struct asked_shape){
-        .measured = measured, .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES}};
+    scene->table = table;
+    scene->capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES};
     // exact for sizes below 700,000 or so, as far as a float has their logs
     for (unsigned i = 0; i < table->dim_count; ++i)
-        asked->shape[i] = llround(exp2((double)measured->at[i]));
-    tmg_ask_at(&launch, table->interface, table->dims, asked->shape, table->dim_count);
-    const int status = tmg_bind(table->interface, &launch.launch, &asked->binding);
+        scene->shape[i] = llround(exp2((double)measured->at[i]));
+    tmg_ask_at(&asked, table->interface, table->dims, scene->shape, table->dim_count);
+    const int status = tmg_bind(table->interface, &asked.launch, &scene->binding);
     if (status) return status;
-    tmg_near_find_others(table, asked->shape, measured->alignment, &near);
-    tmg_near_times(&near, asked->times, asked->weights);
-    tmg_ground_of(&asked->binding, &table->terms, &table->rates, &asked->ground);
-    asked->bytes = tmg_learned_bytes(&asked->binding);
+    tmg_near_find_others(table, scene->shape, measured->alignment, &near);
+    tmg_scene_fill(scene, &near);
     return TMAGEN_OK;
 }
 
 // Whether the launch was measured and has an estimate; then [example] is it.
-static int see(const struct tmg_table *table, struct asked_shape *asked, const struct tmg_row *row,
-               unsigned part, struct example *example) {
+static int see(struct tmg_scene *scene, const struct tmg_measured *measured,
+               const struct tmg_row *row, unsigned part, struct example *example) {
     const unsigned launch = row->first_launch + part;
-    const float miss = asked->measured->misses[launch];
-    struct tmg_binding *binding = &asked->binding;
-    int64_t tiles[3], counts[TMG_PER_COUNT];
+    const int splits = row->split_count ? row->splits[part] : row->own_splits;
+    int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
-    if (isnan(miss)) return 0;
-    binding->manifest = row->manifest;
-    binding->splits = row->split_count ? row->splits[part] : row->own_splits;
-    tmg_ground_tiles(binding, &asked->ground, tiles);
-    if (tmg_counts_of(binding, &asked->capacity, tiles, counts) ||
-        tmg_estimate_of(binding, &asked->capacity, counts, &asked->ground, INFINITY, &estimate) ||
-        (binding->splits > 1 && estimate.steps < 1))
+    if (isnan(measured->misses[launch]) ||
+        tmg_scene_estimate(scene, row, splits, INFINITY, counts, &estimate) || isinf(estimate.us) ||
+        (splits > 1 && estimate.steps < 1))
         return 0;
-    const struct tmg_ranked ranked = {.table = table,
-                                      .shape = asked->shape,
-                                      .binding = binding,
-                                      .capacity = &asked->capacity,
-                                      .tiles = tiles,
-                                      .estimate = &estimate,
-                                      .bytes = asked->bytes,
-                                      .times = asked->times[launch],
-                                      .weight = asked->weights[launch]};
-    tmg_learned_look(NULL, &ranked, example->inputs);
-    example->ranked = logf((float)estimate.us * ranked.times);
-    example->taken = logf((float)estimate.us) + miss;
-    example->chosen = !row->nearby || ranked.weight >= TMG_NEAR_ENOUGH;
+    tmg_learned_look(NULL, scene, launch, &estimate, example->inputs);
+    example->ranked = logf((float)estimate.us * scene->times[launch]);
+    example->taken = logf((float)estimate.us) + measured->misses[launch];
+    example->chosen = !row->nearby || scene->weights[launch] >= TMG_NEAR_ENOUGH;
     return 1;
 }
 
 static size_t see_shape(struct lesson *lesson, const struct tmg_measured *measured, size_t count) {
     const struct tmg_table *table = lesson->table;
-    static struct asked_shape asked;
-    if (ask_shape(table, measured, &asked)) return count;
+    struct tmg_scene scene;
+    if (ask_shape(table, measured, &scene)) return count;
     for (unsigned i = 0; i < table->kernel_count; ++i) {
         const struct tmg_row *row = &table->kernels[i];
-        if (row->last || !tmg_rules_reach(row->rules, &asked.binding) ||
-            !tmg_rules_lie(row->rules, &asked.binding))
+        if (row->last || !tmg_rules_reach(row->rules, &scene.binding) ||
+            !tmg_rules_lie(row->rules, &scene.binding))
             continue;
         for (unsigned part = 0; part < (row->split_count ? row->split_count : 1); ++part)
-            count += (size_t)see(table, &asked, row, part, next_example(lesson, count));
+            count += (size_t)see(&scene, measured, row, part, next_example(lesson, count));
     }
     return count;
 }

@@ -14,14 +14,11 @@
 // What is ranked for, and the ranking so far.
 struct ranking {
     const struct tmg_question *question;
-    struct tmg_binding *binding;
-    struct tmg_ground ground;
+    struct tmg_scene scene;
     const struct tmg_tuned *tuned;  // NULL: none
-    // Of what the model says, by what was measured nearby, and what that weighs.
-    float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
     struct tmg_choice choices[TMG_CHOICES];
     struct tmg_estimate estimates[TMG_CHOICES];  // of them, where they are by the model
-    unsigned char order[TMG_CHOICES];  // of them, the first to be taken first
+    unsigned char order[TMG_CHOICES];            // of them, the first to be taken first
     unsigned count, most;
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
     // Launches that may be ranked, and what they take at least; a tuned entry has own splits.
@@ -83,11 +80,12 @@ static void insert(struct ranking *ranking, const struct tmg_choice *choice,
 // The bytes of workspace that a launch with those counts needs; -1 where it cannot run with what
 // there is.
 static int64_t workspace_of(const struct ranking *ranking, const int64_t counts[TMG_PER_COUNT]) {
-    const struct tmg_question *question = ranking->question;
+    const struct tmg_scene *scene = &ranking->scene;
+    const int64_t there = ranking->question->workspace;
     struct tmg_layout layout;
-    if (!ranking->binding->manifest->part_count) return 0;
-    if (tmg_layout_of(ranking->binding, &question->capacity, counts, &layout)) return -1;
-    return question->workspace >= 0 && layout.bytes > question->workspace ? -1 : layout.bytes;
+    if (!scene->binding.manifest->part_count) return 0;
+    if (tmg_layout_of(&scene->binding, &scene->capacity, counts, &layout)) return -1;
+    return there >= 0 && layout.bytes > there ? -1 : layout.bytes;
 }
 
 static int is_tuned(const struct ranking *ranking, int kernel, int splits) {
@@ -104,7 +102,7 @@ static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
 
 static double times_of(const struct ranking *ranking, int kernel, int splits) {
     const int launch = tmg_table_launch(ranking->question->table, kernel, splits);
-    return launch < 0 ? 1 : (double)ranking->times[launch];
+    return launch < 0 ? 1 : (double)ranking->scene.times[launch];
 }
 
 // The time from which on a choice by the model is none of those that are wanted.
@@ -113,21 +111,17 @@ static double limit_of(const struct ranking *ranking) {
     return ranking->choices[ranking->order[ranking->most - 1]].us;
 }
 
-// Ranks a launch of the kernel that is bound.
 static void rank(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const int tuned = is_tuned(ranking, kernel, splits);
     const double times = times_of(ranking, kernel, splits),
                  limit = tuned ? INFINITY : limit_of(ranking) / times;
-    int64_t tiles[3], counts[TMG_PER_COUNT];
+    int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
-    ranking->binding->splits = splits;
-    tmg_ground_tiles(ranking->binding, &ranking->ground, tiles);
-    if (tmg_counts_of(ranking->binding, &question->capacity, tiles, counts)) return;
-    if (tmg_estimate_of(ranking->binding, &question->capacity, counts, &ranking->ground, limit,
-                        &estimate))  // the kernel has no model
-        estimate = (struct tmg_estimate){.us = INFINITY, .binds = TMG_BOUNDS, .steps = 1};
-    if (estimate.us > limit) return;
+    if (tmg_scene_estimate(&ranking->scene, &question->table->kernels[kernel], splits, limit,
+                           counts, &estimate) ||
+        estimate.us > limit)
+        return;
     // parts of nothing only cost, whatever was measured nearby
     if (estimate.steps < 1 && !is_asked_for(ranking, kernel, splits)) return;
     struct tmg_choice choice = {.kernel = kernel,
@@ -155,14 +149,14 @@ static int is_strange(const struct ranking *ranking, int kernel, int splits) {
         ranking->needy)
         return 0;
     const int launch = tmg_table_launch(table, kernel, splits);
-    return launch < 0 || ranking->weights[launch] < TMG_NEAR_ENOUGH;
+    return launch < 0 || ranking->scene.weights[launch] < TMG_NEAR_ENOUGH;
 }
 
 static void add(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const int tuned = is_tuned(ranking, kernel, splits);
     if (!tuned && is_strange(ranking, kernel, splits)) return;
-    const double us = tmg_least_us(&question->table->kernels[kernel].least, &ranking->ground,
+    const double us = tmg_least_us(&question->table->kernels[kernel].least, &ranking->scene.ground,
                                    splits, question->capacity.sms);
     const unsigned at = ranking->entrant_count++;
     ranking->entrants[at] = (struct possible){kernel, splits};
@@ -195,8 +189,8 @@ static void add_kernel(struct ranking *ranking, int kernel) {
 
 static int fits(struct ranking *ranking, const struct tmg_row *row) {
     signed char *known = &ranking->fits[row->fits_as];
-    if (*known < 0) *known = (signed char)tmg_rules_lie(row->rules, ranking->binding);
-    return *known && tmg_rules_reach(row->rules, ranking->binding);
+    if (*known < 0) *known = (signed char)tmg_rules_lie(row->rules, &ranking->scene.binding);
+    return *known && tmg_rules_reach(row->rules, &ranking->scene.binding);
 }
 
 // Puts an entrant at [at] of the heap, or below: under i are those at 2 i + 1 and 2 i + 2, which
@@ -240,10 +234,7 @@ static void rank_kernels(struct ranking *ranking, int last) {
             add_kernel(ranking, i);
     }
     make_heap(ranking);
-    while (take_least(ranking, limit_of(ranking), &next)) {
-        ranking->binding->manifest = table->kernels[next.kernel].manifest;
-        rank(ranking, next.kernel, next.splits);
-    }
+    while (take_least(ranking, limit_of(ranking), &next)) rank(ranking, next.kernel, next.splits);
 }
 
 // Those for the rest are behind all others, and are not looked at where these are enough.
@@ -269,39 +260,24 @@ static unsigned count_model(const struct ranking *ranking, unsigned first) {
 }
 
 // The log of the times as long that the choice takes, beside others.
-static float look_again(struct ranking *ranking, const int64_t *shape, double bytes,
-                        unsigned place) {
-    const struct tmg_table *table = ranking->question->table;
-    const struct tmg_capacity *capacity = &ranking->question->capacity;
+static float look_again(struct ranking *ranking, unsigned place) {
+    struct tmg_scene *scene = &ranking->scene;
     const struct tmg_choice *choice = &ranking->choices[place];
-    const struct tmg_estimate *estimate = &ranking->estimates[place];
-    struct tmg_binding *binding = ranking->binding;
-    const int launch = tmg_table_launch(table, choice->kernel, choice->splits);
-    int64_t tiles[3];
+    const int launch = tmg_table_launch(scene->table, choice->kernel, choice->splits);
     float inputs[TMG_LEARNED_INPUTS];
     if (launch < 0) return 0;
-    binding->manifest = table->kernels[choice->kernel].manifest;
-    binding->splits = choice->splits;
-    tmg_ground_tiles(binding, &ranking->ground, tiles);
-    const struct tmg_ranked ranked = {.table = table,
-                                      .shape = shape,
-                                      .binding = binding,
-                                      .capacity = capacity,
-                                      .tiles = tiles,
-                                      .estimate = estimate,
-                                      .bytes = bytes,
-                                      .times = ranking->times[launch],
-                                      .weight = ranking->weights[launch]};
-    tmg_learned_look(table->learned, &ranked, inputs);
-    return tmg_learned_miss(table->learned, inputs);
+    scene->binding.manifest = scene->table->kernels[choice->kernel].manifest;
+    scene->binding.splits = choice->splits;
+    tmg_learned_look(scene->table->learned, scene, (unsigned)launch, &ranking->estimates[place],
+                     inputs);
+    return tmg_learned_miss(scene->table->learned, inputs);
 }
 
 // What is learnt compares: it leaves the mean of those that it compares as it is.
-static void look_at_first(struct ranking *ranking, const unsigned char *order, unsigned count,
-                          const int64_t *shape, double bytes) {
+static void look_at_first(struct ranking *ranking, const unsigned char *order, unsigned count) {
     float misses[TMG_LEARNED_AMONG], mean = 0;
     for (unsigned i = 0; i < count; ++i) {
-        misses[i] = look_again(ranking, shape, bytes, order[i]);
+        misses[i] = look_again(ranking, order[i]);
         mean += misses[i] / (float)count;
     }
     for (unsigned i = 0; i < count; ++i) {
@@ -310,12 +286,12 @@ static void look_at_first(struct ranking *ranking, const unsigned char *order, u
     }
 }
 
-static void tell_apart(struct ranking *ranking, const int64_t *shape, double bytes) {
+static void tell_apart(struct ranking *ranking) {
     const unsigned first =
         ranking->count && ranking->choices[ranking->order[0]].why == TMAGEN_BY_TUNING;
     const unsigned end = first + count_model(ranking, first);
     unsigned char *order = ranking->order;
-    look_at_first(ranking, order + first, end - first, shape, bytes);
+    look_at_first(ranking, order + first, end - first);
     for (unsigned i = first; i < end; ++i) {
         const unsigned char place = order[i];
         unsigned at = i;
@@ -341,25 +317,25 @@ static unsigned most_of(const struct tmg_question *question) {
 
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
     const struct tmg_table *table = question->table;
-    struct tmg_binding binding;
     struct ranking ranking;
     struct tmg_near near;
-    int64_t shape[TMG_MAX_TABLE_DIMS];
+    struct tmg_scene *scene = &ranking.scene;
+    struct tmg_binding *binding = &scene->binding;
     ranking.question = question;
-    ranking.binding = &binding;
+    scene->table = table;
+    scene->capacity = question->capacity;
     const unsigned wanted = question->most ? question->most : TMG_CHOICES;
     ranking.most = most_of(question);
     ranking.count = *count = 0;
     memset(ranking.fits, -1, sizeof ranking.fits);
-    if (tmg_bind(table->interface, question->launch, &binding)) return tmg_refuse(question);
-    if (binding.empty) return TMAGEN_OK;
-    for (unsigned i = 0; i < table->dim_count; ++i) shape[i] = binding.dims[table->shape_dims[i]];
-    const int alignment = tmg_alignment_class(&binding);
-    ranking.tuned = tmg_table_find(table, shape, alignment);
-    tmg_near_find(table, shape, alignment, &near);
-    tmg_near_times(&near, ranking.times, ranking.weights);
-    tmg_ground_of(&binding, &table->terms, &table->rates, &ranking.ground);
-    const double bytes = table->learned ? tmg_learned_bytes(&binding) : 0;
+    if (tmg_bind(table->interface, question->launch, binding)) return tmg_refuse(question);
+    if (binding->empty) return TMAGEN_OK;
+    for (unsigned i = 0; i < table->dim_count; ++i)
+        scene->shape[i] = binding->dims[table->shape_dims[i]];
+    const int alignment = tmg_alignment_class(binding);
+    ranking.tuned = tmg_table_find(table, scene->shape, alignment);
+    tmg_near_find(table, scene->shape, alignment, &near);
+    tmg_scene_fill(scene, &near);
     ranking.needy = 0;
     rank_all(&ranking);
     if (!ranking.count) {
@@ -367,7 +343,7 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
         rank_all(&ranking);
     }
     // splits that the caller names are not what was learnt from
-    if (table->learned && !question->launch->splits) tell_apart(&ranking, shape, bytes);
+    if (table->learned && !question->launch->splits) tell_apart(&ranking);
     *count = ranking.count < wanted ? ranking.count : wanted;
     for (unsigned i = 0; i < *count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);

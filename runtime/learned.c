@@ -10,7 +10,7 @@ unsigned tmg_learned_inputs(unsigned dim_count) {
     return TMG_LEARNED_OF_DIM * dim_count + TMG_LEARNED_OF_LAUNCH;
 }
 
-double tmg_learned_bytes(const struct tmg_binding *binding) {
+static double bytes_of(const struct tmg_binding *binding) {
     double bytes = 0;
     for (unsigned i = 0; i < binding->manifest->tensor_count; ++i) {
         const struct tmg_tensor *tensor = &binding->manifest->tensors[i];
@@ -20,6 +20,27 @@ double tmg_learned_bytes(const struct tmg_binding *binding) {
         bytes += elements * tmg_dtypes[tensor->dtype].bits / 8;
     }
     return bytes;
+}
+
+void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near) {
+    const struct tmg_table *table = scene->table;
+    tmg_near_times(near, scene->times, scene->weights);
+    tmg_ground_of(&scene->binding, &table->terms, &table->rates, &scene->ground);
+    scene->bytes = bytes_of(&scene->binding);
+}
+
+int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int splits, double limit,
+                       int64_t counts[TMG_PER_COUNT], struct tmg_estimate *estimate) {
+    struct tmg_binding *binding = &scene->binding;
+    int64_t tiles[3];
+    binding->manifest = row->manifest;
+    binding->splits = splits;
+    tmg_ground_tiles(binding, &scene->ground, tiles);
+    const int status = tmg_counts_of(binding, &scene->capacity, tiles, counts);
+    if (!status &&
+        tmg_estimate_of(binding, &scene->capacity, counts, &scene->ground, limit, estimate))
+        *estimate = (struct tmg_estimate){.us = INFINITY, .binds = TMG_BOUNDS, .steps = 1};
+    return status;
 }
 
 static float log_of(double value) { return log2f((float)value + 1e-3F); }
@@ -33,26 +54,28 @@ static float twos_of(int64_t size) {
 static double smaller(double a, double b) { return a < b ? a : b; }
 
 // What the shape is like, and the launch's work: its tiles, and how they meet the GPU's SMs.
-static float *look_at_work(const struct tmg_ranked *ranked, float *at) {
-    const struct tmg_estimate *estimate = ranked->estimate;
-    const struct tmg_grid *grid = &ranked->binding->manifest->grid;
+static float *look_at_work(const struct tmg_scene *scene, const struct tmg_estimate *estimate,
+                           float *at) {
+    const struct tmg_grid *grid = &scene->binding.manifest->grid;
+    int64_t tiles[3];
     double size[3] = {1, 1, 1}, covered = 1;
-    for (unsigned i = 0; i < ranked->table->dim_count; ++i) {
-        *at++ = log_of((double)ranked->shape[i]);
-        *at++ = twos_of(ranked->shape[i]);
+    tmg_ground_tiles(&scene->binding, &scene->ground, tiles);
+    for (unsigned i = 0; i < scene->table->dim_count; ++i) {
+        *at++ = log_of((double)scene->shape[i]);
+        *at++ = twos_of(scene->shape[i]);
     }
     for (unsigned i = 0; i < grid->tile_count; ++i) {
         const struct tmg_extent *extent = &grid->tiles[i].extent;
         size[grid->tiles[i].axis] *= extent->by;
-        if (extent->dim >= 0) covered /= (double)ranked->binding->dims[extent->dim];
+        if (extent->dim >= 0) covered /= (double)scene->binding.dims[extent->dim];
     }
     for (int i = 0; i < 3; ++i) {
-        *at++ = log_of((double)ranked->tiles[i]);
+        *at++ = log_of((double)tiles[i]);
         *at++ = log_of(size[i]);
-        covered *= (double)ranked->tiles[i] * size[i];
+        covered *= (double)tiles[i] * size[i];
     }
     const double ctas = (double)grid->blocks_per_tile;
-    const double room = (double)grid->blocks_per_sm * ranked->capacity->sms;
+    const double room = (double)grid->blocks_per_sm * scene->capacity.sms;
     const double slots = fmax(1, floor(smaller(room, estimate->blocks) / ctas));
     *at++ = log_of(covered);
     *at++ = log_of(estimate->waves);
@@ -65,8 +88,8 @@ static float *look_at_work(const struct tmg_ranked *ranked, float *at) {
 }
 
 // What the kernel is like.
-static float *look_at_kernel(const struct tmg_ranked *ranked, float *at) {
-    const struct tmg_manifest *manifest = ranked->binding->manifest;
+static float *look_at_kernel(const struct tmg_binding *binding, float *at) {
+    const struct tmg_manifest *manifest = binding->manifest;
     *at++ = (float)manifest->rules->ahead;
     *at++ = (float)manifest->rules->overlaps;
     *at++ = log_of((double)manifest->grid.blocks_per_tile);
@@ -75,26 +98,26 @@ static float *look_at_kernel(const struct tmg_ranked *ranked, float *at) {
     *at++ = (float)(manifest->block[0] * manifest->block[1] * manifest->block[2]) / 128;
     *at++ = (float)manifest->shared_memory / 32768;
     *at++ = (float)manifest->before_count;
-    *at++ = log_of((double)ranked->binding->splits);
+    *at++ = log_of((double)binding->splits);
     return at;
 }
 
-// What the model says of it, and what was measured nearby.
-static void look_at_times(const struct tmg_ranked *ranked, float *at) {
-    const struct tmg_estimate *estimate = ranked->estimate;
+// What the model says of it.
+static float *look_at_times(double bytes, const struct tmg_estimate *estimate, float *at) {
     *at++ = log_of(estimate->us);
-    *at++ = log_of(ranked->bytes / estimate->us);
+    *at++ = log_of(bytes / estimate->us);
     *at++ = log_of(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
     for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
-    *at++ = logf(ranked->times);
-    *at = ranked->weight;
+    return at;
 }
 
-void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_ranked *ranked,
-                      float *inputs) {
-    float *at = look_at_work(ranked, inputs);
-    at = look_at_kernel(ranked, at);
-    look_at_times(ranked, at);
+void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_scene *scene,
+                      unsigned launch, const struct tmg_estimate *estimate, float *inputs) {
+    float *at = look_at_work(scene, estimate, inputs);
+    at = look_at_kernel(&scene->binding, at);
+    at = look_at_times(scene->bytes, estimate, at);
+    *at++ = logf(scene->times[launch]);
+    *at = scene->weights[launch];
     for (unsigned i = 0; learned && i < learned->inputs; ++i) {
         const float value = (inputs[i] - learned->center[i]) / learned->scale[i];
         inputs[i] = fminf(fmaxf(value, -TMG_LEARNED_FAR), TMG_LEARNED_FAR);

@@ -33,23 +33,29 @@ unsigned tmg_learned_inputs(unsigned dim_count);
 #define TMG_LEARNED_FAR  4.0F
 #define TMG_LEARNED_MOST 0.7F
 
-// A launch that is ranked: bound, counted and estimated.
-struct tmg_ranked {
+// A shape, and what all launches of a table are ranked by there.
+struct tmg_scene {
     const struct tmg_table *table;
-    const int64_t *shape;
-    const struct tmg_binding *binding;
-    const struct tmg_capacity *capacity;
-    const int64_t *tiles;
-    const struct tmg_estimate *estimate;
-    double bytes;         // of all tensors
-    float times, weight;  // as tmg_near_times() has them
+    struct tmg_capacity capacity;
+    int64_t shape[TMG_MAX_TABLE_DIMS];
+    struct tmg_binding binding;  // to the table's interface, then to one kernel after the other
+    struct tmg_ground ground;
+    double bytes;                                              // of all tensors
+    float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];  // as tmg_near_times() has them
 };
 
-double tmg_learned_bytes(const struct tmg_binding *binding);
+// Fills in all behind the binding, which is to the table's interface.
+void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near);
 
-// Writes what the network looks at, centered and scaled where [learned] is not NULL.
-void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_ranked *ranked,
-                      float *inputs);
+// Counts and estimates the launch of a kernel, which the scene is bound to from now on; of one
+// without a model us is infinite. As tmg_counts_of(), and tmg_estimate_of() for [limit].
+int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int splits, double limit,
+                       int64_t counts[TMG_PER_COUNT], struct tmg_estimate *estimate);
+
+// Writes what the network looks at of the table's [launch], which the scene is bound to and which
+// has that estimate: centered and scaled where [learned] is not NULL.
+void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_scene *scene,
+                      unsigned launch, const struct tmg_estimate *estimate, float *inputs);
 
 // The log of the times as long that the launch takes, beside others of the same shape.
 float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs);

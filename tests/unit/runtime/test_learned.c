@@ -75,28 +75,25 @@ static void test_all_units_count(void **state) {
 static void test_inputs_are_scaled(void **state) {
     (void)state;
     static struct tmg_learned scales;
-    const int64_t shape[TMG_MAX_TABLE_DIMS] = {640, 1000, 4096}, tiles[3] = {5, 8, 1};
+    static struct tmg_scene scene = {.shape = {640, 1000, 4096}};
     const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, "gemm_128x128")];
+    const unsigned launch = row->first_launch;
+    const struct tmg_near near = {.table = table};
+    int64_t counts[TMG_PER_COUNT];
     float raw[TMG_LEARNED_INPUTS], inputs[TMG_LEARNED_INPUTS];
     struct tmg_asked asked;
-    struct tmg_binding binding;
     struct tmg_estimate estimate;
-    const struct tmg_capacity capacity = {.sms = table->sms, .semaphore_bytes = 65536};
-    tmg_ask_at(&asked, table->interface, table->dims, shape, table->dim_count);
-    assert_int_equal(tmg_bind(row->manifest, &asked.launch, &binding), TMAGEN_OK);
-    assert_int_equal(tmg_estimate(&binding, &capacity, &table->rates, &estimate), TMAGEN_OK);
-    const struct tmg_ranked ranked = {.table = table,
-                                      .shape = shape,
-                                      .binding = &binding,
-                                      .capacity = &capacity,
-                                      .tiles = tiles,
-                                      .estimate = &estimate,
-                                      .bytes = tmg_learned_bytes(&binding),
-                                      .times = 2,
-                                      .weight = .5F};
-    tmg_learned_look(NULL, &ranked, raw);
+    scene.table = table;
+    scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
+    tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
+    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
+    tmg_scene_fill(&scene, &near);
+    assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), TMAGEN_OK);
+    scene.times[launch] = 2, scene.weights[launch] = .5F;
+    tmg_learned_look(NULL, &scene, launch, &estimate, raw);
     scales.inputs = tmg_learned_inputs(3);
-    assert_float_equal(ranked.bytes, 2 * (640. * 4096 + 1000. * 4096 + 640. * 1000), 1);
+    assert_int_equal(counts[TMG_PER_TILE], 5 * 8);
+    assert_float_equal(scene.bytes, 2 * (640. * 4096 + 1000. * 4096 + 640. * 1000), 1);
     assert_float_equal(raw[0], log2(640), 1e-3F);
     assert_float_equal(raw[1], 7, 0);  // 640 is five times 128
     assert_float_equal(raw[3], 3, 0);  // 1000 is 125 times 8
@@ -107,7 +104,7 @@ static void test_inputs_are_scaled(void **state) {
         const float scale = .25F * (float)(1 + i % 3), off[] = {-1.5F, 3, 5, -7};
         scales.scale[i] = scale;
         scales.center[i] = raw[i] - off[i % 4] * scale;
-        tmg_learned_look(&scales, &ranked, inputs);
+        tmg_learned_look(&scales, &scene, launch, &estimate, inputs);
         assert_float_equal(inputs[i], wanted[i % 4], 1e-3F);
     }
 }
