@@ -107,7 +107,9 @@ void tmg_node_keys(const struct tmg_node *object, const char *legal) {
     json_object_foreach(object->value, key, value) {
         (void)value;
         if (!is_listed(legal, key))
-            tmg_node_fail(object, "has the unknown member '%.64s'; legal: %s", key, legal);
+            tmg_node_fail(
+                object, "has the unknown member '%.64s', of a newer tmagen or misspelt; legal: %s",
+                key, legal);
     }
 }
 

@@ -186,7 +186,8 @@ static const struct {
     {"\"stride_bytes_multiple\": 128", "\"stride_bytes_multiple\": 2",
      "params[0] is of tensor 'rows', whose strides are multiples of 2 bytes; legal: of 16"},
     {"\"stride_bytes_multiple\": 128", "\"bytes\": 128",
-     "workspace[1] has the unknown member 'bytes'; legal: name dtype dims"},
+     "workspace[1] has the unknown member 'bytes', of a newer tmagen or misspelt; legal: name "
+     "dtype dims"},
     {"\"dims\": [\"m\", \"k\"],   \"stride", "\"dims\": [\"m\", \"q\"],   \"stride",
      "workspace[1].dims[1] names no dim of the manifest: 'q'"},
 };

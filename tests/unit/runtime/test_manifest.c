@@ -11,6 +11,7 @@
 
 #include "runtime/cuda_api.h"
 #include "runtime/manifest.h"
+#include "runtime/table.h"
 
 static const char good[] =
     "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"gemm\", \"entry\": \"k\","
@@ -91,6 +92,28 @@ static void test_good(void **state) {
     tmg_manifest_free(NULL);
 }
 
+// What a version asks for: whatever is added to it later may be missing.
+static void test_members_of_a_version(void **state) {
+    (void)state;
+    static const char kernel[] =
+        "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"gemm\", \"entry\": \"k\","
+        " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [384, 1, 1],"
+        " \"dims\": [{\"name\": \"m\"}],"
+        " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"m\"}]}}";
+    static const char list[] =
+        "{\"tmagen_table\": 3, \"name\": \"t\", \"family\": \"gemm\", \"version\": \"0\","
+        " \"gpu\": \"H\", \"sms\": 132, \"rates\": {\"tensor\": 1, \"shared\": 1, \"l2_sm\": 1,"
+        " \"l2\": 1, \"dram\": 1, \"store\": 1, \"sustained\": 1, \"launch\": 1, \"latency\": 1,"
+        " \"turn\": 1, \"tile\": 1, \"cluster\": 1, \"split\": 1, \"pitch_64\": 1,"
+        " \"pitch_32\": 1, \"pitch_16\": 1}, \"dims\": [\"m\"], \"kernels\": [{\"name\": \"k\"}]}";
+    struct tmg_manifest *manifest = NULL;
+    struct tmg_table *table = NULL;
+    assert_int_equal(tmg_manifest_parse(kernel, strlen(kernel), "k", &manifest), TMAGEN_OK);
+    assert_int_equal(tmg_table_parse(list, strlen(list), "t", &table), TMAGEN_OK);
+    tmg_table_free(table);
+    tmg_manifest_free(manifest);
+}
+
 // Each row replaces a piece of the good one; the message must hold the words.
 static const struct {
     const char *from, *to, *words;
@@ -102,7 +125,8 @@ static const struct {
      "tmagen_manifest is 3; this library knows version 2: a newer library knows it"},
     {"\"tmagen_manifest\": 2,", "", "tmagen_manifest is missing"},
     {"\"tmagen_manifest\": 2", "\"tmagen_manifest\": \"1\"", "tmagen_manifest is no integer"},
-    {"\"family\"", "\"famly\"", "has the unknown member 'famly'; legal: tmagen_manifest name"},
+    {"\"family\"", "\"famly\"",
+     "has the unknown member 'famly', of a newer tmagen or misspelt; legal: tmagen_manifest"},
     {"\"name\": \"k\",", "\"name\": \"k\", \"name\": \"l\",", "duplicate"},
     {"\"source\": \"k.cu\"", "\"source\": \"../k.cu\"",
      "source is no name; legal: 1 to 127 letters"},
@@ -338,9 +362,13 @@ static void test_no_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),      cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_mutilated), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_no_file),   cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_mutilated),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_members_of_a_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
