@@ -186,20 +186,19 @@ static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_t
     return list->document->status;
 }
 
-// Reads [count] whole numbers of thousandths; 0 where [text] is something else.
-static int read_thousandths(const char *text, unsigned count, float *numbers) {
+// Reads [count] whole numbers of thousandths. Returns what of [text] is something else, or NULL.
+static const char *read_thousandths(const char *text, unsigned count, float *numbers) {
     for (unsigned i = 0; i < count; ++i) {
         const int below = *text == '-';
-        const char *digits = text += below;
+        const char *word = text, *digits = text += below;
         int64_t number = 0;
         for (; *text >= '0' && *text <= '9' && number <= MOST_LEARNED; ++text)
             number = 10 * number + (*text - '0');
-        if (text == digits || number > MOST_LEARNED || *text != (i + 1 < count ? ' ' : '\0'))
-            return 0;
-        ++text;
+        if (text == digits || number > MOST_LEARNED || (*text && *text != ' ')) return word;
+        text += *text == ' ';
         numbers[i] = (float)(below ? -number : number) * .001F;
     }
-    return 1;
+    return *text ? text : NULL;
 }
 
 // As with what was measured, a text each row: thousands of numbers would take long to open.
@@ -211,10 +210,12 @@ static void read_learned_row(const struct tmg_node *node, unsigned row,
     const unsigned count = of_inputs ? inputs : TMG_LEARNED_UNITS;
     const char *text = json_string_value(node->value);
     float *numbers = row < TMG_LEARNED_ROWS ? to[row] : learned->weights[row - TMG_LEARNED_ROWS];
-    if (!text || !read_thousandths(text, count, numbers))
-        tmg_node_fail(node,
-                      "must be a text of %u thousandths, as 'tmagen tune learn' prints it: 12 -345",
-                      count);
+    const char *word = text ? read_thousandths(text, count, numbers) : "";
+    if (word)
+        tmg_node_fail(
+            node,
+            "must be a text of %u thousandths, as 'tmagen tune learn' prints it: 12 -345%s%.*s",
+            count, *word ? "; not one: " : "", (int)strcspn(word, " "), word);
     for (unsigned i = 0; row == 1 && i < inputs && !node->document->status; ++i)
         if (!(numbers[i] > 0)) tmg_node_fail(node, "has a scale that is not positive");
 }

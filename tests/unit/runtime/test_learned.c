@@ -262,9 +262,10 @@ static void refused(const char *old, const char *text, const char *message) {
 static void test_rows_that_are_wrong(void **state) {
     (void)state;
     refused("[\n    \"", "[\n    \"x", "learned[0] must be a text of 42 thousandths");
-    refused("[\n    \"", "[\n    \"- ", "learned[0] must be");
-    refused("[\n    \"", "[\n    \"1 ", "learned[0] must be");
-    refused("[\n    \"", "[\n    \"10000000", "learned[0] must be");
+    refused("[\n    \"", "[\n    \"- ", "prints it: 12 -345; not one: -");
+    refused("[\n    \"", "[\n    \"1 ", "; not one: ");
+    refused("[\n    \"", "[\n    \"7 10000001 ", "; not one: 10000001");
+    refused("[\n    \"", "[\n    \"1x ", "; not one: 1x");
     refused("[\n    ", "[\n    7, ", "learned has 47 rows, and this library looks at 46");
     refused(",\n    \"", ",\n    \"-", "learned[1] has a scale that is not positive");
 }
