@@ -272,7 +272,11 @@ int cmd_tune(int argc, char **argv) {
     bool asks = false;
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
         asks |= !strcmp(a.specs.specs[0], questions[i]);
-    const int code = asks ? ask(&a) : tune(&a);
+    int code = EXIT_USAGE;
+    if (a.plan.within > 0 && !(asks ? !strcmp(a.specs.specs[0], "calibrate") : a.plan.calibrate))
+        diag_say("--within says which times rates are fitted to, and nothing is calibrated here");
+    else
+        code = asks ? ask(&a) : tune(&a);
     shapes_free(&a.shapes);
     spec_arguments_free(&a.specs);
     return code;

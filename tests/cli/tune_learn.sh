@@ -11,10 +11,10 @@ part() {
         !row || row % step == 1 { print }' specs/gemm_bf16_h200.yaml >"$TMPDIR/specs/$1.yaml"
 }
 
-# refused CODE PATTERN TABLE - it says so.
+# refused CODE PATTERN TABLE [OPTION...] - it says so.
 refused() {
     local code
-    "$TMAGEN" tune learn "$3" >"$TMPDIR/out" 2>"$TMPDIR/err"
+    "$TMAGEN" tune learn "${@:3}" >"$TMPDIR/out" 2>"$TMPDIR/err"
     code=$?
     [ $code = "$1" ] || fail "$3: exit code $code"
     grep -q -- "$2" "$TMPDIR/err" || { fail "$3: says nothing of $2:"; cat "$TMPDIR/err"; }
@@ -80,6 +80,7 @@ part too_few 1000
 refused 1 'too_few: it takes 20 measured shapes to learn from, and it has 1' \
     "$TMPDIR/specs/too_few.yaml"
 refused 2 'takes a dispatch table' "$TMPDIR/specs/gemm_64x64.yaml"
+refused 2 'within says which times rates are fitted to' "$TMPDIR/specs/few.yaml" --within 1.5
 printf 'base: gemm_fp8_h200.yaml\n' >"$TMPDIR/specs/alone.yaml"
 cat "$TMPDIR/once" >>"$TMPDIR/specs/alone.yaml"
 grep -q '^measured' specs/gemm_fp8_h200.yaml ||
