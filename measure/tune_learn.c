@@ -18,7 +18,7 @@ static const double first_rate = 3e-3, decay = 1e-4;
 
 // A launch of a measured shape.
 struct example {
-    float inputs[TMG_LEARNED_INPUTS];  // scaled once the scales are known
+    float seen[TMG_LEARNED_INPUTS], inputs[TMG_LEARNED_INPUTS];  // as they are, and scaled
     float ranked, taken;  // logs of us: as it ranks without what is learnt, as measured
     float weight;
     int chosen;  // it may be
@@ -29,7 +29,6 @@ struct lesson {
     struct example *examples;
     size_t *first;  // of each shape, and their end
     size_t capacity;
-    struct tmg_learned scales;
 };
 
 static unsigned shapes_of(const struct lesson *lesson) { return lesson->table->measured_count; }
@@ -76,7 +75,7 @@ static int see(struct tmg_scene *scene, const struct tmg_measured *measured,
         tmg_scene_estimate(scene, row, splits, INFINITY, counts, &estimate) || isinf(estimate.us) ||
         (splits > 1 && estimate.steps < 1))
         return 0;
-    tmg_learned_look(NULL, scene, launch, &estimate, example->inputs);
+    tmg_learned_look(scene, launch, &estimate, example->seen);
     example->ranked = logf((float)estimate.us * scene->times[launch]);
     example->taken = logf((float)estimate.us) + measured->misses[launch];
     example->chosen = !row->nearby || scene->weights[launch] >= TMG_NEAR_ENOUGH;
@@ -124,30 +123,6 @@ static double weight_of(const struct lesson *lesson, unsigned shape) {
     return sum;
 }
 
-// What a table holds of a number: thousandths.
-static float in_thousandths(float value) { return roundf(1000 * value) * .001F; }
-
-static void scale_inputs(struct lesson *lesson, size_t count) {
-    struct tmg_learned *scales = &lesson->scales;
-    scales->inputs = tmg_learned_inputs(lesson->table->dim_count);
-    for (unsigned input = 0; input < scales->inputs; ++input) {
-        double sum = 0, squares = 0, all = 0;
-        for (size_t i = 0; i < count; ++i) {
-            const double value = (double)lesson->examples[i].inputs[input];
-            if (!(lesson->examples[i].weight > 0)) continue;
-            all += 1, sum += value, squares += value * value;
-        }
-        const double mean = sum / all, spread = sqrt(fmax(0, squares / all - mean * mean));
-        scales->center[input] = in_thousandths((float)mean);
-        scales->scale[input] = spread < .001 ? 1 : in_thousandths((float)spread);
-        for (size_t i = 0; i < count; ++i) {
-            float *value = &lesson->examples[i].inputs[input];
-            *value = (*value - scales->center[input]) / scales->scale[input];
-            *value = fminf(fmaxf(*value, -TMG_LEARNED_FAR), TMG_LEARNED_FAR);
-        }
-    }
-}
-
 // How many shapes say anything.
 static unsigned see_all(struct lesson *lesson) {
     size_t count = 0;
@@ -161,11 +136,41 @@ static unsigned see_all(struct lesson *lesson) {
         weigh(lesson, i);
         telling += weight_of(lesson, i) > 0;
     }
-    if (telling) scale_inputs(lesson, count);
     return telling;
 }
 
 // ---- Learning
+
+// What a table holds of a number: thousandths.
+static float in_thousandths(float value) { return roundf(1000 * value) * .001F; }
+
+// The mean and the spread of an input at the [count] shapes of [order].
+static void find_scale(const struct lesson *lesson, const unsigned *order, unsigned count,
+                       unsigned input, struct tmg_learned *learned) {
+    double sum = 0, squares = 0, all = 0;
+    for (unsigned shape = 0; shape < count; ++shape)
+        for (size_t i = lesson->first[order[shape]]; i < lesson->first[order[shape] + 1]; ++i) {
+            const double value = (double)lesson->examples[i].seen[input];
+            if (!(lesson->examples[i].weight > 0)) continue;
+            all += 1, sum += value, squares += value * value;
+        }
+    const double mean = sum / fmax(1, all),
+                 spread = sqrt(fmax(0, squares / fmax(1, all) - mean * mean));
+    learned->center[input] = in_thousandths((float)mean);
+    learned->scale[input] = spread < .001 ? 1 : in_thousandths((float)spread);
+}
+
+// Scales all inputs as is fit for the [count] shapes of [order].
+static void scale_inputs(struct lesson *lesson, const unsigned *order, unsigned count,
+                         struct tmg_learned *learned) {
+    for (unsigned input = 0; input < learned->inputs; ++input)
+        find_scale(lesson, order, count, input, learned);
+    for (size_t i = 0; i < lesson->first[shapes_of(lesson)]; ++i) {
+        struct example *example = &lesson->examples[i];
+        memcpy(example->inputs, example->seen, sizeof example->inputs);
+        tmg_learned_scale(learned, example->inputs);
+    }
+}
 
 static uint64_t next_random(uint64_t *seed) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -188,9 +193,9 @@ struct learner {
     float slope[NUMBERS], first[NUMBERS], second[NUMBERS];  // moments of the slopes
 };
 
-static void begin_learned(const struct lesson *lesson, struct tmg_learned *learned) {
+static void begin_learned(struct tmg_learned *learned) {
     uint64_t seed = 1;
-    *learned = lesson->scales;
+    memset(learned->offsets, 0, sizeof learned->offsets);
     const float spread = sqrtf(2.0F / (float)learned->inputs);
     for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
         learned->last[unit] = next_normal(&seed) / sqrtf(TMG_LEARNED_UNITS);
@@ -279,11 +284,13 @@ static void round_all(struct tmg_learned *learned) {
 }
 
 // Learns from the [count] shapes of [order].
-static void learn(const struct lesson *lesson, unsigned *order, unsigned count,
+static void learn(struct lesson *lesson, unsigned *order, unsigned count,
                   struct tmg_learned *learned) {
     static struct learner learner;
     uint64_t seed = 2;
-    begin_learned(lesson, learned);
+    learned->inputs = tmg_learned_inputs(lesson->table->dim_count);
+    scale_inputs(lesson, order, count, learned);
+    begin_learned(learned);
     memset(&learner, 0, sizeof learner);
     learner.learned = learned;
     learner.count = (2 + learned->inputs) * TMG_LEARNED_UNITS;
@@ -360,7 +367,7 @@ static unsigned leave_out(const struct lesson *lesson, unsigned fold, unsigned *
     return count;
 }
 
-static void judge_all(const struct lesson *lesson, unsigned *order, struct tmg_learned *learned) {
+static void judge_all(struct lesson *lesson, unsigned *order, struct tmg_learned *learned) {
     struct shares shares = {0};
     for (unsigned fold = 0; fold < FOLDS; ++fold) {
         const unsigned left = leave_out(lesson, fold, order);

@@ -268,8 +268,8 @@ static float look_again(struct ranking *ranking, unsigned place) {
     if (launch < 0) return 0;
     scene->binding.manifest = scene->table->kernels[choice->kernel].manifest;
     scene->binding.splits = choice->splits;
-    tmg_learned_look(scene->table->learned, scene, (unsigned)launch, &ranking->estimates[place],
-                     inputs);
+    tmg_learned_look(scene, (unsigned)launch, &ranking->estimates[place], inputs);
+    tmg_learned_scale(scene->table->learned, inputs);
     return tmg_learned_miss(scene->table->learned, inputs);
 }
 

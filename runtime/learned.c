@@ -111,14 +111,17 @@ static float *look_at_times(double bytes, const struct tmg_estimate *estimate, f
     return at;
 }
 
-void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_scene *scene,
-                      unsigned launch, const struct tmg_estimate *estimate, float *inputs) {
+void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
+                      const struct tmg_estimate *estimate, float *inputs) {
     float *at = look_at_work(scene, estimate, inputs);
     at = look_at_kernel(&scene->binding, at);
     at = look_at_times(scene->bytes, estimate, at);
     *at++ = logf(scene->times[launch]);
     *at = scene->weights[launch];
-    for (unsigned i = 0; learned && i < learned->inputs; ++i) {
+}
+
+void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
+    for (unsigned i = 0; i < learned->inputs; ++i) {
         const float value = (inputs[i] - learned->center[i]) / learned->scale[i];
         inputs[i] = fminf(fmaxf(value, -TMG_LEARNED_FAR), TMG_LEARNED_FAR);
     }

@@ -52,10 +52,13 @@ void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near);
 int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int splits, double limit,
                        int64_t counts[TMG_PER_COUNT], struct tmg_estimate *estimate);
 
-// Writes what the network looks at of the table's [launch], which the scene is bound to and which
-// has that estimate: centered and scaled where [learned] is not NULL.
-void tmg_learned_look(const struct tmg_learned *learned, const struct tmg_scene *scene,
-                      unsigned launch, const struct tmg_estimate *estimate, float *inputs);
+// Writes what is known of the table's [launch], which the scene is bound to and which has that
+// estimate.
+void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
+                      const struct tmg_estimate *estimate, float *inputs);
+
+// Makes of it what the network looks at: centered and scaled.
+void tmg_learned_scale(const struct tmg_learned *learned, float *inputs);
 
 // The log of the times as long that the launch takes, beside others of the same shape.
 float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a table learns of the shapes that it has measured: by a third of those of the shipped one it
+# What a table learns of the shapes that it has measured: by half of those of the shipped one it
 # chooses better at shapes that were left out, and what is printed is what a table takes.
 set -u
 failed=0
@@ -22,26 +22,26 @@ refused() {
 }
 
 cp -r specs "$TMPDIR/specs"
-part third 3
-"$TMAGEN" tune learn "$TMPDIR/specs/third.yaml" >"$TMPDIR/rows" 2>"$TMPDIR/err" ||
+part half 2
+"$TMAGEN" tune learn "$TMPDIR/specs/half.yaml" >"$TMPDIR/rows" 2>"$TMPDIR/err" ||
     fail "exit code $?"
 cat "$TMPDIR/err"
-# 468 shapes: .9827 of the best for .9781
+# 693 shapes: .9862 of the best for .9814; thirds gain half as much, which is their spread
 awk '{ for (i = 1; i < NF; ++i) if ($i == "of" && $(i + 1) == "the" && !share) share = $(i - 1)
        for (i = 1; i < NF; ++i) if ($i == "and" && !before) before = $(i + 1) }
      END { exit !(share > before + .003 && before > .96 && share < 1) }' "$TMPDIR/err" ||
     fail "nothing is gained by it"
 
 # a table takes them, also laid out in several lines, and chooses by them
-cp "$TMPDIR/specs/third.yaml" "$TMPDIR/specs/taught.yaml"
+cp "$TMPDIR/specs/half.yaml" "$TMPDIR/specs/taught.yaml"
 cat "$TMPDIR/rows" >>"$TMPDIR/specs/taught.yaml"
-for table in third taught; do
+for table in half taught; do
     "$TMAGEN" explain "$TMPDIR/specs/$table.yaml" --random 60/5 >"$TMPDIR/$table" ||
         fail "$table: exit code $?"
     sed -i "s/^$table on/table on/" "$TMPDIR/$table"
     grep -o '^table on .*: gemm[a-z0-9_/]*' "$TMPDIR/$table" >"$TMPDIR/$table.first"
 done
-moved=$(diff "$TMPDIR/third.first" "$TMPDIR/taught.first" | grep -c '^>')
+moved=$(diff "$TMPDIR/half.first" "$TMPDIR/taught.first" | grep -c '^>')
 [ "$moved" -ge 6 ] || fail "other choices at $moved of 60 shapes alone"
 
 # the same again, of a table that has learnt before
