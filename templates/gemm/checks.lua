@@ -35,6 +35,11 @@ local list = {
             fail("warps.consumer.count", ("%d warps that multiply are for mma"):format(count), "4, 8, 12")
         end
     end },
+    { "low tiles", check = function(s, p, fail)
+        if not p.direct and s.tile.m % 8 ~= 0 then
+            fail("tile.m", ("tile.m: %d is no multiple of 8"):format(s.tile.m), "a multiple of 8; or load: registers")
+        end
+    end },
     { "epilogue ops", check = ops },
 }
 

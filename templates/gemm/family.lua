@@ -258,8 +258,9 @@ local knobs = {
           .. "strides and addresses of theirs, of 16 bits or 8" },
     { "exchange", type = "bool", optional = true, when = warpgroups, when_doc = WARPGROUPS,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
-    { "tile.m", type = "int", min = 8, max = 256, step = 8, default = 128, unit = "rows",
-      doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N" },
+    { "tile.m", type = "int", min = 2, max = 256, step = 2, default = 128, unit = "rows",
+      doc = "rows of D that one CTA computes at a time; 64 a wgmma, or with exchange its N; a multiple of 8, but "
+          .. "that lanes that load registers take any even number" },
     { "tile.n", type = "int", min = 4, max = 256, step = 4, default = 128, unit = "columns",
       doc = "columns of D that one CTA computes at a time; the N of wgmma, or with exchange 64 a wgmma" },
     { "tile.k", type = "int", values = { 16, 32, 64, 128, 256, 512 }, unit = "columns",

@@ -228,6 +228,16 @@ verify gemm_16x8 "${alike[@]}" --set tile.m=16 --set 'tile.n=[8,20]' --set 'spli
     --set "epilogue.ops=$ops" --shape 19x75x1029 --schedules "${SCHEDULES:-2}"
 verify gemm_8x8 "${alike[@]}" --set problem.batch=dynamic --set problem.a=fp16 --shape 3x5x21x203
 
+# Low tiles: loads of two rows at once where four do not divide the tile into whole pairs of loads.
+verify gemm_8x8 --set 'tile.m=[4,12]' --shape 13x20x1000
+low=(gemm_8x8 --set warps.consumer.count=4)
+verify "${low[@]}" --set 'tile.m=[2,4]' --set tile.n=12 --set 'tile.k=[128,256]' --set 'splits=[1,2]' \
+    --shape 5x41x1032 --shape 1x1x8
+verify "${low[@]}" --set tile.m=6 --set 'tile.n=[4,8]' --set "epilogue.ops=$ops" --set problem.a=fp16 \
+    --shape 7x13x2200
+verify "${low[@]}" --set alike=true --set tile.m=2 --set 'tile.n=[4,8]' --shape 3x70x29 \
+    --shape 3x70x1101 --shape 1x3x2
+
 # Warps that stream rows that begin anywhere: ends of operands that come by element, in every stage.
 verify "$streaming" --set load=shifted "${any[@]}" --set 'stages=[1,3]' --shape 1x1x1 \
     --shape 9x33x2051

@@ -16,8 +16,8 @@ end
 -- One CTA for each tile; blockIdx says which.
 local function tile_a_cta(s, p)
     local columns = { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } }
-    if p.alike then
-        columns = { { "dim", "alike_tiles" }, { "times", p.alike }, { "axis", 0 } }
+    if p.alike then                             -- rounded up by less than that many, of which the kernel takes so many
+        columns = { { "dim", "n" }, { "plus", (p.alike - 1) * s.tile.n }, { "by", s.tile.n }, { "axis", 0 } }
     end
     return json.object { { "rule", "tiles" }, { "tiles", json.array {
         json.object(columns),

@@ -27,10 +27,16 @@ return {
         if s.tile.k < 64 then
             fail("tile.k", ("tile.k: a warp reads %d columns of a row in pieces of 64"):format(s.tile.k), "64 and more")
         end
+        if p.rows_at_once == 2 and (s.tile.k < 128 or s.load_bytes < 16) then
+            fail("tile.m", ("tile.m: of %d x %d a warp loads 128 columns of two rows at once, 16 bytes a lane"):format(
+                s.tile.m, s.tile.n), "tile.k from 128 on and load_bytes: 16; or whole loads of four rows, an even "
+                .. "number of A's or B's")
+        end
         local held = s.tile.m * s.tile.n // 32
         if p.direct then
             local twice = p.alike and s.tile.m or 0                  -- what is around A's pieces
-            held = (s.tile.m + twice + s.tile.n) * s.tile.k // 64 + s.tile.m * s.tile.n // 16
+            held = (s.tile.m + twice + s.tile.n) * s.tile.k // 64
+                + s.tile.m * s.tile.n * (p.halves // 2) ^ 2 // 16
         end
         if held + 64 > p.registers[1].registers then
             fail("tile.n", ("tile: a thread holds %d %s, which leaves under 64 of its %d registers for the rest")

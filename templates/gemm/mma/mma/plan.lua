@@ -47,8 +47,14 @@ function mma.plan(s)
     p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
     p.parts = p.direct and s.splits or 1                        -- CTAs of a cluster that divide K
     p.alike = s.alike and 8 or false                            -- rows of B that many apart begin alike
+    if p.direct then
+        local fours = s.tile.m % 4 == 0 and (s.tile.m % 8 == 0 or s.tile.n % 8 == 0)
+        p.rows_at_once = fours and 4 or 2                       -- of an operand, by a warp
+        p.halves = 8 // p.rows_at_once                          -- or quarters, of which lanes hold products of two
+    end
     p.left, p.right = "a", "b"                                  -- of an instruction: its 16 rows, its 8 columns
-    if s.tile.m > s.tile.n and s.tile.n % 8 == 0 then           -- rows want moves
+    local odd = p.direct and s.tile.m // p.rows_at_once % 2 == 1    -- and are two loads
+    if s.tile.m > s.tile.n and s.tile.n % 8 == 0 or odd then    -- rows want moves
         p.left, p.right = "b", "a"
     end
     p.cluster_size = p.parts
@@ -57,7 +63,7 @@ function mma.plan(s)
     p.row_bytes = p.depth_bytes + PAD
     p.stage_bytes = (s.tile.m + s.tile.n) * p.row_bytes
     -- in floats: lanes of a store lie in different banks
-    p.sums_pitch = p.direct and 2 * s.tile.n + (s.tile.n % 8 == 0 and 8 or 0) or s.tile.n + 4
+    p.sums_pitch = p.direct and p.halves * s.tile.n + (s.tile.n % 8 == 0 and 8 or 0) or s.tile.n + 4
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     for _, barrier in ipairs(p.barriers) do
