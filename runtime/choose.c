@@ -265,7 +265,7 @@ static float look_again(struct ranking *ranking, unsigned place) {
     const struct tmg_choice *choice = &ranking->choices[place];
     const int launch = tmg_table_launch(scene->table, choice->kernel, choice->splits);
     float inputs[TMG_LEARNED_INPUTS];
-    if (launch < 0) return 0;
+    if (launch < 0 || scene->weights[launch] >= TMG_NEAR_ITSELF) return 0;
     scene->binding.manifest = scene->table->kernels[choice->kernel].manifest;
     scene->binding.splits = choice->splits;
     tmg_learned_look(scene, (unsigned)launch, &ranking->estimates[place], inputs);
@@ -273,7 +273,8 @@ static float look_again(struct ranking *ranking, unsigned place) {
     return tmg_learned_miss(scene->table->learned, inputs);
 }
 
-// What is learnt compares: it leaves the mean of those that it compares as it is.
+// What is learnt compares: it leaves the mean of those that it compares as it is. Of launches that
+// were measured at the shape itself it knows nothing better.
 static void look_at_first(struct ranking *ranking, const unsigned char *order, unsigned count) {
     float misses[TMG_LEARNED_AMONG], mean = 0;
     for (unsigned i = 0; i < count; ++i) {

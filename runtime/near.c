@@ -7,12 +7,12 @@
 
 // All fitted to what was measured: each shape's best predicted from all others. A shape weighs by a
 // bell curve of its distance, WIDTH wide, and nothing beyond FAR (squared); a class of alignment
-// apart is as far as ALIGNED (squared), two at most; DOUBT is the weight of the model itself.
+// apart is as far as ALIGNED (squared), two at most; DOUBT is the weight of the model itself. The
+// shape itself weighs so much that it alone decides.
 #define WIDTH   0.9F
 #define FAR     4.0F
 #define ALIGNED 0.5F
 #define DOUBT   0.02F
-#define SAME    100.0F  // what the shape itself weighs: it alone decides
 
 // Four shapes or launches are worked on at once: a launch of a new shape waits for it.
 typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
@@ -98,7 +98,7 @@ static void find(const struct tmg_table *table, const int64_t *shape, int alignm
     look_around(near, at, alignment, least);
     for (unsigned i = 0; i < near->count; ++i) {
         const float far = near->weights[i];
-        near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : SAME;
+        near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : TMG_NEAR_ITSELF;
     }
 }
 

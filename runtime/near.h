@@ -29,6 +29,9 @@ void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, i
 // nearby: 1 is the shape itself, .3 1.4 octaves along one dim.
 #define TMG_NEAR_ENOUGH .3F
 
+// What a shape weighs of which a launch was measured itself.
+#define TMG_NEAR_ITSELF 100.0F
+
 // Writes how many times as long as predicted each of the table's launches is likely to take, 1
 // where nothing near was measured of it, and what those that measured it weigh together. Both have
 // room for TMG_MAX_LAUNCHES.

@@ -224,6 +224,35 @@ static void test_one_is_the_first_of_all(void **state) {
     }
 }
 
+// Of launches that were measured at the shape itself what is learnt knows nothing better: they keep
+// their order.
+static void test_what_is_measured_keeps_its_order(void **state) {
+    (void)state;
+    static struct tmg_choice with[TMG_CHOICES], without[TMG_CHOICES];
+    struct tmg_learned *learned = table->learned;
+    unsigned compared = 0;
+    for (unsigned i = 0; i < table->measured_count; i += 5) {
+        const struct tmg_measured *measured = &table->measured[i];
+        int64_t shape[TMG_MAX_TABLE_DIMS];
+        for (int j = 0; j < 3; ++j) shape[j] = llround(exp2((double)measured->at[j]));
+        const unsigned count = choose(shape, 0, with);
+        table->learned = NULL;
+        assert_int_equal(choose(shape, 0, without), count);
+        table->learned = learned;
+        unsigned last = 0;
+        for (unsigned j = 0; j < count && j < TMG_LEARNED_AMONG; ++j) {
+            const int launch = tmg_table_launch(table, with[j].kernel, with[j].splits);
+            if (with[j].why == TMAGEN_BY_TUNING || isnan(measured->misses[launch])) continue;
+            unsigned at = 0;
+            while (!same(&without[at], &with[j])) ++at;
+            assert_true(at >= last);
+            compared += at > last;
+            last = at;
+        }
+    }
+    assert_in_range(compared, 200, 10000);
+}
+
 // What is measured says little of itself to those who ask what it would be without.
 static void test_what_is_alike_is_left_out(void **state) {
     (void)state;
@@ -280,6 +309,7 @@ int main(void) {
         cmocka_unit_test(test_given_splits_rank_as_they_did),
         cmocka_unit_test(test_learnt_nonsense_is_bounded),
         cmocka_unit_test(test_one_is_the_first_of_all),
+        cmocka_unit_test(test_what_is_measured_keeps_its_order),
         cmocka_unit_test(test_what_is_alike_is_left_out),
         cmocka_unit_test(test_rows_that_are_wrong),
     };
