@@ -327,7 +327,7 @@ gemm_8x16_alike(const bf16 *a, int64_t a_stride, const bf16 *b, int64_t b_stride
     if (tile >= min(tiles, n)) {
         return;
     }
-    // columns are tiles apart, a multiple of 8: their rows are whole 16 bytes from [begin] on, [inner] elements
+    // columns are tiles apart, a multiple of 8: rows are whole 16 bytes from [begin] on, [inner] elements
     const int begin = 15 - (shift_of(b + tile * b_stride) + 7) % 8, inner = (k - 8 - begin) & ~7;
     #pragma unroll
     for (int block = 0; block < B_BLOCKS; ++block) {

@@ -231,10 +231,10 @@ verify gemm_8x8 "${alike[@]}" --set problem.batch=dynamic --set problem.a=fp16 -
 # Low tiles: loads of two rows at once where four do not divide the tile into whole pairs of loads.
 verify gemm_8x8 --set 'tile.m=[4,12]' --shape 13x20x1000
 low=(gemm_8x8 --set warps.consumer.count=4)
-verify "${low[@]}" --set 'tile.m=[2,4]' --set tile.n=12 --set 'tile.k=[128,256]' --set 'splits=[1,2]' \
-    --shape 5x41x1032 --shape 1x1x8
-verify "${low[@]}" --set tile.m=6 --set 'tile.n=[4,8]' --set "epilogue.ops=$ops" --set problem.a=fp16 \
-    --shape 7x13x2200
+verify "${low[@]}" --set 'tile.m=[2,4]' --set tile.n=12 --set 'tile.k=[128,256]' \
+    --set 'splits=[1,2]' --shape 5x41x1032 --shape 1x1x8
+verify "${low[@]}" --set tile.m=6 --set 'tile.n=[4,8]' --set "epilogue.ops=$ops" \
+    --set problem.a=fp16 --shape 7x13x2200
 verify "${low[@]}" --set alike=true --set tile.m=2 --set 'tile.n=[4,8]' --shape 3x70x29 \
     --shape 3x70x1101 --shape 1x3x2
 
