@@ -5,7 +5,7 @@ set -u
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
-# part FILE STEP - the shipped table with about a STEP-th of its measured shapes, and nothing learnt.
+# part FILE STEP - the shipped table with about a STEP-th of its measured shapes, nothing learnt.
 # Their sizes say which, so that they are the same whatever rows come to it.
 part() {
     awk -v step="$2" '/^learned:/ { exit } /^measured:/ { print; rows = 1; next }
