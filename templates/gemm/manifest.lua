@@ -26,6 +26,8 @@ local function dims(s, p)
     end
     list[#list + 1] = p.periodic and { name = "period_groups",
         ceil = { dim = "m", by = s.tile.m // p.periodic.rows * p.periodic.of } } or nil
+    list[#list + 1] = p.alike and { name = "alike_tiles", ceil = { dim = "n", by = p.alike * s.tile.n } } or nil
+    list[#list + 1] = p.apart and { name = "apart_tiles", ceil = { dim = "n", by = p.apart * s.tile.n } } or nil
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     list[#list + 1] = p.groups and { name = "groups", value = s.problem.groups, most = p.groups.most } or nil
     for _, operand in ipairs(p.op_operands) do
@@ -108,8 +110,8 @@ local function repack(s, p)
     end
     local tiles = { { dim = "m", by = by }, { dim = "n", by = by }, { dim = "k", by = by * 2 * p.piece.elements } }
     if p.apart then
-        tiles = { { dim = "m" }, { dim = "k", plus = 7, by = 1024 } }
-        cost[1].amount = 2 * p.apart
+        tiles = { { dim = "m" }, { dim = "k", plus = p.apart - 1, by = 1024 } }
+        cost[1].amount = dtypes.bytes(p.a.dtype) * p.apart
     end
     tiles[#tiles + 1] = p.batched and { dim = "batch" } or nil
     return { entry = p.repack.entry, block = { 32 * p.repack.rows, 1, 1 }, parameters = p.repack.parameters,

@@ -276,8 +276,8 @@ local function repack_plan(s, p)
             list[#list + 1] = { kind = "dim", dim = name, type = "i32" }
         end
     end
-    return { entry = "repack", operands = operands, parameters = parameters.list(p.tensors, list), rows = 8,
-        pieces = 4 }
+    return { entry = "repack", operands = operands, parameters = parameters.list(p.tensors, list),
+        rows = p.apart or 8, pieces = 4 }
 end
 
 -- The kernel before that writes maps of A and B for each group: a warp a group.
@@ -445,7 +445,7 @@ local function explain_repack(p)
     local rows = { { "block", ("%d threads, a warp a row"):format(32 * p.repack.rows) } }
     for i, operand in ipairs(p.repack.operands) do
         rows[i + 1] = { operand.name:upper(), "copied to the workspace, in rows that begin at whole 128 bytes"
-            .. (p.apart and ", and 1 to 7 elements behind" or "") }
+            .. (p.apart and (", and 1 to %d elements behind"):format(p.apart - 1) or "") }
     end
     return { title = "before, by " .. p.repack.entry, rows = rows }
 end

@@ -19,10 +19,14 @@ end
 
 local declare = {}
 
--- [row].rows_apart: eight maps, of rows eight apart
+-- [row].rows_apart: eight maps, of rows eight apart, or sixteen
+local function map_type(row)
+    return not row.rows_apart and "TensorMap" or row.rows_apart == 16 and "TensorMaps16" or "TensorMaps"
+end
+
 function declare.tensor_map(row)
     local plural = row.rows_apart and "s" or ""
-    return ("const __grid_constant__ TensorMap%s %s"):format(plural, row.name or row.tensor .. "_map" .. plural)
+    return ("const __grid_constant__ %s %s"):format(map_type(row), row.name or row.tensor .. "_map" .. plural)
 end
 
 -- [row].restrict: nothing else that the kernel writes overlaps the tensor
@@ -118,7 +122,7 @@ end
 local function misfit(row, declaration)
     local type = type_of(declaration)
     if row.kind == "tensor_map" then
-        local wanted = row.rows_apart and "TensorMaps" or "TensorMap"
+        local wanted = map_type(row)
         if type ~= wanted or not declaration:find("__grid_constant__", 1, true) then
             return "const __grid_constant__ " .. wanted
         end

@@ -42,3 +42,8 @@ struct alignas(64) TensorMap {
 struct alignas(64) TensorMaps {
     TensorMap of[8];
 };
+
+// those of the rows 0, 16, ..., of 1, 17, ... and so on
+struct alignas(64) TensorMaps16 {
+    TensorMap of[16];
+};

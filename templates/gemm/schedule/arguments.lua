@@ -2,7 +2,7 @@
 -- schedule takes besides, and where the CTA stands in its cluster. [whole]: all lanes of a warp walk together.
 
 return function(plan, whole)
-    local list = { plan.apart and "m, eighths(n), k + 7" or "m, n, k" }
+    local list = { plan.apart and ("m, %ss(n), k + %d"):format(plan.part, plan.apart - 1) or "m, n, k" }
     if plan.work.parts and plan.work.parts.takes_splits then
         list[2] = "splits"
     elseif plan.batched then

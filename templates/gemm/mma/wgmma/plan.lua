@@ -25,6 +25,9 @@ local function instruction(p)
     return { m = 64, k = left.mma_k, types = types, bytes = 32 }
 end
 
+-- How far apart rows are that lie whole 16 bytes apart, whatever K is: of elements of 16 bits, and of 8.
+local APART = { eighths = 8, sixteenths = 16 }
+
 local function contains(list, value)
     for _, item in ipairs(list) do
         if item == value then
@@ -48,7 +51,7 @@ local function plan_operands(s, pair_rows)
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = peers, ctas = ctas, hint = s.cache_hint[name],
             whole = not pairs_of_rows,
-            repacked = contains(s.repack or {}, name) or name == "a" and s.load == "eighths" }
+            repacked = contains(s.repack or {}, name) or name == "a" and APART[s.load] ~= nil }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
 end
@@ -208,7 +211,8 @@ function wgmma.plan(s, work, gated, operands)
     end
     p.store = s.epilogue.store == "tma" and staging.plan(s, m, gated and n // 2 or n)
     p.direct = "epilogue/store_direct" .. (p.exchanged and "_exchanged" or "") .. ".cu.in"  -- without shared memory
-    p.apart = s.load == "eighths" and 8 or false                -- rows of B that lie together in a tile
+    p.apart = APART[s.load] or false                            -- rows of B that lie together in a tile
+    p.part = p.apart and s.load:sub(1, -2)                      -- what they are of B's: an eighth
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
     p.periodic = p.reads.periodic or false
