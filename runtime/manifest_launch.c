@@ -29,8 +29,14 @@ int tmg_manifest_part(const struct tmg_manifest *manifest, const char *name) {
 
 static void read_tile(const struct tmg_node *node, const struct tmg_manifest *manifest,
                       struct tmg_tile *tile) {
-    tmg_node_keys(node, "dim times plus by axis");
-    tile->extent = tmg_read_product(node, manifest);
+    tmg_node_keys(node, "dim times plus by count axis");
+    if (tmg_node_member(node, "count").value) {
+        const int64_t count = tmg_member_integer(node, "count", 1, TMG_MAX_EXTENT, 1);
+        tile->extent = (struct tmg_extent){.dim = -1, .plus = (int32_t)count, .by = 1};
+        if (tmg_node_member(node, "dim").value)
+            tmg_node_fail(node, "has a count and a dim; legal: one of the two");
+    } else
+        tile->extent = tmg_read_product(node, manifest);
     tile->axis = (int)tmg_member_integer(node, "axis", 0, 2, 0);
 }
 
@@ -64,6 +70,7 @@ static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest
 
 // The smallest that a dim can be in a launch that does something.
 static int64_t least_dim(const struct tmg_manifest *manifest, const struct tmg_extent *extent) {
+    if (extent->dim < 0) return 1;
     const struct tmg_dim *dim = &manifest->dims[extent->dim];
     return dim->derived ? 1 : dim->value > 0 ? dim->value : dim->multiple_of;
 }

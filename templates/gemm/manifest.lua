@@ -26,8 +26,6 @@ local function dims(s, p)
     end
     list[#list + 1] = p.periodic and { name = "period_groups",
         ceil = { dim = "m", by = s.tile.m // p.periodic.rows * p.periodic.of } } or nil
-    list[#list + 1] = p.alike and { name = "alike_tiles", ceil = { dim = "n", by = p.alike * s.tile.n } } or nil
-    list[#list + 1] = p.apart and { name = "apart_tiles", ceil = { dim = "n", by = p.apart * s.tile.n } } or nil
     list[#list + 1] = p.batched and { name = "batch", value = s.problem.batch } or nil
     list[#list + 1] = p.groups and { name = "groups", value = s.problem.groups, most = p.groups.most } or nil
     for _, operand in ipairs(p.op_operands) do

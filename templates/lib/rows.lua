@@ -25,7 +25,7 @@ local function set_of(words)
 end
 
 local OWN = set_of "dims tensors grid workspace before ops cost varies_with dependent_launch reference"
-local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times plus by axis"
+local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times plus by count axis"
 local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
 local COST = set_of "unit per amount times tensor ahead overlaps"
@@ -135,7 +135,7 @@ function rows.grid(rule, tiles, more)
     end
     check_fields(more or {}, MORE, "a grid")
     check_fields(more and more.splits or {}, SPLIT, "a grid's splits")
-    local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "axis" }) }
+    local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "count", "axis" }) }
     for key, value in pairs(more or {}) do
         grid[key] = key == "splits" and object(value, SPLITS) or value
     end

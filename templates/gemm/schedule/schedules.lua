@@ -28,16 +28,17 @@ end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
 -- [along]: CTAs of a cluster that have the same tile. [periodic]: a tile's rows are a few of each of many periods.
-local function walkers(s, splits, along, periodic)
+-- [apart]: its columns are so many apart.
+local function walkers(s, splits, along, periodic, apart)
     local cluster = s.cluster.m * s.cluster.n * (along or 1)
     local rows = { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } }
     if periodic then
         rows = { { "dim", "period_groups" }, { "times", periodic.of // periodic.rows }, { "by", s.cluster.m } }
     end
-    return json.object { { "rule", "persistent" }, { "tiles", json.array {
-        json.object(rows),
-        json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n } },
-        s.problem.batch and json.object { { "dim", "batch" } } or nil } },
+    local tiles = { json.object(rows), json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n * (apart or 1) } } }
+    tiles[#tiles + 1] = apart and json.object { { "count", apart } } or nil
+    tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" } } or nil
+    return json.object { { "rule", "persistent" }, { "tiles", json.array(tiles) },
         { "blocks_per_tile", cluster }, { "blocks_per_sm", 1 },
         { "max_tiles", splits and (1 << 30) // cluster }, { "splits", splits } }
 end
@@ -60,7 +61,8 @@ local function of_array(s)
 end
 
 local function cta_an_sm(s, p)
-    return walkers(s, nil, nil, p.periodic)
+    -- eighths are counted as their tables were measured and learnt by: as if tiles' columns lay together
+    return walkers(s, nil, nil, p.periodic, p.apart and p.apart > 8 and p.apart or nil)
 end
 
 -- As many CTAs as there are tiles, in whole clusters, of which those that run take over what others would do.
