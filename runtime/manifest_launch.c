@@ -30,13 +30,14 @@ int tmg_manifest_part(const struct tmg_manifest *manifest, const char *name) {
 static void read_tile(const struct tmg_node *node, const struct tmg_manifest *manifest,
                       struct tmg_tile *tile) {
     tmg_node_keys(node, "dim times plus by count axis");
-    if (tmg_node_member(node, "count").value) {
-        const int64_t count = tmg_member_integer(node, "count", 1, TMG_MAX_EXTENT, 1);
-        tile->extent = (struct tmg_extent){.dim = -1, .plus = (int32_t)count, .by = 1};
-        if (tmg_node_member(node, "dim").value)
-            tmg_node_fail(node, "has a count and a dim; legal: one of the two");
-    } else
+    const int64_t count = tmg_member_integer(node, "count", 1, TMG_MAX_EXTENT, 0);
+    if (!count)
         tile->extent = tmg_read_product(node, manifest);
+    else if (tmg_node_member(node, "dim").value || tmg_node_member(node, "times").value ||
+             tmg_node_member(node, "plus").value || tmg_node_member(node, "by").value)
+        tmg_node_fail(node, "has a count beside dim, times, plus or by; legal: one of the two");
+    else
+        tile->extent = (struct tmg_extent){.dim = -1, .plus = (int32_t)count, .by = 1};
     tile->axis = (int)tmg_member_integer(node, "axis", 0, 2, 0);
 }
 

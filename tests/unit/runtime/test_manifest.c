@@ -28,7 +28,7 @@ static const char good[] =
     "   \"access\": \"read_write\"},"
     "  {\"name\": \"d\", \"dtype\": \"fp16\", \"dims\": [\"m\", \"n\"], \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
-    "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]},"
+    "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}, {\"count\": 3, \"axis\": 2}]},"
     " \"params\": ["
     "  {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [128, 64], \"swizzle_bytes\": 128},"
     "  {\"kind\": \"pointer\", \"tensor\": \"d\"},"
@@ -73,6 +73,9 @@ static void test_good(void **state) {
     assert_string_equal(tmg_dtypes[pad->dtype].name, "fp32");
     assert_false(it->tensors[2].reads);
     assert_int_equal(it->grid.tiles[1].axis, 1);
+    assert_int_equal(it->grid.tiles[2].extent.dim, -1);
+    assert_int_equal(it->grid.tiles[2].extent.plus, 3);
+    assert_int_equal(it->grid.tiles[2].axis, 2);
     assert_int_equal(it->params[0].swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
     assert_int_equal(it->params[0].l2_promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
     assert_int_equal(it->params[0].element_strides[1], 1);
@@ -170,6 +173,13 @@ static const struct {
     {"\"rule\": \"tiles\"", "\"rule\": \"all\"", "grid.rule is 'all'; legal: tiles, persistent"},
     {"{\"dim\": \"n\", \"by\": 128}", "{\"dim\": \"n\", \"by\": 0}", "grid.tiles[0].by is 0"},
     {"\"axis\": 1", "\"axis\": 3", "grid.tiles[1].axis is 3; legal: 0 to 2"},
+    {"{\"dim\": \"n\", \"by\": 128}", "{\"count\": 0}", "grid.tiles[0].count is 0; legal: 1 to"},
+    {"{\"dim\": \"n\", \"by\": 128}", "{\"dim\": \"n\", \"count\": 16}",
+     "grid.tiles[0] has a count beside dim, times, plus or by; legal: one of the two"},
+    {"{\"dim\": \"n\", \"by\": 128}", "{\"by\": 128, \"count\": 16}",
+     "grid.tiles[0] has a count beside dim, times, plus or by; legal: one of the two"},
+    {"\"by\": 256, \"axis\": 1}", "\"by\": 256, \"axis\": 1}, {\"count\": 70000, \"axis\": 1}",
+     "grid has more than 65535 blocks along axis 1 for the smallest dims already"},
     {"\"box\": [128, 64]", "\"box\": [128]", "params[0].box has 1 items; legal: 2"},
     {"\"box\": [128, 64]", "\"box\": [257, 64]", "params[0].box[0] is 257; legal: 1 to 256"},
     {"\"box\": [128, 64]", "\"box\": [128, 128]",
@@ -187,12 +197,12 @@ static const struct {
      "params[0] has rows apart and a period; legal: one of the two"},
     {"[\"m\", \"n\"], \"access\": \"write\"}],"
      " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
-     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]},"
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}, {\"count\": 3, \"axis\": 2}]},"
      " \"params\": ["
      "  {\"kind\": \"tensor_map\", \"tensor\": \"a\", \"box\": [128, 64],",
      "[1, 1, 1, \"m\", \"n\"], \"access\": \"write\"}],"
      " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
-     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}]},"
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}, {\"count\": 3, \"axis\": 2}]},"
      " \"params\": [{\"kind\": \"tensor_map\","
      " \"tensor\": \"d\", \"period\": 4, \"box\": [1, 1, 1, 1, 8, 64],",
      "params[0] has a period; legal: of a matrix' rows"},
@@ -209,7 +219,7 @@ static const struct {
      "params[2].type is 'f32'; legal: i32, u32, i64, u64"},
     {"\"type\": \"i64\"", "\"type\": \"i16\"", "params[2].type is 'i16'"},
     {"\"dim\": \"m\", \"type\"", "\"dim\": \"z\", \"type\"", "params[3].dim names no dim"},
-    {"\"index\": 1", "\"index\": 2", "params[4].index is 2; legal: 0 to 1"},
+    {"\"index\": 1", "\"index\": 3", "params[4].index is 3; legal: 0 to 2"},
     {"1.5", "\"x\"", "params[5].default is no number"},
     {"{\"kind\": \"workspace\", \"part\": \"marks\"}", "{\"kind\": \"texture\"}",
      "params[6].kind is 'texture'; legal: tensor_map"},

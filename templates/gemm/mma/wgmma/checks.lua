@@ -245,8 +245,8 @@ wgmma["loads by threads"] = function(s, p, fail)
     end
 end
 
--- what is for elements of so many bits
-local OTHER = { [8] = "sixteenths", [16] = "eighths" }
+-- what is for rows that begin anywhere, of elements of so many bits
+local BY_BITS = { [8] = "sixteenths", [16] = "eighths" }
 
 wgmma["rows apart"] = function(s, p, fail)
     if not p.apart then
@@ -254,16 +254,17 @@ wgmma["rows apart"] = function(s, p, fail)
     end
     local bits = 128 // p.apart
     if not p.exchanged or p.store or #p.ops > 0 then
-        fail("load", ("load: %s computes every %s column of D at a time, which exchanged stores can undo"):format(s.load, p.part),
-            "exchange: true, epilogue: {store: direct} without ops, or ldg")
+        fail("load", ("load: %s computes every %s column of D at a time, which exchanged stores can undo"):format(
+            s.load, p.part), "exchange: true, epilogue: {store: direct} without ops, or "
+            .. (bits == 16 and "ldg" or "tma, with repack: [a, b]"))
     elseif p.producers ~= 1 or p.clustered or not p.work.walks or p.work.parts or p.in_cluster or p.work.groups
         or s.problem.batch or #(s.repack or {}) > 0 or s.cache_hint.a or s.cache_hint.b or s.prefetch_maps then
-        fail("load", ("load: %s is for a producer that walks whole tiles, without clusters, parts, batches, "
-            .. "repack, cache_hint and prefetch_maps"):format(s.load), "tma, or none of those")
+        fail("load", ("load: %s is for a producer that walks whole tiles, without clusters, parts, batches, repack, "
+            .. "cache_hint and prefetch_maps"):format(s.load), "tma, or none of those")
     elseif p.a.column_major or p.b.column_major or p.a_type.bits ~= bits or p.b_type.bits ~= bits
         or s.swizzle_bits.a ~= 7 or s.swizzle_bits.b ~= 7 then
-        fail("load", ("load: %s wants elements of %d bits in rows along K, swizzled over 128 bytes"):format(s.load,
-            bits), p.a_type.bits ~= bits and OTHER[p.a_type.bits] or bits == 16 and "ldg"
+        fail("load", ("load: %s wants elements of %d bits in rows along K, swizzled over 128 bytes"):format(
+            s.load, bits), p.a_type.bits ~= bits and BY_BITS[p.a_type.bits] or p.a_type.bits == 16 and "ldg"
             or "tma, with repack: [a, b] for rows that begin anywhere")
     end
 end
