@@ -66,7 +66,7 @@ static float *look_at_work(const struct tmg_scene *scene, const struct tmg_estim
     }
     for (unsigned i = 0; i < grid->tile_count; ++i) {
         const struct tmg_extent *extent = &grid->tiles[i].extent;
-        size[grid->tiles[i].axis] *= extent->dim < 0 ? 1. / extent->plus : extent->by;
+        size[grid->tiles[i].axis] *= extent->by;
         if (extent->dim >= 0) covered /= (double)scene->binding.dims[extent->dim];
     }
     for (int i = 0; i < 3; ++i) {

@@ -241,11 +241,11 @@ local knobs = {
       doc = "row, or nothing: A[m, k], whose rows lie along K; column: A[k, m], whose rows lie along M" },
     { "layout.b", type = "enum", values = { "row", "column" }, optional = true,
       doc = "row, or nothing: B[n, k], whose rows lie along K; column: B[k, n], whose rows lie along N" },
-    { "load", type = "enum", values = { "tma", "eighths", "sixteenths", "ldg", "shifted", "registers" }, optional = true,
-      when = loads, when_doc = LOADS,
+    { "load", type = "enum", values = { "tma", "eighths", "sixteenths", "ldg", "shifted", "registers" },
+      optional = true, when = loads, when_doc = LOADS,
       doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k and strides eighths: boxes of each eighth "
-          .. "row of B, or sixteenths of bytes, and A copied before as they want it; for any addresses too ldg: the producers' threads load "
-          .. "pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around; registers: nothing is "
+          .. "row of B, of bytes sixteenths, and A copied before as they want it; for any addresses too ldg: "
+          .. "the producers' threads load pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around; registers: nothing is "
           .. "staged, lanes load what they multiply" },
     { "load_bytes", type = "int", values = { 2, 4, 8, 16 }, default = 16, unit = "bytes", when = by_lanes,
       when_doc = "load is registers",
