@@ -245,8 +245,8 @@ local knobs = {
       optional = true, when = loads, when_doc = LOADS,
       doc = "tma, or nothing: boxes, of rows of whole 16 bytes; for any k and strides eighths: boxes of each eighth "
           .. "row of B, of bytes sixteenths, and A copied before as they want it; for any addresses too ldg: "
-          .. "the producers' threads load pieces and shift; with mma shifted: bulk copies of the whole 16 bytes around; registers: nothing is "
-          .. "staged, lanes load what they multiply" },
+          .. "the producers' threads load pieces and shift; with mma shifted: bulk copies of the whole 16 bytes "
+          .. "around; registers: nothing is staged, lanes load what they multiply" },
     { "load_bytes", type = "int", values = { 2, 4, 8, 16 }, default = 16, unit = "bytes", when = by_lanes,
       when_doc = "load is registers",
       doc = "that a lane loads at once: rows of A and B begin at multiples of it, and k has whole ones" },
