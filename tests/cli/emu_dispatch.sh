@@ -89,4 +89,10 @@ verify --shape 1x1x1 --shape 65x64x61 --shape 64x61x64 --shape 61x64x64 --shape 
 has 4 '^gemm_fp8_h200 .* ok .*; by gemm_fp8_[0-9x]+_sixteenths$'
 has 1 '^gemm_fp8_h200 +600x500x33 .* ok .*; by gemm_fp8_128x128_repack$'
 has 1 '^gemm_fp8_h200 +61x64x64 .* ok .*; by gemm_fp8_[0-9x]+_tiles$'
+# columns sixteen apart: as many tiles for 100 as for 1024
+"$TMAGEN" explain gemm_fp8_16x64_sixteenths --gpu nvidia_h200 --shape 16x100x4097 \
+    --shape 33x1024x4097 --shape 16x1025x4097 >"$TMPDIR/out" 2>&1 || fail "exit code $?"
+has 1 '^gemm_fp8_16x64_sixteenths .* 16  +1 '
+has 1 '^gemm_fp8_16x64_sixteenths .* 48  +1 '
+has 1 '^gemm_fp8_16x64_sixteenths .* 32  +1 '
 exit $failed
