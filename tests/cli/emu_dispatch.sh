@@ -95,4 +95,11 @@ has 1 '^gemm_fp8_h200 +61x64x64 .* ok .*; by gemm_fp8_[0-9x]+_tiles$'
 has 1 '^gemm_fp8_16x64_sixteenths .* 16  +1 '
 has 1 '^gemm_fp8_16x64_sixteenths .* 48  +1 '
 has 1 '^gemm_fp8_16x64_sixteenths .* 32  +1 '
+
+# with scales of blocks: K odd, N odd, M and what scales' rows want odd
+table=blockscaled_h200
+verify --shape 1x1x1 --shape 65x64x61/special --shape 64x61x64 --shape 61x64x128 ||
+    fail "exit code $?"
+has 3 '^blockscaled_h200 .* ok .*; by blockscaled_128x128_repack$'
+has 1 '^blockscaled_h200 +61x64x128 .* ok .*; by blockscaled_[0-9x]+_'
 exit $failed

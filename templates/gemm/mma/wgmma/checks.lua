@@ -253,7 +253,10 @@ wgmma["rows apart"] = function(s, p, fail)
         return
     end
     local bits = 128 // p.apart
-    if not p.exchanged or p.store or #p.ops > 0 then
+    if p.scaled then
+        fail("load", ("load: %s shifts K, but blocks of 128 along it have scales"):format(s.load),
+            "tma, with repack: [a, b] for rows that begin anywhere")
+    elseif not p.exchanged or p.store or #p.ops > 0 then
         fail("load", ("load: %s computes every %s column of D at a time, which exchanged stores can undo"):format(
             s.load, p.part), "exchange: true, epilogue: {store: direct} without ops, or "
             .. (bits == 16 and "ldg" or "tma, with repack: [a, b]"))
