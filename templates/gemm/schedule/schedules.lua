@@ -35,7 +35,8 @@ local function walkers(s, splits, along, periodic, apart)
     if periodic then
         rows = { { "dim", "period_groups" }, { "times", periodic.of // periodic.rows }, { "by", s.cluster.m } }
     end
-    local tiles = { json.object(rows), json.object { { "dim", "n" }, { "by", s.tile.n * s.cluster.n * (apart or 1) } } }
+    local columns = { { "dim", "n" }, { "by", s.tile.n * s.cluster.n * (apart or 1) } }
+    local tiles = { json.object(rows), json.object(columns) }
     tiles[#tiles + 1] = apart and json.object { { "count", apart } } or nil
     tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" } } or nil
     return json.object { { "rule", "persistent" }, { "tiles", json.array(tiles) },
