@@ -127,8 +127,8 @@ end
 local GRID = { "rule", "tiles", "blocks_per_tile", "blocks_per_sm", "max_blocks", "max_tiles", "splits" }
 local SPLITS = { "default", "most" }
 
--- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=} or {count=, axis=}, ... },
--- factors of the number of tiles; [more]: other members, such as { blocks_per_sm = 1 }
+-- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... } or {count=,
+-- axis=} among them, factors of the number of tiles; [more]: other members, such as { blocks_per_sm = 1 }
 function rows.grid(rule, tiles, more)
     for _, tile in ipairs(tiles) do
         check_fields(tile, TILE, "a grid's tiles")

@@ -55,16 +55,15 @@ verify blockscaled_128x128 --set 'repack=[[a,b]]' --set epilogue.store=elements 
 verify $repack "${any[@]}" --set problem.a=i8 --set 'problem.d=[i32,bf16]'
 
 # Rows of B sixteen apart in a tile: columns beyond a group of 1024, K shorter than what lies before
-# a row, K that ends a stage but for that, infinities and NaN there, every pair of types, warpgroups that share a tile, B's loads
-# before the copy of A is over and after; in several orders.
+# a row, K that ends a stage but for that, infinities and NaN there, every pair of types,
+# warpgroups that share a tile, B's loads before the copy of A is over and after; in several orders.
 apart=gemm_fp8_16x64_sixteenths
 verify $apart --shape 19x1090x515/special --shape 5x7x4 --shape 33x17x13/exact --shape 9x35x247 \
     --set 'problem.a=[e4m3,e5m2]' --set 'problem.b=[e4m3,e5m2]' --set 'problem.d=[bf16,e4m3]'
 verify gemm_fp8_32x64_sixteenths "${any[@]}" --set 'dependent_launch=[prologue,weights]' \
     --set phase=6 --set tile.n=128 --set stages=4 --schedules 3
 verify gemm_fp8_64x64_sixteenths "${any[@]}" --set 'tile.m=[8,72]' --set tile.k=256 --set stages=5
-verify $apart "${any[@]}" --set promote_every=1 --set problem='{m: 70, n: 77, k: 131}' \
-    --shape 70x77x131
+verify $apart --set promote_every=1 --set problem='{m: 70, n: 77, k: 131}'
 verify $apart "${any[@]}" --set problem.a=i8 --set 'problem.d=[i32,bf16]' --schedules 3
 
 # The last of 64 steps left out, and sums that are promoted too seldom, are noticed.
