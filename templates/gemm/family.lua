@@ -149,13 +149,14 @@ local function exchanged(s)
     return warpgroups(s) and s.exchange
 end
 
--- Rows of a staging buffer of an exchanged kernel: what divides the tile, up to 64.
+-- Rows of a staging buffer of an exchanged kernel: what divides the tile, up to 64; all of the tile where that would be
+-- few, since each further store takes some 80 ns.
 local function staging_rows(s)
     local rows = math.min(s.tile.m, 64)
     while s.tile.m % rows ~= 0 do
         rows = rows - 8
     end
-    return rows
+    return rows < 24 and s.tile.m or rows
 end
 
 -- Columns of D that a tile makes: half of its own where two make one.
