@@ -8,7 +8,7 @@
 //     math: wgmma
 //     exchange: true
 //     tile: {m: 104, n: 128, k: 64}
-//     stages: 7
+//     stages: 6
 //     mma_in_flight: 1
 //     schedule: cooperative
 //     grid: persistent
@@ -17,7 +17,8 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 8, n: 64}, buffers: 1}
+//     prefetch_maps: true
+//     epilogue: {ops: [], store: tma, tile: {m: 104, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -48,6 +49,14 @@ __device__ __forceinline__ uint32_t cvt_rn_f16x2(float low, float high) {
     uint32_t packed;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
     return packed;
+}
+
+// the same, each matrix transposed: what a lane holds of row r goes to column r
+__device__ __forceinline__ void stmatrix_x4_trans(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
+                                                  uint32_t m3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+                 : "memory");
 }
 
 __device__ __forceinline__ void stmatrix_x2_trans(uint32_t address, uint32_t m0, uint32_t m1) {
@@ -133,6 +142,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -209,10 +223,10 @@ __device__ __forceinline__ void wgmma_m64n104k16_f16(float (&d)[52], uint64_t a,
         : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-constexpr int TILE_M = 104, TILE_N = 128, TILE_K = 64, STAGES = 7;
+constexpr int TILE_M = 104, TILE_N = 128, TILE_K = 64, STAGES = 6;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_N = TILE_N / CONSUMERS;    // columns of a tile that a consumer computes
-constexpr int STORE_M = 8, STORE_N = 64, STORE_BUFFERS = 1;
+constexpr int STORE_M = 104, STORE_N = 64, STORE_BUFFERS = 1;
 constexpr int STORES = TILE_M / STORE_M * (CONSUMER_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 
@@ -272,7 +286,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 210944, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 205824, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage
@@ -340,6 +354,12 @@ __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
 __device__ __forceinline__ void stage_block(const float *sums, fp16 *buffer, int first_column) {
     const int lane = threadIdx.x % 32, column = first_column + threadIdx.x / 32 % 4 * 16 + lane / 8 % 2 * 8;
     const int byte = column * sizeof(fp16);
+    #pragma unroll
+    for (int row = 0; row < STORE_M / 16 * 16; row += 16, sums += 8) {
+        stmatrix_x4_trans(smem_address(buffer) + staging_offset(row + lane / 16 * 8 + lane % 8, byte),
+                          cvt_rn_f16x2(sums[0], sums[1]), cvt_rn_f16x2(sums[2], sums[3]),
+                          cvt_rn_f16x2(sums[4], sums[5]), cvt_rn_f16x2(sums[6], sums[7]));
+    }
     stmatrix_x2_trans(smem_address(buffer) + staging_offset(STORE_M - 8 + lane % 8, byte),
                       cvt_rn_f16x2(sums[0], sums[1]), cvt_rn_f16x2(sums[2], sums[3]));
 }
@@ -378,6 +398,11 @@ gemm_104x128_f16(const __grid_constant__ TensorMap a_map, const __grid_constant_
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {

@@ -14,9 +14,10 @@
 //     raster: {along: m, group: 8}
 //     cluster: {m: 2, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
-//     swizzle_bits: {a: 7, b: 7, d: 5}
+//     swizzle_bits: {a: 7, b: 7, d: 0}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 16}, buffers: 1}
+//     prefetch_maps: true
+//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 72}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -61,6 +62,12 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint3
                                             uint32_t m3) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
                  "r"(m1), "r"(m2), "r"(m3)
+                 : "memory");
+}
+
+// two matrices, as they are; lanes 16 to 31 give addresses too, of which nothing is read
+__device__ __forceinline__ void stmatrix_x2(uint32_t address, uint32_t m0, uint32_t m1) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0), "r"(m1)
                  : "memory");
 }
 
@@ -167,6 +174,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -259,9 +271,9 @@ __device__ __forceinline__ void wgmma_m64n144k16_f16(float (&d)[72], uint64_t a,
 constexpr int TILE_M = 128, TILE_N = 144, TILE_K = 64, STAGES = 6;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_M = TILE_M / CONSUMERS;    // rows of a tile that a consumer computes
-constexpr int STORE_M = 64, STORE_N = 16, STORE_BUFFERS = 1;
+constexpr int STORE_M = 64, STORE_N = 72, STORE_BUFFERS = 1;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
-constexpr int STORE_ROW_BYTES = 32;    // of a box
+constexpr int STORE_ROW_BYTES = 144;    // of a box
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -333,7 +345,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 214016, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 228352, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -398,8 +410,7 @@ constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = s
 
 // byte offset of [byte] of [row] in a staging buffer, as the TMA store unswizzles it
 __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
-    const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
-    return row * STORE_ROW_BYTES + (byte ^ swizzle);
+    return row * STORE_ROW_BYTES + byte;
 }
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
@@ -411,6 +422,8 @@ __device__ __forceinline__ void stage_block(const float *sums, fp16 *buffer, int
                     cvt_rn_f16x2(sums[0], sums[1]), cvt_rn_f16x2(sums[2], sums[3]),
                     cvt_rn_f16x2(sums[4], sums[5]), cvt_rn_f16x2(sums[6], sums[7]));
     }
+    stmatrix_x2(smem_address(buffer) + staging_offset(row, STORE_N * 2 - 16),
+                cvt_rn_f16x2(sums[0], sums[1]), cvt_rn_f16x2(sums[2], sums[3]));
 }
 
 // stores a warpgroup's accumulator by way of [staging], its own buffers; [barrier] is its own named barrier
@@ -448,6 +461,11 @@ gemm_128x144_f16(const __grid_constant__ TensorMap a_map, const __grid_constant_
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
     const Cta cta = this_cta();
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {

@@ -17,7 +17,8 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 4, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 40, n: 64}, buffers: 2}
+//     prefetch_maps: true
+//     epilogue: {ops: [], store: tma, tile: {m: 160, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -62,12 +63,6 @@ __device__ __forceinline__ void stmatrix_x4_trans(uint32_t address, uint32_t m0,
                                                   uint32_t m3) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
                  "r"(m0), "r"(m1), "r"(m2), "r"(m3)
-                 : "memory");
-}
-
-__device__ __forceinline__ void stmatrix_x2_trans(uint32_t address, uint32_t m0, uint32_t m1) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0),
-                 "r"(m1)
                  : "memory");
 }
 
@@ -174,6 +169,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -267,7 +267,7 @@ __device__ __forceinline__ void wgmma_m64n160k16_f16(float (&d)[80], uint64_t a,
 constexpr int TILE_M = 160, TILE_N = 64, TILE_K = 64, STAGES = 7;
 constexpr int CONSUMERS = 1, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_N = TILE_N;                // columns of a tile that a consumer computes
-constexpr int STORE_M = 40, STORE_N = 64, STORE_BUFFERS = 2;
+constexpr int STORE_M = 160, STORE_N = 64, STORE_BUFFERS = 1;
 constexpr int STORES = TILE_M / STORE_M * (CONSUMER_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 constexpr int CLUSTER_M = 1, CLUSTER_N = 4, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
@@ -341,7 +341,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 211968, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 222208, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -420,8 +420,6 @@ __device__ __forceinline__ void stage_block(const float *sums, fp16 *buffer, int
                           cvt_rn_f16x2(sums[0], sums[1]), cvt_rn_f16x2(sums[2], sums[3]),
                           cvt_rn_f16x2(sums[4], sums[5]), cvt_rn_f16x2(sums[6], sums[7]));
     }
-    stmatrix_x2_trans(smem_address(buffer) + staging_offset(STORE_M - 8 + lane % 8, byte),
-                      cvt_rn_f16x2(sums[0], sums[1]), cvt_rn_f16x2(sums[2], sums[3]));
 }
 
 // stores a warpgroup's accumulator by way of [staging], its own buffers; [barrier] is its own named barrier
@@ -460,6 +458,11 @@ gemm_160x64_cluster_f16(const __grid_constant__ TensorMap a_map,
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
     const Cta cta = this_cta();
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {

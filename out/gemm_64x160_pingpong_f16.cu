@@ -14,9 +14,10 @@
 //     raster: {along: m, group: 8}
 //     cluster: {m: 1, n: 1}
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
-//     swizzle_bits: {a: 7, b: 7, d: 6}
+//     swizzle_bits: {a: 7, b: 7, d: 5}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 32}, buffers: 1}
+//     prefetch_maps: true
+//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 80}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -134,6 +135,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -217,9 +223,10 @@ __device__ __forceinline__ void wgmma_m64n160k16_f16(float (&d)[80], uint64_t a,
 constexpr int TILE_M = 64, TILE_N = 160, TILE_K = 64, STAGES = 7;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consumer computes
-constexpr int STORE_M = 64, STORE_N = 32, STORE_BUFFERS = 1;
+constexpr int STORE_M = 64, STORE_N = 80, STORE_BUFFERS = 1;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
-constexpr int STORE_ROW_BYTES = 64;    // of a box
+constexpr int STORE_ROW_BYTES = 32;    // of a box
+constexpr int STORE_BOX_N = 16;    // its columns
 
 // What a CTA computes in one go: the part of D from [row] and [column] on, one tile large, over the tiles of K from
 // k_begin up to, not including, k_end; at least one.
@@ -282,7 +289,7 @@ struct SharedMemory {
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
 };
-static_assert(sizeof(SharedMemory) <= 209920, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 222208, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 4;    // of the warps that read a stage
@@ -350,7 +357,8 @@ constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = s
 // byte offset of [byte] of [row] in a staging buffer, as the TMA store unswizzles it
 __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
-    return row * STORE_ROW_BYTES + (byte ^ swizzle);
+    const int box = byte / STORE_ROW_BYTES;
+    return (box * STORE_M + row) * STORE_ROW_BYTES + (byte % STORE_ROW_BYTES ^ swizzle);
 }
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
@@ -385,7 +393,11 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
         barrier_sync(barrier, 128);
         if (issuer) {
-            tma_store_2d(d_map, first_column + column, first_row + row, buffer);
+            #pragma unroll
+            for (int box = 0; box < STORE_N / STORE_BOX_N; ++box) {
+                tma_store_2d(d_map, first_column + column + box * STORE_BOX_N, first_row + row,
+                             buffer + box * STORE_M * STORE_BOX_N);
+            }
             cp_async_bulk_commit_group();
         }
     }
@@ -399,6 +411,11 @@ gemm_64x160_pingpong_f16(const __grid_constant__ TensorMap a_map,
     SharedMemory &smem = *reinterpret_cast<SharedMemory *>(dynamic_smem);
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {

@@ -16,7 +16,8 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 6}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 32}, buffers: 1}
+//     prefetch_maps: true
+//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 96}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -171,6 +172,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -258,9 +264,10 @@ __device__ __forceinline__ void wgmma_m64n96k16_f16(float (&d)[48], uint64_t a, 
 constexpr int TILE_M = 64, TILE_N = 96, TILE_K = 64, STAGES = 10;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consumer computes
-constexpr int STORE_M = 64, STORE_N = 32, STORE_BUFFERS = 1;
+constexpr int STORE_M = 64, STORE_N = 96, STORE_BUFFERS = 1;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 64;    // of a box
+constexpr int STORE_BOX_N = 32;    // its columns
 constexpr int CLUSTER_M = 4, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -337,7 +344,7 @@ struct SharedMemory {
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
     uint64_t order[CONSUMERS];    // the other warpgroup has issued its multiplications
 };
-static_assert(sizeof(SharedMemory) <= 214016, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 230400, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -410,7 +417,8 @@ constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = s
 // byte offset of [byte] of [row] in a staging buffer, as the TMA store unswizzles it
 __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
-    return row * STORE_ROW_BYTES + (byte ^ swizzle);
+    const int box = byte / STORE_ROW_BYTES;
+    return (box * STORE_M + row) * STORE_ROW_BYTES + (byte % STORE_ROW_BYTES ^ swizzle);
 }
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
@@ -445,7 +453,11 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
         barrier_sync(barrier, 128);
         if (issuer) {
-            tma_store_2d(d_map, first_column + column, first_row + row, buffer);
+            #pragma unroll
+            for (int box = 0; box < STORE_N / STORE_BOX_N; ++box) {
+                tma_store_2d(d_map, first_column + column + box * STORE_BOX_N, first_row + row,
+                             buffer + box * STORE_M * STORE_BOX_N);
+            }
             cp_async_bulk_commit_group();
         }
     }
@@ -460,6 +472,11 @@ gemm_64x96_rows_f16(const __grid_constant__ TensorMap a_map,
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
     const Cta cta = this_cta();
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {

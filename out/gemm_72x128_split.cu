@@ -18,7 +18,8 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 24, n: 64}, buffers: 1}
+//     prefetch_maps: true
+//     epilogue: {ops: [], store: tma, tile: {m: 72, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -201,6 +202,11 @@ __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+// fetches the descriptor ahead of its first use
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // box at ([x], [y]) -> [destination]; its bytes complete on [barrier]
 __device__ __forceinline__ void tma_load_2d(void *destination, const TensorMap *map, int x, int y,
                                             uint64_t *barrier) {
@@ -287,7 +293,7 @@ __device__ __forceinline__ void wgmma_m64n72k16_bf16(float (&d)[36], uint64_t a,
 constexpr int TILE_M = 72, TILE_N = 128, TILE_K = 64, STAGES = 8;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_N = TILE_N / CONSUMERS;    // columns of a tile that a consumer computes
-constexpr int STORE_M = 24, STORE_N = 64, STORE_BUFFERS = 1;
+constexpr int STORE_M = 72, STORE_N = 64, STORE_BUFFERS = 1;
 constexpr int STORES = TILE_M / STORE_M * (CONSUMER_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 constexpr int CLUSTER_M = 2, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
@@ -371,7 +377,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 211968, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 224256, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -525,6 +531,11 @@ gemm_72x128_split(const __grid_constant__ TensorMap a_map, const __grid_constant
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);    // the same in all lanes, and known so
     const int warpgroup = warp / 4;
     const Cta cta = this_cta();
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(&b_map);
+        prefetch_tensormap(&a_map);
+        prefetch_tensormap(&d_map);
+    }
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
