@@ -31,11 +31,7 @@ part half 2
 "$TMAGEN" tune learn "$TMPDIR/specs/half.yaml" >"$TMPDIR/rows" 2>"$TMPDIR/err" ||
     fail "exit code $?"
 cat "$TMPDIR/err"
-<<<<<<< HEAD
 # 693 shapes: .9862 of the best for .9814; thirds gain half as much, which is their spread
-=======
-# 516 shapes: .9834 of the best for .9784
->>>>>>> e98e0329 (Records of the new kernels; the ledger: shapes that lay lowest, staging of whole tiles, parts at once, turns)
 awk '{ for (i = 1; i < NF; ++i) if ($i == "of" && $(i + 1) == "the" && !share) share = $(i - 1)
        for (i = 1; i < NF; ++i) if ($i == "and" && !before) before = $(i + 1) }
      END { exit !(share > before + .003 && before > .96 && share < 1) }' "$TMPDIR/err" ||
@@ -85,11 +81,7 @@ cp -r templates "$TMPDIR/templates"
 sed -i '/"rates"/,$ s/"tensor": /&1/' "$TMPDIR/templates/lib/gpus/nvidia_h200.json"
 TMAGEN_TEMPLATES=$TMPDIR/templates stale 1 few
 
-<<<<<<< HEAD
 part too_few 500
-=======
-part too_few 2000
->>>>>>> e98e0329 (Records of the new kernels; the ledger: shapes that lay lowest, staging of whole tiles, parts at once, turns)
 refused 1 'too_few: it takes 20 measured shapes to learn from, and it has 1' \
     "$TMPDIR/specs/too_few.yaml"
 refused 2 'takes a dispatch table' "$TMPDIR/specs/gemm_64x64.yaml"
