@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "gen/json.h"
 #include "gen/prelude.h"
 #include "gen/script.h"
 #include "gen/suggest.h"
@@ -198,6 +199,7 @@ int host_open(lua_State *L) {
                                          {"arguments_of", host_arguments_of},
                                          {"functions_among", host_functions_among},
                                          {"library", host_library},
+                                         {"json", json_of},
                                          {"stop", host_stop},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
