@@ -126,14 +126,15 @@ function schema.value(settings, path)
     return settings
 end
 
--- The value that the ladder gives the knob up to the phase of [settings], and the rung that did.
-local function from_phase(fam, knob, settings)
+-- The values that the ladder gives up to the phase of [settings], by path, and the rungs that did.
+local function from_phases(fam, settings)
+    local sets, rungs = {}, {}
     local phases = settings.phase and fam.ladder(settings.arch)
-    for number = phases and settings.phase or -1, 0, -1 do
+    for number = 0, phases and settings.phase or -1 do
         local rung = phases[number]
-        local value = rung and rung.sets and rung.sets[knob[1]]
-        if value ~= nil then return value, { kind = "phase", phase = number } end
+        for path, value in pairs(rung and rung.sets or {}) do sets[path], rungs[path] = value, number end
     end
+    return sets, rungs
 end
 
 local function from_default(knob, settings, report)
@@ -176,6 +177,7 @@ end
 -- the errors. Returns the settings as nested tables, and the origin of each by path.
 function schema.resolve(fam, tree, picked, report)
     local settings, origins, nodes, failed = {}, {}, {}, false
+    local sets, rungs
     local function reporting(...)
         failed = true
         report(...)
@@ -185,7 +187,10 @@ function schema.resolve(fam, tree, picked, report)
         local node = picked[path] or find(tree, path)
         nodes[path] = node
         if node and node.kind ~= "map" then value, origin = from_node(knob, node, reporting) end
-        if value == nil and path ~= "phase" then value, origin = from_phase(fam, knob, settings) end
+        if settings.phase and not sets then sets, rungs = from_phases(fam, settings) end
+        if value == nil and sets and sets[path] ~= nil then
+            value, origin = sets[path], { kind = "phase", phase = rungs[path] }
+        end
         if value == nil then
             value, origin = from_default(knob, settings, function(_, message, legal)
                 reporting(schema.place(tree, path), message, legal)
