@@ -139,7 +139,6 @@ local function check_knob(knob, faults)
     if knob.type == "list" and not knob.of then fault(path .. ": a list needs of") end
     if knob.type == "calls" and not (knob.of and knob.held_in) then fault(path .. ": calls need of and held_in") end
     if type(knob.doc) ~= "string" then fault(path .. ": has no doc") end
-    if knob.default == nil and knob.type == "enum" and not knob.optional then knob.default = knob.values[1] end
     if knob.when and not knob.when_doc then fault(path .. ": when needs a when_doc") end
     local default = knob.default
     if default == nil or type(default) == "function" then return end
@@ -245,7 +244,10 @@ local function check(definition, path, with_all)
     local checks = checks_of(definition, fault)
     local knobs = all_knobs(definition)
     local by_path, groups = index(knobs, fault)
-    for _, knob in ipairs(knobs) do check_knob(knob, fault) end
+    for _, knob in ipairs(knobs) do
+        if with_all then check_knob(knob, fault) end
+        if knob.default == nil and knob.type == "enum" and not knob.optional then knob.default = knob.values[1] end
+    end
     if with_all then
         check_phases(definition.phases, by_path, fault)
         for _, phases in pairs(definition.ladders or {}) do check_phases(phases, by_path, fault) end
@@ -258,8 +260,8 @@ end
 
 local loaded = {}
 
--- The family [name], or nil where there is none. Rungs and sweeps of the program's own are many, and held to its knobs
--- only where somebody asks for them [with_all].
+-- The family [name], or nil where there is none. Knobs, rungs and sweeps of the program's own are many, and held to
+-- their form only where somebody asks for them [with_all].
 function family.load(name, with_all)
     if loaded[name] then return loaded[name] end
     local definition, own = host.family(name)

@@ -149,6 +149,12 @@ exits 0 'the same templates' here
 echo '-- changed' >>"$work/tree/templates/gemm/family.lua"
 exits 0 'other templates' here; says 'differs from the one inside tmagen'
 
+# families inside are held to their knobs and rungs where they are explained
+for file in templates/*/family.lua; do
+    name=${file%/*}
+    exits 0 "$file" "$TMAGEN" explain "${name#*/}"
+done
+
 # many specs in one call, each as if it were alone
 for i in $(seq 50); do
     printf 'kernel: tiny\nname: many%d\nstages: %d\n' "$i" $((2 + i % 3)) >"$work/many$i.yaml"

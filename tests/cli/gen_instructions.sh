@@ -18,7 +18,7 @@ within() {
     [ "${count:-999999999}" -le $(($2 * 1000000)) ] || { echo "$said"; bad=1; }
 }
 
-within gemm_256x128 24
-within gemm_128x128_repack 26
-within deform_attn_padded 18
+within gemm_256x128 22
+within gemm_128x128_repack 24
+within deform_attn_padded 15
 exit $bad
