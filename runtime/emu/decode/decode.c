@@ -238,6 +238,7 @@ static void decode_function(struct emu_decoder *decoder) {
     }
     decode_end(decoder, &code[function->end_pc - 1]);
     emu_find_joins(decoder);
+    emu_find_bounded(decoder);
 }
 
 static void decode_program(struct ptx_lexer *lexer, struct emu_program *program) {

@@ -48,8 +48,9 @@ enum {
     F_VOLATILE = 1u << 21,
     F_IGNORE_SRC = 1u << 22,
     F_CP_MASK = 1u << 23,
-    F_PAIR = 1u << 24,  // .cta_group::2
-    F_PACK = 1u << 25   // .pack::16b, .unpack::16b
+    F_PAIR = 1u << 24,    // .cta_group::2
+    F_PACK = 1u << 25,    // .pack::16b, .unpack::16b
+    F_BOUNDED = 1u << 26  // a comparison that compilers get wrong, see bounded.c
 };
 
 enum emu_sem { SEM_WEAK, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_VOLATILE };
@@ -353,6 +354,12 @@ void emu_decode_operands(struct emu_decoder *decoder, const struct emu_op *row,
 
 // Fills insn->join for the function's divergent branches (cfg.c).
 void emu_find_joins(struct emu_decoder *decoder);
+
+// ---- bounded.c ----
+
+// Marks the function's comparisons that ptxas compiles to others by F_BOUNDED; they get two entries
+// more: what these compare with, and the pc of the min or max that bounds what is compared.
+void emu_find_bounded(struct emu_decoder *decoder);
 
 // Special registers.
 enum emu_special {

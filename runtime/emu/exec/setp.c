@@ -111,12 +111,30 @@ static uint32_t combine(const struct emu_insn *insn, uint32_t found, uint32_t wi
     }
 }
 
+// What PTX says of the comparison is [found]; says where hardware is told otherwise.
+static void check_bounded(struct emu_warp *warp, const struct emu_insn *insn, uint32_t mask,
+                          uint32_t found) {
+    const uint32_t *bounded = emu_r32(warp, insn->op[2]), *second = emu_r32(warp, insn->op[3]);
+    const uint32_t *first = emu_r32(warp, insn->op[4]);
+    const uint32_t differs = (compare_s32(bounded, first, holds[CMP_EQ]) ^ found) & mask;
+
+    if (!differs) return;
+    const unsigned lane = (unsigned)__builtin_ctz(differs);
+    const int is = (int)bounded[lane];
+    emu_report(
+        warp, &emu_machine(warp)->program->code[insn->op[5]], EMU_MISCOMPILED,
+        "what is bounded here, and by 0, is compared with the second operand in PTX line "
+        "%u; ptxas 12.6 to 13.3 compares it with the first: of lane %u %d == %d for %d == %d",
+        insn->line, lane, is, (int)first[lane], is, (int)second[lane]);
+}
+
 // setp p|q: q is the same with the comparison negated; of packed types q is the upper half's.
 EMU_HANDLER(setp) {
     enum ptx_type type = (enum ptx_type)insn->type[0];
     bool packed = type == T_F16X2 || type == T_BF16X2;
     uint32_t found = compare(warp, insn, type, 2, 0);
     uint32_t with = insn->word ? emu_pred(warp, insn->op[4]) : 0;
+    if (insn->flags & F_BOUNDED) check_bounded(warp, insn, mask, found);
     uint32_t other = packed ? compare(warp, insn, type, 2, 1) : ~found;
 
     emu_set_pred(warp, insn->op[0], mask, combine(insn, found, with));

@@ -28,6 +28,7 @@ static const char *const names[EMU_CLASSES] = {
     [EMU_PEER_EXITED] = "exited too early",
     [EMU_TRAP] = "trap",
     [EMU_BAD_OPERAND] = "bad operand",
+    [EMU_MISCOMPILED] = "miscompiled",
     [EMU_UNIMPLEMENTED] = "not implemented",
     [EMU_BAD_LAUNCH] = "bad launch",
 };
