@@ -257,6 +257,12 @@ local knobs = {
     { "repack", type = "list", of = { "a", "b" }, optional = true, when = maps, when_doc = MAPS,
       doc = "operands that a kernel before copies to the workspace, in rows that begin at whole 128 bytes: for any k, "
           .. "strides and addresses of theirs, of 16 bits or 8" },
+    { "box_rows.a", type = "int", min = 8, max = 128, step = 8, unit = "rows", optional = true, when = maps,
+      when_doc = MAPS,
+      doc = "rows of A that a box brings where a tile ends beyond A's last: boxes that lie wholly beyond are left out. "
+          .. "Without: one box with all rows, where TMA writes zeros" },
+    { "box_rows.b", type = "int", min = 8, max = 128, step = 8, unit = "rows", optional = true, when = maps,
+      when_doc = MAPS, doc = "the same of B" },
     { "exchange", type = "bool", optional = true, when = warpgroups, when_doc = WARPGROUPS,
       doc = "true: wgmma multiplies B by A, so that its 64 rows are columns of D, and tile.m may be as small as 8" },
     { "tile.m", type = "int", min = 2, max = 256, step = 2, default = 128, unit = "rows",

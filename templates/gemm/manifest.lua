@@ -122,6 +122,26 @@ local function group_maps(p)
         grid = rows.grid("tiles", { { dim = "groups", by = p.group_maps.groups, axis = 0 } }) }
 end
 
+-- Adds what boxes bring to [list]: whole tiles of [m] rows and [n] columns, whose K [along] CTAs divide; of an operand
+-- with boxes of few rows at its edge, as many of them as it has rows for.
+local function boxes(s, p, m, n, along, list)
+    local k, bits = { dim = "k", by = s.tile.k * along }, 0
+    if p.ldg or p.groups then
+        return
+    end
+    local function at_edges(operand, type, rows, tile, other)
+        if operand.cut then
+            list[#list + 1] = { unit = "box_bytes", per = "launch", amount = operand.cut * type.bits // 8 * k.by,
+                times = { { dim = rows, by = operand.cut }, k, other } }
+        else
+            bits = bits + tile * type.bits
+        end
+    end
+    at_edges(p.a, p.a_type, "m", m, { dim = "n", by = n })
+    at_edges(p.b, p.b_type, "n", n, { dim = "m", by = m })
+    list[#list + 1] = bits > 0 and { unit = "box_bytes", per = "tile", amount = bits // 8 * k.by, times = { k } } or nil
+end
+
 -- A tile here is what the grid counts: a cluster's where CTAs walk, which reads each operand once. Its split parts
 -- share its steps.
 local function multiplies(s, p)
@@ -138,8 +158,7 @@ local function multiplies(s, p)
         fetches("b", p.b_type, "n", { dim = "m", by = m }, p.b.repacked),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = p.ldg and 1 or s.stages },
     }
-    list[#list + 1] = not p.ldg and not p.groups and { unit = "box_bytes", per = "tile",
-        amount = (m * p.a_type.bits + n * p.b_type.bits) // 8 * s.tile.k * along, times = steps } or nil
+    boxes(s, p, m, n, along, list)
     list[#list + 1] = p.shares and { unit = "peers", per = "item",
         amount = clusters.m * clusters.n * along * (along - 1) } or nil
     if p.tcgen05 then

@@ -151,7 +151,8 @@ local function dims(s, p)
     local function add(name, reads, copied)
         list[#list + 1] = (reads or copied and s.problem[name] ~= "dynamic") and name or nil
     end
-    local all = p.ldg or p.apart or p.quantised or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
+    local all = p.ldg or p.apart or p.cut or p.quantised
+        or not (p.work.by_grid and p.mma and p.store and not p.store.by_threads)
     local a, b = p.mma and p.a.repacked, p.mma and p.b.repacked
     local apart = p.reads.matrix and not p.reads.tma and not p.periodic -- by threads, which stop at edges
     add("m", all or p.op_wants.row or apart or p.scaled, a)
@@ -199,6 +200,11 @@ local function parameter_plan(s, p)
             tensor_map(name, p[name].box_rows, p[name].box_columns, s.swizzle_bits[name])
         else
             pointer(name, true, p.problem[name])
+        end
+        if p[name] and p[name].cut then                             -- at its edge
+            local of = list[#list]
+            tensor_map(name, p[name].cut, p[name].box_columns, s.swizzle_bits[name])
+            list[#list].tensor, list[#list].part, list[#list].name = of.tensor, of.part, name .. "_edge_map"
         end
     end
     for _, staged in ipairs(p.tcgen05 and p.staged_scales or {}) do

@@ -9,7 +9,7 @@ local UNIT = 16 -- bytes: what a matrix descriptor counts in
 -- [operand]: { name =, extent = what its rows are to D, "M" or "N", dtype =, rows = and depth = of its tile,
 -- pair_rows = at most that lie together in the tensor, if not all, column_major =, swizzle_bits =, peers = CTAs that
 -- share the tile, ctas = their bits, whole = one of them may load all of it, hint = for the L2, if any, spread = bits
--- of an element that takes a byte }.
+-- of an element that takes a byte, cut = rows of a box at the tensor's edge, where boxes beyond it are left out }.
 -- A row of a box lies along K or, of a column-major operand, along M or N. Adds the operand's type in CUDA, both axes
 -- (along a row of a box, across its rows), whether the peers load in turns, for want of slices of whole groups of 8
 -- rows for each, what a load brings, a box (box_rows, box_columns, in boxes a stage), bytes and descriptor units of a

@@ -281,6 +281,33 @@ wgmma["dependent launch"] = function(s, p, fail)
     end
 end
 
+-- Rows of shared memory that nothing is loaded into hold what an earlier tile left: sums of rows or columns of D that
+-- nobody stores, if each is looked at by itself.
+wgmma["boxes inside"] = function(s, p, fail)
+    if not p.cut then
+        return
+    end
+    for _, operand in ipairs(p.operands) do
+        local rows, knob = operand.rows, "box_rows." .. operand.name
+        if operand.cut and operand.column_major then
+            fail(knob, ("%s: rows of a box of a column-major %s lie along K"):format(knob, operand.name:upper()),
+                "no " .. knob)
+        elseif operand.cut and rows % operand.cut ~= 0 then
+            fail(knob, ("%s: %d does not divide a tile's %d"):format(knob, operand.cut, rows),
+                ("a divisor of tile.%s that is a multiple of 8"):format(operand.extent:lower()))
+        elseif operand.cut and operand.peers > 1 then
+            fail(knob, knob .. " is for a tile that one CTA loads for itself", "no " .. knob
+                .. (", or cluster.%s: 1"):format(operand.name == "a" and "n" or "m"))
+        end
+    end
+    if p.apart or p.gated or p.groups or p.periodic or p.scaled or p.op_most or p.op_sums.any
+        or s.dependent_launch == "weights" then
+        local knob = p.a.cut and "box_rows.a" or "box_rows.b"
+        fail(knob, knob .. " is for whole tiles of one problem, and epilogues that look at each element of D by itself",
+            "no eighths, gates, groups, period_rows, scales, amax, sums and dependent_launch: weights")
+    end
+end
+
 wgmma["pairs of columns"] = function(s, p, fail)
     if not p.gated then
         return
@@ -325,7 +352,8 @@ end
 
 local order = { "pairs of columns", "input types", "scales", "sums", "rows of a warpgroup", "accumulators",
     "producer and stages", "registers of the roles", "operand boxes", "cluster", "ping-pong", "staging",
-    "operands read ahead", "dependent launch", "loads by threads", "rows apart", "groups", "shared memory" }
+    "operands read ahead", "dependent launch", "loads by threads", "boxes inside",
+    "rows apart", "groups", "shared memory" }
 
 local list = {}
 for i, name in ipairs(order) do

@@ -50,7 +50,7 @@ local function plan_operands(s, pair_rows)
             depth = s.tile.k, pair_rows = pairs_of_rows,
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = peers, ctas = ctas, hint = s.cache_hint[name],
-            whole = not pairs_of_rows,
+            whole = not pairs_of_rows, cut = s.box_rows[name],
             repacked = contains(s.repack or {}, name) or name == "a" and APART[s.load] ~= nil }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
@@ -187,6 +187,7 @@ function wgmma.plan(s, work, gated, operands)
     p.pair_rows = gated and s.tile.n // 2 // (p.exchanged and p.shared_tile and p.consumers or 1)
     p.a, p.b = plan_operands(s, p.pair_rows)
     p.operands = { p.a, p.b }
+    p.cut = p.a.cut or p.b.cut
     p.left, p.right = p.a, p.b                                  -- of wgmma, whose 64 rows are the left's
     if p.exchanged then
         p.left, p.right = p.b, p.a
