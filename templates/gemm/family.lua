@@ -419,8 +419,8 @@ local knobs = {
           return exchanged(s) and staging_rows(s) or 64
       end,
       when = staging, when_doc = STAGING,
-      doc = "rows of a staging buffer: 64, or with exchange what divides tile.m up to 64, and tile.m where that is less "
-          .. "than 24; of tcgen05 tile.m, which the warps fill together, or 32, a warp's own" },
+      doc = "rows of a staging buffer: 64, or with exchange what divides tile.m up to 64, and tile.m where that is "
+          .. "less than 24; of tcgen05 tile.m, which the warps fill together, or 32, a warp's own" },
     { "epilogue.tile.n", type = "int", min = 8, max = 256, step = 8, default = staging_columns, unit = "columns",
       when = staging, when_doc = STAGING,
       doc = "columns of a staging buffer: a multiple of 64 with exchange, else of 8, or of 16 for D of 8 bits and "
