@@ -232,18 +232,20 @@ static float error_of(const struct tmg_learned *learned, const struct example *e
 }
 
 static void learn_shape(struct learner *learner, const struct lesson *lesson, unsigned shape) {
+    const struct example *examples = lesson->examples + lesson->first[shape];
+    const size_t count = lesson->first[shape + 1] - lesson->first[shape];
+    float errors[TMG_MAX_LAUNCHES];
     double sum = 0, weights = 0;
-    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i) {
-        const struct example *example = &lesson->examples[i];
-        if (!(example->weight > 0)) continue;
-        sum += (double)(example->weight * error_of(learner->learned, example));
-        weights += (double)example->weight;
+    for (size_t i = 0; i < count; ++i) {
+        if (!(examples[i].weight > 0)) continue;
+        errors[i] = error_of(learner->learned, &examples[i]);
+        sum += (double)(examples[i].weight * errors[i]);
+        weights += (double)examples[i].weight;
     }
-    for (size_t i = lesson->first[shape]; i < lesson->first[shape + 1]; ++i) {
-        const struct example *example = &lesson->examples[i];
-        if (!(example->weight > 0)) continue;
-        const float error = error_of(learner->learned, example) - (float)(sum / weights);
-        add_slopes(learner, example->inputs, example->weight * error);
+    for (size_t i = 0; i < count; ++i) {
+        if (!(examples[i].weight > 0)) continue;
+        const float error = errors[i] - (float)(sum / weights);
+        add_slopes(learner, examples[i].inputs, examples[i].weight * error);
     }
 }
 
