@@ -41,6 +41,7 @@ static const char FAMILY[] =
     "    reference = json.object { { 'name', 'pair' },\n"
     "    { 'quote', 'a\"\\\\\\n\\t\\1' }, { 'numbers', { 1, 0.1, -3, 1e300, 2.0 } },\n"
     "    { 'nested', { { 1 }, { { 2 }, 3 } } },\n"
+    "    { 'fits', { ('x'):rep(104) } }, { 'more', { ('x'):rep(105) } },\n"
     "    { 'empty', json.array {} }, { 'object', json.object {} }, { 'yes', true },\n"
     "    { 'long', { ('x'):rep(90), ('y'):rep(90) } } } }) end }\n";
 
@@ -229,6 +230,9 @@ static void test_manifest_is_json(void **state) {
     assert_true(json_is_real(json_array_get(numbers, 4)));
     const json_t *nested = json_array_get(json_object_get(json, "nested"), 1);
     assert_int_equal(json_integer_value(json_array_get(nested, 1)), 3);
+    // lines of 120 bytes
+    assert_non_null(strstr(result.outputs[0].manifest, "\n    \"fits\": [\"x"));
+    assert_non_null(strstr(result.outputs[0].manifest, "\n    \"more\": [\n      \"x"));
     assert_true(json_is_array(json_object_get(json, "empty")));
     assert_true(json_is_object(json_object_get(json, "object")));
     assert_true(json_is_true(json_object_get(json, "yes")));
