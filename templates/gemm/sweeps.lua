@@ -40,6 +40,13 @@ local odder_widths = {
     ["swizzle_bits.d"] = 5,
 }
 
+-- few columns in one wave, stored as they lie
+local few_columns = {
+    ["phase"] = 6, ["tile.m"] = 64, ["tile.n"] = { 72, 104 }, ["stages"] = { 8, 10, 12 }, ["cluster.m"] = { 1, 2, 4 },
+    ["warps.consumer.count"] = 4, ["prefetch_maps"] = true, ["epilogue.tile.n"] = { 72, 104 }, ["epilogue.buffers"] = 1,
+    ["swizzle_bits.d"] = 0,
+}
+
 -- operands exchanged: few rows
 local few_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 8, 16, 32, 64 }, ["tile.n"] = { 64, 128 }, ["tile.k"] = 128,
@@ -51,7 +58,7 @@ local few_rows_in_turns = {
 }
 local some_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 40, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 160, 192 },
-    ["tile.n"] = 128, ["stages"] = { 5, 6, 8 }, ["cluster.m"] = pairs_of_ctas, ["epilogue.buffers"] = 1,
+    ["tile.n"] = 128, ["stages"] = { 5, 6, 8 }, ["cluster.m"] = { 1, 2, 4 }, ["epilogue.buffers"] = 1,
 }
 local more_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 160, 176, 200, 224, 240 }, ["tile.n"] = 128,
@@ -62,8 +69,8 @@ local some_rows_in_turns = {
     ["stages"] = { 5, 6, 7 },
 }
 local some_rows_narrow = {
-    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 96, 112, 128 }, ["tile.n"] = 64, ["stages"] = { 7, 9 },
-    ["warps.consumer.count"] = 4,
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 88, 96, 104, 112, 128 }, ["tile.n"] = 64,
+    ["stages"] = { 7, 9 }, ["cluster.m"] = { 1, 2, 4 }, ["warps.consumer.count"] = 4,
 }
 local some_rows_wide = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 96, 112, 128, 144, 160 }, ["tile.n"] = 256,
@@ -120,8 +127,8 @@ local in_cluster = {
 }
 -- the same, where parts are many: each CTA adds up its share
 local shares = {
-    ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 64, ["tile.n"] = { 72, 104, 136 }, ["stages"] = { 8, 12 },
-    ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 }, ["warps.consumer.count"] = 4,
+    ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 64, ["tile.n"] = { 48, 72, 104, 136 }, ["stages"] = { 8, 12 },
+    ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 }, ["warps.consumer.count"] = 4,
     ["epilogue.store"] = "direct",
 }
 local wide_shares = {
@@ -147,9 +154,8 @@ local streamed_few_rows = {
     ["tile.k"] = { 64, 128 }, ["stages"] = 5, ["warps.consumer.count"] = { 4, 8 },
 }
 
-return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_rows,
-         few_rows_in_turns,
-         some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows,
+return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_columns,
+         few_rows, few_rows_in_turns, some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows,
          tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, split_in_clusters,
          split_narrow_in_clusters, in_cluster, shares, wide_shares, shares_of_some_rows,
          narrow_shares_of_some_rows, streamed, streamed_few_rows }
