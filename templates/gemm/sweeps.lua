@@ -127,9 +127,9 @@ local in_cluster = {
 }
 -- the same, where parts are many: each CTA adds up its share
 local shares = {
-    ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 64, ["tile.n"] = { 48, 72, 104, 136 }, ["stages"] = { 8, 12 },
-    ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 }, ["warps.consumer.count"] = 4,
-    ["epilogue.store"] = "direct",
+    ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 64, ["tile.n"] = { 48, 72, 104, 136 },
+    ["stages"] = { 8, 12 }, ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["cluster.k"] = { 2, 4 },
+    ["warps.consumer.count"] = 4, ["epilogue.store"] = "direct",
 }
 local wide_shares = {
     ["phase"] = 6, ["grid"] = "shares_k", ["tile.m"] = 128, ["tile.n"] = { 72, 104 }, ["stages"] = { 6, 8 },
@@ -155,7 +155,7 @@ local streamed_few_rows = {
 }
 
 return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_columns,
-         few_rows, few_rows_in_turns, some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows,
-         tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, split_in_clusters,
-         split_narrow_in_clusters, in_cluster, shares, wide_shares, shares_of_some_rows,
-         narrow_shares_of_some_rows, streamed, streamed_few_rows }
+         few_rows, few_rows_in_turns, some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide,
+         tiles_of_few_rows, tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows,
+         split_some_rows, split_in_clusters, split_narrow_in_clusters, in_cluster, shares, wide_shares,
+         shares_of_some_rows, narrow_shares_of_some_rows, streamed, streamed_few_rows }
