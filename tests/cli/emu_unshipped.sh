@@ -87,13 +87,15 @@ verify gemm_32x64_eighths --shape 65x70x515/special --shape 9x71x259/special --s
 # Boxes of fewer rows than a tile has, without those beyond the edge: less than a box inside and all
 # but one; fewer steps of K than stages, so that a ragged tile comes to stages that none has used,
 # and more, so that a first item's rows are cleared under its loads; both operands or one, beside
-# multicast of the other, with tiles wholly beyond; ping-pong, parts.
+# multicast of the other, with tiles wholly beyond; ping-pong, parts, several problems.
 cut=(--shape 9x136x72 --shape 150x264x136/special --shape 270x136x1032)
 verify gemm_128x128 "${cut[@]}" --set box_rows.a=8 --set box_rows.b=32 --set stages=3
 verify "$exchanged" "${cut[@]}" --set box_rows.a=8 --set 'grid=[tiles,persistent,split_k]'
 verify gemm_128x128_pingpong "${cut[@]}" --set cluster.m=1 --set cluster.n=1 \
     --set 'box_rows.a=[16,128]' --set box_rows.b=64
 verify gemm_72x128_split "${cut[@]}" --set box_rows.a=24
+verify gemm_128x128 "${cut[@]}" --set grid=stream_k --set box_rows.a=32 --set box_rows.b=64
+verify gemm_batched --set box_rows.a=32 --shape 3x200x264x136/special --shape 2x150x136x1032
 verify gemm_phase5 "${cut[@]}" --set box_rows.a=32 --set swizzle_bits.a=5 --set "epilogue.ops=$ops"
 
 # A batch of problems: every load and store, clusters, both schedules, operands of each problem and
