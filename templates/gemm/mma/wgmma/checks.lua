@@ -304,7 +304,7 @@ wgmma["boxes inside"] = function(s, p, fail)
         or s.dependent_launch == "weights" then
         local knob = p.a.cut and "box_rows.a" or "box_rows.b"
         fail(knob, knob .. " is for whole tiles of one problem, and epilogues that look at each element of D by itself",
-            "no eighths, gates, groups, period_rows, scales, amax, sums and dependent_launch: weights")
+            "no eighths, sixteenths, gates, groups, period_rows, scales, amax, sums and dependent_launch: weights")
     end
 end
 
