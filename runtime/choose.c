@@ -20,6 +20,7 @@ struct ranking {
     struct tmg_estimate estimates[TMG_CHOICES];  // of them, where they are by the model
     unsigned char order[TMG_CHOICES];            // of them, the first to be taken first
     unsigned count, most;
+    int last;   // what is for the rest is being ranked, behind the others
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
     // Launches that may be ranked, and what they take at least; a tuned entry has own splits.
     struct possible {
@@ -127,7 +128,7 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
     struct tmg_choice choice = {.kernel = kernel,
                                 .splits = splits,
                                 .why = question->why,
-                                .last = question->table->kernels[kernel].last,
+                                .last = ranking->last,
                                 .us = estimate.us * times,
                                 .tuned_us = tuned ? ranking->tuned->us : 0,
                                 .binds = estimate.binds,
@@ -152,12 +153,15 @@ static int is_strange(const struct ranking *ranking, int kernel, int splits) {
     return launch < 0 || ranking->scene.weights[launch] < TMG_NEAR_ENOUGH;
 }
 
+// Of kernels that are not for the rest those launches are, which nobody measured nearby.
 static void add(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
+    const struct tmg_row *row = &question->table->kernels[kernel];
     const int tuned = is_tuned(ranking, kernel, splits);
-    if (!tuned && is_strange(ranking, kernel, splits)) return;
-    const double us = tmg_least_us(&question->table->kernels[kernel].least, &ranking->scene.ground,
-                                   splits, question->capacity.sms);
+    const int strange = !tuned && is_strange(ranking, kernel, splits);
+    if (row->last ? strange : strange != ranking->last) return;
+    const double us =
+        tmg_least_us(&row->least, &ranking->scene.ground, splits, question->capacity.sms);
     const unsigned at = ranking->entrant_count++;
     ranking->entrants[at] = (struct possible){kernel, splits};
     ranking->least_us[at] = tuned ? 0 : (float)(us * times_of(ranking, kernel, splits) * BELOW);
@@ -222,15 +226,16 @@ static int take_least(struct ranking *ranking, double limit, struct possible *ta
     return 1;
 }
 
-// Ranks the kernels that are for what no other runs, or the others, as far as they are wanted.
+// Ranks what is for launches that nothing else runs, or the others, as far as they are wanted.
 static void rank_kernels(struct ranking *ranking, int last) {
     const struct tmg_table *table = ranking->question->table;
     const int only = ranking->question->kernel;
     struct possible next;
     ranking->entrant_count = 0;
+    ranking->last = last;
     for (int i = 0; i < (int)table->kernel_count; ++i) {
         const struct tmg_row *row = &table->kernels[i];
-        if (row->last == last && (only < 0 || only == i) && fits(ranking, row))
+        if (row->last <= last && (only < 0 || only == i) && fits(ranking, row))
             add_kernel(ranking, i);
     }
     make_heap(ranking);

@@ -12,7 +12,7 @@ enum {
 struct tmg_choice {
     int kernel, splits;  // of the table; splits 0: the kernel has none
     int why;             // TMAGEN_BY_*
-    int last;            // it is for what no other kernel runs
+    int last;            // it is for what nothing else runs, or nobody measured it nearby
     double us;           // by the model; infinite for a kernel that has none
     double tuned_us;     // measured; 0 where it was not
     enum tmg_bound binds;

@@ -62,7 +62,7 @@ local function of_array(s)
 end
 
 local function cta_an_sm(s, p)
-    -- eighths are counted as their tables were measured and learnt by: as if tiles' columns lay together
+    -- of eighths CTAs are counted as if a tile's columns lay together: so their tables were measured
     return walkers(s, nil, nil, p.periodic, p.apart and p.apart > 8 and p.apart or nil)
 end
 
