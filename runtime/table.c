@@ -195,7 +195,7 @@ static const char *read_thousandths(const char *text, unsigned count, float *num
         for (; *text >= '0' && *text <= '9' && number <= MOST_LEARNED; ++text)
             number = 10 * number + (*text - '0');
         if (text == digits || number > MOST_LEARNED || (*text && *text != ' ')) return word;
-        text += *text == ' ';
+        text += *text == ' ' && i + 1 < count;
         numbers[i] = (float)(below ? -number : number) * .001F;
     }
     return *text ? text : NULL;
@@ -215,7 +215,7 @@ static void read_learned_row(const struct tmg_node *node, unsigned row,
         tmg_node_fail(
             node,
             "must be a text of %u thousandths, as 'tmagen tune learn' prints it: 12 -345%s%.*s",
-            count, *word ? "; not one: " : "", (int)strcspn(word, " "), word);
+            count, *word && *word != ' ' ? "; not one: " : "", (int)strcspn(word, " "), word);
     for (unsigned i = 0; row == 1 && i < inputs && !node->document->status; ++i)
         if (!(numbers[i] > 0)) tmg_node_fail(node, "has a scale that is not positive");
 }

@@ -36,7 +36,7 @@ local list = {
         end
     end },
     { "low tiles", check = function(s, p, fail)
-        if not p.direct and s.tile.m % 8 ~= 0 then
+        if s.load ~= "registers" and s.tile.m % 8 ~= 0 then
             fail("tile.m", ("tile.m: %d is no multiple of 8"):format(s.tile.m), "a multiple of 8; or load: registers")
         end
     end },

@@ -413,7 +413,9 @@ local knobs = {
       doc = "columns of sums that a warp loads from tensor memory at a time" },
     { "epilogue.tile.m", type = "int", min = 8, max = 256, step = 8, unit = "rows",
       default = function(s)
-          if tensor_memory(s) then
+          if s.tile.m % 8 ~= 0 then
+              return 64                             -- a check says what is wrong with tile.m
+          elseif tensor_memory(s) then
               return own_staging(s) and 32 or s.tile.m
           end
           return exchanged(s) and staging_rows(s) or 64

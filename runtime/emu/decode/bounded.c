@@ -62,6 +62,11 @@ static const struct emu_insn *bounded_by(const struct emu_program *program, cons
     return inner != NULL ? inner : written_by(program, writers, slot, "max.relu.s32");
 }
 
+// Whether [slot] may be another number by the time of the comparison.
+static bool may_change(const struct emu_program *program, const uint32_t *writers, uint32_t slot) {
+    return slot < program->constant_slots && writers[slot] == MANY;
+}
+
 // Marks [insn] if it compares such a value with the second operand, and adds to its own entries the
 // first one's, and the pc of who bounds.
 static void mark(struct emu_decoder *decoder, const uint32_t *writers, struct emu_insn *insn) {
@@ -74,7 +79,9 @@ static void mark(struct emu_decoder *decoder, const uint32_t *writers, struct em
     if (bounded == NULL) return;
     const bool turned = bounded->op[1] >= program->constant_slots;
     const uint32_t first = bounded->op[turned ? 2 : 1], second = bounded->op[turned ? 1 : 2];
-    if (insn->op[3] != second) return;
+    if (insn->op[3] != second || may_change(program, writers, first) ||
+        may_change(program, writers, second))
+        return;
     uint32_t *operands = emu_arena_alloc(&program->arena, 6 * sizeof *operands);
     memcpy(operands, insn->op, 4 * sizeof *operands);
     operands[4] = first;

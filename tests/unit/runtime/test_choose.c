@@ -180,9 +180,9 @@ static void test_no_part_is_empty(void **state) {
     for (unsigned i = 0; i < it.count; ++i) assert_in_range(it.choices[i].splits, 1, 5);
 }
 
-// Where N is beyond what TMA stores, none but kernels of few rows run a launch of those that are not
-// for the rest. They do not take one of many rows: within four times what 700 TFLOP/s take; and one
-// of few no other does.
+// Where N is beyond what TMA stores, none but kernels of few rows run a launch, of those that are
+// not for the rest. They do not take one of many rows: within four times what 700 TFLOP/s take; and
+// one of few no other does.
 static void test_what_tma_cannot_store(void **state) {
     (void)state;
     static const struct {
