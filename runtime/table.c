@@ -195,7 +195,7 @@ static const char *read_thousandths(const char *text, unsigned count, float *num
         for (; *text >= '0' && *text <= '9' && number <= MOST_LEARNED; ++text)
             number = 10 * number + (*text - '0');
         if (text == digits || number > MOST_LEARNED || (*text && *text != ' ')) return word;
-        text += *text == ' ' && i + 1 < count;
+        text += *text == ' ' && text[1];
         numbers[i] = (float)(below ? -number : number) * .001F;
     }
     return *text ? text : NULL;
