@@ -1,6 +1,7 @@
 -- checks.lua: what is legal for kernels on wgmma, beyond the range of a single knob.
 -- The compiler and the GPU report these badly, late, or by hanging.
 
+local APART = require("mma/wgmma/plan").APART
 local archs = require "archs"
 local dtypes = require "dtypes"
 local operands = require "operand/checks"
@@ -245,8 +246,14 @@ wgmma["loads by threads"] = function(s, p, fail)
     end
 end
 
--- what is for rows that begin anywhere, of elements of so many bits
-local BY_BITS = { [8] = "sixteenths", [16] = "eighths" }
+-- What loads rows that begin anywhere, of elements of so many bits; nil where nothing does.
+local function load_apart(bits)
+    for load, apart in pairs(APART) do
+        if apart * bits == 128 then
+            return load
+        end
+    end
+end
 
 wgmma["rows apart"] = function(s, p, fail)
     if not p.apart then
@@ -267,7 +274,7 @@ wgmma["rows apart"] = function(s, p, fail)
     elseif p.a.column_major or p.b.column_major or p.a_type.bits ~= bits or p.b_type.bits ~= bits
         or s.swizzle_bits.a ~= 7 or s.swizzle_bits.b ~= 7 then
         fail("load", ("load: %s wants elements of %d bits in rows along K, swizzled over 128 bytes"):format(
-            s.load, bits), p.a_type.bits ~= bits and BY_BITS[p.a_type.bits] or p.a_type.bits == 16 and "ldg"
+            s.load, bits), p.a_type.bits ~= bits and load_apart(p.a_type.bits) or p.a_type.bits == 16 and "ldg"
             or "tma, with repack: [a, b] for rows that begin anywhere")
     end
 end

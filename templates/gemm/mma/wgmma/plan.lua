@@ -26,7 +26,7 @@ local function instruction(p)
 end
 
 -- How far apart rows are that lie whole 16 bytes apart, whatever K is: of elements of 16 bits, and of 8.
-local APART = { eighths = 8, sixteenths = 16 }
+wgmma.APART = { eighths = 8, sixteenths = 16 }
 
 local function contains(list, value)
     for _, item in ipairs(list) do
@@ -51,9 +51,20 @@ local function plan_operands(s, pair_rows)
             column_major = s.layout[name] == "column", swizzle_bits = s.swizzle_bits[name],
             peers = peers, ctas = ctas, hint = s.cache_hint[name],
             whole = not pairs_of_rows, cut = s.box_rows[name],
-            repacked = contains(s.repack or {}, name) or name == "a" and APART[s.load] ~= nil }
+            repacked = contains(s.repack or {}, name) or name == "a" and wgmma.APART[s.load] ~= nil }
     end
     return of("a", "m", s.cluster.n, beside), of("b", "n", s.cluster.m, (1 << s.cluster.m) - 1)
+end
+
+-- The operands that boxes of few rows bring where a tile is ragged: names in small and in capitals, the tensor's rows
+-- [m] and the tile's [M], and which part of an item says where its tile begins. False where there are none.
+local function cut_operands(p)
+    local list = {}
+    for _, operand in ipairs(p.operands) do
+        list[#list + 1] = operand.cut and { x = operand.name, X = operand.name:upper(), m = operand.extent:lower(),
+            M = operand.extent, begins = operand.name == "a" and "row" or "column" } or nil
+    end
+    return #list > 0 and list
 end
 
 local function barrier_plan(s, p)
@@ -187,7 +198,7 @@ function wgmma.plan(s, work, gated, operands)
     p.pair_rows = gated and s.tile.n // 2 // (p.exchanged and p.shared_tile and p.consumers or 1)
     p.a, p.b = plan_operands(s, p.pair_rows)
     p.operands = { p.a, p.b }
-    p.cut = p.a.cut or p.b.cut
+    p.cut = cut_operands(p)
     p.left, p.right = p.a, p.b                                  -- of wgmma, whose 64 rows are the left's
     if p.exchanged then
         p.left, p.right = p.b, p.a
@@ -212,7 +223,7 @@ function wgmma.plan(s, work, gated, operands)
     end
     p.store = s.epilogue.store == "tma" and staging.plan(s, m, gated and n // 2 or n)
     p.direct = "epilogue/store_direct" .. (p.exchanged and "_exchanged" or "") .. ".cu.in"  -- without shared memory
-    p.apart = APART[s.load] or false                            -- rows of B that lie together in a tile
+    p.apart = wgmma.APART[s.load] or false                           -- rows of B that lie together in a tile
     p.part = p.apart and s.load:sub(1, -2)                      -- what they are of B's: an eighth
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
