@@ -50,6 +50,17 @@ __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
     return (static_cast<unsigned>(value) + divisor - 1) / divisor;
 }
 
+// [value] / [divisor], rounded down; [value] not negative, [divisor] positive. The division of integers is some forty
+// instructions, one behind the other, and a CTA's first load waits for what it computes. Below 2^21 the reciprocal is
+// exact: two units in the last place (PTX ISA 9.7.3.8) of a quotient are less than the half divisor that it keeps from
+// the next integer.
+__device__ __forceinline__ int divide(int value, int divisor) {
+    if (value >> 21) {
+        return value / divisor;
+    }
+    return static_cast<int>(__fdividef(value + .5f, divisor));
+}
+
 // (low, high) rounded to nearest even
 __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
     uint32_t packed;
@@ -143,11 +154,6 @@ __device__ __forceinline__ uint32_t cluster_ctarank() {
     uint32_t rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
-}
-
-// tells the cluster that this thread is here; what it wrote before is visible to those who wait
-__device__ __forceinline__ void barrier_cluster_arrive() {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
 // the same without ordering memory, where a fence has done so; spares the wait for stores under way
@@ -298,10 +304,10 @@ struct Tiles {
     }
 
     __device__ __forceinline__ void locate(int index, int *row, int *column) const {
-        const int group = index / (RASTER_GROUP * columns), rest = index % (RASTER_GROUP * columns);
-        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP);
-        *row = group * RASTER_GROUP + rest % size;
-        *column = rest / size;
+        const int group = divide(index, RASTER_GROUP * columns), rest = index - group * (RASTER_GROUP * columns);
+        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP), across = divide(rest, size);
+        *row = group * RASTER_GROUP + rest - across * size;
+        *column = across;
     }
 };
 
@@ -493,6 +499,12 @@ gemm_128x160_pingpong(const __grid_constant__ TensorMap a_map,
                     load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
                 }
             }
+            // No CTA leaves while its peers address it: until they have given back all its stages, and not until all have
+            // met, which would wait for the stores under way.
+            #pragma unroll 1
+            for (int stage = 0; stage < STAGES; ++stage, ring.advance()) {
+                mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
+            }
         }
     } else {
         // consumers
@@ -535,6 +547,4 @@ gemm_128x160_pingpong(const __grid_constant__ TensorMap a_map,
             cp_async_bulk_wait_group_read<0>();                   // shared memory outlives the stores that read it
         }
     }
-    barrier_cluster_arrive();
-    barrier_cluster_wait();                                       // no CTA leaves while its peers still address it
 }
