@@ -1,5 +1,6 @@
-// divide() of templates/ptx/arithmetic.cuh, by which kernels locate their tiles: what it gives is what the
-// division of integers gives, by divisors up to 2^24, around multiples of them of every size.
+// divide() of templates/ptx/arithmetic.cuh, by which kernels locate their tiles: what it gives is
+// what the division of integers gives, by divisors up to 2^24, at their first multiples and around those of
+// every size.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,6 +30,10 @@ static const char kernel_text[] =
     "            if (value < 0 || value > 2147483647) continue;\n"
     "            count += divide(value, divisor) != static_cast<int>(value) / divisor;\n"
     "        }\n"
+    "    }\n"
+    "    for (int quotient = 0; quotient < 64; ++quotient) {\n"
+    "        const long multiple = static_cast<long>(quotient) * divisor;\n"
+    "        if (multiple <= 2147483647) count += divide(multiple, divisor) != quotient;\n"
     "    }\n"
     "    wrong[i] = count;\n"
     "}\n";
