@@ -1,6 +1,6 @@
 // divide() of templates/ptx/arithmetic.cuh, by which kernels locate their tiles: what it gives is
-// what the division of integers gives, by divisors up to 2^24, at their first multiples and around those of
-// every size.
+// what the division of integers gives, by divisors up to 2^24, at their first multiples and around
+// those of every size.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
