@@ -336,7 +336,7 @@ static bool run_shape(struct bench_session *session, const struct shape *given,
     }
     describe_shape(&problems[first], &shape);
     progress("%s: inputs", shape.text);
-    watchdog_step("%s: inputs", shape.text);
+    watchdog_host("%s: inputs", shape.text);
     if (session->plan->chain) scale_chain(session, &problems[first]);
     int status = rotation_make(&session->gpu, &session->source, &problems[first], &rotation);
     shape.sets = rotation.sets;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "measure/reference_code.h"
+#include "measure/watchdog.h"
 #include "runtime/cache.h"
 #include "runtime/error.h"
 #include "runtime/whole_file.h"
@@ -100,7 +101,9 @@ static int compile(const char *source, const char *path, char **code, size_t *by
     int status = open_workshop(&shop);
     if (status != TMAGEN_OK) return status;
     status = write_source(&shop, source);
+    watchdog_compile(path);
     if (status == TMAGEN_OK) status = run_compiler(&shop, path);
+    watchdog_compile(NULL);
     if (status == TMAGEN_OK) status = tmg_file_read(shop.code, CODE_MAX, code, bytes);
     close_workshop(&shop);
     return status;

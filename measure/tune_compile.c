@@ -15,7 +15,7 @@ static void compile_one(struct tuning *t, int number) {
     snprintf(file, sizeof file, "%s.cu", candidate->text->name);
     const tmagen_compile_options options = {.arch = candidate->arch, .name = file};
     tmagen_code code;
-    watchdog_step("%s: compile", candidate->text->name);
+    watchdog_step("%s", candidate->text->name);
     const int status =
         tmagen_compile(candidate->text->source, strlen(candidate->text->source), &options, &code);
     if (status == TMAGEN_OK) {

@@ -413,7 +413,9 @@ static bool gives_integers(const struct verification *run) {
 static int run_all(struct verification *run) {
     const bool integers = gives_integers(run);
     const uint8_t poisons[] = {integers ? 0xa5 : input_poison, integers ? input_poison : 0xa5};
+    watchdog_host("%s: inputs", run->what->name);
     int status = ref_problem_fill(&run->problem, run->what->seed);
+    watchdog_step("%s: upload", run->what->name);
     if (status == TMAGEN_OK) status = upload_inputs(run);
     if (status == TMAGEN_OK && run->what->peer) status = run_peer(run);
     if (status == TMAGEN_OK) status = make_workspace(run, &run->target);
@@ -422,7 +424,7 @@ static int run_all(struct verification *run) {
         const uint8_t poison = poisons[(number - 1) % 2];
         watchdog_step("%s: launch %d", run->what->name, number);
         status = launch_once(run, &run->target, poison);
-        watchdog_step("%s: comparison", run->what->name);
+        watchdog_host("%s: comparison", run->what->name);
         if (status != TMAGEN_OK) break;
         if (number == 1) run->first_poison = poison, status = check_first(run, poison);
         if (number > 1) check_again(run, poison, number);

@@ -10,20 +10,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/compile.h"
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    bool running, resting;
+    bool running, resting, host;
     int seconds;
     struct timespec deadline;
     char step[200];
+    const char *compiled;  // NULL: nothing is
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .step = "start"};
 
-// Nanoseconds count: [watch.seconds] from a whole second would be up to one too few.
+int watchdog_host_seconds = 300;
+
+static int limit(void) {
+    const bool host = watch.host || watch.compiled;
+    return host && watchdog_host_seconds > watch.seconds ? watchdog_host_seconds : watch.seconds;
+}
+
+// Nanoseconds count: [limit()] from a whole second would be up to one too few. The thread may sleep
+// until a later deadline.
 static void begin_step(void) {
     clock_gettime(CLOCK_MONOTONIC, &watch.deadline);
-    watch.deadline.tv_sec += watch.seconds;
+    watch.deadline.tv_sec += limit();
+    if (watch.running) pthread_cond_signal(&watch.changed);
 }
 
 static bool is_over(void) {
@@ -41,7 +53,9 @@ static void *look(void *unused) {
         pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
         if (watch.resting) begin_step();
         if (!watch.running || !is_over()) continue;
-        fprintf(stderr, "tmagen: error: %s: no end after %d s\n", watch.step, watch.seconds);
+        fprintf(stderr, "tmagen: error: %s%s%s: no end after %d s\n", watch.step,
+                watch.compiled ? ": compiling " : "", watch.compiled ? watch.compiled : "",
+                limit());
         fflush(stdout);
         _exit(3);
     }
@@ -66,17 +80,38 @@ void watchdog_start(int seconds) {
     watch.running = true;
     watch.running = pthread_create(&watch.thread, NULL, look, NULL) == 0;
     if (!watch.running) pthread_cond_destroy(&watch.changed);
+    if (watch.running) tmg_compile_told = watchdog_compile;
+}
+
+__attribute__((format(printf, 2, 0))) static void name_step(bool host, const char *format,
+                                                            va_list arguments) {
+    pthread_mutex_lock(&watch.lock);
+    vsnprintf(watch.step, sizeof watch.step, format, arguments);
+    watch.host = host;
+    watch.resting = false;
+    begin_step();
+    pthread_mutex_unlock(&watch.lock);
 }
 
 void watchdog_step(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    pthread_mutex_lock(&watch.lock);
-    vsnprintf(watch.step, sizeof watch.step, format, arguments);
-    begin_step();
-    watch.resting = false;
-    pthread_mutex_unlock(&watch.lock);
+    name_step(false, format, arguments);
     va_end(arguments);
+}
+
+void watchdog_host(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    name_step(true, format, arguments);
+    va_end(arguments);
+}
+
+void watchdog_compile(const char *file) {
+    pthread_mutex_lock(&watch.lock);
+    watch.compiled = file;
+    begin_step();
+    pthread_mutex_unlock(&watch.lock);
 }
 
 void watchdog_rest(void) {
@@ -87,8 +122,9 @@ void watchdog_rest(void) {
 
 void watchdog_stop(void) {
     if (!watch.running) return;
+    tmg_compile_told = NULL;
     pthread_mutex_lock(&watch.lock);
-    watch.running = false;
+    watch.running = watch.host = false;
     pthread_cond_signal(&watch.changed);
     pthread_mutex_unlock(&watch.lock);
     pthread_join(watch.thread, NULL);

@@ -21,6 +21,8 @@ enum { MAX_OPTIONS = 16, LOG_SHOWN = 6000 };
 static const char *const reporting[] = {"--ptxas-options=-v", "--no-cache"};
 enum { REPORTING = sizeof reporting / sizeof *reporting };
 
+void (*tmg_compile_told)(const char *name);
+
 // What one call of tmagen_compile() works on.
 struct compile_job {
     struct tmg_request_text text;
@@ -275,7 +277,7 @@ static int compile_cached(const struct tmg_cache *cache, struct compile_job *job
 }
 
 // Opens the cache and goes through it. Without a cache the kernel is compiled all the same.
-static int compile_job(struct compile_job *job) {
+static int find_or_compile(struct compile_job *job) {
     struct tmg_cache cache;
     int cached = job->mode != TMAGEN_NO_CACHE;
     if (cached && tmg_cache_open(job->cache_dir, job->mode != TMAGEN_FAIL_ON_MISS, &cache)) {
@@ -287,6 +289,13 @@ static int compile_job(struct compile_job *job) {
     if (!cached) return compile_and_store(NULL, job);
     int status = compile_cached(&cache, job);
     tmg_cache_close(&cache);
+    return status;
+}
+
+static int compile_job(struct compile_job *job) {
+    if (tmg_compile_told) tmg_compile_told(job->request->name);
+    const int status = find_or_compile(job);
+    if (tmg_compile_told) tmg_compile_told(NULL);
     return status;
 }
 

@@ -9,3 +9,7 @@
 // this source, so where there is one the digest is this source's.
 int tmg_compile_find(const char *source, size_t bytes, const tmagen_compile_options *options,
                      const char *sha256, tmagen_code *code);
+
+// Called, unless NULL, with a source's name before it is compiled, or waited for while another
+// process compiles it, and with NULL afterwards. To be set while no other thread compiles.
+extern void (*tmg_compile_told)(const char *name);

@@ -308,6 +308,44 @@ static void test_host_work_has_no_deadline(void **state) {
     expect_end(hang_after_rest, "tmagen: error: the next: no end after 1 s\n");
 }
 
+static void hang_after_compile(void) {
+    watchdog_step("gemm %d", 1);
+    watchdog_start(1);
+    watchdog_compile("reference.cu");
+    usleep(1500 * 1000);
+    watchdog_compile(NULL);
+}
+
+static void hang_after_host(void) {
+    watchdog_host("gemm %d: inputs", 1);
+    watchdog_start(1);
+    usleep(1500 * 1000);
+    watchdog_step("gemm %d: launch", 1);
+}
+
+static void hang_in_compile(void) {
+    watchdog_host_seconds = 2;
+    watchdog_step("gemm %d", 1);
+    watchdog_start(1);
+    watchdog_compile("reference.cu");
+}
+
+static void hang_in_host(void) {
+    watchdog_host_seconds = 2;
+    watchdog_host("gemm %d: inputs", 1);
+    watchdog_start(1);
+}
+
+// The time of a compile and of the host's steps is none of a kernel's, and has a limit of its own.
+static void test_host_steps_have_longer(void **state) {
+    (void)state;
+    expect_end(hang_after_compile, "tmagen: error: gemm 1: no end after 1 s\n");
+    expect_end(hang_after_host, "tmagen: error: gemm 1: launch: no end after 1 s\n");
+    expect_end(hang_in_compile,
+               "tmagen: error: gemm 1: compiling reference.cu: no end after 2 s\n");
+    expect_end(hang_in_host, "tmagen: error: gemm 1: inputs: no end after 2 s\n");
+}
+
 // What the library can do of a chain of ops, in the order in which it does them.
 static void test_epilogues_of_cublaslt(void **state) {
     (void)state;
@@ -346,6 +384,7 @@ int main(void) {
         cmocka_unit_test(test_epilogues_of_cublaslt),
         cmocka_unit_test(test_watchdog),
         cmocka_unit_test(test_host_work_has_no_deadline),
+        cmocka_unit_test(test_host_steps_have_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
