@@ -52,7 +52,8 @@ FAKE_LAUNCH=hang verify 1 gemm_64x64 gemm_128x128 --shape 64x64x64 --timeout 2
 has "$TMPDIR/err" 'error: gemm_64x64 64x64x64: launch 1: no end after 2 s' \
     'error: gemm_128x128 64x64x64: launch 1: no end after 2 s'
 # compiling a kernel, or its reference for the GPU, is none of its time
-FAKE_NVRTC_MS=1500 TMAGEN_CACHE=$TMPDIR/slow FAKE_BYTE=255 verify 1 blockscaled_128x128 --shape 64x64x64 --timeout 1
+FAKE_NVRTC_MS=1500 TMAGEN_CACHE=$TMPDIR/slow FAKE_BYTE=255 \
+    verify 1 blockscaled_128x128 --shape 64x64x64 --timeout 1
 has "$TMPDIR/out" '^blockscaled_128x128 +64x64x64 +WRONG' '^1 cases'
 [ "$(find "$TMPDIR/slow" -type f | wc -l)" = 2 ] || fail "kernel and reference were not compiled"
 
