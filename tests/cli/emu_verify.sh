@@ -16,7 +16,6 @@ for spec in specs/$shipped.yaml; do
     */*_h200.yaml) ;;       # tables, whose kernels are here by themselves
     *_sm100_*.yaml) ;;      # another GPU's: emu_shapes.sh
     */gemm_4096.yaml) ;;    # fixed at a size that takes most of a minute
-    */blockscaled_128x128_repack.yaml) ;;    # not recorded yet: emu_shapes.sh
     */gemm_fc1.yaml | */gemm_fc1_packed.yaml) ;;
     */gemm_swiglu.yaml | */*_grouped_swiglu.yaml | */quantise_swiglu.yaml)
         ;;    # approximate: within its bound, not bit for bit; emu_shapes.sh has it
