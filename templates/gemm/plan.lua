@@ -415,7 +415,7 @@ function plan.plan(s)
     p.workspace = workspace_plan(s, p)
     p.launch_registers = archs.launch_registers(s.arch, p.threads)
     p.launch = { block = { p.threads, 1, 1 }, cluster = { p.cluster_size, 1, 1 },
-        grid = p.alike and "ceil(n / tile.n) + 7 x ceil(m / tile.m)" or p.work.launch }
+        grid = p.alike and "8 ceil(n / 8 tile.n) x ceil(m / tile.m)" or p.work.launch }
     return p
 end
 

@@ -15,14 +15,11 @@ end
 
 -- One CTA for each tile; blockIdx says which.
 local function tile_a_cta(s, p)
-    local columns = { { "dim", "n" }, { "by", s.tile.n }, { "axis", 0 } }
-    if p.alike then                             -- rounded up by less than that many, of which the kernel takes so many
-        columns = { { "dim", "n" }, { "plus", (p.alike - 1) * s.tile.n }, { "by", s.tile.n }, { "axis", 0 } }
-    end
-    return json.object { { "rule", "tiles" }, { "tiles", json.array {
-        json.object(columns),
-        json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } },
-        s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil } },
+    local tiles = { json.object { { "dim", "n" }, { "by", s.tile.n * (p.alike or 1) }, { "axis", 0 } } }
+    tiles[#tiles + 1] = p.alike and json.object { { "count", p.alike }, { "axis", 0 } } or nil
+    tiles[#tiles + 1] = json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } }
+    tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil
+    return json.object { { "rule", "tiles" }, { "tiles", json.array(tiles) },
         { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) } }
 end
 
