@@ -22,6 +22,12 @@ static struct {
     size_t capacity;
 } out;  // kept for the next document, which an error begins too
 
+static struct {
+    const char *key;  // of an object's item; NULL in a list
+    lua_Integer number;
+} places[LEVELS_MAX + 2];  // of the value that is put, by depth
+static int place_count;
+
 static void put(const char *text, size_t len) {
     if ((size_t)out.len + len > out.capacity) {
         out.capacity = 2 * ((size_t)out.len + len);
@@ -36,9 +42,21 @@ static void put_line(int indent) {
     for (; indent; indent -= 2) put("  ", 2);
 }
 
+// Ends with the message, before which stands where that is.
 static void fault(lua_State *L, const char *message) {
+    enum { LEVELS_SAID = 8 };
+    luaL_checkstack(L, 3 * LEVELS_SAID, "JSON");
     lua_pushvalue(L, FAULT);
+    const int first = lua_gettop(L);
+    for (int i = 0; i < place_count && i < LEVELS_SAID; ++i) {
+        if (places[i].key)
+            lua_pushfstring(L, i ? ".%s" : "%s", places[i].key);
+        else
+            lua_pushfstring(L, "[%I]", (LUAI_UACINT)places[i].number);
+    }
+    if (place_count) lua_pushstring(L, place_count > LEVELS_SAID ? "...: " : ": ");
     lua_pushstring(L, message);
+    lua_concat(L, lua_gettop(L) - first);
     lua_call(L, 1, 0);
 }
 
@@ -78,13 +96,17 @@ static bool put_value(lua_State *L, int indent, int64_t used, int depth, int64_t
 static bool put_items(lua_State *L, int indent, int depth, int64_t end) {
     const bool flat = end != ANYWHERE;
     const int top = lua_gettop(L);
+    const int above = place_count;
     const bool object = lua_getmetatable(L, -1) && lua_rawequal(L, -1, TAG);
     bool first = true, fits = true;
     lua_settop(L, top);
     put(object ? "{" : "[", 1);
     if (!flat) put_line(indent + 2);
     for (lua_Integer i = 1; fits && lua_geti(L, top, i) != LUA_TNIL; i++, lua_settop(L, top)) {
+        places[above].key = NULL, places[above].number = i;
+        place_count = above + 1;
         if (object && lua_geti(L, -1, 1) != LUA_TSTRING) fault(L, "a key that is no text");
+        if (object) places[above].key = lua_tostring(L, -1);
         if (object && lua_geti(L, -2, 2) == LUA_TNIL) continue;
         if (!first) put(", ", flat ? 2 : 1);
         if (!first && !flat) put_line(indent + 2);
@@ -94,6 +116,7 @@ static bool put_items(lua_State *L, int indent, int depth, int64_t end) {
         fits = put_value(L, indent + 2, out.len - begin, depth + 1, end);
     }
     lua_settop(L, top);
+    place_count = above;
     if (!flat) put_line(indent);
     put(object ? "}" : "]", 1);
     return fits;
@@ -132,7 +155,7 @@ static bool put_value(lua_State *L, int indent, int64_t used, int depth, int64_t
 }
 
 int json_of(lua_State *L) {
-    out.len = 0;
+    out.len = place_count = 0;
     lua_pushvalue(L, 1);
     put_value(L, 0, 0, 0, ANYWHERE);
     lua_pushlstring(L, out.data, (size_t)out.len);
