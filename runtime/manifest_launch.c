@@ -79,15 +79,18 @@ static int64_t least_dim(const struct tmg_manifest *manifest, const struct tmg_e
 // A grid of which not even the smallest launch is legal is nobody's.
 static void check_grid(const struct tmg_node *node, const struct tmg_manifest *manifest) {
     const struct tmg_grid *grid = &manifest->grid;
-    int64_t blocks = grid->blocks_per_tile, along[3] = {1, 1, 1};
+    const int walks = grid->rule == TMG_GRID_PERSISTENT;  // then it has as many blocks as there are
+    const int64_t most = walks ? grid->max_tiles : TMG_MAX_EXTENT;
+    int64_t blocks = walks ? 1 : grid->blocks_per_tile, along[3] = {1, 1, 1};
     for (unsigned i = 0; i < grid->tile_count; ++i) {
         const struct tmg_extent *extent = &grid->tiles[i].extent;
         const int64_t size = extent->plus + extent->times * least_dim(manifest, extent);
         if (size <= 0) continue;
         const int64_t tiles = (size - 1) / extent->by + 1;
         const unsigned axis = grid->tiles[i].axis;
-        if (__builtin_mul_overflow(blocks, tiles, &blocks) || blocks > TMG_MAX_EXTENT) {
-            tmg_node_fail(node, "has more than 2^31 blocks for the smallest dims already");
+        if (__builtin_mul_overflow(blocks, tiles, &blocks) || blocks > most) {
+            tmg_node_fail(node, "has more than %s for the smallest dims already",
+                          walks ? "max_tiles tiles" : "2^31 blocks");
             return;
         }
         along[axis] *= tiles;  // no more than all

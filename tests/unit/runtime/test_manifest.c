@@ -258,6 +258,14 @@ static const struct {
     {"{\"dim\": \"m\", \"by\": 256, \"axis\": 1}",
      "{\"dim\": \"k\", \"by\": 1, \"axis\": 2}, {\"dim\": \"k\", \"by\": 256, \"axis\": 2}",
      "grid has more than 65535 blocks along axis 2 for the smallest dims already"},
+    {"\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}, {\"count\": 3, \"axis\": 2}]",
+     "\"rule\": \"persistent\", \"tiles\": [{\"count\": 1073741825}]",
+     "grid has more than max_tiles tiles for the smallest dims already"},
+    {"\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"n\", \"by\": 128},"
+     "           {\"dim\": \"m\", \"by\": 256, \"axis\": 1}, {\"count\": 3, \"axis\": 2}]",
+     "\"rule\": \"persistent\", \"max_tiles\": 60, \"tiles\": [{\"count\": 61}]",
+     "grid has more than max_tiles tiles for the smallest dims already"},
     {"\"rule\": \"tiles\"", "\"rule\": 5", "grid.rule is no text; legal: tiles"},
 };
 
