@@ -60,7 +60,7 @@ static int ask_shape(const struct tmg_table *table, const struct tmg_measured *m
     const int status = tmg_bind(table->interface, &asked.launch, &scene->binding);
     if (status) return status;
     tmg_near_find_others(table, scene->shape, measured->alignment, &near);
-    tmg_scene_fill(scene, &near);
+    tmg_scene_fill(scene, &near, 1);
     return TMAGEN_OK;
 }
 

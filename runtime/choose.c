@@ -341,15 +341,16 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     const int alignment = tmg_alignment_class(binding);
     ranking.tuned = tmg_table_find(table, scene->shape, alignment);
     tmg_near_find(table, scene->shape, alignment, &near);
-    tmg_scene_fill(scene, &near);
+    // splits that the caller names are not what was learnt from
+    const int learns = table->learned && !question->launch->splits;
+    tmg_scene_fill(scene, &near, learns);
     ranking.needy = 0;
     rank_all(&ranking);
     if (!ranking.count) {
         ranking.needy = 1;
         rank_all(&ranking);
     }
-    // splits that the caller names are not what was learnt from
-    if (table->learned && !question->launch->splits) tell_apart(&ranking);
+    if (learns) tell_apart(&ranking);
     *count = ranking.count < wanted ? ranking.count : wanted;
     for (unsigned i = 0; i < *count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);

@@ -22,11 +22,11 @@ static double bytes_of(const struct tmg_binding *binding) {
     return bytes;
 }
 
-void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near) {
+void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near, int learns) {
     const struct tmg_table *table = scene->table;
     tmg_near_times(near, scene->times, scene->weights);
     tmg_ground_of(&scene->binding, &table->terms, &table->rates, &scene->ground);
-    scene->bytes = bytes_of(&scene->binding);
+    scene->bytes = learns ? bytes_of(&scene->binding) : 0;
 }
 
 int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int splits, double limit,
@@ -66,8 +66,13 @@ static float *look_at_work(const struct tmg_scene *scene, const struct tmg_estim
     }
     for (unsigned i = 0; i < grid->tile_count; ++i) {
         const struct tmg_extent *extent = &grid->tiles[i].extent;
-        size[grid->tiles[i].axis] *= extent->by;
-        if (extent->dim >= 0) covered /= (double)scene->binding.dims[extent->dim];
+        double *along = &size[grid->tiles[i].axis];
+        if (extent->dim < 0) {  // a count: so many tiles share what the other rows' tiles take
+            *along /= extent->plus;
+            continue;
+        }
+        *along *= (double)extent->by / extent->times;
+        covered /= (double)scene->binding.dims[extent->dim];
     }
     for (int i = 0; i < 3; ++i) {
         *at++ = log_of((double)tiles[i]);

@@ -40,12 +40,13 @@ struct tmg_scene {
     int64_t shape[TMG_MAX_TABLE_DIMS];
     struct tmg_binding binding;  // to the table's interface, then to one kernel after the other
     struct tmg_ground ground;
-    double bytes;                                              // of all tensors
+    double bytes;                                              // of all tensors; 0: nobody asks
     float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];  // as tmg_near_times() has them
 };
 
-// Fills in all behind the binding, which is to the table's interface.
-void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near);
+// Fills in all behind the binding, which is to the table's interface; if it [learns], what
+// tmg_learned_look() alone looks at too.
+void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near, int learns);
 
 // Counts and estimates the launch of a kernel, which the scene is bound to from now on; of one
 // without a model us is infinite. As tmg_counts_of(), and tmg_estimate_of() for [limit].

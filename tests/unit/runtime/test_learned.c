@@ -71,6 +71,31 @@ static void test_all_units_count(void **state) {
     }
 }
 
+// Of tiles that a number counts, columns 128 apart, eight of them cover what one row's tile does.
+// Where nothing is learnt, no bytes are counted.
+static void test_tiles_that_a_number_counts(void **state) {
+    (void)state;
+    static struct tmg_scene scene = {.shape = {640, 1000, 4096}};
+    const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, "gemm_8x8_alike")];
+    const struct tmg_near near = {.table = table};
+    int64_t counts[TMG_PER_COUNT];
+    float raw[TMG_LEARNED_INPUTS];
+    struct tmg_asked asked;
+    struct tmg_estimate estimate;
+    scene.table = table;
+    scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
+    tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
+    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
+    tmg_scene_fill(&scene, &near, 0);
+    assert_float_equal(scene.bytes, 0, 0);
+    assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), TMAGEN_OK);
+    assert_int_equal(counts[TMG_PER_TILE], 128 * 80);  // 125, and as many as make it eights
+    tmg_learned_look(&scene, row->first_launch, &estimate, raw);
+    assert_float_equal(raw[6], log2(128), 1e-3F);
+    assert_float_equal(raw[7], log2(8), 1e-3F);
+    assert_float_equal(raw[12], log2(1.024), 2e-3F);
+}
+
 // What is looked at is centered and scaled, and four scales are the farthest.
 static void test_inputs_are_scaled(void **state) {
     (void)state;
@@ -87,7 +112,7 @@ static void test_inputs_are_scaled(void **state) {
     scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
     tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
     assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
-    tmg_scene_fill(&scene, &near);
+    tmg_scene_fill(&scene, &near, 1);
     assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), TMAGEN_OK);
     scene.times[launch] = 2, scene.weights[launch] = .5F;
     tmg_learned_look(&scene, launch, &estimate, raw);
@@ -310,6 +335,7 @@ int main(void) {
         cmocka_unit_test(test_learnt_nonsense_is_bounded),
         cmocka_unit_test(test_one_is_the_first_of_all),
         cmocka_unit_test(test_what_is_measured_keeps_its_order),
+        cmocka_unit_test(test_tiles_that_a_number_counts),
         cmocka_unit_test(test_what_is_alike_is_left_out),
         cmocka_unit_test(test_rows_that_are_wrong),
     };
