@@ -431,10 +431,6 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
         bf16 *buffer = staging[part % STORE_BUFFERS];
-        if (issuer) {
-            cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
-        }
-        barrier_sync(barrier, 128);                       // the buffer's last store has been read
         #pragma unroll
         for (int block = 0; block < STORE_M; block += MMA_M) {
             float *sums = &accumulator[(row + block) / MMA_M][column / 2];
@@ -504,6 +500,10 @@ gemm_128x128_alpha_beta(const __grid_constant__ TensorMap a_map,
                 }
                 previous = ring.stage;
             }
+            if (threadIdx.x % 128 == 0) {
+                cp_async_bulk_wait_group_read<0>();
+            }
+            barrier_sync(1 + warpgroup, 128);                 // staging has been read, and that under the last products
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
             const int first_row = item.row + warpgroup * CONSUMER_M;

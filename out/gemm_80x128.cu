@@ -388,10 +388,12 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M /
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (CONSUMER_N / STORE_N) * STORE_M, column = part % (CONSUMER_N / STORE_N) * STORE_N;
         bf16 *buffer = staging[part % STORE_BUFFERS];
-        if (issuer) {
-            cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+        if (part > 0) {                                   // the first one's has been awaited
+            if (issuer) {
+                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+            }
+            barrier_sync(barrier, 128);                   // the buffer's last store has been read
         }
-        barrier_sync(barrier, 128);                       // the buffer's last store has been read
         #pragma unroll
         for (int block = 0; block < STORE_N; block += MMA_M) {
             float *sums = &accumulator[(column + block) / MMA_M][row / 2];
@@ -470,6 +472,10 @@ gemm_80x128(const __grid_constant__ TensorMap a_map, const __grid_constant__ Ten
             if (threadIdx.x % 128 == 0) {
                 mbarrier_arrive(&smem.order[1 - warpgroup]);
             }
+            if (threadIdx.x % 128 == 0) {
+                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+            }
+            barrier_sync(1 + warpgroup, 128);                 // staging has been read, and that under the last products
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
             work.advance();

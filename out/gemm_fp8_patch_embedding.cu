@@ -547,10 +547,12 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (TILE_N / STORE_N) * STORE_M, column = part % (TILE_N / STORE_N) * STORE_N;
         bf16 *buffer = staging[part % STORE_BUFFERS];
-        if (issuer) {
-            cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+        if (part > 0) {                                   // the first one's has been awaited
+            if (issuer) {
+                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+            }
+            barrier_sync(barrier, 128);                   // the buffer's last store has been read
         }
-        barrier_sync(barrier, 128);                       // the buffer's last store has been read
         #pragma unroll
         for (int block = 0; block < STORE_M; block += MMA_M) {
             float *sums = &accumulator[(row + block) / MMA_M][column / 2];
@@ -647,6 +649,10 @@ gemm_fp8_patch_embedding(const __grid_constant__ TensorMap a_map,
             if (threadIdx.x % 128 == 0) {
                 mbarrier_arrive(&smem.order[1 - warpgroup]);
             }
+            if (threadIdx.x % 128 == 0) {
+                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+            }
+            barrier_sync(1 + warpgroup, 128);                 // staging has been read, and that under the last products
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
             work.advance();

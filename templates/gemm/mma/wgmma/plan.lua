@@ -231,6 +231,9 @@ function wgmma.plan(s, work, gated, operands)
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
     p.periodic = p.reads.periodic or false
+    -- staging buffers are awaited while the last products are under way, where the wait is for nothing else
+    p.awaits_early = p.store and s.mma_in_flight > 0 and not p.promote_every and not work.parts and not p.in_cluster
+        and not p.reads.tma and not p.reads.cp_async and #p.reads.ahead == 0
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
