@@ -68,7 +68,7 @@ static int ask_shape(const struct tmg_table *table, const struct tmg_measured *m
 static int see(struct tmg_scene *scene, const struct tmg_measured *measured,
                const struct tmg_row *row, unsigned part, struct example *example) {
     const unsigned launch = row->first_launch + part;
-    const int splits = row->split_count ? row->splits[part] : row->own_splits;
+    const int splits = scene->table->listed[launch].splits;
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
     if (isnan(measured->misses[launch]) ||
@@ -76,7 +76,7 @@ static int see(struct tmg_scene *scene, const struct tmg_measured *measured,
         (splits > 1 && estimate.steps < 1))
         return 0;
     tmg_learned_look(scene, launch, &estimate, example->seen);
-    example->ranked = logf((float)estimate.us * scene->times[launch]);
+    example->ranked = logf((float)estimate.us) + scene->misses[launch];
     example->taken = logf((float)estimate.us) + measured->misses[launch];
     example->chosen = !row->nearby || scene->weights[launch] >= TMG_NEAR_ENOUGH;
     return 1;

@@ -22,12 +22,11 @@ struct ranking {
     unsigned count, most;
     int last;   // what is for the rest is being ranked, behind the others
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
-    // Launches that may be ranked, and what they take at least; a tuned entry has own splits.
-    struct possible {
-        int kernel, splits;
-    } entrants[TMG_MAX_LAUNCHES + 1];
-    float least_us[TMG_MAX_LAUNCHES + 1];
-    unsigned entrant_count;
+    // What each of the table's launches takes at least, and an entry with splits of its own; and of
+    // those that are still to be ranked: infinite for others.
+    float least_us[TMG_MAX_LAUNCHES + TMG_LANES], to_rank[TMG_MAX_LAUNCHES + TMG_LANES];
+    int roomy;     // no kernel finds a size too large
+    float enough;  // what shapes nearby weigh at least of what may only be taken there
     signed char fits[TMG_MAX_TABLE_KERNELS];  // by the first row of the same rules; -1: not asked
 };
 
@@ -101,11 +100,6 @@ static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
            is_tuned(ranking, kernel, splits);
 }
 
-static double times_of(const struct ranking *ranking, int kernel, int splits) {
-    const int launch = tmg_table_launch(ranking->question->table, kernel, splits);
-    return launch < 0 ? 1 : (double)ranking->scene.times[launch];
-}
-
 // The time from which on a choice by the model is none of those that are wanted.
 static double limit_of(const struct ranking *ranking) {
     if (ranking->count < ranking->most) return INFINITY;
@@ -114,8 +108,9 @@ static double limit_of(const struct ranking *ranking) {
 
 static void rank(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
-    const int tuned = is_tuned(ranking, kernel, splits);
-    const double times = times_of(ranking, kernel, splits),
+    const int launch = tmg_table_launch(question->table, kernel, splits),
+              tuned = is_tuned(ranking, kernel, splits);
+    const double times = launch < 0 ? 1 : (double)expf(ranking->scene.misses[launch]),
                  limit = tuned ? INFINITY : limit_of(ranking) / times;
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
@@ -138,108 +133,126 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
     insert(ranking, &choice, &estimate);
 }
 
-// A float above what a launch takes at least would pass it over: it is rounded to below.
-#define BELOW .999999
-
 // Whether the kernel may only be taken where it was measured nearby, and was not. A table in which
 // nothing is measured says nothing of that.
-static int is_strange(const struct ranking *ranking, int kernel, int splits) {
+static float enough_of(const struct ranking *ranking) {
     const struct tmg_question *question = ranking->question;
-    const struct tmg_table *table = question->table;
-    if (!table->kernels[kernel].nearby || !table->measured_count || question->kernel >= 0 ||
-        ranking->needy)
-        return 0;
-    const int launch = tmg_table_launch(table, kernel, splits);
-    return launch < 0 || ranking->scene.weights[launch] < TMG_NEAR_ENOUGH;
+    const int any = !question->table->measured_count || question->kernel >= 0 || ranking->needy;
+    return any ? -1 : TMG_NEAR_ENOUGH;
 }
 
-// Of kernels that are not for the rest those launches are, which nobody measured nearby.
-static void add(struct ranking *ranking, int kernel, int splits) {
-    const struct tmg_question *question = ranking->question;
-    const struct tmg_row *row = &question->table->kernels[kernel];
-    const int tuned = is_tuned(ranking, kernel, splits);
-    const int strange = !tuned && is_strange(ranking, kernel, splits);
-    if (row->last ? strange : strange != ranking->last) return;
-    const double us =
-        tmg_least_us(&row->least, &ranking->scene.ground, splits, question->capacity.sms);
-    const unsigned at = ranking->entrant_count++;
-    ranking->entrants[at] = (struct possible){kernel, splits};
-    ranking->least_us[at] = tuned ? 0 : (float)(us * times_of(ranking, kernel, splits) * BELOW);
+static int fits(struct ranking *ranking, const struct tmg_listed *listed) {
+    const struct tmg_row *rows = ranking->question->table->kernels;
+    const struct tmg_binding *binding = &ranking->scene.binding;
+    signed char *known = &ranking->fits[listed->fits_as];
+    if (*known < 0) *known = (signed char)tmg_rules_lie(rows[listed->fits_as].rules, binding);
+    return *known && (ranking->roomy || tmg_rules_reach(rows[listed->kernel].rules, binding));
 }
 
-// Whether [row] names those splits itself.
-static int lists(const struct tmg_row *row, int splits) {
-    for (unsigned i = 0; i < row->split_count; ++i)
-        if (row->splits[i] == splits) return 1;
-    return 0;
+// Whether a launch that fits is to be ranked now. Of kernels that are not for the rest those are,
+// which nobody measured nearby; they weigh [weight] there.
+static int is_due(const struct ranking *ranking, const struct tmg_listed *listed, float weight,
+                  int tuned) {
+    const int strange = !tuned && listed->nearby && weight < ranking->enough;
+    return listed->last ? listed->last <= ranking->last && !strange : strange == ranking->last;
 }
 
-// Adds what the kernel may be split into: what the launch or a pin says, else what the table does.
-static void add_kernel(struct ranking *ranking, int kernel) {
-    const struct tmg_question *question = ranking->question;
-    const struct tmg_row *row = &question->table->kernels[kernel];
+// Adds what kernels may be split into by the table, from the launch [at] on.
+static void add_listed(struct ranking *ranking, unsigned at, unsigned end) {
+    const struct tmg_listed *listed = ranking->question->table->listed;
+    const int entry = ranking->tuned ? ranking->tuned->kernel : -1;
+    for (; at < end; ++at) {
+        const int tuned = listed[at].kernel == entry && is_tuned(ranking, entry, listed[at].splits);
+        if (is_due(ranking, &listed[at], ranking->scene.weights[at], tuned) &&
+            fits(ranking, &listed[at]))
+            ranking->to_rank[at] = tuned ? 0 : ranking->least_us[at];
+    }
+}
+
+// Adds a tuned entry with splits that the table does not list.
+static void add_entry(struct ranking *ranking) {
+    const struct tmg_table *table = ranking->question->table;
     const struct tmg_tuned *tuned = ranking->tuned;
-    const int own = question->launch->splits;
-    const int fixed = own ? own : question->splits;
-    if (fixed && fixed > row->manifest->grid.max_splits) return;
-    if (fixed || !row->split_count) {
-        add(ranking, kernel, fixed ? fixed : row->own_splits);
+    const struct tmg_listed *listed = &table->listed[table->kernels[tuned->kernel].first_launch];
+    if (tuned->splits && tmg_table_launch(table, tuned->kernel, tuned->splits) < 0 &&
+        is_due(ranking, listed, 0, 1) && fits(ranking, listed))
+        ranking->to_rank[table->launch_count] = 0;
+}
+
+// Adds the kernel with the splits that the launch or a pin names, as its first launch. Of what they
+// take at least nothing is known where the table does not list them.
+static void add_fixed(struct ranking *ranking, int kernel, int splits) {
+    const struct tmg_table *table = ranking->question->table;
+    const struct tmg_row *row = &table->kernels[kernel];
+    const struct tmg_listed *listed = table->listed;
+    const int launch = tmg_table_launch(table, kernel, splits);
+    const float weight = launch < 0 ? 0 : ranking->scene.weights[launch];
+    if (splits > row->manifest->grid.max_splits ||
+        !is_due(ranking, &listed[row->first_launch], weight, is_tuned(ranking, kernel, splits)) ||
+        !fits(ranking, &listed[row->first_launch]))
+        return;
+    ranking->to_rank[row->first_launch] =
+        launch >= 0 && listed[launch].splits == splits ? ranking->least_us[launch] : 0;
+}
+
+enum { AT_ONCE = 4 };  // launches that are taken in order
+
+// Writes to [first] those of the launches still to be ranked that take the least at least, in
+// order, and returns how many there are.
+static unsigned find_first(const struct ranking *ranking, unsigned first[AT_ONCE]) {
+    const float *us = ranking->to_rank;
+    const unsigned end = ranking->question->table->launch_count + 1;
+    unsigned count = 0;
+    float most = INFINITY;
+    for (unsigned i = 0; i < end; ++i) {
+        if (!(us[i] < most)) continue;
+        unsigned at = count < AT_ONCE ? count++ : AT_ONCE - 1;
+        for (; at > 0 && us[first[at - 1]] > us[i]; --at) first[at] = first[at - 1];
+        first[at] = i;
+        if (count == AT_ONCE) most = us[first[AT_ONCE - 1]];
+    }
+    return count;
+}
+
+static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
+    const struct tmg_table *table = ranking->question->table;
+    const struct tmg_tuned *tuned = ranking->tuned;
+    if (launch == table->launch_count) {
+        rank(ranking, tuned->kernel, tuned->splits);
         return;
     }
-    for (unsigned i = 0; i < row->split_count; ++i) add(ranking, kernel, row->splits[i]);
-    if (tuned && tuned->kernel == kernel && tuned->splits && !lists(row, tuned->splits))
-        add(ranking, kernel, tuned->splits);
+    const struct tmg_listed *listed = &table->listed[launch];
+    rank(ranking, listed->kernel, fixed ? fixed : listed->splits);
 }
 
-static int fits(struct ranking *ranking, const struct tmg_row *row) {
-    signed char *known = &ranking->fits[row->fits_as];
-    if (*known < 0) *known = (signed char)tmg_rules_lie(row->rules, &ranking->scene.binding);
-    return *known && tmg_rules_reach(row->rules, &ranking->scene.binding);
-}
-
-// Puts an entrant at [at] of the heap, or below: under i are those at 2 i + 1 and 2 i + 2, which
-// take no less.
-static void sink(struct ranking *ranking, unsigned at, struct possible entrant, float least) {
-    const unsigned count = ranking->entrant_count;
-    float *us = ranking->least_us;
-    for (unsigned below; (below = 2 * at + 1) < count; at = below) {
-        if (below + 1 < count && us[below + 1] < us[below]) ++below;
-        if (us[below] >= least) break;
-        us[at] = us[below];
-        ranking->entrants[at] = ranking->entrants[below];
-    }
-    us[at] = least;
-    ranking->entrants[at] = entrant;
-}
-
-static void make_heap(struct ranking *ranking) {
-    for (unsigned i = ranking->entrant_count / 2; i-- > 0;)
-        sink(ranking, i, ranking->entrants[i], ranking->least_us[i]);
-}
-
-// Takes the entrant that takes the least at least; 0 where all take more than [limit].
-static int take_least(struct ranking *ranking, double limit, struct possible *taken) {
-    if (!ranking->entrant_count || (double)ranking->least_us[0] > limit) return 0;
-    *taken = ranking->entrants[0];
-    const unsigned last = --ranking->entrant_count;
-    sink(ranking, 0, ranking->entrants[last], ranking->least_us[last]);
-    return 1;
+// Ranks launches, those that take the least at least first, until all others take too long.
+static void rank_due(struct ranking *ranking, int fixed) {
+    unsigned first[AT_ONCE], count;
+    while ((count = find_first(ranking, first)))
+        for (unsigned i = 0; i < count; ++i) {
+            if ((double)ranking->to_rank[first[i]] > limit_of(ranking)) return;
+            ranking->to_rank[first[i]] = INFINITY;
+            rank_launch(ranking, first[i], fixed);
+        }
 }
 
 // Ranks what is for launches that nothing else runs, or the others, as far as they are wanted.
 static void rank_kernels(struct ranking *ranking, int last) {
-    const struct tmg_table *table = ranking->question->table;
-    const int only = ranking->question->kernel;
-    struct possible next;
-    ranking->entrant_count = 0;
+    const struct tmg_question *question = ranking->question;
+    const struct tmg_table *table = question->table;
+    const int only = question->kernel,
+              fixed = question->launch->splits ? question->launch->splits : question->splits;
+    const unsigned begin = only < 0 ? 0 : (unsigned)only,
+                   end = only < 0 ? table->kernel_count : begin + 1;
     ranking->last = last;
-    for (int i = 0; i < (int)table->kernel_count; ++i) {
-        const struct tmg_row *row = &table->kernels[i];
-        if (row->last <= last && (only < 0 || only == i) && fits(ranking, row))
-            add_kernel(ranking, i);
-    }
-    make_heap(ranking);
-    while (take_least(ranking, limit_of(ranking), &next)) rank(ranking, next.kernel, next.splits);
+    ranking->enough = enough_of(ranking);
+    for (unsigned i = 0; i <= table->launch_count; ++i) ranking->to_rank[i] = INFINITY;
+    for (unsigned i = begin; fixed && i < end; ++i) add_fixed(ranking, (int)i, fixed);
+    if (!fixed)
+        add_listed(ranking, table->kernels[begin].first_launch, table->kernels[end].first_launch);
+    if (!fixed && ranking->tuned && (only < 0 || only == ranking->tuned->kernel))
+        add_entry(ranking);
+    rank_due(ranking, fixed);
 }
 
 // Those for the rest are behind all others, and are not looked at where these are enough.
@@ -315,6 +328,13 @@ static void tell_apart(struct ranking *ranking) {
     }
 }
 
+// Whether every kernel reaches as far as those sizes.
+static int is_roomy(const struct tmg_table *table, const struct tmg_binding *binding) {
+    for (unsigned i = 0; i < table->interface->dim_count; ++i)
+        if (binding->dims[i] > table->reach[i]) return 0;
+    return 1;
+}
+
 // Fewer than what is told apart would rank otherwise than many.
 static unsigned most_of(const struct tmg_question *question) {
     const unsigned most = question->most ? question->most : TMG_CHOICES;
@@ -344,6 +364,9 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     // splits that the caller names are not what was learnt from
     const int learns = table->learned && !question->launch->splits;
     tmg_scene_fill(scene, &near, learns);
+    tmg_leasts_us(&table->leasts, &scene->ground, question->capacity.sms, scene->misses,
+                  ranking.least_us);
+    ranking.roomy = is_roomy(table, binding);
     ranking.needy = 0;
     rank_all(&ranking);
     if (!ranking.count) {

@@ -24,7 +24,7 @@ static double bytes_of(const struct tmg_binding *binding) {
 
 void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near, int learns) {
     const struct tmg_table *table = scene->table;
-    tmg_near_times(near, scene->times, scene->weights);
+    tmg_near_misses(near, scene->misses, scene->weights);
     tmg_ground_of(&scene->binding, &table->terms, &table->rates, &scene->ground);
     scene->bytes = learns ? bytes_of(&scene->binding) : 0;
 }
@@ -121,19 +121,26 @@ void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
     float *at = look_at_work(scene, estimate, inputs);
     at = look_at_kernel(&scene->binding, at);
     at = look_at_times(scene->bytes, estimate, at);
-    *at++ = logf(scene->times[launch]);
+    *at++ = scene->misses[launch];
     *at = scene->weights[launch];
 }
 
 void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
     for (unsigned i = 0; i < learned->inputs; ++i) {
         const float value = (inputs[i] - learned->center[i]) / learned->scale[i];
-        inputs[i] = fminf(fmaxf(value, -TMG_LEARNED_FAR), TMG_LEARNED_FAR);
+        const float above = value > -TMG_LEARNED_FAR ? value : -TMG_LEARNED_FAR;
+        inputs[i] = above < TMG_LEARNED_FAR ? above : TMG_LEARNED_FAR;
     }
 }
 
 typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
 typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
+
+static lanes load(const float *from) {
+    lanes four;
+    memcpy(&four, from, sizeof four);
+    return four;
+}
 
 float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
     enum { BLOCK = 8 };  // of lanes, which registers hold
@@ -144,10 +151,9 @@ float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
         memcpy(units, learned->offsets + unit, sizeof units);
         memcpy(last, learned->last + unit, sizeof last);
         for (unsigned i = 0; i < learned->inputs; ++i) {
-            lanes weights[BLOCK];
-            memcpy(weights, learned->weights[i] + unit, sizeof weights);
 #pragma GCC unroll 8
-            for (int j = 0; j < BLOCK; ++j) units[j] += weights[j] * inputs[i];
+            for (int j = 0; j < BLOCK; ++j)
+                units[j] += load(learned->weights[i] + unit + j * TMG_LANES) * inputs[i];
         }
 #pragma GCC unroll 8
         for (int j = 0; j < BLOCK; ++j) {

@@ -40,8 +40,8 @@ struct tmg_scene {
     int64_t shape[TMG_MAX_TABLE_DIMS];
     struct tmg_binding binding;  // to the table's interface, then to one kernel after the other
     struct tmg_ground ground;
-    double bytes;                                              // of all tensors; 0: nobody asks
-    float times[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];  // as tmg_near_times() has them
+    double bytes;                                               // of all tensors; 0: nobody asks
+    float misses[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];  // as tmg_near_misses()
 };
 
 // Fills in all behind the binding, which is to the table's interface; if it [learns], what

@@ -1,7 +1,6 @@
 // The model of a launch's time: work of a step, steps of a wave, waves, floors.
 #include "runtime/model.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,13 +62,16 @@ void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *te
     ground->rates = rates;
     for (int i = 0; i < TMG_RATES; ++i) ground->us[i] = rates->of[i] > 0 ? 1 / rates->of[i] : 0;
     ground->pitch[0] = 1;
-    for (unsigned i = 0; i < binding->manifest->tensor_count; ++i)
+    ground->tensor_count = binding->manifest->tensor_count;
+    ground->term_count = terms->count;
+    for (unsigned i = 0; i < ground->tensor_count; ++i)
         ground->pitch[i + 1] = 1 + pitch_share(binding, (int)i, rates);
     for (unsigned i = 0; i < terms->count; ++i) {
         const struct tmg_term *term = &terms->of[i];
         double value = 1;
-        for (unsigned j = 0; j < term->factor_count; ++j)
-            value *= (double)tmg_extent_value(&term->factors[j], binding->dims);
+        if (term->factor_count)
+            value = (double)tmg_extent_value(&term->factors[term->factor_count - 1], binding->dims);
+        if (term->factor_count > 1) value *= ground->terms[term->before];
         ground->terms[i] = value;
     }
 }
@@ -116,13 +118,12 @@ static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *groun
 
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
-// The SMs on which clusters of [ctas] find room.
-static int64_t sms_of(int64_t ctas, int sms, const struct tmg_rates *rates) {
+int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates) {
     const double clustered = rates->of[TMG_RATE_CLUSTERED];
     return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
 }
 
-static int walks(const struct tmg_manifest *manifest) {
+int tmg_walks(const struct tmg_manifest *manifest) {
     return manifest->grid.rule == TMG_GRID_PERSISTENT;
 }
 
@@ -131,7 +132,8 @@ static double slots_of(const struct tmg_manifest *manifest, const struct tmg_cap
                        const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {
     const int64_t ctas = manifest->grid.blocks_per_tile;
     int64_t slots = capacity->resident_blocks;
-    if (slots <= 0) slots = manifest->grid.blocks_per_sm * sms_of(ctas, capacity->sms, rates);
+    if (slots <= 0)
+        slots = manifest->grid.blocks_per_sm * tmg_room_for_clusters(ctas, capacity->sms, rates);
     if (counts[TMG_PER_BLOCK] < slots) slots = counts[TMG_PER_BLOCK];
     if (ctas > 1) slots /= ctas;
     return slots > 1 ? (double)slots : 1;
@@ -293,7 +295,7 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                                 (work.overlaps ? 1 : estimate->waves);
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
-                           (walks(binding->manifest) ? rate[TMG_RATE_WALK] : 0) +
+                           (tmg_walks(binding->manifest) ? rate[TMG_RATE_WALK] : 0) +
                            split_us(&work, rates, binding->splits, estimate->waves) +
                            rate[TMG_RATE_PEER] * work.peers * estimate->waves;
     const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
@@ -313,86 +315,6 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     for (int i = 1; i < TMG_BOUNDS; ++i)
         if (bound[i] > bound[estimate->binds]) estimate->binds = (enum tmg_bound)i;
     return TMAGEN_OK;
-}
-
-// What each tile or item spends of [spent] for each of what the term [term] counts.
-static double spent_for(const struct tmg_rules *rules, enum tmg_spent spent, enum tmg_per per,
-                        unsigned term) {
-    double amount = 0;
-    for (unsigned i = 0; i < rules->cost_count; ++i) {
-        const struct tmg_cost_rule *row = &rules->costs[i];
-        if (row->spends == spent && row->per == per && row->term == term) amount += row->amount;
-    }
-    return amount;
-}
-
-// The term that is the steps of a tile; -1 where the manifest counts them otherwise.
-static int term_of_steps(const struct tmg_rules *rules) {
-    int term = -1;
-    for (unsigned i = 0; i < rules->cost_count; ++i) {
-        const struct tmg_cost_rule *row = &rules->costs[i];
-        if (row->spends == TMG_SPENT_SUMS) return -1;
-        if (row->spends != TMG_SPENT_STEPS) continue;
-        if (term >= 0 || row->per != TMG_PER_TILE || row->amount > 1) return -1;
-        term = row->term;
-    }
-    return term;
-}
-
-// The term without factors, which is 1; that of no row where there is none.
-static unsigned term_of_one(const struct tmg_terms *terms) {
-    unsigned at = 0;
-    while (at < terms->count && terms->of[at].factor_count) ++at;
-    return at;
-}
-
-void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *rates,
-                  struct tmg_least *least) {
-    const struct tmg_rules *rules = manifest->rules;
-    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
-    const int steps = term_of_steps(rules);
-    const unsigned one = term_of_one(rules->terms);
-    *least =
-        (struct tmg_least){.launch_us = rate[TMG_RATE_LAUNCH], .slots = 1, .most_sms = INT_MAX};
-    if (steps < 0) return;
-    least->tile_count = rules->tile_count;
-    memcpy(least->tiles, rules->tiles, sizeof least->tiles);
-    const double flops = spent_for(rules, TMG_SPENT_FLOPS, TMG_PER_TILE, (unsigned)steps) / ctas,
-                 shared = spent_for(rules, TMG_SPENT_SHARED, TMG_PER_TILE, (unsigned)steps) / ctas;
-    const double times[] = {flops / rate[TMG_RATE_TENSOR], shared / rate[TMG_RATE_SHARED],
-                            rate[TMG_RATE_LATENCY] / rules->ahead, rate[TMG_RATE_STEP]};
-    least->steps = (uint16_t)steps;
-    least->step_us = smooth_max(times, 4, STEP_POWER);
-    least->tile_us =
-        spent_for(rules, TMG_SPENT_STORE, TMG_PER_TILE, one) / ctas / rate[TMG_RATE_STORE];
-    least->item_us =
-        spent_for(rules, TMG_SPENT_STORE, TMG_PER_ITEM, one) / ctas / rate[TMG_RATE_STORE];
-    least->walks = walks(manifest);
-    least->launch_us += rate[TMG_RATE_TURN] + (ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
-                        (least->walks ? rate[TMG_RATE_WALK] : 0);
-    least->start_us = rate[TMG_RATE_START] * ctas;
-    least->wave_us = rate[TMG_RATE_TILE] + (rules->overlaps ? 0 : rate[TMG_RATE_TURN]);
-    least->slots = (double)manifest->grid.blocks_per_sm / ctas;
-    least->most_sms = (int)sms_of(manifest->grid.blocks_per_tile, INT_MAX, rates);
-    if (rate[TMG_RATE_PARTS] > 0) least->parts = rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
-    least->overlaps = rules->overlaps;
-}
-
-double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *ground, int splits,
-                    int sms) {
-    double items = splits;
-    for (unsigned i = 0; i < least->tile_count; ++i) items *= ground->terms[least->tiles[i]];
-    const int used = sms < least->most_sms ? sms : least->most_sms;
-    const double slots = larger(1, least->slots * used), waves = ceil(items / slots);
-    const double started = least->walks && items > slots ? slots : items;
-    const double store = least->tile_us / splits + least->item_us;
-    const double *rate = ground->rates->of;
-    return least->launch_us + least->start_us * started / sms + (waves - 1) * least->wave_us +
-           store * (least->overlaps ? 1 : waves) +
-           (splits > 1 ? rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
-                             store * (splits - 1) * least->parts
-                       : 0) +
-           waves * (ground->terms[least->steps] / splits) * least->step_us;
 }
 
 int tmg_estimate(const struct tmg_binding *binding, const struct tmg_capacity *capacity,

@@ -86,6 +86,7 @@ struct tmg_estimate {
 // What of an estimate is the same for all kernels of a set: what they are made of, worked out.
 struct tmg_ground {
     const struct tmg_rates *rates;
+    unsigned tensor_count, term_count;
     double us[TMG_RATES];  // of a flop or byte, where it is a rate
     // times that L2 bytes count: 1 first, then those of each tensor, by where its lines begin
     double pitch[1 + TMG_MAX_TENSORS];
@@ -99,27 +100,11 @@ void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *te
 void tmg_ground_tiles(const struct tmg_binding *binding, const struct tmg_ground *ground,
                       int64_t tiles[3]);
 
-// What the estimates of a kernel cannot be below, from a few numbers: a launch of a new shape asks
-// that of all kernels, and an estimate of the few that come first.
-struct tmg_least {
-    double step_us;             // of a step that no other CTA and no memory slows down
-    double tile_us, item_us;    // of what is stored of each
-    double launch_us, wave_us;  // of a launch, and of each wave but the first
-    double parts;               // times what is stored that each other part of a tile takes
-    double slots;               // items at work at once on an SM
-    double start_us;            // times items that start
-    int walks;                  // as many start as find room at once
-    int most_sms;               // that have room for its clusters
-    int overlaps;               // stores of all waves but the last are hidden
-    uint16_t steps;             // the term that is the steps of a tile
-    uint16_t tile_count, tiles[TMG_MAX_TILES];  // terms: the sizes of the grid's tiles
-};
+// The SMs on which clusters of [ctas] find room.
+int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates);
 
-void tmg_least_of(const struct tmg_manifest *manifest, const struct tmg_rates *rates,
-                  struct tmg_least *least);
-
-double tmg_least_us(const struct tmg_least *least, const struct tmg_ground *ground, int splits,
-                    int sms);
+// Whether its CTAs go from tile to tile.
+int tmg_walks(const struct tmg_manifest *manifest);
 
 // The estimate of a launch that has these counts; else as tmg_estimate(). Where it takes more
 // than [limit] us, estimate->us may be any number from there on, and nothing else of it is said.

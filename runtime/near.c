@@ -47,7 +47,7 @@ static unsigned first_row(const struct tmg_table *table, float least) {
     unsigned at = 0, end = table->measured_count;
     while (at < end) {
         const unsigned middle = (at + end) / 2;
-        if (table->at[middle] < least)
+        if (table->measured[middle].at[0] < least)
             at = middle + 1;
         else
             end = middle;
@@ -70,20 +70,29 @@ static int any(bits true_ones) {
 // Takes in what lies near [at], from [least] (squared) on; weights are distances so far.
 static void look_around(struct tmg_near *near, const float *at, int alignment, float least) {
     const struct tmg_table *table = near->table;
+    const unsigned dims = table->dim_count;
     const float reach = sqrtf(FAR);
+    float most = FAR;  // that is not too far any more
     unsigned last = 0;
     const unsigned end = first_row(table, at[0] + reach);
-    for (unsigned i = first_row(table, at[0] - reach); i < end; i += TMG_LANES) {
+    lanes here[TMG_MAX_TABLE_DIMS];
+    for (unsigned dim = 0; dim < dims; ++dim) here[dim] = at[dim] + (lanes){0};
+    // rows of a four that are not within reach are too far
+    for (unsigned i = first_row(table, at[0] - reach) / TMG_LANES * TMG_LANES; i < end;
+         i += TMG_LANES) {
+        const float *four = table->at + (size_t)i * dims;
         lanes far = {0};
-        for (unsigned dim = 0; dim < table->dim_count; ++dim) {
-            const lanes along = load(table->at + (size_t)dim * table->measured_pitch + i) - at[dim];
+        for (unsigned dim = 0; dim < dims; ++dim, four += TMG_LANES) {
+            const lanes along = load(four) - here[dim];
             far += along * along;
         }
-        if (!any(far <= FAR)) continue;
-        for (unsigned j = 0; j < TMG_LANES && i + j < end; ++j) {
-            if (!(far[j] <= FAR) || far[j] < least) continue;
+        if (!any(far <= most)) continue;
+        for (unsigned j = 0; j < TMG_LANES; ++j) {
+            if (!(far[j] <= most) || far[j] < least) continue;
             const float all = far[j] + apart(alignment, table->measured[i + j].alignment);
-            if (all <= FAR) take(near, &table->measured[i + j], all, &last);
+            if (all > most) continue;
+            take(near, &table->measured[i + j], all, &last);
+            if (near->count == TMG_NEAR_MOST) most = near->weights[last];
         }
     }
 }
@@ -136,9 +145,8 @@ static void mean_misses(const struct tmg_near *near, unsigned first, float *mean
     memcpy(weights, all, sizeof all);
 }
 
-void tmg_near_times(const struct tmg_near *near, float *times, float *weights) {
+void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights) {
     const unsigned count = near->table->launch_count;
     for (unsigned i = 0; i < count; i += TMG_LANES * TMG_BLOCK)
-        mean_misses(near, i, times + i, weights + i);
-    for (unsigned i = 0; i < count; ++i) times[i] = near->count ? expf(times[i]) : 1;
+        mean_misses(near, i, misses + i, weights + i);
 }

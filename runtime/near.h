@@ -32,7 +32,7 @@ void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, i
 // What a shape weighs of which a launch was measured itself.
 #define TMG_NEAR_ITSELF 100.0F
 
-// Writes how many times as long as predicted each of the table's launches is likely to take, 1
-// where nothing near was measured of it, and what those that measured it weigh together. Both have
-// room for TMG_MAX_LAUNCHES.
-void tmg_near_times(const struct tmg_near *near, float *times, float *weights);
+// Writes the log of how many times as long as predicted each of the table's launches is likely to
+// take, 0 where nothing near was measured of it, and what those that measured it weigh together.
+// Both have room for TMG_MAX_LAUNCHES.
+void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OWN = TMG_MAX_COSTS + TMG_MAX_TILES };  // terms of a kernel
+enum { MOST_OWN = TMG_MAX_COSTS * TMG_MAX_FACTORS + TMG_MAX_TILES };  // terms of a kernel
 
 int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
     return a->dim == b->dim && a->times == b->times && a->plus == b->plus && a->by == b->by;
@@ -19,12 +19,16 @@ static int same_term(const struct tmg_term *a, const struct tmg_term *b) {
     return 1;
 }
 
-// The number of [term] among [terms], where it is put if it is new: then there must be room.
+// The number of [term] among [terms], where it is put if it is new, behind those that it is the
+// product of: then there must be room.
 static uint16_t number_of(const struct tmg_term *term, struct tmg_terms *terms) {
     unsigned at = 0;
     while (at < terms->count && !same_term(&terms->of[at], term)) ++at;
-    if (at == terms->count) terms->of[terms->count++] = *term;
-    return (uint16_t)at;
+    if (at < terms->count) return (uint16_t)at;
+    struct tmg_term own = *term, before = *term;
+    if (before.factor_count-- > 1) own.before = number_of(&before, terms);
+    terms->of[terms->count] = own;
+    return (uint16_t)terms->count++;
 }
 
 // What a row of that unit is added to; TMG_SPENT_COUNT where the model does not look at it.
@@ -90,7 +94,8 @@ static void pack_tiles(const struct tmg_manifest *manifest, struct tmg_rules *ru
                        struct tmg_terms *terms) {
     rules->tile_count = (unsigned char)manifest->grid.tile_count;
     for (unsigned i = 0; i < rules->tile_count; ++i) {
-        const struct tmg_term term = {1, {manifest->grid.tiles[i].extent}};
+        const struct tmg_term term = {.factor_count = 1,
+                                      .factors = {manifest->grid.tiles[i].extent}};
         rules->tiles[i] = number_of(&term, terms);
     }
 }

@@ -32,9 +32,11 @@ enum tmg_spent {
     TMG_SPENT_COUNT
 };
 
-// A product of sizes. The kernels of a set share theirs, so that each is worked out once for all.
+// A product of sizes: that of a term before it, by the last. The kernels of a set share theirs, so
+// that each is worked out once for all.
 struct tmg_term {
     unsigned factor_count;
+    unsigned before;  // the number of the term of all its factors but the last, where it has two
     struct tmg_extent factors[TMG_MAX_FACTORS];
 };
 

@@ -69,9 +69,8 @@ static void read_kernel(const struct tmg_node *node, struct tmg_table *table) {
     read_splits(node, row);
     if (tmg_table_kernel(table, row->name) >= 0)
         tmg_node_fail(node, "repeats the kernel '%s'", row->name);
-    row->first_launch = table->launch_count;
     table->launch_count += row->split_count ? row->split_count : 1;
-    ++table->kernel_count;
+    table->kernels[++table->kernel_count].first_launch = table->launch_count;
 }
 
 static int read_kernel_name(const struct tmg_node *object, const struct tmg_table *table) {
@@ -167,22 +166,22 @@ static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-// Lays out the [count] shapes for those who look for what is near: sorted, each dim by itself.
+// Lays out the [count] shapes for those who look for what is near: sorted, by fours.
 static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_table *table) {
-    table->measured_pitch =
-        rounded_up(count + TMG_LANES - 1, TMG_LANES);  // lanes may begin at any shape
+    const unsigned fours = rounded_up(count, TMG_LANES), dims = table->dim_count;
     table->launch_pitch = rounded_up(table->launch_count, TMG_LANES * TMG_BLOCK);
     table->misses = calloc((size_t)count * table->launch_pitch + 1, sizeof *table->misses);
-    table->at = calloc((size_t)table->measured_pitch * table->dim_count + 1, sizeof *table->at);
+    table->at = calloc((size_t)fours * dims + 1, sizeof *table->at);
     if (!table->misses || !table->at) return tmg_fail_memory();
     for (unsigned i = 0; i < count && !list->document->status; ++i) {
         struct tmg_node item = tmg_node_item(list, i);
         read_measured(&item, table);
     }
     qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
-    for (unsigned i = 0; i < table->measured_count; ++i)
-        for (unsigned dim = 0; dim < table->dim_count; ++dim)
-            table->at[(size_t)dim * table->measured_pitch + i] = table->measured[i].at[dim];
+    for (unsigned i = 0; i < fours; ++i)
+        for (unsigned dim = 0; dim < dims; ++dim)
+            table->at[i / TMG_LANES * TMG_LANES * dims + dim * TMG_LANES + i % TMG_LANES] =
+                i < table->measured_count ? table->measured[i].at[dim] : INFINITY;
     return list->document->status;
 }
 
@@ -334,6 +333,8 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->measured);
     free(table->at);
     free(table->terms.of);
+    free(table->leasts.of);
+    free(table->listed);
     free(table->misses);
     free(table->learned);
     free(table);
@@ -471,12 +472,20 @@ static int find_dims(struct tmg_table *table) {
     return TMAGEN_OK;
 }
 
-// Which rows ask the same of sizes and tensors: what one of them runs, all do.
-static void find_alike(struct tmg_table *table) {
-    for (unsigned i = 0; i < table->kernel_count; ++i) {
-        unsigned at = 0;
-        while (at < i && !tmg_rules_alike(table->kernels[at].rules, table->kernels[i].rules)) ++at;
-        table->kernels[i].fits_as = at;
+// The first kernel that asks the same of sizes and tensors: what it runs, they all do.
+static unsigned first_alike(const struct tmg_table *table, unsigned kernel) {
+    unsigned at = 0;
+    while (!tmg_rules_alike(table->kernels[at].rules, table->kernels[kernel].rules)) ++at;
+    return at;
+}
+
+// How far all kernels reach.
+static void find_reach(struct tmg_table *table) {
+    for (unsigned dim = 0; dim < table->kernels[0].rules->dim_count; ++dim) {
+        table->reach[dim] = INT64_MAX;
+        for (unsigned i = 0; i < table->kernel_count; ++i)
+            if (table->kernels[i].rules->dims[dim].most < table->reach[dim])
+                table->reach[dim] = table->kernels[i].rules->dims[dim].most;
     }
 }
 
@@ -489,16 +498,33 @@ static int join_terms(struct tmg_table *table) {
         if (!tmg_rules_join(row->manifest->rules, &table->terms))
             return tmg_fail(TMAGEN_ERROR_MANIFEST, "%s: its kernels have more than %d sizes",
                             table->name, TMG_MAX_TERMS);
-        row->own_splits = (int)row->manifest->grid.splits;
-        tmg_least_of(row->manifest, &table->rates, &row->least);
+    }
+    return TMAGEN_OK;
+}
+
+static int list_launches(struct tmg_table *table) {
+    table->listed = calloc(table->launch_count, sizeof *table->listed);
+    if (!table->listed || !tmg_leasts_init(&table->leasts, table->launch_count))
+        return tmg_fail_memory();
+    for (unsigned i = 0; i < table->kernel_count; ++i) {
+        const struct tmg_row *row = &table->kernels[i];
+        struct tmg_listed listed = {(unsigned char)i, row->last != 0, row->nearby != 0,
+                                    (unsigned char)first_alike(table, i),
+                                    (int)row->manifest->grid.splits};
+        for (unsigned j = row->first_launch; j < row[1].first_launch; ++j) {
+            if (row->split_count) listed.splits = row->splits[j - row->first_launch];
+            table->listed[j] = listed;
+            tmg_leasts_set(&table->leasts, j, row->manifest, listed.splits, &table->rates);
+        }
     }
     return TMAGEN_OK;
 }
 
 int tmg_table_finish(struct tmg_table *table) {
-    const int status = join_terms(table);
+    int status = join_terms(table);
+    if (!status) status = list_launches(table);
     if (status) return status;
-    find_alike(table);
+    find_reach(table);
     table->interface = tmg_manifest_loosen(table->kernels[0].manifest);
     if (!table->interface) return tmg_fail_memory();
     table->interface->rules = NULL;  // its own are looser

@@ -3,7 +3,7 @@
 // that `tmagen explain` chooses as an application does, without a device.
 #pragma once
 
-#include "runtime/model.h"
+#include "runtime/least.h"
 
 enum {
     TMG_TABLE_VERSION = 3,
@@ -13,7 +13,6 @@ enum {
     TMG_MAX_TUNED = 1 << 16,
     TMG_MAX_MEASURED = 1 << 12,
     TMG_MAX_LAUNCHES = 1024,  // of a table: kernels with their splits
-    TMG_LANES = 4,            // numbers of measured shapes that are worked on at once
     TMG_BLOCK = 4,            // lanes of launches of one of them
     TMG_LARGEST_CLASS = 128   // bytes: from here on alignment is worth nothing more
 };
@@ -26,12 +25,16 @@ struct tmg_row {
     int last;                       // only where no other kernel runs the launch
     int nearby;                     // only where it was measured nearby
     unsigned first_launch;          // the first of its splits, counted through the table
-    unsigned fits_as;               // the first row with the same rules of sizes and tensors
-    struct tmg_least least;
-    int own_splits;
-    unsigned split_count;
+    unsigned split_count;           // that are named
     int splits[TMG_MAX_TABLE_SPLITS];
     char name[TMG_MAX_NAME];
+};
+
+// A launch of a table: what choosing looks at of all of them.
+struct tmg_listed {
+    unsigned char kernel, last, nearby;
+    unsigned char fits_as;  // the first kernel with the same rules of sizes and tensors
+    int splits;
 };
 
 // What was found best for a shape whose rows lie at multiples of [alignment] bytes.
@@ -59,17 +62,19 @@ struct tmg_table {
     struct tmg_rates rates;
     unsigned dim_count, kernel_count, tuned_count, measured_count, launch_count;
     char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];  // in the order of shapes
-    struct tmg_row *kernels;
-    struct tmg_tuned *tuned;        // sorted
-    struct tmg_measured *measured;  // sorted by their first dim
-    float *at;                      // the first dim of each, then the second of each...
-    unsigned measured_pitch;        // from one dim to the next
-    unsigned launch_pitch;          // from one shape's misses to the next
-    float *misses;                  // of all of them
-    struct tmg_learned *learned;    // of the model's errors; NULL: nothing
-    struct tmg_terms terms;         // of all kernels
+    struct tmg_row *kernels;                      // and one more, whose first launch is none
+    struct tmg_tuned *tuned;                      // sorted
+    struct tmg_measured *measured;                // sorted by their first dim
+    float *at;                    // of four of them the first dim, then the second...
+    unsigned launch_pitch;        // from one shape's misses to the next
+    float *misses;                // of all of them
+    struct tmg_learned *learned;  // of the model's errors; NULL: nothing
+    struct tmg_terms terms;       // of all kernels
+    struct tmg_leasts leasts;     // of all launches
+    struct tmg_listed *listed;    // each of them
     // What all kernels together take: their tensors and dims with the loosest of their rules.
     struct tmg_manifest *interface;
+    int64_t reach[TMG_MAX_DIMS];         // the most of each dim that every kernel takes
     int shape_dims[TMG_MAX_TABLE_DIMS];  // of the interface
 };
 

@@ -114,7 +114,7 @@ static void test_inputs_are_scaled(void **state) {
     assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
     tmg_scene_fill(&scene, &near, 1);
     assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), TMAGEN_OK);
-    scene.times[launch] = 2, scene.weights[launch] = .5F;
+    scene.misses[launch] = logf(2), scene.weights[launch] = .5F;
     tmg_learned_look(&scene, launch, &estimate, raw);
     scales.inputs = tmg_learned_inputs(3);
     assert_int_equal(counts[TMG_PER_TILE], 5 * 8);

@@ -33,8 +33,8 @@ static double times(int64_t m, int64_t k, int alignment, int kernel, int splits)
     float all[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
     struct tmg_near near;
     tmg_near_find(table, shape, alignment, &near);
-    tmg_near_times(&near, all, weights);
-    return all[tmg_table_launch(table, kernel, splits)];
+    tmg_near_misses(&near, all, weights);
+    return (double)expf(all[tmg_table_launch(table, kernel, splits)]);
 }
 
 static void assert_near(double value, double wanted, double apart) {
