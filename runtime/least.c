@@ -49,7 +49,7 @@ static unsigned term_of_one(const struct tmg_terms *terms) {
     return at;
 }
 
-// What of DRAM each launch reads alike: rows that the [first] has and others do not are dropped.
+// What of DRAM each launch reads alike: of rows that the [first] has as much as all others have.
 static void keep_common(struct tmg_leasts *leasts, const struct tmg_rules *rules, int first) {
     for (unsigned i = 0; first && i < rules->cost_count; ++i) {
         const struct tmg_cost_rule *row = &rules->costs[i];
@@ -58,18 +58,14 @@ static void keep_common(struct tmg_leasts *leasts, const struct tmg_rules *rules
         leasts->common[leasts->common_count].term = row->term;
         leasts->common[leasts->common_count++].bytes = INFINITY;
     }
-    unsigned kept = 0;
     for (unsigned i = 0; i < leasts->common_count; ++i) {
         double bytes = 0;
         for (unsigned j = 0; j < rules->cost_count; ++j)
             if (rules->costs[j].reads && rules->costs[j].per == TMG_PER_LAUNCH &&
                 rules->costs[j].term == leasts->common[i].term)
                 bytes += rules->costs[j].amount;
-        if (!(bytes > 0)) continue;
-        leasts->common[kept].term = leasts->common[i].term;
-        leasts->common[kept++].bytes = fmin(bytes, leasts->common[i].bytes);
+        leasts->common[i].bytes = fmin(bytes, leasts->common[i].bytes);
     }
-    leasts->common_count = kept;
 }
 
 static void set_l2(struct tmg_least *least, unsigned at, const struct tmg_rules *rules,
