@@ -535,8 +535,8 @@ blockscaled_1x128(const __grid_constant__ TensorMap a_map, const __grid_constant
                                &a_scales_map, &b_scales_map);
                 }
             }
-            // No CTA leaves while its peers address it: until they have given back all its stages, and not until all have
-            // met, which would wait for the stores under way.
+            // No CTA leaves while its peers address it: until they have given back all its stages, and not until all
+            // have met, which would wait for the stores under way.
             #pragma unroll 1
             for (int stage = 0; stage < STAGES; ++stage, ring.advance()) {
                 mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);

@@ -551,8 +551,8 @@ gemm_128x144_split_f16(const __grid_constant__ TensorMap a_map,
                     load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
                 }
             }
-            // No CTA leaves while its peers address it: until they have given back all its stages, and not until all have
-            // met, which would wait for the stores under way.
+            // No CTA leaves while its peers address it: until they have given back all its stages, and not until all
+            // have met, which would wait for the stores under way.
             #pragma unroll 1
             for (int stage = 0; stage < STAGES; ++stage, ring.advance()) {
                 mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);

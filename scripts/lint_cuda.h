@@ -60,6 +60,7 @@ __device__ float fmaxf(float, float);
 __device__ float fminf(float, float);
 __device__ float __fmaf_rn(float, float, float);
 __device__ float __fmul_rn(float, float);
+__device__ float __fdividef(float, float);
 __device__ int __float_as_int(float);
 __device__ unsigned __float_as_uint(float);
 __attribute__((const)) __device__ bool __isGlobal(const void *);

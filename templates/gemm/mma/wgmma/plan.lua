@@ -215,8 +215,8 @@ function wgmma.plan(s, work, gated, operands)
     end
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.placed = p.clustered or work.shares or false              -- CTAs know where in their cluster they are
-    -- A cluster's CTA stays until its stages have been given back: from then on no peer addresses it. Parts of a tile in
-    -- a cluster pass through shared memory without: they end together.
+    -- A cluster's CTA stays until its stages have been given back: from then on no peer addresses it. Parts of a tile
+    -- in a cluster pass through shared memory without: they end together.
     p.drains = p.clustered and not p.in_cluster
     p.releases_by_place = p.clustered and (work.shares or s.cluster.m > 1 and s.cluster.n > 1)
     p.empty_arrivals = p.readers * (s.cluster.m + s.cluster.n - 1)
