@@ -61,11 +61,11 @@ static void test_quotients(void **state) {
     tmagen_device *device;
     tmagen_kernel *kernel;
     check(tmagen_device_open("emu", &device));
-    const int status = tmagen_kernel_load(
-        device, "divides",
-        &(tmagen_load_options){
-            .manifest_text = manifest, .source_text = source, .mode = TMAGEN_NO_CACHE},
-        &kernel);
+    const int status = tmagen_kernel_load(device, "divides",
+                                          &(tmagen_load_options){.manifest_text = manifest,
+                                                                 .source_text = source,
+                                                                 .mode = TMAGEN_NO_CACHE},
+                                          &kernel);
     if (status == TMAGEN_ERROR_NO_COMPILER) skip();
     check(status);
     tmagen_tensor tensor = {.name = "wrong", .rank = 1, .dims = {DIVISORS}, .strides = {1}};
