@@ -99,7 +99,7 @@ static void look_around(struct tmg_near *near, const float *at, int alignment, f
 
 static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,
                  struct tmg_near *near) {
-    float at[TMG_MAX_TABLE_DIMS];
+    float at[TMG_MAX_TABLE_DIMS] = {0};
     near->table = table;
     near->count = 0;
     if (!table->measured_count) return;
