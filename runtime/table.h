@@ -22,8 +22,8 @@ enum {
 struct tmg_row {
     struct tmg_manifest *manifest;  // NULL until tmg_table_take()
     const struct tmg_rules *rules;  // the manifest's
-    int last;                       // only where no other kernel runs the launch
-    int nearby;                     // only where it was measured nearby
+    int last;                       // behind all others that run the launch
+    int nearby;                     // only where it was measured nearby, or behind the others
     unsigned first_launch;          // the first of its splits, counted through the table
     unsigned split_count;           // that are named
     int splits[TMG_MAX_TABLE_SPLITS];
@@ -36,6 +36,7 @@ struct tmg_listed {
     unsigned char fits_as;  // the first kernel with the same rules of sizes and tensors
     int splits;
 };
+_Static_assert(TMG_MAX_TABLE_KERNELS <= 256, "a kernel's number is an unsigned char");
 
 // What was found best for a shape whose rows lie at multiples of [alignment] bytes.
 struct tmg_tuned {

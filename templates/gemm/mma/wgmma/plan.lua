@@ -226,7 +226,7 @@ function wgmma.plan(s, work, gated, operands)
     end
     p.store = s.epilogue.store == "tma" and staging.plan(s, m, gated and n // 2 or n)
     p.direct = "epilogue/store_direct" .. (p.exchanged and "_exchanged" or "") .. ".cu.in"  -- without shared memory
-    p.apart = wgmma.APART[s.load] or false                           -- rows of B that lie together in a tile
+    p.apart = wgmma.APART[s.load] or false                      -- rows of B that lie together in a tile
     p.part = p.apart and s.load:sub(1, -2)                      -- what they are of B's: an eighth
     p.ldg = s.load == "ldg" and p.producers > 0 and plan_ldg(p)
     p.reads = reads.plan(s, operands)
