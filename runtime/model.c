@@ -7,10 +7,10 @@
 #include "runtime/error.h"
 
 static const char *const rate_names[TMG_RATES] = {
-    "tensor",    "shared",   "l2_sm", "l2",     "dram",    "store", "sustained",
-    "launch",    "latency",  "turn",  "tile",   "cluster", "split", "pitch_64",
-    "pitch_32",  "pitch_16", "l1",    "sums",   "step",    "part",  "parts",
-    "clustered", "start",    "walk",  "writes", "peer",    "beyond"};
+    "tensor",    "shared",   "l2_sm", "l2",   "dram",    "store", "sustained",
+    "launch",    "latency",  "turn",  "tile", "cluster", "split", "pitch_64",
+    "pitch_32",  "pitch_16", "l1",    "sums", "step",    "part",  "parts",
+    "clustered", "sixes",    "start", "walk", "writes",  "peer",  "beyond"};
 
 static const char *const bound_names[TMG_BOUNDS] = {
     "tensor cores",   "shared memory", "L2",     "DRAM", "latency of loads",
@@ -119,7 +119,8 @@ static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *groun
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
 int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates) {
-    const double clustered = rates->of[TMG_RATE_CLUSTERED];
+    const double sixes = rates->of[TMG_RATE_SIXES];
+    const double clustered = ctas == 6 && sixes > 0 ? sixes : rates->of[TMG_RATE_CLUSTERED];
     return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
 }
 

@@ -38,6 +38,7 @@ enum tmg_rate {
     TMG_RATE_PARTS,  // bytes of the other parts that the last one adds up
     // SMs on which clusters of more than two CTAs find room: the rest of a GPC is too small for one
     TMG_RATE_CLUSTERED,
+    TMG_RATE_SIXES,   // the same of six CTAs, of which a GPC leaves more over
     TMG_RATE_START,   // us: of a CTA's start on every SM
     TMG_RATE_WALK,    // us: before CTAs that walk from tile to tile begin the first
     TMG_RATE_WRITES,  // how many more bytes of DRAM one that is written costs

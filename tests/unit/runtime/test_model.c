@@ -220,19 +220,22 @@ static void test_busiest(void **state) {
     tmg_manifest_free(model.manifest);
 }
 
-// Clusters of more than two CTAs find room on some SMs only: two tiles of four CTAs on eight SMs.
+// Clusters of more than two CTAs find room on some SMs only: two tiles on twice a cluster's SMs; of
+// six CTAs fewer than of four.
 static void test_clustered(void **state) {
     (void)state;
     static const struct {
         int64_t ctas;
-        double clustered, waves;
-    } cases[] = {{4, 8, 1}, {4, 7, 2}, {4, 4, 2}, {2, 4, 1}, {4, 0, 1}};
+        double clustered, sixes, waves;
+    } cases[] = {{4, 8, 4, 1}, {4, 7, 8, 2},  {4, 4, 8, 2},  {2, 4, 4, 1},
+                 {4, 0, 4, 1}, {6, 12, 6, 2}, {6, 12, 0, 1}, {6, 12, 12, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const struct tmg_capacity capacity = {.sms = 8};
+        const struct tmg_capacity capacity = {.sms = (int)cases[i].ctas * 2};
         struct tmg_rates rates = free_rates();
         struct tmg_estimate estimate;
         struct model model;
         rates.of[TMG_RATE_CLUSTERED] = cases[i].clustered;
+        rates.of[TMG_RATE_SIXES] = cases[i].sixes;
         open_model(&model, 200, 64);
         model.manifest->grid.blocks_per_tile = (int)cases[i].ctas;
         assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
