@@ -17,7 +17,7 @@
 
 // A new shape may take 20 us; beside an H200, 182,000 instructions of an earlier form took 16.7 and
 // 119,000 13.3. What is counted now and a tenth, for a table and for each of its launches.
-enum { MOST_STEPS = 83000, MOST_STEPS_EACH = 570 };
+enum { MOST_STEPS = 92000, MOST_STEPS_EACH = 570 };
 
 static struct tmg_table *table;
 static uint64_t seed;
@@ -73,7 +73,7 @@ static void test_opening_costs_little(void **state) {
     }
     print_message("%.2f ms from files to the first choice, %.2f digests\n", best, best / digest);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    assert_true(best / digest < 1.8);  // of 140 kernels and 1,852 rows 1.30, beside other work
+    assert_true(best / digest < 1.8);  // of 153 kernels and 2,214 rows 1.40, beside other work
 #endif
 }
 
