@@ -9,5 +9,6 @@
 void table_generate(struct diag *, const struct spec_node *tree, const char *path,
                     const struct gen_options *, struct gen_result *result);
 
-// The tables of [family] in specs/, as paths in order; ends with NULL. Free each, and the list.
+// The tables of [family] in specs/, then those that were installed under other names, as paths in
+// order; ends with NULL. Free each, and the list.
 char **table_list(const char *family);

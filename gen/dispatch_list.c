@@ -1,4 +1,4 @@
-// Finds the tables of a family among the specs.
+// Finds the tables of a family among the specs, those that were installed too.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "gen/alloc.h"
 #include "gen/dispatch.h"
+#include "gen/file.h"
 
 static int is_yaml(const struct dirent *entry) {
     const char *dot = strrchr(entry->d_name, '.');
@@ -24,19 +25,32 @@ static bool dispatches(const char *path, const char *family) {
     return found;
 }
 
-char **table_list(const char *family) {
+// Adds the tables of [family] in [folder] to [list], but those of a name that is there already.
+static char **add_tables(const char *folder, const char *family, char **list, size_t *count) {
     struct dirent **entries = NULL;
-    const int found = scandir("specs", &entries, is_yaml, alphasort);
-    char **list = mem_zero((size_t)(found > 0 ? found + 1 : 1) * sizeof *list);
-    size_t count = 0;
+    const int found = scandir(folder, &entries, is_yaml, alphasort);
+    const size_t before = *count;
+    list = mem_resize(list, (*count + (size_t)(found > 0 ? found : 0) + 1) * sizeof *list);
     for (int i = 0; i < found; i++) {
-        char *path = mem_format("specs/%s", entries[i]->d_name);
-        if (dispatches(path, family))
-            list[count++] = path;
+        char *path = mem_format("%s/%s", folder, entries[i]->d_name);
+        bool taken = false;
+        for (size_t j = 0; j < before; j++)
+            taken = taken || !strcmp(file_base(list[j]), entries[i]->d_name);
+        if (!taken && dispatches(path, family))
+            list[(*count)++] = path;
         else
             free(path);
         free(entries[i]);
     }
     free(entries);
+    list[*count] = NULL;
+    return list;
+}
+
+char **table_list(const char *family) {
+    size_t count = 0;
+    char *installed = file_installed("specs"), **list = add_tables("specs", family, NULL, &count);
+    if (installed) list = add_tables(installed, family, list, &count);
+    free(installed);
     return list;
 }

@@ -119,7 +119,7 @@ static char **name_tables(struct explain_arguments *a, size_t *count, char ***ma
         }
         char **tables = table_list(name);
         a->family = true;
-        if (!*tables) diag_say("%s: no table in specs/ dispatches it", name);
+        if (!*tables) diag_say("%s: no table in specs/ dispatches it, and none is installed", name);
         for (size_t j = 0; tables[j]; j++) MEM_PUSH(specs, *count, capacity, tables[j]);
         store_list_free(*made);
         *made = tables;

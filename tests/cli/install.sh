@@ -86,6 +86,16 @@ mkdir "$TMPDIR/anywhere"
     cd "$TMPDIR/anywhere" || exit 1
     "$at/bin/tmagen" gen gemm_64x64 >/dev/null || fail "the installed program finds no spec"
     "$at/bin/tmagen" gen no_such 2>/dev/null && fail "a spec that is nowhere"
+    # a family's tables too; of two of one name that of this folder, as of specs
+    tables() { "$at/bin/tmagen" explain gemm --shape 64x64x64 | grep -o '^gemm_.* on'; }
+    [ "$(tables | tr '\n' ' ')" = 'gemm_bf16_h200 on gemm_fp16_h200 on gemm_fp8_h200 on ' ] ||
+        fail "explain gemm: $(tables)"
+    mkdir specs
+    printf 'dispatch: gemm\ngpu: nvidia_h200\nkernels: [gemm_64x64]\n' >specs/gemm_fp8_h200.yaml
+    cp "$at/share/tmagen/specs/gemm_64x64.yaml" specs
+    [ "$(tables | tr '\n' ' ')" = 'gemm_fp8_h200 on gemm_bf16_h200 on gemm_fp16_h200 on ' ] ||
+        fail "explain gemm, one of our own: $(tables)"
+    rm -r specs
     cmp out/gemm_64x64.cu "$OLDPWD/out/gemm_64x64.cu" || exit 1
     cd "$at/share/tmagen/examples/family" || exit 1
     "$at/bin/tmagen" gen --templates templates -o "$TMPDIR/family" specs/scale.yaml >/dev/null ||
