@@ -161,8 +161,15 @@ equal "its launches" "2 3 4 " \
 export FAKE_DEVICES=2
 four=(--keep 6 --shape 64x64x64 --shape 32x32x32 --shape 16x16x16 --shape 48x48x48)
 cp "$fake/nvml.so" libnvidia-ml.so.1
-LD_LIBRARY_PATH=$TMPDIR FAKE_NAP_US=1000 good two.db p.yaml --gpus all "${four[@]}"
+export FAKE_NAP_US=2000    # what is slept takes two as long on a busy core
+started=${EPOCHREALTIME/./}
+LD_LIBRARY_PATH=$TMPDIR good two.db p.yaml --gpus all "${four[@]}"
+ended=${EPOCHREALTIME/./}
 good one.db p.yaml "${four[@]}"
+by_two=$(((ended - started) / 1000)) by_one=$(((${EPOCHREALTIME/./} - ended) / 1000))
+unset FAKE_NAP_US
+echo "four shapes took two GPUs $by_two ms, and one $by_one"
+[ $((10 * by_one)) -gt $((16 * by_two)) ] || fail "two GPUs are not 1.6 times as fast as one"
 rows one.db >one
 equal "clocks and power of the GPU that measured, at all levels" \
     "0|1600|160 0|1700|170 1|1600|160 1|1700|170 " \
