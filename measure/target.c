@@ -3,8 +3,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/error.h"
+
+// What opening a set warns of, said once for all that are opened one after the other.
+static void warn(void) {
+    static char said[512];
+    if (!*tmagen_warning_last() || !strncmp(said, tmagen_warning_last(), sizeof said - 1)) return;
+    snprintf(said, sizeof said, "%s", tmagen_warning_last());
+    fprintf(stderr, "tmagen: warning: %s\n", said);
+}
 
 static int open_set(tmagen_device *device, const struct kernel_text *text, tmagen_set **set) {
     const struct table_text *table = text->table;
@@ -22,8 +31,7 @@ static int open_set(tmagen_device *device, const struct kernel_text *text, tmage
                                         .kernel_count = table->count};
     const int status = tmagen_set_open(device, text->name, &options, set);
     free(kernels);
-    if (status == TMAGEN_OK && *tmagen_warning_last())
-        fprintf(stderr, "tmagen: warning: %s\n", tmagen_warning_last());
+    if (status == TMAGEN_OK) warn();
     return status;
 }
 

@@ -35,6 +35,7 @@ unset TMAGEN_PICK
 bench "$few" --overhead || fail "exit code $?"
 has "$TMPDIR/out" '^few: launch [0-9.]+ us, .* difference .* new shape [0-9.]+ us;' \
     'us; from opening to the first [0-9.]+ ms$'
+[ "$(grep -c 'its entries are hints' "$TMPDIR/err")" = 1 ] || fail "warns anew at each opening"
 
 # semaphores are cleared once a workspace, which no measured launch is, be there more copies of the
 # inputs than a kernel keeps prepared launches

@@ -77,6 +77,32 @@ echo 'tmagen: 0.1.0' >>"$TMPDIR/specs/own.yaml"
 "$TMAGEN" gen -o "$TMPDIR/made" "$TMPDIR/specs/own.yaml" >"$TMPDIR/out" 2>&1 || fail "own: $?"
 has 0 'warning'
 
+# batches, operands by columns, alpha, beta and C are tables of few kernels
+printf 'dispatch: gemm\ngpu: nvidia_h200\nkernels:\n' >"$TMPDIR/specs/dense.yaml"
+for kernel in 64x64 16x64_tiles 128x128_any; do
+    printf 'base: gemm_%s.yaml\nepilogue: {ops: [alpha, beta]}\n' $kernel \
+        >"$TMPDIR/specs/scaled_$kernel.yaml"
+    echo "  - {kernel: gemm_$kernel, last: $([ $kernel = 128x128_any ] && echo true || echo false)}"
+done >>"$TMPDIR/specs/dense.yaml"
+cp specs/gemm_[1-9]*.yaml "$TMPDIR/specs"
+sed 's/gemm_\([0-9]\)/scaled_\1/' "$TMPDIR/specs/dense.yaml" >"$TMPDIR/specs/scaled.yaml"
+own() {  # NAME SET SHAPE... - of those kernels, as they are set
+    printf 'base: dense.yaml\nset: %s\nsuffix: %s\n' "$2" "$1" >"$TMPDIR/specs/$1.yaml"
+    table=$TMPDIR/specs/$1.yaml
+    verify "${@:3}" || fail "$1: exit code $?"
+}
+own batch '{problem: {batch: dynamic}}' --shape 3x72x72x72 --shape 3x7x5x3
+has 1 ' 3x72x72x72 .* ok .*; by gemm_16x64_tiles_batch$'
+has 1 ' 3x7x5x3 .* ok .*; by gemm_128x128_any_batch$'
+for by in '{a: column}' '{b: column}' '{a: column, b: column}'; do
+    own columns "{layout: $by}" --shape 72x72x72 --shape 7x5x3
+    has 1 ' 72x72x72 .* ok .*; by gemm_.*_columns$'
+    has 1 ' 7x5x3 .* ok .*; by gemm_128x128_any_columns$'
+done
+table=$TMPDIR/specs/scaled.yaml
+verify --shape 72x72x72 --shape 72x72x72/special --shape 7x5x3 || fail "alpha, beta: exit code $?"
+has 3 ' ok .*; by scaled_'
+
 # the same kernels in another type
 table=gemm_fp16_h200
 verify --shape 16x64x4096 --shape 7x5x3 --shape 130x72x72 || fail "exit code $?"
