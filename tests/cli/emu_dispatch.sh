@@ -8,7 +8,7 @@ failed=0
 fail() { echo "FAILED: $*"; cat "$TMPDIR/out" "$TMPDIR/err"; failed=1; }
 table=gemm_bf16_h200
 verify() {
-    "$TMAGEN" verify --device emu --runs 2 --seed 1 "$@" $table >"$TMPDIR/out" 2>"$TMPDIR/err"
+    "$TMAGEN" verify --device emu --runs 2 --seed 1 "$@" "$table" >"$TMPDIR/out" 2>"$TMPDIR/err"
 }
 # has COUNT PATTERN - so many lines of the table match.
 has() { [ "$(grep -cE -- "$2" "$TMPDIR/out")" = "$1" ] || fail "not $1 x /$2/"; }
