@@ -501,6 +501,7 @@ __device__ __forceinline__ void repack_tile(const Matrix &from, uint8_t *to, int
 extern "C" __global__ void __launch_bounds__(REPACK_ROWS * 32)
 repack(const e4m3 *a, int64_t a_stride, uint8_t *a_rows, int64_t a_rows_stride, const e4m3 *b,
        int64_t b_stride, uint8_t *b_rows, int64_t b_rows_stride, int m, int n, int k) {
+    griddepcontrol_launch_dependents();    // CTAs that walk tiles would take the copy's SMs
     const Matrix a_matrix = matrix(reinterpret_cast<const uint8_t *>(a), a_stride, m, k);
     const int64_t a_tiles = repack_tiles(a_matrix);
     const Matrix b_matrix = matrix(reinterpret_cast<const uint8_t *>(b), b_stride, n, k);
