@@ -229,7 +229,7 @@ def helpers(root, entry, units):
                       if re.search(entry, str(x.relative_to(root))))
     sourced = set(re.findall(r"^\. (tests/\S+\.(?:ba)?sh)$", scripts, flags=re.M))
     scripts += "".join((root / x).read_text() for x in sorted(sourced))
-    named = re.findall(r"\$BUILD/(vectors|internal\.a|tests/example|scripts/find_nvrtc)", scripts)
+    named = re.findall(r"\$BUILD/(vectors|internal\.a|tests/\w+\b(?!/)|scripts/find_nvrtc)", scripts)
     return ["build/tmagen", *(f"build/{x}" for x in set(named)),
             *(["all"] if "libtmagen" in scripts or "make " in scripts else []),
             *(fakes(root) if units or "fixtures/fake" in scripts else [])]

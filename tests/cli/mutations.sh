@@ -18,12 +18,18 @@ wait
 EOF
 chmod +x "$TMPDIR/tests/run_tests.sh"
 TMPDIR=$TMPDIR PYTHONDONTWRITEBYTECODE=1 python3 - >"$TMPDIR/said" <<'EOF'
-import os, sys
+import os, pathlib, sys
 sys.path.insert(0, "scripts")
 import mutate
 mutate.nvrtc = lambda: ""
 for only in ("one", "two"):
     print(mutate.run_tests(os.environ["TMPDIR"], only, []))
+# A checkout has no program but those that a test is known to want; without, it fails anyway.
+for script in pathlib.Path("tests/cli").glob("*.sh"):
+    built = mutate.helpers(pathlib.Path(), f"cli/{script.stem}.sh", [])
+    for source in pathlib.Path("tests").glob("*.c"):
+        if f"BUILD/tests/{source.stem}" in script.read_text():
+            assert f"build/tests/{source.stem}" in built, (script, source)
 EOF
 diff "$TMPDIR/said" - <<'EOF'
 SKIPPED, and so cannot notice: SKIP cli.bench: no NVRTC
