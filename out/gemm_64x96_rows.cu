@@ -17,7 +17,7 @@
 //     swizzle_bits: {a: 7, b: 7, d: 6}
 //     l2_promotion: {a: 128, b: 128}
 //     prefetch_maps: true
-//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 96}, buffers: 1}
+//     epilogue: {ops: [], store: tma, tile: {m: 64, n: 32}, buffers: 3}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -271,10 +271,9 @@ __device__ __forceinline__ void wgmma_m64n96k16_bf16(float (&d)[48], uint64_t a,
 constexpr int TILE_M = 64, TILE_N = 96, TILE_K = 64, STAGES = 10;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_M = TILE_M;                // rows of a tile that a consumer computes
-constexpr int STORE_M = 64, STORE_N = 96, STORE_BUFFERS = 1;
+constexpr int STORE_M = 64, STORE_N = 32, STORE_BUFFERS = 3;
 constexpr int STORES = CONSUMER_M / STORE_M * (TILE_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 64;    // of a box
-constexpr int STORE_BOX_N = 32;    // its columns
 constexpr int CLUSTER_M = 4, CLUSTER_N = 1, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
 
 // a CTA's place in its cluster
@@ -424,8 +423,7 @@ constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = s
 // byte offset of [byte] of [row] in a staging buffer, as the TMA store unswizzles it
 __device__ __forceinline__ uint32_t staging_offset(int row, int byte) {
     const int swizzle = row * STORE_ROW_BYTES / 128 % (STORE_ROW_BYTES / 16) * 16;
-    const int box = byte / STORE_ROW_BYTES;
-    return (box * STORE_M + row) * STORE_ROW_BYTES + (byte % STORE_ROW_BYTES ^ swizzle);
+    return row * STORE_ROW_BYTES + (byte ^ swizzle);
 }
 
 // writes STORE_N columns of one block of the accumulator, from [sums] on, to [buffer] from [first_row] on
@@ -456,11 +454,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
         fence_proxy_async_shared();                       // the copy engine sees what this thread wrote
         barrier_sync(barrier, 128);
         if (issuer) {
-            #pragma unroll
-            for (int box = 0; box < STORE_N / STORE_BOX_N; ++box) {
-                tma_store_2d(d_map, first_column + column + box * STORE_BOX_N, first_row + row,
-                             buffer + box * STORE_M * STORE_BOX_N);
-            }
+            tma_store_2d(d_map, first_column + column, first_row + row, buffer);
             cp_async_bulk_commit_group();
         }
     }

@@ -17,7 +17,7 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 8, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 24, n: 64}, buffers: 1}
+//     epilogue: {ops: [], store: tma, tile: {m: 24, n: 64}, buffers: 3}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -228,7 +228,7 @@ __device__ __forceinline__ void wgmma_m64n72k16_f16(float (&d)[36], uint64_t a, 
 constexpr int TILE_M = 72, TILE_N = 128, TILE_K = 64, STAGES = 8;
 constexpr int CONSUMERS = 2, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_N = TILE_N / CONSUMERS;    // columns of a tile that a consumer computes
-constexpr int STORE_M = 24, STORE_N = 64, STORE_BUFFERS = 1;
+constexpr int STORE_M = 24, STORE_N = 64, STORE_BUFFERS = 3;
 constexpr int STORES = TILE_M / STORE_M * (CONSUMER_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 
@@ -288,7 +288,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 211968, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 224256, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage
@@ -375,12 +375,6 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M /
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (CONSUMER_N / STORE_N) * STORE_M, column = part % (CONSUMER_N / STORE_N) * STORE_N;
         fp16 *buffer = staging[part % STORE_BUFFERS];
-        if (part > 0) {                                   // the first one's has been awaited
-            if (issuer) {
-                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
-            }
-            barrier_sync(barrier, 128);                   // the buffer's last store has been read
-        }
         #pragma unroll
         for (int block = 0; block < STORE_N; block += MMA_M) {
             float *sums = &accumulator[(column + block) / MMA_M][row / 2];
@@ -447,7 +441,7 @@ gemm_72x128_f16(const __grid_constant__ TensorMap a_map, const __grid_constant__
                 previous = ring.stage;
             }
             if (threadIdx.x % 128 == 0) {
-                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+                cp_async_bulk_wait_group_read<0>();
             }
             barrier_sync(1 + warpgroup, 128);                 // staging has been read, and that under the last products
             wgmma_wait_group<0>();

@@ -8,7 +8,7 @@
 //     math: wgmma
 //     exchange: true
 //     tile: {m: 96, n: 64, k: 64}
-//     stages: 11
+//     stages: 10
 //     mma_in_flight: 1
 //     schedule: cooperative
 //     grid: persistent
@@ -17,7 +17,7 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 4, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 48, n: 64}, buffers: 1}
+//     epilogue: {ops: [], store: tma, tile: {m: 48, n: 64}, buffers: 2}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -258,10 +258,10 @@ __device__ __forceinline__ void wgmma_m64n96k16_f16(float (&d)[48], uint64_t a, 
         : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-constexpr int TILE_M = 96, TILE_N = 64, TILE_K = 64, STAGES = 11;
+constexpr int TILE_M = 96, TILE_N = 64, TILE_K = 64, STAGES = 10;
 constexpr int CONSUMERS = 1, THREADS = (CONSUMERS + 1) * 128;    // warpgroups of 128; the last produces
 constexpr int CONSUMER_N = TILE_N;                // columns of a tile that a consumer computes
-constexpr int STORE_M = 48, STORE_N = 64, STORE_BUFFERS = 1;
+constexpr int STORE_M = 48, STORE_N = 64, STORE_BUFFERS = 2;
 constexpr int STORES = TILE_M / STORE_M * (CONSUMER_N / STORE_N);    // by a warpgroup for its part of a tile
 constexpr int STORE_ROW_BYTES = 128;    // of a box
 constexpr int CLUSTER_M = 1, CLUSTER_N = 4, CLUSTER_SIZE = CLUSTER_M * CLUSTER_N;
@@ -335,7 +335,7 @@ struct SharedMemory {
     uint64_t full[STAGES];     // the stage's bytes have landed
     uint64_t empty[STAGES];    // every warp that read the stage is done with it
 };
-static_assert(sizeof(SharedMemory) <= 232448, "the launch plan's shared memory");
+static_assert(sizeof(SharedMemory) <= 218112, "the launch plan's shared memory");
 
 constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
@@ -425,12 +425,6 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_M /
     for (int part = 0; part < STORES; ++part) {
         const int row = part / (CONSUMER_N / STORE_N) * STORE_M, column = part % (CONSUMER_N / STORE_N) * STORE_N;
         fp16 *buffer = staging[part % STORE_BUFFERS];
-        if (part > 0) {                                   // the first one's has been awaited
-            if (issuer) {
-                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
-            }
-            barrier_sync(barrier, 128);                   // the buffer's last store has been read
-        }
         #pragma unroll
         for (int block = 0; block < STORE_N; block += MMA_M) {
             float *sums = &accumulator[(column + block) / MMA_M][row / 2];
@@ -505,7 +499,7 @@ gemm_96x64_cluster_f16(const __grid_constant__ TensorMap a_map,
                 previous = ring.stage;
             }
             if (threadIdx.x % 128 == 0) {
-                cp_async_bulk_wait_group_read<STORE_BUFFERS - 1>();
+                cp_async_bulk_wait_group_read<0>();
             }
             barrier_sync(1 + warpgroup, 128);                 // staging has been read, and that under the last products
             wgmma_wait_group<0>();
