@@ -464,7 +464,7 @@ __device__ __forceinline__ uint4 load_aligned(const uint8_t *at, const Matrix &f
         return ld_global_nc_v4(at);
     }
     uint64_t low = 0, high = 0;
-    #pragma unroll 1
+    #pragma unroll
     for (int i = 15; i >= 0; --i) {
         high = high << 8 | low >> 56;
         low <<= 8;
