@@ -130,11 +130,17 @@ static size_t rows_of(const json_t *value, const char *key, size_t most) {
     return count < most ? count : most;
 }
 
+// Of rows that others name: a name that none has is read as the first, so there is always one.
+static size_t named_rows_of(const json_t *value, const char *key, size_t most) {
+    const size_t count = rows_of(value, key, most);
+    return count ? count : 1;
+}
+
 struct tmg_manifest *tmg_manifest_room(const json_t *value) {
-    const size_t dims = rows_of(value, "dims", TMG_MAX_DIMS),
-                 tensors = rows_of(value, "tensors", TMG_MAX_TENSORS),
+    const size_t dims = named_rows_of(value, "dims", TMG_MAX_DIMS),
+                 tensors = named_rows_of(value, "tensors", TMG_MAX_TENSORS),
                  params = rows_of(value, "params", TMG_MAX_PARAMS),
-                 parts = rows_of(value, "workspace", TMG_MAX_PARTS),
+                 parts = named_rows_of(value, "workspace", TMG_MAX_PARTS),
                  ops = rows_of(value, "ops", TMG_MAX_OPS),
                  costs = rows_of(value, "cost", TMG_MAX_COSTS);
     struct tmg_manifest *manifest = calloc(

@@ -331,6 +331,47 @@ static void test_spread(void **state) {
     }
 }
 
+// Names in a manifest that has nothing of the kind: a refusal, and nothing read or written behind
+// its rows (which AddressSanitizer sees, and a plain build by the room that one row has).
+static void test_names_of_nothing(void **state) {
+    (void)state;
+    static const char head[] =
+        "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"f\", \"entry\": \"k\","
+        " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [32, 1, 1],"
+        " \"grid\": {\"rule\": \"tiles\", \"tiles\": ";
+    static const struct {
+        const char *rest, *words;
+    } named[] = {
+        {"[{\"dim\": \"m\"}]}}", "grid.tiles[0].dim names no dim of the manifest: 'm'"},
+        {"[{\"count\": 1}]}, \"params\": [{\"kind\": \"dim\", \"dim\": \"m\"}]}",
+         "params[0].dim names no dim of the manifest: 'm'"},
+        {"[{\"count\": 1}]}, \"params\": [{\"kind\": \"tensor_map\", \"tensor\": \"a\"}]}",
+         "params[0].tensor names no tensor of the manifest: 'a'"},
+        {"[{\"count\": 1}]}, \"params\": [{\"kind\": \"tensor_map\", \"part\": \"w\"}]}",
+         "params[0].part names no part of the workspace: 'w'"},
+        {"[{\"count\": 1}]}, \"params\": [{\"kind\": \"stride\", \"part\": \"w\"}]}",
+         "params[0].part names no part of the workspace: 'w'"},
+        {"[{\"count\": 1}]}, \"before\": [{\"entry\": \"b\", \"grid\": {\"rule\": \"tiles\","
+         " \"tiles\": [{\"dim\": \"m\"}]}}]}",
+         "before[0].grid.tiles[0].dim names no dim of the manifest: 'm'"},
+    };
+    char text[1024];
+    struct tmg_manifest *it = NULL;
+    for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
+        const int length = snprintf(text, sizeof text, "%s%s", head, named[i].rest);
+        const int status = tmg_manifest_parse(text, (size_t)length, "nothing", &it);
+        assert_int_equal(status, TMAGEN_ERROR_MANIFEST);
+        if (!strstr(tmagen_error_last(), named[i].words))
+            fail_msg("said '%s', not '%s'", tmagen_error_last(), named[i].words);
+    }
+    const int length = snprintf(text, sizeof text, "%s[{\"count\": 1}]}}", head);
+    assert_int_equal(tmg_manifest_parse(text, (size_t)length, "empty", &it), TMAGEN_OK);
+    assert_true((const char *)it->tensors - (const char *)it->dims >= (long)sizeof *it->dims);
+    assert_true((const char *)it->params - (const char *)it->tensors >= (long)sizeof *it->tensors);
+    assert_true((const char *)it->ops - (const char *)it->parts >= (long)sizeof *it->parts);
+    tmg_manifest_free(it);
+}
+
 // Cut short at every byte, and with pieces of itself copied elsewhere: never a crash.
 static void test_mutilated(void **state) {
     (void)state;
@@ -382,6 +423,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_names_of_nothing),
         cmocka_unit_test(test_mutilated),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_no_file),
