@@ -71,13 +71,14 @@ static int see(struct tmg_scene *scene, const struct tmg_measured *measured,
     const int splits = scene->table->listed[launch].splits;
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
-    if (isnan(measured->misses[launch]) ||
+    const float miss = tmg_table_miss(scene->table, measured, launch);
+    if (isnan(miss) ||
         tmg_scene_estimate(scene, row, splits, INFINITY, counts, &estimate) || isinf(estimate.us) ||
         (splits > 1 && estimate.steps < 1))
         return 0;
     tmg_learned_look(scene, launch, &estimate, example->seen);
     example->ranked = logf((float)estimate.us) + scene->misses[launch];
-    example->taken = logf((float)estimate.us) + measured->misses[launch];
+    example->taken = logf((float)estimate.us) + miss;
     example->chosen = !row->nearby || scene->weights[launch] >= TMG_NEAR_ENOUGH;
     return 1;
 }

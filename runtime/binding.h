@@ -54,10 +54,14 @@ int64_t tmg_span_bytes(const struct tmg_tensor *tensor, const struct tmg_bound_t
 int64_t tmg_bind_part(const struct tmg_part *part, const int64_t *dims,
                       struct tmg_bound_tensor *bound);
 
-// The size that [extent] has; at most 2^62 in magnitude.
+// The size that [extent] has; at most 2^62 in magnitude. Divisions of 64 bits take some processors
+// several times as long as those of 32, and a new shape waits for a hundred.
 static inline int64_t tmg_extent_value(const struct tmg_extent *extent, const int64_t *dims) {
     int64_t size = extent->plus + (extent->dim < 0 ? 0 : extent->times * dims[extent->dim]);
-    return extent->by == 1 || size <= 0 ? size : (size - 1) / extent->by + 1;
+    if (extent->by == 1 || size <= 0) return size;
+    const uint64_t rest = (uint64_t)size - 1;
+    const uint32_t by = (uint32_t)extent->by;
+    return (int64_t)(rest <= UINT32_MAX ? (uint32_t)rest / by : rest / by) + 1;
 }
 
 // The index of the manifest's tensor or dim called [name], looked at first at [hint], where it is

@@ -11,6 +11,8 @@
 #include "runtime/learned.h"
 #include "runtime/refuse.h"
 
+enum { RANK_BLOCK = 16, RANK_BLOCKS = TMG_MAX_LAUNCHES / RANK_BLOCK + 1 };
+
 // What is ranked for, and the ranking so far.
 struct ranking {
     const struct tmg_question *question;
@@ -24,7 +26,7 @@ struct ranking {
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
     // What each of the table's launches takes at least, and an entry with splits of its own; and of
     // those that are still to be ranked: infinite for others.
-    float least_us[TMG_MAX_LAUNCHES + TMG_LANES], to_rank[TMG_MAX_LAUNCHES + TMG_LANES];
+    float least_us[TMG_MAX_LAUNCHES + TMG_LANES], to_rank[RANK_BLOCKS * RANK_BLOCK];
     int roomy;     // no kernel finds a size too large
     float enough;  // what shapes nearby weigh at least of what may only be taken there
     signed char fits[TMG_MAX_TABLE_KERNELS];  // by the first row of the same rules; -1: not asked
@@ -157,16 +159,15 @@ static int is_due(const struct ranking *ranking, const struct tmg_listed *listed
     return listed->last ? listed->last <= ranking->last && !strange : strange == ranking->last;
 }
 
-// Adds what kernels may be split into by the table, from the launch [at] on.
+// Adds what kernels may be split into by the table, from the launch [at] on; whether they are due
+// is asked of those that come to be ranked.
 static void add_listed(struct ranking *ranking, unsigned at, unsigned end) {
     const struct tmg_listed *listed = ranking->question->table->listed;
     const int entry = ranking->tuned ? ranking->tuned->kernel : -1;
-    for (; at < end; ++at) {
-        const int tuned = listed[at].kernel == entry && is_tuned(ranking, entry, listed[at].splits);
-        if (is_due(ranking, &listed[at], ranking->scene.weights[at], tuned) &&
-            fits(ranking, &listed[at]))
-            ranking->to_rank[at] = tuned ? 0 : ranking->least_us[at];
-    }
+    memcpy(ranking->to_rank + at, ranking->least_us + at, (end - at) * sizeof *ranking->to_rank);
+    for (; entry >= 0 && at < end; ++at)
+        if (listed[at].kernel == entry && is_tuned(ranking, entry, listed[at].splits))
+            ranking->to_rank[at] = 0;
 }
 
 // Adds a tuned entry with splits that the table does not list.
@@ -195,25 +196,6 @@ static void add_fixed(struct ranking *ranking, int kernel, int splits) {
         launch >= 0 && listed[launch].splits == splits ? ranking->least_us[launch] : 0;
 }
 
-enum { AT_ONCE = 4 };  // launches that are taken in order
-
-// Writes to [first] those of the launches still to be ranked that take the least at least, in
-// order, and returns how many there are.
-static unsigned find_first(const struct ranking *ranking, unsigned first[AT_ONCE]) {
-    const float *us = ranking->to_rank;
-    const unsigned end = ranking->question->table->launch_count + 1;
-    unsigned count = 0;
-    float most = INFINITY;
-    for (unsigned i = 0; i < end; ++i) {
-        if (!(us[i] < most)) continue;
-        unsigned at = count < AT_ONCE ? count++ : AT_ONCE - 1;
-        for (; at > 0 && us[first[at - 1]] > us[i]; --at) first[at] = first[at - 1];
-        first[at] = i;
-        if (count == AT_ONCE) most = us[first[AT_ONCE - 1]];
-    }
-    return count;
-}
-
 static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
     const struct tmg_table *table = ranking->question->table;
     const struct tmg_tuned *tuned = ranking->tuned;
@@ -222,18 +204,41 @@ static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
         return;
     }
     const struct tmg_listed *listed = &table->listed[launch];
-    rank(ranking, listed->kernel, fixed ? fixed : listed->splits);
+    const int named = is_tuned(ranking, listed->kernel, listed->splits);
+    if (fixed ||
+        (is_due(ranking, listed, ranking->scene.weights[launch], named) && fits(ranking, listed)))
+        rank(ranking, listed->kernel, fixed ? fixed : listed->splits);
 }
 
-// Ranks launches, those that take the least at least first, until all others take too long.
+// The smallest of a block of times, and where it is: without branches, which would be guessed wrong.
+static float least_of(const float us[RANK_BLOCK]) {
+    float least = us[0];
+    for (unsigned i = 1; i < RANK_BLOCK; ++i) least = us[i] < least ? us[i] : least;
+    return least;
+}
+
+static unsigned find(const float *us, float least) {
+    unsigned at = 0;
+    while (us[at] > least) ++at;
+    return at;
+}
+
+// Ranks launches, those that take the least at least first, until all others take too long: nothing
+// takes less than it takes at least.
 static void rank_due(struct ranking *ranking, int fixed) {
-    unsigned first[AT_ONCE], count;
-    while ((count = find_first(ranking, first)))
-        for (unsigned i = 0; i < count; ++i) {
-            if ((double)ranking->to_rank[first[i]] > limit_of(ranking)) return;
-            ranking->to_rank[first[i]] = INFINITY;
-            rank_launch(ranking, first[i], fixed);
-        }
+    const unsigned blocks = ranking->question->table->launch_count / RANK_BLOCK + 1;
+    float leasts[RANK_BLOCKS], *us = ranking->to_rank;
+    for (unsigned i = 0; i < blocks; ++i) leasts[i] = least_of(us + (size_t)i * RANK_BLOCK);
+    for (;;) {
+        float least = leasts[0];
+        for (unsigned i = 1; i < blocks; ++i) least = leasts[i] < least ? leasts[i] : least;
+        if ((double)least >= limit_of(ranking)) return;
+        const unsigned block = find(leasts, least), first = block * RANK_BLOCK,
+                       launch = first + find(us + first, least);
+        us[launch] = INFINITY;
+        leasts[block] = least_of(us + first);
+        rank_launch(ranking, launch, fixed);
+    }
 }
 
 // Ranks what is for launches that nothing else runs, or the others, as far as they are wanted.
@@ -246,7 +251,9 @@ static void rank_kernels(struct ranking *ranking, int last) {
                    end = only < 0 ? table->kernel_count : begin + 1;
     ranking->last = last;
     ranking->enough = enough_of(ranking);
-    for (unsigned i = 0; i <= table->launch_count; ++i) ranking->to_rank[i] = INFINITY;
+    for (unsigned i = only < 0 && !fixed ? table->launch_count : 0;
+         i < (table->launch_count / RANK_BLOCK + 1) * RANK_BLOCK; ++i)
+        ranking->to_rank[i] = INFINITY;
     for (unsigned i = begin; fixed && i < end; ++i) add_fixed(ranking, (int)i, fixed);
     if (!fixed)
         add_listed(ranking, table->kernels[begin].first_launch, table->kernels[end].first_launch);

@@ -42,13 +42,6 @@ static int term_of_steps(const struct tmg_rules *rules) {
     return term;
 }
 
-// The term without factors, which is 1; that of no row where there is none.
-static unsigned term_of_one(const struct tmg_terms *terms) {
-    unsigned at = 0;
-    while (at < terms->count && terms->of[at].factor_count) ++at;
-    return at;
-}
-
 // What of DRAM each launch reads alike: of rows that the [first] has as much as all others have.
 static void keep_common(struct tmg_leasts *leasts, const struct tmg_rules *rules, int first) {
     for (unsigned i = 0; first && i < rules->cost_count; ++i) {
@@ -104,11 +97,11 @@ static void set_work(struct tmg_least *least, unsigned at, const struct tmg_mani
                      int splits, const struct tmg_rates *rates) {
     const struct tmg_rules *rules = manifest->rules;
     const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
-    const unsigned steps = least->steps[at], one = term_of_one(rules->terms);
+    const unsigned steps = least->steps[at];
     const double flops = spent_for(rules, TMG_SPENT_FLOPS, TMG_PER_TILE, steps) / ctas,
                  shared = spent_for(rules, TMG_SPENT_SHARED, TMG_PER_TILE, steps) / ctas,
-                 of_tile = spent_for(rules, TMG_SPENT_STORE, TMG_PER_TILE, one) / ctas,
-                 of_item = spent_for(rules, TMG_SPENT_STORE, TMG_PER_ITEM, one) / ctas;
+                 of_tile = spent_for(rules, TMG_SPENT_STORE, TMG_PER_TILE, TMG_TERM_ONE) / ctas,
+                 of_item = spent_for(rules, TMG_SPENT_STORE, TMG_PER_ITEM, TMG_TERM_ONE) / ctas;
     const double times[] = {flops / rate[TMG_RATE_TENSOR], shared / rate[TMG_RATE_SHARED],
                             rate[TMG_RATE_LATENCY] / rules->ahead, rate[TMG_RATE_STEP]};
     double squares = 0;

@@ -5,11 +5,10 @@
 #include "runtime/model.h"
 
 enum {
-    TMG_LANES = 4,                // numbers that are worked on at once
-    TMG_LEAST_TILES = 3,          // axes of a grid that are looked at
-    TMG_LEAST_L2 = 2,             // and rows of L2 bytes
-    TMG_LEAST_COMMON = 4,         // and rows of DRAM bytes
-    TMG_TERM_ONE = TMG_MAX_TERMS  // the number of no term, which is 1
+    TMG_LANES = 4,        // numbers that are worked on at once
+    TMG_LEAST_TILES = 3,  // axes of a grid that are looked at
+    TMG_LEAST_L2 = 2,     // and rows of L2 bytes
+    TMG_LEAST_COMMON = 4  // and rows of DRAM bytes
 };
 
 // Numbers of four launches. All times are in us; terms are numbers of the table's.

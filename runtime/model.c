@@ -64,15 +64,13 @@ void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *te
     ground->pitch[0] = 1;
     ground->tensor_count = binding->manifest->tensor_count;
     ground->term_count = terms->count;
+    ground->terms[TMG_TERM_ONE] = 1;
     for (unsigned i = 0; i < ground->tensor_count; ++i)
         ground->pitch[i + 1] = 1 + pitch_share(binding, (int)i, rates);
     for (unsigned i = 0; i < terms->count; ++i) {
         const struct tmg_term *term = &terms->of[i];
-        double value = 1;
-        if (term->factor_count)
-            value = (double)tmg_extent_value(&term->factors[term->factor_count - 1], binding->dims);
-        if (term->factor_count > 1) value *= ground->terms[term->before];
-        ground->terms[i] = value;
+        const double value = (double)tmg_extent_value(&term->last, binding->dims);
+        ground->terms[i] = value * ground->terms[term->before];
     }
 }
 

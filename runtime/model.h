@@ -91,7 +91,7 @@ struct tmg_ground {
     double us[TMG_RATES];  // of a flop or byte, where it is a rate
     // times that L2 bytes count: 1 first, then those of each tensor, by where its lines begin
     double pitch[1 + TMG_MAX_TENSORS];
-    double terms[TMG_MAX_TERMS];
+    double terms[TMG_MAX_TERMS + 1];
 };
 
 void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *terms,

@@ -18,48 +18,19 @@
 typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
 typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
 
-// What classes of alignment that are apart add.
-static float apart(int alignment, int other) {
-    const int classes = abs(__builtin_ctz((unsigned)alignment) - __builtin_ctz((unsigned)other));
-    return ALIGNED * (float)(classes < 2 ? classes : 2);
-}
-
-static unsigned farthest(const struct tmg_near *near) {
-    unsigned at = 0;
-    for (unsigned i = 1; i < near->count; ++i)
-        if (near->weights[i] > near->weights[at]) at = i;
-    return at;
-}
-
-// Takes [measured] in; where there is no room, for the one at *last, which is the farthest.
-static void take(struct tmg_near *near, const struct tmg_measured *measured, float far,
-                 unsigned *last) {
-    const int full = near->count == TMG_NEAR_MOST;
-    if (full && far >= near->weights[*last]) return;
-    const unsigned at = full ? *last : near->count++;
-    near->shapes[at] = measured;
-    near->weights[at] = far;
-    if (near->count == TMG_NEAR_MOST) *last = farthest(near);
-}
-
-// The first row whose first dim is not below [least]; they are sorted by it.
-static unsigned first_row(const struct tmg_table *table, float least) {
-    unsigned at = 0, end = table->measured_count;
-    while (at < end) {
-        const unsigned middle = (at + end) / 2;
-        if (table->measured[middle].at[0] < least)
-            at = middle + 1;
-        else
-            end = middle;
-    }
-    return at;
-}
-
 static lanes load(const float *from) {
     lanes four;
     memcpy(&four, from, sizeof four);
     return four;
 }
+
+static lanes larger(lanes a, lanes b) {
+    const bits first = a > b;
+    return (lanes)(((bits)a & first) | ((bits)b & ~first));
+}
+
+static lanes positive(lanes value) { return (lanes)((bits)value & (value > 0)); }
+static lanes magnitude(lanes value) { return (lanes)((bits)value & INT32_MAX); }
 
 static int any(bits true_ones) {
     uint64_t halves[2];
@@ -67,44 +38,107 @@ static int any(bits true_ones) {
     return (halves[0] | halves[1]) != 0;
 }
 
-// Takes in what lies near [at], from [least] (squared) on; weights are distances so far.
-static void look_around(struct tmg_near *near, const float *at, int alignment, float least) {
-    const struct tmg_table *table = near->table;
-    const unsigned dims = table->dim_count;
-    const float reach = sqrtf(FAR);
-    float most = FAR;  // that is not too far any more
-    unsigned last = 0;
-    const unsigned end = first_row(table, at[0] + reach);
-    lanes here[TMG_MAX_TABLE_DIMS];
-    for (unsigned dim = 0; dim < dims; ++dim) here[dim] = at[dim] + (lanes){0};
-    // rows of a four that are not within reach are too far
-    for (unsigned i = first_row(table, at[0] - reach) / TMG_LANES * TMG_LANES; i < end;
-         i += TMG_LANES) {
-        const float *four = table->at + (size_t)i * dims;
+// What is looked for, and what was found so far: weights are distances.
+struct search {
+    struct tmg_near *near;
+    lanes at[TMG_MAX_TABLE_DIMS], alignment;  // the power of two
+    float least, most;                        // squared; what is nearer or farther is left out
+    unsigned last;                            // the farthest, where there is no room for more
+};
+
+// Of as many as there is room for.
+static unsigned farthest(const struct tmg_near *near) {
+    _Static_assert(TMG_NEAR_MOST % TMG_LANES == 0, "whole lanes");
+    lanes most = load(near->weights);
+    for (unsigned i = TMG_LANES; i < TMG_NEAR_MOST; i += TMG_LANES)
+        most = larger(most, load(near->weights + i));
+    float weight = most[0];
+    for (unsigned i = 1; i < TMG_LANES; ++i) weight = most[i] > weight ? most[i] : weight;
+    unsigned at = 0;
+    while (near->weights[at] < weight) ++at;
+    return at;
+}
+
+// Takes [measured] in; where there is no room, for the farthest.
+static void take(struct search *search, const struct tmg_measured *measured, float far) {
+    struct tmg_near *near = search->near;
+    const int full = near->count == TMG_NEAR_MOST;
+    if (full && far >= search->most) return;
+    const unsigned at = full ? search->last : near->count++;
+    near->shapes[at] = measured;
+    near->weights[at] = far;
+    if (near->count < TMG_NEAR_MOST) return;
+    search->last = farthest(near);
+    search->most = near->weights[search->last];
+}
+
+// Takes in what lies near enough of the rows of a block; [dims] are the table's.
+static inline void look_at_block(struct search *search, unsigned block, unsigned dims) {
+    const struct tmg_table *table = search->near->table;
+    const unsigned first = block * TMG_NEAR_BLOCK;
+    const float *at = table->at + (size_t)first * (dims + 1);
+    for (unsigned i = first; i < first + TMG_NEAR_BLOCK; i += TMG_LANES) {
         lanes far = {0};
-        for (unsigned dim = 0; dim < dims; ++dim, four += TMG_LANES) {
-            const lanes along = load(four) - here[dim];
+#pragma GCC unroll 3
+        for (unsigned dim = 0; dim < dims; ++dim, at += TMG_LANES) {
+            const lanes along = load(at) - search->at[dim];
             far += along * along;
         }
-        if (!any(far <= most)) continue;
-        for (unsigned j = 0; j < TMG_LANES; ++j) {
-            if (!(far[j] <= most) || far[j] < least) continue;
-            const float all = far[j] + apart(alignment, table->measured[i + j].alignment);
-            if (all > most) continue;
-            take(near, &table->measured[i + j], all, &last);
-            if (near->count == TMG_NEAR_MOST) most = near->weights[last];
-        }
+        const lanes classes = magnitude(load(at) - search->alignment);
+        const lanes all = far + ALIGNED * (classes - positive(classes - 2));
+        const bits taken = (all <= search->most) & (far >= search->least);
+        at += TMG_LANES;
+        if (!any(taken)) continue;
+        for (unsigned j = 0; j < TMG_LANES; ++j)
+            if (taken[j]) take(search, table->by_place[i + j], all[j]);
     }
+}
+
+// Writes to [far] how far the boxes of all blocks are, and returns the nearest one.
+static inline unsigned look_at_boxes(const struct search *search, unsigned blocks, unsigned dims,
+                                     float *far) {
+    const float *box = search->near->table->boxes;
+    unsigned nearest = 0;
+    for (unsigned i = 0; i < blocks; i += TMG_LANES) {
+        lanes all = {0};
+#pragma GCC unroll 3
+        for (unsigned dim = 0; dim < dims; ++dim, box += 2 * TMG_LANES) {
+            const lanes below = load(box) - search->at[dim],
+                        above = search->at[dim] - load(box + TMG_LANES);
+            const lanes outside = positive(below) + positive(above);
+            all += outside * outside;
+        }
+        memcpy(far + i, &all, sizeof all);
+    }
+    for (unsigned i = 1; i < blocks; ++i) nearest = far[i] < far[nearest] ? i : nearest;
+    return nearest;
+}
+
+// The nearest block first: what lies there leaves out most of the others.
+static inline void look_around(struct search *search, unsigned dims) {
+    float far[TMG_MAX_MEASURED / TMG_NEAR_BLOCK + TMG_LANES];
+    const unsigned blocks =
+        (search->near->table->measured_count + TMG_NEAR_BLOCK - 1) / TMG_NEAR_BLOCK;
+    const unsigned nearest = look_at_boxes(search, blocks, dims, far);
+    look_at_block(search, nearest, dims);
+    far[nearest] = INFINITY;
+    for (unsigned i = 0; i < blocks; ++i)
+        if (far[i] <= search->most) look_at_block(search, i, dims);
 }
 
 static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,
                  struct tmg_near *near) {
-    float at[TMG_MAX_TABLE_DIMS] = {0};
+    struct search search = {.near = near, .least = least, .most = FAR};
     near->table = table;
     near->count = 0;
     if (!table->measured_count) return;
-    for (unsigned i = 0; i < table->dim_count; ++i) at[i] = (float)log2((double)shape[i]);
-    look_around(near, at, alignment, least);
+    for (unsigned i = 0; i < table->dim_count; ++i)
+        search.at[i] = (float)log2((double)shape[i]) + (lanes){0};
+    search.alignment = (float)__builtin_ctz((unsigned)alignment) + (lanes){0};
+    if (table->dim_count == 3)  // as most have: then nothing is looped over
+        look_around(&search, 3);
+    else
+        look_around(&search, table->dim_count);
     for (unsigned i = 0; i < near->count; ++i) {
         const float far = near->weights[i];
         near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : TMG_NEAR_ITSELF;
@@ -121,32 +155,20 @@ void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, i
     find(table, shape, alignment, TMG_NEAR_ALIKE, near);
 }
 
-// Adds what is known of each of four launches, and its weight.
-static void add_misses(const float *misses, lanes weight, lanes *sum, lanes *weights) {
-    const lanes miss = load(misses);
-    const bits known = miss == miss;  // it is no NAN
-    *sum += (lanes)((bits)(weight * miss) & known);
-    *weights += (lanes)((bits)weight & known);
-}
-
-// Writes the mean of what is known of each launch from the [first] on, a block of them, and of what
-// weight.
-static void mean_misses(const struct tmg_near *near, unsigned first, float *means, float *weights) {
-    lanes sum[TMG_BLOCK] = {{0}}, all[TMG_BLOCK] = {{0}};
-    for (unsigned i = 0; i < near->count; ++i) {
-        const float *misses = near->shapes[i]->misses + first;
-        const lanes weight = near->weights[i] + (lanes){0};
-#pragma GCC unroll 4
-        for (unsigned j = 0; j < TMG_BLOCK; ++j)
-            add_misses(misses + j * TMG_LANES, weight, &sum[j], &all[j]);
-    }
-    for (unsigned j = 0; j < TMG_BLOCK; ++j) sum[j] /= all[j] + DOUBT;
-    memcpy(means, sum, sizeof sum);
-    memcpy(weights, all, sizeof all);
-}
-
 void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights) {
-    const unsigned count = near->table->launch_count;
-    for (unsigned i = 0; i < count; i += TMG_LANES * TMG_BLOCK)
-        mean_misses(near, i, misses + i, weights + i);
+    typedef float pair __attribute__((vector_size(8)));
+    const struct tmg_table *table = near->table;
+    const unsigned count = table->launch_count;
+    pair sums[TMG_MAX_LAUNCHES];  // of what was missed, and of weights
+    memset(sums, 0, count * sizeof *sums);
+    for (unsigned i = 0; i < near->count; ++i) {
+        const struct tmg_miss *at = table->misses + near->shapes[i]->first,
+                              *end = table->misses + near->shapes[i]->end;
+        const pair weight = near->weights[i] + (pair){0};
+        for (; at < end; ++at) sums[at->launch] += weight * (pair){at->log, 1};
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        misses[i] = sums[i][0] / (sums[i][1] + DOUBT);
+        weights[i] = sums[i][1];
+    }
 }

@@ -12,23 +12,23 @@ int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
 
 // ---- Packing
 
-static int same_term(const struct tmg_term *a, const struct tmg_term *b) {
-    if (a->factor_count != b->factor_count) return 0;
-    for (unsigned i = 0; i < a->factor_count; ++i)
-        if (!tmg_same_extent(&a->factors[i], &b->factors[i])) return 0;
-    return 1;
+// The number of [term] among [terms], where it is put if it is new: then there must be room.
+static uint16_t number_of(struct tmg_term term, struct tmg_terms *terms) {
+    unsigned at = 0;
+    while (at < terms->count && (terms->of[at].before != term.before ||
+                                 !tmg_same_extent(&terms->of[at].last, &term.last)))
+        ++at;
+    if (at == terms->count) terms->of[terms->count++] = term;
+    return (uint16_t)at;
 }
 
-// The number of [term] among [terms], where it is put if it is new, behind those that it is the
-// product of: then there must be room.
-static uint16_t number_of(const struct tmg_term *term, struct tmg_terms *terms) {
-    unsigned at = 0;
-    while (at < terms->count && !same_term(&terms->of[at], term)) ++at;
-    if (at < terms->count) return (uint16_t)at;
-    struct tmg_term own = *term, before = *term;
-    if (before.factor_count-- > 1) own.before = number_of(&before, terms);
-    terms->of[terms->count] = own;
-    return (uint16_t)terms->count++;
+// The same of the product of [count] factors, and of those that it is made from.
+static uint16_t number_of_product(const struct tmg_extent *factors, unsigned count,
+                                  struct tmg_terms *terms) {
+    uint16_t at = TMG_TERM_ONE;
+    for (unsigned i = 0; i < count; ++i)
+        at = number_of((struct tmg_term){.last = factors[i], .before = at}, terms);
+    return at;
 }
 
 // What a row of that unit is added to; TMG_SPENT_COUNT where the model does not look at it.
@@ -52,10 +52,9 @@ static enum tmg_spent spent_of(enum tmg_unit unit) {
 static struct tmg_cost_rule cost_rule(const struct tmg_manifest *manifest,
                                       const struct tmg_cost *cost, struct tmg_terms *terms) {
     const int named = cost->tensor >= 0;
-    struct tmg_term term = {.factor_count = cost->factor_count};
-    memcpy(term.factors, cost->factors, sizeof term.factors);
     struct tmg_cost_rule rule = {.amount = (double)cost->amount,
-                                 .term = number_of(&term, terms),
+                                 .term =
+                                     number_of_product(cost->factors, cost->factor_count, terms),
                                  .per = (unsigned char)cost->per,
                                  .spends = (unsigned char)spent_of(cost->unit)};
     if (cost->unit == TMG_UNIT_L2_BYTES && named) rule.pitch = (unsigned char)(cost->tensor + 1);
@@ -93,11 +92,8 @@ static void pack_overlap(const struct tmg_manifest *manifest, struct tmg_rules *
 static void pack_tiles(const struct tmg_manifest *manifest, struct tmg_rules *rules,
                        struct tmg_terms *terms) {
     rules->tile_count = (unsigned char)manifest->grid.tile_count;
-    for (unsigned i = 0; i < rules->tile_count; ++i) {
-        const struct tmg_term term = {.factor_count = 1,
-                                      .factors = {manifest->grid.tiles[i].extent}};
-        rules->tiles[i] = number_of(&term, terms);
-    }
+    for (unsigned i = 0; i < rules->tile_count; ++i)
+        rules->tiles[i] = number_of_product(&manifest->grid.tiles[i].extent, 1, terms);
 }
 
 // A block with room for what [head] counts and points to; NULL where memory ends.
@@ -138,10 +134,13 @@ struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest) {
 }
 
 int tmg_rules_join(struct tmg_rules *rules, struct tmg_terms *terms) {
-    uint16_t numbers[MOST_OWN];
+    uint16_t numbers[TMG_MAX_TERMS + 1] = {[TMG_TERM_ONE] = TMG_TERM_ONE};
     if (terms->count + rules->own.count > TMG_MAX_TERMS) return 0;
-    for (unsigned i = 0; i < rules->own.count; ++i)
-        numbers[i] = number_of(&rules->own.of[i], terms);
+    for (unsigned i = 0; i < rules->own.count; ++i) {
+        struct tmg_term term = rules->own.of[i];
+        term.before = numbers[term.before];
+        numbers[i] = number_of(term, terms);
+    }
     for (unsigned i = 0; i < rules->cost_count; ++i)
         rules->costs[i].term = numbers[rules->costs[i].term];
     for (unsigned i = 0; i < rules->tile_count; ++i) rules->tiles[i] = numbers[rules->tiles[i]];

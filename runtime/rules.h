@@ -35,12 +35,14 @@ enum tmg_spent {
 // A product of sizes: that of a term before it, by the last. The kernels of a set share theirs, so
 // that each is worked out once for all.
 struct tmg_term {
-    unsigned factor_count;
-    unsigned before;  // the number of the term of all its factors but the last, where it has two
-    struct tmg_extent factors[TMG_MAX_FACTORS];
+    struct tmg_extent last;
+    unsigned before;  // the number of the term of all other factors
 };
 
-enum { TMG_MAX_TERMS = 1024 };  // of a set
+enum {
+    TMG_MAX_TERMS = 1024,         // of a set
+    TMG_TERM_ONE = TMG_MAX_TERMS  // the number of no term, which is 1
+};
 
 struct tmg_terms {
     unsigned count;

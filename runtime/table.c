@@ -33,6 +33,13 @@ static int compare_measured(const void *left, const void *right) {
     return a->alignment - b->alignment;
 }
 
+static int compare_places(const void *left, const void *right) {
+    const struct tmg_measured *a = *(struct tmg_measured *const *)left,
+                              *b = *(struct tmg_measured *const *)right;
+    if (a->place != b->place) return a->place > b->place ? 1 : -1;
+    return a > b ? 1 : -1;
+}
+
 int tmg_table_kernel(const struct tmg_table *table, const char *name) {
     for (unsigned i = 0; i < table->kernel_count; ++i)
         if (!strcmp(table->kernels[i].name, name)) return (int)i;
@@ -45,6 +52,13 @@ int tmg_table_launch(const struct tmg_table *table, int kernel, int splits) {
     for (unsigned i = 0; i < row->split_count; ++i)
         if (row->splits[i] == splits) return (int)(row->first_launch + i);
     return -1;
+}
+
+float tmg_table_miss(const struct tmg_table *table, const struct tmg_measured *measured,
+                     unsigned launch) {
+    for (unsigned i = measured->first; i < measured->end; ++i)
+        if (table->misses[i].launch == launch) return table->misses[i].log;
+    return NAN;
 }
 
 // ---- Members
@@ -130,18 +144,19 @@ static int next_shape(const char **text, struct tmg_table *table, struct tmg_mea
 }
 
 // Reads how many thousandths of what is predicted each of [count] launches took, "." where that is
-// not known and "=" for 1000; 0 where [text] is something else.
-static int read_misses(const char *text, unsigned count, float *misses) {
+// not known and "=" for 1000; adds those that are known, and moves *end behind them. 0 where [text]
+// is something else.
+static int read_misses(const char *text, unsigned count, struct tmg_miss *misses, unsigned *end) {
     for (unsigned i = 0; i < count; ++i) {
         const char sign = *text;
-        misses[i] = sign == '=' ? 0 : NAN;
+        if (sign == '=') misses[(*end)++] = (struct tmg_miss){0, i};
         if (sign == '=' || sign == '.') {
             ++text;
             continue;
         }
         const int64_t times = next_number(&text, 1000 * MOST_TIMES);
         if (!times) return 0;
-        misses[i] = logf((float)times * .001f);
+        misses[(*end)++] = (struct tmg_miss){logf((float)times * .001f), i};
         text += *text == ' ';
     }
     return !*text;
@@ -152,10 +167,11 @@ static int read_misses(const char *text, unsigned count, float *misses) {
 static void read_measured(const struct tmg_node *node, struct tmg_table *table) {
     struct tmg_measured *measured = &table->measured[table->measured_count];
     const char *text = json_string_value(node->value);
-    measured->misses = table->misses + (size_t)table->measured_count * table->launch_pitch;
+    measured->first = table->measured_count ? measured[-1].end : 0;
+    measured->end = measured->first;
     ++table->measured_count;
     if (!text || !next_shape(&text, table, measured) ||
-        !read_misses(text, table->launch_count, measured->misses))
+        !read_misses(text, table->launch_count, table->misses, &measured->end))
         tmg_node_fail(node,
                       "must be a text of %u sizes, an alignment that is a power of two and %u "
                       "times, as in: 64x128 16 983=.1021 870",
@@ -166,22 +182,50 @@ static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-// Lays out the [count] shapes for those who look for what is near: sorted, by fours.
+// Half powers of two of all dims, their bits in turns: along it what lies near lies close together.
+static uint64_t place_of(const struct tmg_table *table, const struct tmg_measured *measured) {
+    uint64_t place = 0;
+    for (int bit = 5; bit >= 0; --bit)
+        for (unsigned dim = 0; dim < table->dim_count; ++dim)
+            place = place << 1 | ((unsigned)(2 * measured->at[dim]) >> bit & 1);
+    return place;
+}
+
+// Lays out row [index] of those who look for what is near, of a number that no shape has where
+// there is none: by fours, and the boxes of blocks by fours.
+static void lay_out(struct tmg_table *table, unsigned index) {
+    const unsigned dims = table->dim_count, four = index / TMG_LANES, lane = index % TMG_LANES,
+                   block = index / TMG_NEAR_BLOCK;
+    const int there = index < table->measured_count;
+    const struct tmg_measured *row = there ? table->by_place[index] : NULL;
+    float *at = table->at + (size_t)four * TMG_LANES * (dims + 1) + lane,
+          *box =
+              table->boxes + (size_t)(block / TMG_LANES) * TMG_LANES * 2 * dims + block % TMG_LANES;
+    for (unsigned dim = 0; dim < dims; ++dim, at += TMG_LANES, box += 2 * TMG_LANES) {
+        const float value = there ? row->at[dim] : INFINITY;
+        *at = value;
+        if (index % TMG_NEAR_BLOCK == 0) box[0] = box[TMG_LANES] = value;
+        if (there) box[0] = fminf(box[0], value), box[TMG_LANES] = fmaxf(box[TMG_LANES], value);
+    }
+    *at = there ? (float)__builtin_ctz((unsigned)row->alignment) : 0;
+}
+
 static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_table *table) {
-    const unsigned fours = rounded_up(count, TMG_LANES), dims = table->dim_count;
-    table->launch_pitch = rounded_up(table->launch_count, TMG_LANES * TMG_BLOCK);
-    table->misses = calloc((size_t)count * table->launch_pitch + 1, sizeof *table->misses);
-    table->at = calloc((size_t)fours * dims + 1, sizeof *table->at);
-    if (!table->misses || !table->at) return tmg_fail_memory();
+    const unsigned rows = rounded_up(count, TMG_NEAR_BLOCK * TMG_LANES), dims = table->dim_count;
+    table->misses = calloc((size_t)count * table->launch_count + 1, sizeof *table->misses);
+    table->at = calloc((size_t)rows * (dims + 1) + 1, sizeof *table->at);
+    table->boxes = calloc((size_t)rows / TMG_NEAR_BLOCK * 2 * dims + 1, sizeof *table->boxes);
+    table->by_place = calloc(count + 1, sizeof *table->by_place);
+    if (!table->misses || !table->at || !table->boxes || !table->by_place) return tmg_fail_memory();
     for (unsigned i = 0; i < count && !list->document->status; ++i) {
         struct tmg_node item = tmg_node_item(list, i);
         read_measured(&item, table);
+        table->measured[i].place = place_of(table, &table->measured[i]);
     }
     qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
-    for (unsigned i = 0; i < fours; ++i)
-        for (unsigned dim = 0; dim < dims; ++dim)
-            table->at[i / TMG_LANES * TMG_LANES * dims + dim * TMG_LANES + i % TMG_LANES] =
-                i < table->measured_count ? table->measured[i].at[dim] : INFINITY;
+    for (unsigned i = 0; i < table->measured_count; ++i) table->by_place[i] = &table->measured[i];
+    qsort(table->by_place, table->measured_count, sizeof *table->by_place, compare_places);
+    for (unsigned i = 0; i < rows; ++i) lay_out(table, i);
     return list->document->status;
 }
 
@@ -332,6 +376,8 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->tuned);
     free(table->measured);
     free(table->at);
+    free(table->boxes);
+    free(table->by_place);
     free(table->terms.of);
     free(table->leasts.of);
     free(table->listed);

@@ -12,8 +12,8 @@ enum {
     TMG_MAX_TABLE_DIMS = 8,
     TMG_MAX_TUNED = 1 << 16,
     TMG_MAX_MEASURED = 1 << 12,
+    TMG_NEAR_BLOCK = 16,      // measured shapes that have a box around them
     TMG_MAX_LAUNCHES = 1024,  // of a table: kernels with their splits
-    TMG_BLOCK = 4,            // lanes of launches of one of them
     TMG_LARGEST_CLASS = 128   // bytes: from here on alignment is worth nothing more
 };
 
@@ -45,13 +45,19 @@ struct tmg_tuned {
     double us;
 };
 
-// A shape that was measured: the log of what each launch took by what the model says; NAN where
-// nothing is known. Launches are kernels, each with each of its splits, in the table's order, up to
-// whole lanes.
+// The log of what a launch took by what the model says. Launches are kernels, each with each of its
+// splits, in the table's order.
+struct tmg_miss {
+    float log;
+    unsigned launch;
+};
+
+// A shape that was measured, of a few launches.
 struct tmg_measured {
     int alignment;                 // as of tuned entries
     float at[TMG_MAX_TABLE_DIMS];  // log2 of its dims
-    float *misses;
+    uint64_t place;                // in an order in which near ones are not far apart
+    unsigned first, end;           // of the table's misses: its own, in the order of launches
 };
 
 struct tmg_learned;
@@ -65,10 +71,11 @@ struct tmg_table {
     char dims[TMG_MAX_TABLE_DIMS][TMG_MAX_NAME];  // in the order of shapes
     struct tmg_row *kernels;                      // and one more, whose first launch is none
     struct tmg_tuned *tuned;                      // sorted
-    struct tmg_measured *measured;                // sorted by their first dim
-    float *at;                    // of four of them the first dim, then the second...
-    unsigned launch_pitch;        // from one shape's misses to the next
-    float *misses;                // of all of them
+    struct tmg_measured *measured;                // sorted by their dims
+    const struct tmg_measured **by_place;
+    float *at;     // of four by place the first dim, the second..., the powers of two of alignments
+    float *boxes;  // of four blocks of them the least of the first dim, its most, of the second...
+    struct tmg_miss *misses;      // of all of them
     struct tmg_learned *learned;  // of the model's errors; NULL: nothing
     struct tmg_terms terms;       // of all kernels
     struct tmg_leasts leasts;     // of all launches
@@ -100,6 +107,10 @@ int tmg_table_kernel(const struct tmg_table *table, const char *name);  // its i
 
 // The launch of a kernel with [splits]; -1 where the table does not list those splits.
 int tmg_table_launch(const struct tmg_table *table, int kernel, int splits);
+
+// What [launch] missed at a measured shape; NAN where that is not known.
+float tmg_table_miss(const struct tmg_table *table, const struct tmg_measured *measured,
+                     unsigned launch);
 
 // The largest power of two, up to TMG_LARGEST_CLASS, that divides the bytes between rows of every
 // tensor of [binding]: the class by which tuned entries are told apart.
