@@ -21,11 +21,16 @@ struct worker {
     bool started;
 };
 
-int parallel_threads(void) {
+int parallel_cores(void) {
     cpu_set_t cores;
     if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 2;
     const int count = CPU_COUNT(&cores);
-    return count < 1 ? 1 : count > PARALLEL_MAX ? PARALLEL_MAX : count;
+    return count < 1 ? 1 : count;
+}
+
+int parallel_threads(void) {
+    const int count = parallel_cores();
+    return count > PARALLEL_MAX ? PARALLEL_MAX : count;
 }
 
 static void *work(void *argument) {

@@ -5,6 +5,9 @@
 
 enum { PARALLEL_MAX = 16, PARALLEL_GRAIN = 1024 };  // threads; what parallel_grain() gives at most
 
+// The cores that this process may run on.
+int parallel_cores(void);
+
 // Threads that parallel_for() uses: one for each core this process may run on, 1..PARALLEL_MAX.
 int parallel_threads(void);
 

@@ -15,6 +15,7 @@
 
 #include "measure/parallel.h"
 #include "measure/columns.h"
+#include "measure/process.h"
 #include "measure/tune_state.h"
 #include "runtime/error.h"
 #include "runtime/seconds.h"
@@ -35,7 +36,7 @@ struct crew {
 };
 
 static void start_worker(struct crew *crew, int i) {
-    crew->workers[i] = tune_spawn();
+    crew->workers[i] = process_spawn();
     if (crew->workers[i] == 0) {
         const int code = tune_work(crew->t, i);
         fflush(stderr);
@@ -45,7 +46,7 @@ static void start_worker(struct crew *crew, int i) {
 }
 
 static void start_compiler(struct crew *crew, int i) {
-    crew->compilers[i] = tune_spawn();
+    crew->compilers[i] = process_spawn();
     if (crew->compilers[i] == 0) _exit(tune_compile(crew->t, i));
 }
 
@@ -224,12 +225,12 @@ static void take_loss(struct crew *crew, const struct tune_message *message) {
 
 static void explain_loss(int status, const struct tune_slot *slot, int timeout, char *why,
                          size_t size) {
-    if (WIFSIGNALED(status))
-        snprintf(why, size, "the process died: %s", strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status) == TUNE_EXIT_TIMEOUT)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == TUNE_EXIT_TIMEOUT)
         snprintf(why, size, "no end after %d s", timeout);
+    else if (WIFEXITED(status) && *slot->why)
+        snprintf(why, size, "%s", slot->why);
     else
-        snprintf(why, size, "%s", *slot->why ? slot->why : "the process ended");
+        process_explain(status, why, size);
 }
 
 // Whether the candidate is tried again, which was not spared before: its process was killed, as by
@@ -405,7 +406,7 @@ static int start(struct crew *crew) {
         t->shared->workers[i].task = t->shared->workers[i].candidate = -1;
         t->shared->compilers[i].task = t->shared->compilers[i].candidate = -1;
     }
-    crew->compiler_count = t->plan->jobs ? t->plan->jobs : parallel_threads();
+    crew->compiler_count = t->plan->jobs ? t->plan->jobs : parallel_cores();
     if (crew->compiler_count > TUNE_WORKERS_MAX) crew->compiler_count = TUNE_WORKERS_MAX;
     if (crew->compiler_count > (int)t->plan->kernel_count)
         crew->compiler_count = (int)t->plan->kernel_count;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "measure/gpu.h"
+#include "measure/process.h"
 #include "measure/tune_state.h"
 #include "runtime/error.h"
 
@@ -72,7 +73,7 @@ int tune_find_gpus(struct tuning *t) {
         mmap(NULL, sizeof *probe, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (probe == MAP_FAILED) return perror("tmagen: error: mmap"), 3;
     probe->status = TMAGEN_ERROR_NO_DEVICE;
-    const pid_t child = tune_spawn();
+    const pid_t child = process_spawn();
     if (child == 0) {
         probe->status = list_gpus(t->plan->gpus, probe);
         if (probe->status == TMAGEN_OK) probe->status = name_gpus(probe);

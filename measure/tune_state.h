@@ -114,11 +114,7 @@ static inline atomic_char *tune_checked(const struct tuning *t, int candidate) {
 int tune_work(struct tuning *t, int worker);
 int tune_compile(struct tuning *t, int compiler);
 
-// ---- tune_process.c
-// As fork(), for a child that ends when we do.
-pid_t tune_spawn(void);
-
-// Writes [message] to the pipe; a process that cannot ends.
+// Writes [message] to the pipe; a process that cannot ends. In tune_compile.c.
 void tune_say(const struct tuning *t, const struct tune_message *message);
 
 // ---- tune_gpus.c

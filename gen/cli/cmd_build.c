@@ -8,8 +8,10 @@
 #include "gen/cli/compiler_log.h"
 #include "gen/diag.h"
 #include "gen/alloc.h"
-#include "measure/occupancy.h"
+#include "gen/measured.h"
 #include "gen/output.h"
+#include "measure/jobs.h"
+#include "measure/occupancy.h"
 #include "runtime/tmagen.h"
 
 enum { KEY_FOR = 0x2000 };
@@ -18,6 +20,7 @@ struct build_arguments {
     struct spec_arguments specs;
     tmagen_kind kind;
     char *set;  // of --for; NULL: none
+    int processes;
 };
 
 static const struct argp_option options[] = {
@@ -26,11 +29,13 @@ static const struct argp_option options[] = {
      "the "
      "cache as well; ARCH, as sm_90a, a GPU that need not be here: --set arch=ARCH",
      0},
+    {"jobs", 'j', "N", 0, "processes that compile (default: one for each core)", 0},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct build_arguments *a = state->input;
+    if (key == 'j') return a->processes = (int)argument_number(state, argument, 1, JOBS_MAX), 0;
     if (key != KEY_FOR) return ARGP_ERR_UNKNOWN;
     if (!strcmp(argument, "emu")) return a->kind = TMAGEN_CUBIN_AND_PTX, 0;
     if (strncmp(argument, "sm_", 3) || a->set)
@@ -93,39 +98,64 @@ static void print_summary(const struct gen_output *out, const char *folder,
     fflush(stdout);
 }
 
+static void say_source(const struct gen_output *out, const char *folder) {
+    fprintf(stderr, "tmagen: note: the source is in %s/%s.cu\n", folder, out->name);
+}
+
 static int report_failure(const struct gen_output *out, const char *folder, int error) {
     fputs("tmagen: error: ", stderr);
     compiler_log_print(out, tmagen_error_last());
-    fprintf(stderr, "tmagen: note: the source is in %s/%s.cu\n", folder, out->name);
+    say_source(out, folder);
     return error == TMAGEN_ERROR_COMPILE ? EXIT_USER : EXIT_ENVIRONMENT;
 }
 
+// What is compiled: each kernel once.
+struct compiling {
+    const struct gen_output **outputs;
+    size_t count, capacity;
+    const char *folder;
+    tmagen_kind kind;
+};
+
 // Compiles one kernel and prints its summary. Returns an exit code.
-static int compile(const struct gen_output *out, const char *folder, tmagen_kind kind) {
+static int compile(void *context, int number) {
+    const struct compiling *work = context;
+    const struct gen_output *out = work->outputs[number];
     char *file = mem_format("%s.cu", out->name);
-    const tmagen_compile_options wanted = {.kind = kind, .arch = out->arch, .name = file};
+    const tmagen_compile_options wanted = {.kind = work->kind, .arch = out->arch, .name = file};
     tmagen_code code;
     int error = tmagen_compile(out->source, out->source_len, &wanted, &code);
     free(file);
-    if (error) return report_failure(out, folder, error);
+    if (error) return report_failure(out, work->folder, error);
     if (*tmagen_warning_last()) fprintf(stderr, "tmagen: warning: %s\n", tmagen_warning_last());
     compiler_log_print(out, code.log);
-    print_summary(out, folder, &code);
+    print_summary(out, work->folder, &code);
     int failed = check_budgets(out, &code.resources);
     tmagen_code_free(&code);
     return failed ? EXIT_USER : EXIT_FINE;
 }
 
-static int compile_all(const struct gen_result *results, size_t count, const char *folder,
-                       tmagen_kind kind) {
-    int worst = EXIT_FINE;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < results[i].output_count; j++) {
-            if (output_repeats(results, count, i, j)) continue;
-            int code = compile(&results[i].outputs[j], folder, kind);
-            if (code > worst) worst = code;
-        }
-    }
+// The compiler has died over a kernel.
+static int report_loss(void *context, int number, const char *why) {
+    const struct compiling *work = context;
+    diag_say("%s: %s", work->outputs[number]->name, why);
+    say_source(work->outputs[number], work->folder);
+    return EXIT_USER;
+}
+
+static int compile_all(const struct gen_result *results, size_t count,
+                       const struct build_arguments *a) {
+    struct compiling work = {.folder = a->specs.options.out_dir, .kind = a->kind};
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < results[i].output_count; j++)
+            if (!output_repeats(results, count, i, j))
+                MEM_PUSH(work.outputs, work.count, work.capacity, &results[i].outputs[j]);
+    const int worst = jobs_run(&(struct jobs){.count = (int)work.count,
+                                              .processes = a->processes,
+                                              .work = compile,
+                                              .lost = report_loss,
+                                              .context = &work});
+    free(work.outputs);
     return worst;
 }
 
@@ -142,8 +172,7 @@ int cmd_build(int argc, char **argv) {
     const char *folder = a.specs.options.out_dir;
     struct gen_result *results = output_generate(a.specs.specs, count, &a.specs.options);
     int code = EXIT_USER;
-    if (results && !output_write(results, count, folder))
-        code = compile_all(results, count, folder, a.kind);
+    if (results && !output_write(results, count, folder)) code = compile_all(results, count, &a);
     output_free(results, count);
     spec_arguments_free(&a.specs);
     free(a.set);

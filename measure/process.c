@@ -1,12 +1,14 @@
-// How the processes of a tuning are made, and how they speak to the one that writes.
+// Processes side by side with ours, made by fork() alone: what they are to work on lies before them.
+#include "measure/process.h"
+
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure/tune_state.h"
-
-pid_t tune_spawn(void) {
+pid_t process_spawn(void) {
     fflush(stdout);
     fflush(stderr);
     const pid_t parent = getpid(), child = fork();
@@ -16,11 +18,13 @@ pid_t tune_spawn(void) {
     const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; ++i) signal(ignored[i], SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(TUNE_EXIT_BROKEN);
+    if (getppid() != parent) _exit(1);
     return 0;
 }
 
-void tune_say(const struct tuning *t, const struct tune_message *message) {
-    _Static_assert(sizeof *message < 4096, "a message is whole or not there");
-    if (write(t->pipe, message, sizeof *message) != sizeof *message) _exit(TUNE_EXIT_BROKEN);
+void process_explain(int status, char *why, size_t size) {
+    if (WIFSIGNALED(status))
+        snprintf(why, size, "the process died: %s", strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, size, "the process ended");
 }
