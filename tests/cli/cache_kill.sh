@@ -6,6 +6,7 @@ export TMAGEN_NVRTC=$BUILD/tests/fixtures/fake/nvrtc.so FAKE_NVRTC_MS=2 FAKE_NVR
 random_kills=${KILLS:-100} aimed_kills=30
 [ -z "${SANITIZED:-}" ] || random_kills=40 aimed_kills=10
 RANDOM=1
+shopt -s nullglob
 
 fail() {
     echo "$*"
@@ -23,18 +24,21 @@ random_moment() {
     duration=$((duration * percent / 100 + 100))
 }
 
-# when_it_writes PROCESS - waits for a temporary, or for the process to end without one.
+# when_it_writes PROCESS - waits for one more temporary, or for the process to end without one.
 when_it_writes() {
     local new
     while kill -0 "$1" 2>/dev/null; do
-        for new in "$TMAGEN_CACHE"/.new-"$1"-*; do [ ! -e "$new" ] || return; done
+        new=("$TMAGEN_CACHE"/.new-*)
+        [ ${#new[@]} = "$had" ] || return
     done
 }
 
 # kill_one WAIT - starts a process that has to compile, waits, kills it, and looks at what is left.
 kill_one() {
-    local process
+    local process old
     rm -f "$TMAGEN_CACHE/$key"
+    old=("$TMAGEN_CACHE"/.new-*)
+    had=${#old[@]}
     "$TMAGEN" -o "$TMPDIR/out" gemm_256x128 >/dev/null 2>&1 &   # not build: that would be a shell's
     process=$!
     "$1" $process
