@@ -1,4 +1,4 @@
-// Processes side by side with ours, made by fork() alone: what they are to work on lies before them.
+// Processes made by fork() alone, side by side with ours: what they work on lies before them.
 #include "measure/process.h"
 
 #include <signal.h>
