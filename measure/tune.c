@@ -481,7 +481,6 @@ static int calibrate(const struct tuning *t) {
 int tune_run(const struct tune_plan *plan) {
     struct tuning t = {.plan = plan};
     struct tune_db *db = NULL;
-    signal(SIGXFSZ, SIG_IGN);  // a file that cannot grow is an error of a write
     int code = tune_find_gpus(&t);
     if (!code && strcmp(t.device, plan->model->name) != 0)
         fprintf(stderr, "tmagen: note: launches are chosen by the rates of another GPU, %s\n",
@@ -496,7 +495,13 @@ int tune_run(const struct tune_plan *plan) {
                     plan->shards, shapes);
         code = plan->shards > 1 ? 0 : 2;  // a shard may be left with none
     }
-    if (!code && (tune_db_open(plan->database, TUNE_DB_WRITE, &db) || tune_db_claim(db))) {
+    if (!code && tune_db_open(plan->database, TUNE_DB_WRITE, &db)) {
+        kernel_complain("");
+        tune_db_discard(db);
+        db = NULL;
+        code = 1;
+    }
+    if (!code && tune_db_claim(db)) {
         kernel_complain("");
         code = 1;
     }

@@ -147,9 +147,12 @@ int tune_show(const char *path, FILE *out) {
 
 // ---- merge
 
-static int merge_one(struct tune_db *into, const char *path) {
+// What became of a database that was to be brought into another.
+enum merged { MERGED, UNREADABLE, UNWRITABLE };
+
+static enum merged merge_one(struct tune_db *into, const char *path) {
     struct tune_db *from;
-    if (open_for_reading(path, &from)) return 1;
+    if (open_for_reading(path, &from)) return UNREADABLE;
     int status = tune_db_begin(into);
     if (status == TMAGEN_OK) status = tune_db_merge(into, from);
     if (status == TMAGEN_OK) status = tune_db_commit(into);
@@ -158,20 +161,28 @@ static int merge_one(struct tune_db *into, const char *path) {
         tune_db_rollback(into);
     }
     tune_db_close(from);
-    return status != TMAGEN_OK;
+    return status == TMAGEN_OK ? MERGED : UNWRITABLE;
 }
 
+// Goes on behind those that cannot be read; a disk that is full is so for all that follow. A part
+// of what was to be merged would look like the whole: where we made the database none is kept.
 int tune_merge(const char *into, char *const *from, size_t count) {
     struct tune_db *db;
-    int failed = 0;
+    size_t merged = 0;
+    enum merged last = MERGED;
     if (tune_db_open(into, TUNE_DB_WRITE, &db) != TMAGEN_OK) {
         kernel_complain("");
-        failed = 1;
-    } else {
-        for (size_t i = 0; i < count; ++i) failed |= merge_one(db, from[i]);
+        last = UNWRITABLE;
     }
-    tune_db_close(db);
-    return failed;
+    for (size_t i = 0; i < count && last != UNWRITABLE; ++i) {
+        last = merge_one(db, from[i]);
+        merged += last == MERGED;
+    }
+    if (last == UNWRITABLE)
+        tune_db_discard(db);
+    else
+        tune_db_close(db);
+    return merged != count;
 }
 
 // ---- The error of the model

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ struct tune_db {
     char path[4096];
     sqlite3_stmt *put_kernel, *put_result, *put_better;
     int claim;  // a descriptor that holds a lock; 0: none
+    bool made;  // by us: nothing was there
 };
 
 static int fail(const struct tune_db *db) {
@@ -161,6 +163,7 @@ static int create(struct tune_db *db) {
 // Who only reads opens it for writing too, where it may: a tuning that was killed while it wrote
 // has left a journal, by which SQLite first brings back what was there before.
 static int connect(struct tune_db *db, enum tune_db_mode mode) {
+    signal(SIGXFSZ, SIG_IGN);  // a file that cannot grow is an error of a write
     const int flags = SQLITE_OPEN_READWRITE | (mode == TUNE_DB_WRITE ? SQLITE_OPEN_CREATE : 0);
     if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK) return fail(db);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
@@ -203,15 +206,20 @@ static int set_aside(struct tune_db *db) {
 static int open_again(struct tune_db *db, enum tune_db_mode mode) {
     disconnect(db);
     int status = set_aside(db);
+    db->made = status == TMAGEN_OK;
     if (status == TMAGEN_OK) status = connect(db, mode);
     return status == TMAGEN_OK ? create(db) : status;
 }
 
-static int check_file(const char *path, enum tune_db_mode mode) {
+static int check_file(const char *path, enum tune_db_mode mode, bool *made) {
     struct stat found;
     if (stat(path, &found)) {
-        if (errno == ENOENT && mode == TUNE_DB_WRITE) return TMAGEN_OK;
-        return tmg_fail(TMAGEN_ERROR_FILE, "%s: %s", path, strerror(errno));
+        if (errno != ENOENT || mode != TUNE_DB_WRITE)
+            return tmg_fail(TMAGEN_ERROR_FILE, "%s: %s", path, strerror(errno));
+        const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        *made = file >= 0;  // and by nobody else at the same time
+        if (*made) close(file);
+        return TMAGEN_OK;  // where it cannot be made SQLite says why
     }
     return S_ISREG(found.st_mode) ? TMAGEN_OK
                                   : tmg_fail(TMAGEN_ERROR_FILE, "%s: is no regular file", path);
@@ -226,7 +234,7 @@ int tune_db_open(const char *path, enum tune_db_mode mode, struct tune_db **made
     if ((size_t)snprintf(db->path, sizeof db->path, "%s%s", odd ? "./" : "", path) >=
         sizeof db->path)
         return tmg_fail(TMAGEN_ERROR_FILE, "%.60s...: a path that long cannot be opened", path);
-    int status = check_file(path, mode);
+    int status = check_file(path, mode, &db->made);
     if (status == TMAGEN_OK) status = connect(db, mode);
     if (status != TMAGEN_OK) return status;
     switch (look_at(db)) {
@@ -266,6 +274,16 @@ void tune_db_close(struct tune_db *db) {
     if (db) disconnect(db);
     if (db && db->claim) close(db->claim);  // after SQLite: a close ends the process's own locks
     free(db);
+}
+
+void tune_db_discard(struct tune_db *db) {
+    char path[sizeof db->path] = "", journal[sizeof path + 16];
+    if (db && db->made) snprintf(path, sizeof path, "%s", db->path);
+    tune_db_close(db);
+    if (!*path) return;
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    unlink(path);  // first: a journal without its file is nobody's
+    unlink(journal);
 }
 
 // ---- Writing

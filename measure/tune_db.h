@@ -62,6 +62,9 @@ enum tune_db_mode {
 int tune_db_open(const char *path, enum tune_db_mode mode, struct tune_db **db);
 void tune_db_close(struct tune_db *);
 
+// Closes it, and removes the file if opening it has made it.
+void tune_db_discard(struct tune_db *);
+
 // Keeps other tunings away until it is closed: results of one shape are of one contest. An error
 // where another has it.
 int tune_db_claim(struct tune_db *);

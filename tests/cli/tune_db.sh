@@ -193,6 +193,40 @@ sql full.db "PRAGMA integrity_check" | grep -qx ok || fail "a full disk damaged 
 rows full.db | grep -Fxf wanted | cmp - wanted || fail "a full disk lost results"
 good full.db p.yaml --shape 80x80x80
 
+# ---- nor does it leave a part of what is merged, which would look like the whole
+limited() {  # KIB COMMAND... - where no file grows beyond; what it says is in err
+    (ulimit -f "$1" && shift && "$@") 2>&1 | cat >err
+    equal "a full disk, at $1 KiB" 1 "${PIPESTATUS[0]}"
+    has err 'tmagen: error: .*part\.db: (database or disk is full|disk I/O error)'
+}
+size=$(($(stat -c %s all.db) / 1024))
+[ "$(stat -c %s s0.db)" -lt $((size * 1024)) ] || fail "a part is as large as the whole"
+for kib in 0 4 8 $((size / 2)) $((size - 4)); do
+    limited "$kib" "$TMAGEN" tune merge part.db s0.db t.db
+    left=$(echo part.db*)
+    equal "left at $kib KiB" 'part.db*' "$left"
+done
+# one that is written before it is committed, with a journal, as it is more than SQLite keeps
+cp s0.db large.db
+sql large.db "INSERT INTO kernel SELECT printf('%064d', value), name, family, arch, spec,
+    hex(zeroblob(50000)), tmagen, compiler, registers, spill_bytes, compile_ms, verdict, checks, why
+    FROM generate_series(1, 40), (SELECT * FROM kernel LIMIT 1)"
+limited 100 "$TMAGEN" tune merge part.db t.db large.db
+equal "left of a large one" 'part.db*' "$(echo part.db*)"
+limited 0 "$TMAGEN" tune --gpu fake --db part.db p.yaml --shape 64x64x64
+equal "left by a tuning" 'part.db*' "$(echo part.db*)"
+head -c 20000 /dev/urandom >part.db
+cp part.db was
+limited 4 "$TMAGEN" tune merge part.db t.db
+equal "left of what was damaged" part.db.damaged "$(echo part.db*)"
+cmp part.db.damaged was || fail "what was set aside is not what was there"
+cp s0.db part.db
+rows part.db >had
+limited $((size - 4)) "$TMAGEN" tune merge part.db t.db
+rows part.db | cmp - had || fail "a full disk changed what was there"
+"$TMAGEN" tune merge part.db t.db || fail "merge after a full disk: exit code $?"
+rows part.db | cmp - wanted || fail "merged after a full disk it is not the whole"
+
 # ---- what a database says is not believed
 hostile() {  # STATEMENT - as a hand that knows SQLite would
     cp t.db evil.db
