@@ -158,7 +158,7 @@ void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, i
 void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights) {
     typedef float pair __attribute__((vector_size(8)));
     const struct tmg_table *table = near->table;
-    const unsigned count = table->launch_count;
+    const unsigned count = (table->launch_count + TMG_LANES - 1) / TMG_LANES * TMG_LANES;
     pair sums[TMG_MAX_LAUNCHES];  // of what was missed, and of weights
     memset(sums, 0, count * sizeof *sums);
     for (unsigned i = 0; i < near->count; ++i) {

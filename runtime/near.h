@@ -34,5 +34,5 @@ void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, i
 
 // Writes the log of how many times as long as predicted each of the table's launches is likely to
 // take, 0 where nothing near was measured of it, and what those that measured it weigh together.
-// Both have room for TMG_MAX_LAUNCHES.
+// Both have room for TMG_MAX_LAUNCHES; whole lanes are written.
 void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights);

@@ -191,8 +191,8 @@ static uint64_t place_of(const struct tmg_table *table, const struct tmg_measure
     return place;
 }
 
-// Lays out row [index] of those who look for what is near, of a number that no shape has where
-// there is none: by fours, and the boxes of blocks by fours.
+// Lays out the shape at place [index] for those who look for what is near, and adds it to its
+// block's box; behind the last shape lies what nothing is near.
 static void lay_out(struct tmg_table *table, unsigned index) {
     const unsigned dims = table->dim_count, four = index / TMG_LANES, lane = index % TMG_LANES,
                    block = index / TMG_NEAR_BLOCK;
@@ -210,6 +210,7 @@ static void lay_out(struct tmg_table *table, unsigned index) {
     *at = there ? (float)__builtin_ctz((unsigned)row->alignment) : 0;
 }
 
+// Reads the [count] shapes and lays them out.
 static int read_shapes(const struct tmg_node *list, unsigned count, struct tmg_table *table) {
     const unsigned rows = rounded_up(count, TMG_NEAR_BLOCK * TMG_LANES), dims = table->dim_count;
     table->misses = calloc((size_t)count * table->launch_count + 1, sizeof *table->misses);
