@@ -107,6 +107,50 @@ static void test_the_nearest_are_kept(void **state) {
     assert_int_equal(nearest, 8);
 }
 
+static double squared(const struct tmg_measured *measured, const int64_t *shape) {
+    const double m = (double)measured->at[0] - log2((double)shape[0]),
+                 k = (double)measured->at[1] - log2((double)shape[1]);
+    return m * m + k * k;
+}
+
+static double near_by(const struct tmg_table *of, const int64_t *shape, int alignment,
+                      struct tmg_near *near) {
+    double farthest = 0;
+    tmg_near_find(of, shape, alignment, near);
+    for (unsigned i = 0; i < near->count; ++i)
+        farthest = fmax(farthest, squared(near->shapes[i], shape));
+    return farthest;
+}
+
+// Of shapes strewn about, none that is left out is nearer than what was found.
+static void test_none_nearer_is_left_out(void **state) {
+    enum { SHAPES = 300, ASKED = 200 };
+    (void)state;
+    static char rows[SHAPES * 40];
+    size_t used = 0;
+    srand(1);
+    for (int i = 0; i < SHAPES; ++i)
+        used += (size_t)snprintf(rows + used, sizeof rows - used, "%s\"%dx%d 128 ===\"",
+                                 i ? ", " : "", (int)exp2(3 + rand() % 1000 * .01),
+                                 (int)exp2(3 + rand() % 1000 * .01));
+    assert_int_equal(parse(rows), TMAGEN_OK);
+    unsigned full = 0;
+    for (int i = 0; i < ASKED; ++i) {
+        const int64_t shape[TMG_MAX_TABLE_DIMS] = {(int64_t)exp2(3 + rand() % 1000 * .01),
+                                                   (int64_t)exp2(3 + rand() % 1000 * .01)};
+        struct tmg_near near;
+        double farthest = near_by(table, shape, 128, &near);
+        unsigned nearer = 0;
+        const int filled = near.count == TMG_NEAR_MOST;
+        if (!filled) farthest = 4;
+        for (unsigned j = 0; j < table->measured_count; ++j)
+            nearer += squared(&table->measured[j], shape) < farthest - 1e-4;
+        assert_true(nearer + (unsigned)filled <= near.count);
+        full += (unsigned)filled;
+    }
+    assert_in_range(full, ASKED / 10, ASKED - 1);
+}
+
 static void test_no_shapes_no_correction(void **state) {
     (void)state;
     assert_int_equal(parse(""), TMAGEN_OK);
@@ -145,6 +189,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_rows_that_lie_otherwise_are_farther, close_table),
         cmocka_unit_test_teardown(test_far_is_far, close_table),
         cmocka_unit_test_teardown(test_the_nearest_are_kept, close_table),
+        cmocka_unit_test_teardown(test_none_nearer_is_left_out, close_table),
         cmocka_unit_test_teardown(test_no_shapes_no_correction, close_table),
         cmocka_unit_test_teardown(test_tables_that_are_wrong, close_table),
     };
