@@ -72,9 +72,8 @@ static int see(struct tmg_scene *scene, const struct tmg_measured *measured,
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
     const float miss = tmg_table_miss(scene->table, measured, launch);
-    if (isnan(miss) ||
-        tmg_scene_estimate(scene, row, splits, INFINITY, counts, &estimate) || isinf(estimate.us) ||
-        (splits > 1 && estimate.steps < 1))
+    if (isnan(miss) || tmg_scene_estimate(scene, row, splits, INFINITY, counts, &estimate) ||
+        isinf(estimate.us) || (splits > 1 && estimate.steps < 1))
         return 0;
     tmg_learned_look(scene, launch, &estimate, example->seen);
     example->ranked = logf((float)estimate.us) + scene->misses[launch];

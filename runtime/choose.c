@@ -210,7 +210,7 @@ static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
         rank(ranking, listed->kernel, fixed ? fixed : listed->splits);
 }
 
-// The smallest of a block of times, and where it is: without branches, which would be guessed wrong.
+// The smallest of a block of times, without branches, which would be guessed wrong.
 static float least_of(const float us[RANK_BLOCK]) {
     float least = us[0];
     for (unsigned i = 1; i < RANK_BLOCK; ++i) least = us[i] < least ? us[i] : least;
