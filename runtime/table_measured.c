@@ -122,11 +122,12 @@ int tmg_measured_read(struct tmg_table *table, const struct tmg_node *list, unsi
         read_measured(&item, table);
         table->measured[i].place = place_of(table, &table->measured[i]);
     }
+    if (list->document->status) return list->document->status;
     qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
     for (unsigned i = 0; i < table->measured_count; ++i) table->by_place[i] = &table->measured[i];
     qsort(table->by_place, table->measured_count, sizeof *table->by_place, compare_places);
     for (unsigned i = 0; i < rows; ++i) lay_out(table, i);
-    return list->document->status;
+    return TMAGEN_OK;
 }
 
 float tmg_table_miss(const struct tmg_table *table, const struct tmg_measured *measured,
