@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/dtype.h"
+#include "runtime/four_lanes.h"
 
 unsigned tmg_learned_inputs(unsigned dim_count) {
     return TMG_LEARNED_OF_DIM * dim_count + TMG_LEARNED_OF_LAUNCH;
@@ -133,15 +134,6 @@ void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
     }
 }
 
-typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
-typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
-
-static lanes load(const float *from) {
-    lanes four;
-    memcpy(&four, from, sizeof four);
-    return four;
-}
-
 float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
     enum { BLOCK = 8 };  // of lanes, which registers hold
     _Static_assert(TMG_LEARNED_UNITS % (TMG_LANES * BLOCK) == 0, "units come by whole blocks");
@@ -157,7 +149,7 @@ float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
         }
 #pragma GCC unroll 8
         for (int j = 0; j < BLOCK; ++j) {
-            const lanes above = (lanes)((bits)units[j] & (units[j] > 0));
+            const lanes above = positive(units[j]);
             sum += above * last[j];
         }
     }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
-typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
+#include "runtime/four_lanes.h"
 
 int tmg_leasts_init(struct tmg_leasts *leasts, unsigned count) {
     leasts->of = calloc(count / TMG_LANES + 1, sizeof *leasts->of);
@@ -138,22 +137,11 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
 
 // ---- Of all launches
 
-static lanes load(const float *from) {
-    lanes four;
-    memcpy(&four, from, sizeof four);
-    return four;
-}
-
 static lanes gather(const float *values, const uint16_t *at) {
     return (lanes){values[at[0]], values[at[1]], values[at[2]], values[at[3]]};
 }
 
-static lanes choose(bits first, lanes a, lanes b) {
-    return (lanes)(((bits)a & first) | ((bits)b & ~first));
-}
-
 static lanes smaller(lanes a, lanes b) { return choose(a < b, a, b); }
-static lanes larger(lanes a, lanes b) { return choose(a > b, a, b); }
 
 // Of what is not below zero.
 static lanes rounded_down(lanes value) {

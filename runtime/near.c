@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/four_lanes.h"
+
 // All fitted to what was measured: each shape's best predicted from all others. A shape weighs by a
 // bell curve of its distance, WIDTH wide, and nothing beyond FAR (squared); a class of alignment
 // apart is as far as ALIGNED (squared), two at most; DOUBT is the weight of the model itself. The
@@ -14,22 +16,6 @@
 #define ALIGNED 0.5F
 #define DOUBT   0.02F
 
-// Four shapes or launches are worked on at once: a launch of a new shape waits for it.
-typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
-typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
-
-static lanes load(const float *from) {
-    lanes four;
-    memcpy(&four, from, sizeof four);
-    return four;
-}
-
-static lanes larger(lanes a, lanes b) {
-    const bits first = a > b;
-    return (lanes)(((bits)a & first) | ((bits)b & ~first));
-}
-
-static lanes positive(lanes value) { return (lanes)((bits)value & (value > 0)); }
 static lanes magnitude(lanes value) { return (lanes)((bits)value & INT32_MAX); }
 
 static int any(bits true_ones) {

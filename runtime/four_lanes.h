@@ -1,0 +1,24 @@
+// Four numbers that are worked on at once: a launch of a new shape waits for them.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/least.h"
+
+typedef float lanes __attribute__((vector_size(4 * TMG_LANES)));
+typedef int32_t bits __attribute__((vector_size(4 * TMG_LANES)));
+
+static inline lanes load(const float *from) {
+    lanes four;
+    memcpy(&four, from, sizeof four);
+    return four;
+}
+
+// Of each lane [a] where [first] is true, else [b].
+static inline lanes choose(bits first, lanes a, lanes b) {
+    return (lanes)(((bits)a & first) | ((bits)b & ~first));
+}
+
+static inline lanes larger(lanes a, lanes b) { return choose(a > b, a, b); }
+static inline lanes positive(lanes value) { return (lanes)((bits)value & (value > 0)); }
