@@ -1,12 +1,15 @@
 // What a launch may take, and that reading a file takes a time in proportion to its length.
 #include "tests/unit/emu/emu_kernel.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define HEAD  ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define ENTRY ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .pred %p<2>;\n"
+
+enum { TURNS = 4 };
 
 static struct emu_result result;
 
@@ -66,11 +69,15 @@ static double read_seconds(const struct alike_lines *shape, unsigned count) {
     return seconds;
 }
 
-// Eight times as long takes about eight times as long, not 64 times.
+// Eight times as long takes about eight times as long, not 64 times: the least of a few turns, since
+// what else a machine does, and how it finds pages, only adds.
 static void reading_takes_time_in_proportion(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const double once = read_seconds(&shapes[i], 2000), more = read_seconds(&shapes[i], 16000);
+        const double once = read_seconds(&shapes[i], 2000);
+        double more = INFINITY;
+        for (int turn = 0; turn < TURNS && more > 24 * once + 0.1; turn++)
+            more = fmin(more, read_seconds(&shapes[i], 16000));
         if (more > 24 * once + 0.1) fail_msg("%s: %f s, then %f s", shapes[i].name, once, more);
     }
 }
