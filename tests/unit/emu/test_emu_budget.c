@@ -69,7 +69,7 @@ static double read_seconds(const struct alike_lines *shape, unsigned count) {
     return seconds;
 }
 
-// Eight times as long takes about eight times as long, not 64 times: the least of a few turns, since
+// Eight times as long takes about eight times as long, not 64 times: the least of a few turns, as
 // what else a machine does, and how it finds pages, only adds.
 static void reading_takes_time_in_proportion(void **state) {
     (void)state;
