@@ -438,10 +438,17 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                           item.column + b_slice, full, B_CTAS << (CLUSTER_M * cta.n + CLUSTER_SIZE * cta.k));
 }
 
-// tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
-__device__ __forceinline__ void release(uint64_t *empty, Cta cta) {
-    if (threadIdx.x % 32 < CLUSTER_SIZE) {
-        mbarrier_arrive_cluster(empty, threadIdx.x % 32 + CLUSTER_SIZE * cta.k);
+// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that it shares
+// B with, itself among them, then those that it shares A with. -1: none.
+__device__ __forceinline__ int told_by_lane(Cta cta) {
+    const int lane = threadIdx.x % 32;
+    return lane < CLUSTER_SIZE ? lane + CLUSTER_SIZE * cta.k : -1;
+}
+
+// Tells them, by one instruction: the next step's products would wait for every branch.
+__device__ __forceinline__ void release(uint64_t *empty, int told) {
+    if (told >= 0) {
+        mbarrier_arrive_cluster(empty, told);
     }
 }
 
@@ -579,7 +586,9 @@ __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_M / 
     });
     barrier_sync(barrier, 128);                               // all of the part is there
     const bool last = thread == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
-    if (!barrier_red_or(barrier, 128, last)) {
+    // A vote, which the compiler knows to be the same in all lanes: else it takes the walk along K for one that a warp's
+    // lanes may do apart, and moves wgmma's descriptors into uniform registers one by one.
+    if (!__any_sync(0xffffffff, barrier_red_or(barrier, 128, last))) {
         return false;
     }
     for (int from = 0; from < parts; ++from) {
@@ -642,6 +651,7 @@ gemm_120x64_pairs_shares_f16(const __grid_constant__ TensorMap a_map,
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
         Ring ring;
+        const int told = told_by_lane(cta);
         int parity = 0;                                           // of the warpgroup's tiles so far
         for (Work work(m, n, k, splits, cta); work.valid(); work.advance()) {
             const Item item = work.item();
@@ -653,12 +663,12 @@ gemm_120x64_pairs_shares_f16(const __grid_constant__ TensorMap a_map,
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();
                 if (k_tile > item.k_begin) {
-                    release(&smem.empty[previous], cta);        // the step before this one has read its stage
+                    release(&smem.empty[previous], told);        // the step before this one has read its stage
                 }
                 previous = ring.stage;
             }
             wgmma_wait_group<0>();
-            release(&smem.empty[previous], cta);
+            release(&smem.empty[previous], told);
             send_shares(accumulator, smem, warpgroup, parity);
             add_share(accumulator, smem, warpgroup, parity, 1 + warpgroup);
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;

@@ -366,13 +366,21 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                           item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
 }
 
-// tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
-__device__ __forceinline__ void release(uint64_t *empty, Cta cta) {
+// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that it shares
+// B with, itself among them, then those that it shares A with. -1: none.
+__device__ __forceinline__ int told_by_lane(Cta cta) {
     const int lane = threadIdx.x % 32;
     if (lane < CLUSTER_M) {
-        mbarrier_arrive_cluster(empty, lane + CLUSTER_M * cta.n);
-    } else if (lane < CLUSTER_M + CLUSTER_N && lane != CLUSTER_M + cta.n) {
-        mbarrier_arrive_cluster(empty, cta.m + CLUSTER_M * (lane - CLUSTER_M));
+        return lane + CLUSTER_M * cta.n;
+    }
+    const int beside = lane - CLUSTER_M + (lane - CLUSTER_M >= cta.n);
+    return beside < CLUSTER_N ? cta.m + CLUSTER_M * beside : -1;
+}
+
+// Tells them, by one instruction: the next step's products would wait for every branch.
+__device__ __forceinline__ void release(uint64_t *empty, int told) {
+    if (told >= 0) {
+        mbarrier_arrive_cluster(empty, told);
     }
 }
 
@@ -493,6 +501,7 @@ gemm_144x64_cluster_f16(const __grid_constant__ TensorMap a_map,
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
         Ring ring;
+        const int told = told_by_lane(cta);
         for (Work work(m, n, k, cta); work.valid(); work.advance()) {
             const Item item = work.item();
             float accumulator[BLOCKS][TILE_M / 2];
@@ -503,7 +512,7 @@ gemm_144x64_cluster_f16(const __grid_constant__ TensorMap a_map,
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();
                 if (k_tile > item.k_begin) {
-                    release(&smem.empty[previous], cta);        // the step before this one has read its stage
+                    release(&smem.empty[previous], told);        // the step before this one has read its stage
                 }
                 previous = ring.stage;
             }
@@ -512,7 +521,7 @@ gemm_144x64_cluster_f16(const __grid_constant__ TensorMap a_map,
             }
             barrier_sync(1 + warpgroup, 128);                 // staging has been read, and that under the last products
             wgmma_wait_group<0>();
-            release(&smem.empty[previous], cta);
+            release(&smem.empty[previous], told);
             store_tile(accumulator, &d_map, smem.store[warpgroup], item.row, item.column, 1 + warpgroup);
         }
         if (threadIdx.x % 128 == 0) {

@@ -514,11 +514,10 @@ gemm_64x64_eighths(const __grid_constant__ TensorMap a_map,
             mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
+            mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
+            clear_heads(smem.b[ring.stage], shift_of(b_shifts, item));
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                 mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
-                if (k_tile == 0) {
-                    clear_heads(smem.b[ring.stage], shift_of(b_shifts, item));
-                }
                 multiply_stage(accumulator, a_operand + ring.stage * A_STAGE_UNITS,
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();

@@ -403,13 +403,21 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                           item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
 }
 
-// tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
-__device__ __forceinline__ void release(uint64_t *empty, Cta cta) {
+// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that it shares
+// B with, itself among them, then those that it shares A with. -1: none.
+__device__ __forceinline__ int told_by_lane(Cta cta) {
     const int lane = threadIdx.x % 32;
     if (lane < CLUSTER_M) {
-        mbarrier_arrive_cluster(empty, lane + CLUSTER_M * cta.n);
-    } else if (lane < CLUSTER_M + CLUSTER_N && lane != CLUSTER_M + cta.n) {
-        mbarrier_arrive_cluster(empty, cta.m + CLUSTER_M * (lane - CLUSTER_M));
+        return lane + CLUSTER_M * cta.n;
+    }
+    const int beside = lane - CLUSTER_M + (lane - CLUSTER_M >= cta.n);
+    return beside < CLUSTER_N ? cta.m + CLUSTER_M * beside : -1;
+}
+
+// Tells them, by one instruction: the next step's products would wait for every branch.
+__device__ __forceinline__ void release(uint64_t *empty, int told) {
+    if (told >= 0) {
+        mbarrier_arrive_cluster(empty, told);
     }
 }
 
@@ -502,7 +510,9 @@ __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_M / 
     }
     barrier_sync(barrier, 128);                           // all of the part is there
     const bool last = thread == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
-    if (!barrier_red_or(barrier, 128, last)) {
+    // A vote, which the compiler knows to be the same in all lanes: else it takes the walk along K for one that a warp's
+    // lanes may do apart, and moves wgmma's descriptors into uniform registers one by one.
+    if (!__any_sync(0xffffffff, barrier_red_or(barrier, 128, last))) {
         return false;
     }
     for (int from = 0; from < parts; ++from) {
@@ -566,6 +576,7 @@ gemm_80x64_split_f16(const __grid_constant__ TensorMap a_map,
         const uint64_t a_operand = wgmma_descriptor<A_SWIZZLE, A_STRIDE, A_LEADING>(smem.a[0]);
         const uint64_t b_operand = wgmma_descriptor<B_SWIZZLE, B_STRIDE, B_LEADING>(smem.b[0]);
         Ring ring;
+        const int told = told_by_lane(cta);
         for (Work work(m, n, k, splits, cta); work.valid(); work.advance()) {
             const Item item = work.item();
             float accumulator[BLOCKS][TILE_M / 2];
@@ -576,12 +587,12 @@ gemm_80x64_split_f16(const __grid_constant__ TensorMap a_map,
                                b_operand + ring.stage * B_STAGE_UNITS, k_tile > item.k_begin);
                 wgmma_wait_group<1>();
                 if (k_tile > item.k_begin) {
-                    release(&smem.empty[previous], cta);        // the step before this one has read its stage
+                    release(&smem.empty[previous], told);        // the step before this one has read its stage
                 }
                 previous = ring.stage;
             }
             wgmma_wait_group<0>();
-            release(&smem.empty[previous], cta);
+            release(&smem.empty[previous], told);
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             uint32_t *parts_arrived = arrived + item.counter;
             const bool complete = item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts,

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What the assembler makes of the shipped kernels, a line each: the registers, the bytes of stack and
-the bytes of spills of a thread. Of the same PTX it makes the same: only kernels whose PTX LIST does
+the bytes of spills of a thread, and how many R2UR stand between the first wgmma and the last: moves
+of a descriptor from the registers of lanes that the assembler thinks may differ, for which the next
+wgmma waits. Of the same PTX it makes the same: only kernels whose PTX LIST does
 not have are assembled, within the budgets that their specs state.
 
 usage: scripts/assembled.py LIST FOLDER             prints it
@@ -17,6 +19,7 @@ import hashlib
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 
@@ -48,6 +51,26 @@ def generate(specs, folder, *setting):
     return compiler, found
 
 
+# Low twelve bits of an instruction's sixteen bytes, as cuobjdump -sass has them: HGMMA, IGMMA, QGMMA.
+WGMMA, R2UR = (0x9F0, 0x9F1, 0x9F3), 0x2CA
+
+
+def moves_among_wgmma(cubin):
+    """Of all code sections of an ELF file; None where there is no wgmma."""
+    sections, = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<3H", cubin, 0x3A)
+    rows = [struct.unpack_from("<IIQQQQ", cubin, sections + i * size) for i in range(count)]
+    moves = None
+    for name, _, _, _, begin, length in rows:
+        if not cubin.startswith(b".text.", rows[names][4] + name):
+            continue
+        codes = [word & 0xFFF for word, _ in struct.iter_unpack("<Q8s", cubin[begin:begin + length])]
+        places = [i for i, code in enumerate(codes) if code in WGMMA]
+        if places:
+            moves = (moves or 0) + codes[places[0]:places[-1]].count(R2UR)
+    return moves
+
+
 def assemble(specs, folder, setting):
     """Lines by kernel. The budgets are held to here."""
     said, name = {}, None
@@ -58,7 +81,13 @@ def assemble(specs, folder, setting):
             said[name] = {"registers": "0", "stack": "0", "spills": "0"}
         elif word in said[name]:
             said[name][word] = rest[0]
-    return {name: "{registers} registers, {stack} bytes of stack, {spills} of spills".format(**row)
+    bundle = folder / "all.tmagen"
+    run("bundle", "-o", str(bundle), *setting, *map(str, specs))
+    run("bundle", "extract", "-o", str(folder), str(bundle))
+    for name, row in said.items():
+        moves = moves_among_wgmma(next(folder.glob(f"{name}.*.cubin")).read_bytes())
+        row["moves"] = "" if moves is None else f", {moves} moves among wgmma"
+    return {name: "{registers} registers, {stack} bytes of stack, {spills} of spills{moves}".format(**row)
             for name, row in said.items()}
 
 
