@@ -432,8 +432,8 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
-// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that it shares
-// B with, itself among them, then those that it shares A with. -1: none.
+// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that share B
+// with it, itself among them, then those that share A. -1: none.
 __device__ __forceinline__ int told_by_lane(Cta cta) {
     const int lane = threadIdx.x % 32;
     return lane < CLUSTER_SIZE ? lane + CLUSTER_SIZE * cta.k : -1;
@@ -590,8 +590,8 @@ __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_N / 
     });
     barrier_sync(barrier, 128);                               // all of the part is there
     const bool last = thread == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
-    // A vote, which the compiler knows to be the same in all lanes: else it takes the walk along K for one that a warp's
-    // lanes may do apart, and moves wgmma's descriptors into uniform registers one by one.
+    // A vote, which the compiler knows to be the same in all lanes: else they may walk along K apart, for all it knows,
+    // and wgmma's descriptors are moved into uniform registers one by one.
     if (!__any_sync(0xffffffff, barrier_red_or(barrier, 128, last))) {
         return false;
     }

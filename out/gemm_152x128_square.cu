@@ -384,8 +384,8 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                           item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
 }
 
-// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that it shares
-// B with, itself among them, then those that it shares A with. -1: none.
+// The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that share B
+// with it, itself among them, then those that share A. -1: none.
 __device__ __forceinline__ int told_by_lane(Cta cta) {
     const int lane = threadIdx.x % 32;
     if (lane < CLUSTER_M) {

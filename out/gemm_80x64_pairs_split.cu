@@ -505,8 +505,8 @@ __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_M / 
     }
     barrier_sync(barrier, 128);                           // all of the part is there
     const bool last = thread == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
-    // A vote, which the compiler knows to be the same in all lanes: else it takes the walk along K for one that a warp's
-    // lanes may do apart, and moves wgmma's descriptors into uniform registers one by one.
+    // A vote, which the compiler knows to be the same in all lanes: else they may walk along K apart, for all it knows,
+    // and wgmma's descriptors are moved into uniform registers one by one.
     if (!__any_sync(0xffffffff, barrier_red_or(barrier, 128, last))) {
         return false;
     }

@@ -12,7 +12,7 @@ if [ -n "${SANITIZED:-}" ]; then    # NVRTC is not ours to look at
     exit
 fi
 scripts/assembled.py "$record" "$out" --check || exit 1
-! grep -E '[1-9][0-9]* moves among wgmma' "$record" || exit 1    # a step of split_k was 123 instructions for 51
+! grep -v ' 0 moves' "$record" | grep 'moves among wgmma' || exit 1    # a step would take longer
 
 # What the record does not have is assembled, and what is said of it is the assembler's.
 sed 's/^\(gemm_phase1 sm_90a\) .*/\1 0: 9 registers/' "$record" >"$TMPDIR/changed"
