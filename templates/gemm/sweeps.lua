@@ -47,6 +47,28 @@ local few_columns = {
     ["swizzle_bits.d"] = 0,
 }
 
+-- one wave of small tiles that clusters on both sides share: two or four CTAs along each
+local by_eight = {
+    ["phase"] = 6, ["tile.m"] = 64, ["tile.n"] = { 72, 80, 88, 96, 104 }, ["stages"] = { 10, 12 },
+    ["cluster.m"] = { 2, 4 }, ["cluster.n"] = { 2, 4 }, ["warps.consumer.count"] = 4, ["prefetch_maps"] = true,
+    ["epilogue.tile.n"] = { 72, 80, 88, 96, 104 }, ["epilogue.buffers"] = 1, ["swizzle_bits.d"] = 0,
+}
+local some_rows_by_eight = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 72, 88, 104 }, ["tile.n"] = 64, ["stages"] = { 9, 11 },
+    ["cluster.m"] = { 2, 4 }, ["cluster.n"] = { 2, 4 }, ["warps.consumer.count"] = 4, ["prefetch_maps"] = true,
+    ["epilogue.buffers"] = 1,
+}
+local wide_by_eight = {
+    ["phase"] = 6, ["tile.m"] = 128, ["tile.n"] = { 96, 104, 112 }, ["stages"] = { 6, 7 },
+    ["cluster.m"] = { 2, 4 }, ["cluster.n"] = { 2, 4 }, ["prefetch_maps"] = true,
+    ["epilogue.tile.n"] = { 96, 104, 112 }, ["epilogue.buffers"] = 1, ["swizzle_bits.d"] = 0,
+}
+local split_by_eight = {
+    ["phase"] = 6, ["grid"] = "split_k", ["tile.m"] = 64, ["tile.n"] = { 72, 80, 96 }, ["stages"] = 12,
+    ["cluster.m"] = { 2, 4 }, ["cluster.n"] = { 2, 4 }, ["warps.consumer.count"] = 4, ["prefetch_maps"] = true,
+    ["epilogue.store"] = "direct",
+}
+
 -- operands exchanged: few rows
 local few_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 8, 16, 32, 64 }, ["tile.n"] = { 64, 128 }, ["tile.k"] = 128,
@@ -155,7 +177,8 @@ local streamed_few_rows = {
 }
 
 return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_columns,
-         few_rows, few_rows_in_turns, some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide,
-         tiles_of_few_rows, tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows,
-         split_some_rows, split_in_clusters, split_narrow_in_clusters, in_cluster, shares, wide_shares,
-         shares_of_some_rows, narrow_shares_of_some_rows, streamed, streamed_few_rows }
+         by_eight, some_rows_by_eight, wide_by_eight, split_by_eight, few_rows, few_rows_in_turns, some_rows, more_rows,
+         some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows, tiles_of_some_rows,
+         tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, split_in_clusters,
+         split_narrow_in_clusters, in_cluster, shares, wide_shares, shares_of_some_rows, narrow_shares_of_some_rows,
+         streamed, streamed_few_rows }
