@@ -72,13 +72,16 @@ static void set_l2(struct tmg_least *least, unsigned at, const struct tmg_rules 
     }
 }
 
-// What splits, turns and stores of [store] us take: of a launch with one wave, and of each other.
+// What splits, turns, peers' sums and stores of [store] us take: of a launch with one wave, and of
+// each other.
 static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_manifest *manifest,
                       double store, int splits, const struct tmg_rates *rates) {
-    const double *rate = rates->of;
+    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
     const int overlaps = manifest->rules->overlaps;
-    double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_TURN] + store,
-           wave = rate[TMG_RATE_TILE] + (overlaps ? 0 : rate[TMG_RATE_TURN] + store);
+    const double peers = rate[TMG_RATE_PEER] / ctas *
+                         spent_for(manifest->rules, TMG_SPENT_PEERS, TMG_PER_ITEM, TMG_TERM_ONE);
+    double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_TURN] + store + peers,
+           wave = rate[TMG_RATE_TILE] + (overlaps ? 0 : rate[TMG_RATE_TURN] + store) + peers;
     if (manifest->grid.blocks_per_tile > 1) launch += rate[TMG_RATE_CLUSTER];
     if (tmg_walks(manifest)) launch += rate[TMG_RATE_WALK];
     if (splits > 1) {
