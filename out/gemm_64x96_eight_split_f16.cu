@@ -450,6 +450,14 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
 constexpr int TILE_VECTORS = TILE_M * TILE_N / 4;       // a part's sums, four by four
 constexpr int PART_VECTORS = BLOCKS * TILE_N / 8;    // those of a thread
 
+// Whether the warpgroup is the last of [parts] to come, of whom [arrived] counts, which is zero again behind that one;
+// [barrier] is the warpgroup's. A vote, which the compiler knows to be the same in all lanes: else they may walk along
+// K apart, for all it knows, and wgmma's descriptors are moved into uniform registers one by one.
+__device__ __forceinline__ bool comes_last(uint32_t *arrived, int parts, int barrier) {
+    const bool last = threadIdx.x % 128 == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
+    return __any_sync(0xffffffff, barrier_red_or(barrier, 128, last));
+}
+
 // Leaves a warpgroup's accumulator, which is [part] of [parts], at its place among [partials], which begin with the
 // warpgroup's of the tile's first part. True in the warpgroup that is the last to do so: there the accumulator is the
 // sum of all, in their order. [arrived] counts them and is zero again behind the last; [barrier] is the warpgroup's.
@@ -463,10 +471,7 @@ __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_N / 
         vectors[i * 128] = make_float4(x[0], x[1], x[2], x[3]);
     }
     barrier_sync(barrier, 128);                           // all of the part is there
-    const bool last = thread == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
-    // A vote, which the compiler knows to be the same in all lanes: else they may walk along K apart, for all it knows,
-    // and wgmma's descriptors are moved into uniform registers one by one.
-    if (!__any_sync(0xffffffff, barrier_red_or(barrier, 128, last))) {
+    if (!comes_last(arrived, parts, barrier)) {
         return false;
     }
     for (int from = 0; from < parts; ++from) {
