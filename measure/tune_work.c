@@ -1,6 +1,6 @@
 // A process that measures on one GPU, shape after shape. Of each shape first a quick time of every
-// launch that was chosen, checked; then contests, each with the better half of the one before, in
-// which all alternate, the best so far among them.
+// launch that was chosen, checked; then contests, in which all alternate: one of many, since quick
+// times come before the GPU has to lower its clock, then of ever fewer, the best so far among them.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 #include "runtime/error.h"
 #include "runtime/seconds.h"
 
-enum { FIRST_CONTEST = 8, FINALISTS = 2, ROUNDS_LEAST = 5, ROUNDS_MOST = 40, SIEVE_LEAST = 4 };
+enum { FIRST_CONTEST = 32, SECOND_CONTEST = 8, FINALISTS = 2 };  // members, at most
+enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 40, SIEVE_LEAST = 4 };
 enum { CHECK_RUNS = 2, WAIT_US = 2000 };
 static const double turns_of_contest = 40;  // shared among its members
 static const double worth_a_contest = 1.3;  // times the best quick time
@@ -458,7 +459,7 @@ static int contests(struct tuner *w, bool fresh) {
         if (members.count <= FINALISTS) break;
         const int half = (members.count + 1) / 2;
         rank(task, &members);
-        members.count = half;
+        members.count = half < SECOND_CONTEST ? half : SECOND_CONTEST;
     }
     spend(w, TUNE_CONTESTS, since);
     return status;

@@ -61,6 +61,15 @@ equal "contests among eight" "0|8 1|4 2|2 3|2 " \
     "$(sql contests.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
 for i in 1 2 4 6 7 8; do unset "FAKE_US_p_weight${i}_steplong"; done
 
+# all that a quick time has near the best meet first, 32 at most; then eight, four, two
+printf 'kernel: paces\nweight: [%s]\nstep: [long, short]\n' "$(seq -s ', ' 1 20)" >w.yaml
+for i in $(seq 1 20); do export "FAKE_US_w_weight${i}_steplong=$((11 + i / 8))"; done
+for i in $(seq 1 16); do export "FAKE_US_w_weight${i}_stepshort=13"; done
+good many.db w.yaml --shape 64x64x64 --keep 0
+equal "contests of many" "0|8 1|24 2|4 3|2 4|2 " \
+    "$(sql many.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
+unset "${!FAKE_US_w_@}"
+
 # ---- what hangs, dies or fails is left out, and said; the rest is found
 for how in HANG CRASH ERROR; do
     declare -x "FAKE_$how=$best"
