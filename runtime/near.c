@@ -41,6 +41,7 @@ static unsigned farthest(const struct tmg_near *near) {
     float weight = most[0];
     for (unsigned i = 1; i < TMG_LANES; ++i) weight = most[i] > weight ? most[i] : weight;
     unsigned at = 0;
+    while (!any(load(near->weights + at) >= weight)) at += TMG_LANES;
     while (near->weights[at] < weight) ++at;
     return at;
 }
@@ -151,10 +152,16 @@ void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights)
         const struct tmg_miss *at = table->misses + near->shapes[i]->first,
                               *end = table->misses + near->shapes[i]->end;
         const pair weight = near->weights[i] + (pair){0};
+#pragma GCC unroll 4
         for (; at < end; ++at) sums[at->launch] += weight * (pair){at->log, 1};
     }
-    for (unsigned i = 0; i < count; ++i) {
-        misses[i] = sums[i][0] / (sums[i][1] + DOUBT);
-        weights[i] = sums[i][1];
+    for (unsigned i = 0; i < count; i += TMG_LANES) {
+        lanes few[2];
+        memcpy(few, sums + i, sizeof few);
+        const lanes missed = __builtin_shufflevector(few[0], few[1], 0, 2, 4, 6),
+                    weight = __builtin_shufflevector(few[0], few[1], 1, 3, 5, 7),
+                    mean = missed / (weight + DOUBT);
+        memcpy(misses + i, &mean, sizeof mean);
+        memcpy(weights + i, &weight, sizeof weight);
     }
 }
