@@ -449,6 +449,7 @@ __device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N /
 
 constexpr int TILE_VECTORS = TILE_M * TILE_N / 4;       // a part's sums, four by four
 constexpr int PART_VECTORS = BLOCKS * TILE_N / 8;    // those of a thread
+constexpr int PARTS_AHEAD = 4;    // whose loads are under way together
 
 // Whether the warpgroup is the last of [parts] to come, of whom [arrived] counts, which is zero again behind that one;
 // [barrier] is the warpgroup's. A vote, which the compiler knows to be the same in all lanes: else they may walk along
@@ -474,16 +475,27 @@ __device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_N / 
     if (!comes_last(arrived, parts, barrier)) {
         return false;
     }
-    for (int from = 0; from < parts; ++from) {
-        const float4 *vectors = partials + from * TILE_VECTORS + thread;
+    for (int first = 0; first < parts; first += PARTS_AHEAD) {
+        float4 y[PARTS_AHEAD][PART_VECTORS];
         #pragma unroll
-        for (int i = 0; i < PART_VECTORS; ++i) {
-            float *x = &accumulator[i / (TILE_N / 8)][i % (TILE_N / 8) * 4];
-            const float4 y = vectors[i * 128];
-            x[0] = from == 0 ? y.x : x[0] + y.x;
-            x[1] = from == 0 ? y.y : x[1] + y.y;
-            x[2] = from == 0 ? y.z : x[2] + y.z;
-            x[3] = from == 0 ? y.w : x[3] + y.w;
+        for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
+            const float4 *vectors = partials + (first + ahead) * TILE_VECTORS + thread;
+            #pragma unroll
+            for (int i = 0; i < PART_VECTORS && first + ahead < parts; ++i) {
+                y[ahead][i] = vectors[i * 128];
+            }
+        }
+        #pragma unroll
+        for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
+            #pragma unroll
+            for (int i = 0; i < PART_VECTORS && first + ahead < parts; ++i) {
+                float *x = &accumulator[i / (TILE_N / 8)][i % (TILE_N / 8) * 4];
+                const bool begins = first + ahead == 0;
+                x[0] = begins ? y[ahead][i].x : x[0] + y[ahead][i].x;
+                x[1] = begins ? y[ahead][i].y : x[1] + y[ahead][i].y;
+                x[2] = begins ? y[ahead][i].z : x[2] + y[ahead][i].z;
+                x[3] = begins ? y[ahead][i].w : x[3] + y[ahead][i].w;
+            }
         }
     }
     return true;

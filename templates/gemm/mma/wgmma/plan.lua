@@ -177,6 +177,14 @@ local function share(s, p)
     return (stores + s.cluster.k - 1) // s.cluster.k * whole
 end
 
+-- Parts of a tile whose sums a thread has under way at once while it adds them up: what its registers hold beside the
+-- sum and 32 others.
+local function parts_ahead(s, p)
+    local registers = p.producers > 0 and s.warps.consumer.registers or archs.launch_registers(s.arch, p.threads)
+    local each = p.part_bytes // 128 // 4
+    return math.max(1, math.min((registers - 32) // each - 1, 16))
+end
+
 function wgmma.plan(s, work, gated, operands)
     local p = {
         gated = gated,
@@ -213,6 +221,7 @@ function wgmma.plan(s, work, gated, operands)
     if p.shares then
         p.part_bytes = p.consumer_rows * 8 * p.shares * 4
     end
+    p.parts_ahead = work.parts and not p.shares and parts_ahead(s, p)
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.placed = p.clustered or work.shares or false              -- CTAs know where in their cluster they are
     -- A cluster's CTA stays until its stages have been given back: from then on no peer addresses it. Parts of a tile
