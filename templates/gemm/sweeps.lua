@@ -69,6 +69,18 @@ local split_by_eight = {
     ["epilogue.store"] = "direct",
 }
 
+-- one wave of tiles as large as it wants them, which pairs of CTAs share along either side
+local in_pairs = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 88, 136, 160, 168, 176, 184, 208 }, ["tile.n"] = { 128, 192 },
+    ["stages"] = { 4, 5 }, ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["prefetch_maps"] = true,
+    ["epilogue.buffers"] = 1,
+}
+local wide_in_pairs = {
+    ["phase"] = 6, ["tile.m"] = { 128, 192 }, ["tile.n"] = { 176, 200, 208, 224 }, ["stages"] = { 4, 5 },
+    ["cluster.m"] = pairs_of_ctas, ["cluster.n"] = pairs_of_ctas, ["prefetch_maps"] = true,
+    ["epilogue.store"] = "direct",
+}
+
 -- operands exchanged: few rows
 local few_rows = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 8, 16, 32, 64 }, ["tile.n"] = { 64, 128 }, ["tile.k"] = 128,
@@ -177,8 +189,8 @@ local streamed_few_rows = {
 }
 
 return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_columns,
-         by_eight, some_rows_by_eight, wide_by_eight, split_by_eight, few_rows, few_rows_in_turns, some_rows, more_rows,
-         some_rows_in_turns, some_rows_narrow, some_rows_wide, tiles_of_few_rows, tiles_of_some_rows,
-         tiles_of_more_rows, wide_tiles, split, split_few_rows, split_some_rows, split_in_clusters,
-         split_narrow_in_clusters, in_cluster, shares, wide_shares, shares_of_some_rows, narrow_shares_of_some_rows,
-         streamed, streamed_few_rows }
+         by_eight, some_rows_by_eight, wide_by_eight, split_by_eight, in_pairs, wide_in_pairs, few_rows,
+         few_rows_in_turns, some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide,
+         tiles_of_few_rows, tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows,
+         split_some_rows, split_in_clusters, split_narrow_in_clusters, in_cluster, shares, wide_shares,
+         shares_of_some_rows, narrow_shares_of_some_rows, streamed, streamed_few_rows }
