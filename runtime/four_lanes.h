@@ -15,6 +15,8 @@ static inline lanes load(const float *from) {
     return four;
 }
 
+static inline void store(float *to, lanes four) { memcpy(to, &four, sizeof four); }
+
 // Of each lane [a] where [first] is true, else [b].
 static inline lanes choose(bits first, lanes a, lanes b) {
     return (lanes)(((bits)a & first) | ((bits)b & ~first));

@@ -203,6 +203,6 @@ void tmg_leasts_us(const struct tmg_leasts *leasts, const struct tmg_ground *gro
         const lanes least =
             least_us(&leasts->of[i / TMG_LANES], terms, pitch, (float)(dram * dram), sms) *
             power_of_e(load(misses + i)) * BELOW;
-        memcpy(us + i, &least, sizeof least);
+        store(us + i, least);
     }
 }

@@ -95,7 +95,7 @@ static inline unsigned look_at_boxes(const struct search *search, unsigned block
             const lanes outside = positive(below) + positive(above);
             all += outside * outside;
         }
-        memcpy(far + i, &all, sizeof all);
+        store(far + i, all);
     }
     for (unsigned i = 1; i < blocks; ++i) nearest = far[i] < far[nearest] ? i : nearest;
     return nearest;
@@ -159,9 +159,8 @@ void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights)
         lanes few[2];
         memcpy(few, sums + i, sizeof few);
         const lanes missed = __builtin_shufflevector(few[0], few[1], 0, 2, 4, 6),
-                    weight = __builtin_shufflevector(few[0], few[1], 1, 3, 5, 7),
-                    mean = missed / (weight + DOUBT);
-        memcpy(misses + i, &mean, sizeof mean);
-        memcpy(weights + i, &weight, sizeof weight);
+                    weight = __builtin_shufflevector(few[0], few[1], 1, 3, 5, 7);
+        store(misses + i, missed / (weight + DOUBT));
+        store(weights + i, weight);
     }
 }

@@ -87,7 +87,7 @@ wgmma["accumulators"] = function(s, p, fail)
         local each = not scales.left and scales.block == 1 and scales.rows // 4 or 0
         held = held + each * (scales.staged and 1 or 2)             -- those of the next step too
     end
-    local registers = p.producers > 0 and s.warps.consumer.registers or p.launch_registers
+    local registers = p.registers[1].registers
     if held + 24 > registers then
         fail("tile.n",
             ("a consumer thread holds %d accumulators, which leaves under 24 of its %d registers for the rest"):format(

@@ -179,10 +179,9 @@ end
 
 -- Parts of a tile whose sums a thread has under way at once while it adds them up: what its registers hold beside the
 -- sum and 32 others.
-local function parts_ahead(s, p)
-    local registers = p.producers > 0 and s.warps.consumer.registers or archs.launch_registers(s.arch, p.threads)
+local function parts_ahead(p)
     local each = p.part_bytes // 128 // 4
-    return math.max(1, math.min((registers - 32) // each - 1, 16))
+    return math.max(1, math.min((p.registers[1].registers - 32) // each - 1, 16))
 end
 
 function wgmma.plan(s, work, gated, operands)
@@ -221,7 +220,6 @@ function wgmma.plan(s, work, gated, operands)
     if p.shares then
         p.part_bytes = p.consumer_rows * 8 * p.shares * 4
     end
-    p.parts_ahead = work.parts and not p.shares and parts_ahead(s, p)
     p.readers = p.pingpong and 4 or s.warps.consumer.count      -- warps that read a stage
     p.placed = p.clustered or work.shares or false              -- CTAs know where in their cluster they are
     -- A cluster's CTA stays until its stages have been given back: from then on no peer addresses it. Parts of a tile
@@ -246,6 +244,7 @@ function wgmma.plan(s, work, gated, operands)
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
+    p.parts_ahead = work.parts and not p.shares and parts_ahead(p)
     alignment(s, p)
     reads.align(p)
     return p
