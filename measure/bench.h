@@ -45,7 +45,7 @@ enum bench_role {
 struct bench_entry {
     enum bench_role role;
     struct contestant contestant;
-    char picked[TMG_MAX_NAME + 16];  // what a set took here; "" for a kernel
+    char picked[TMG_MAX_NAME + 16];  // what a set, or cuBLASLt, took here; "" for a kernel
     char refused[300];               // why it could not be measured; "" where it was
     bool failed;                     // it should have been: a wrong result or a failed launch
     bool unlike;                     // it has tensors of its own

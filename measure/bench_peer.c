@@ -113,6 +113,7 @@ static void add(struct bench_shape *shape, enum bench_role role, const char *nam
     entry->contestant.launch = launch_peer;
     entry->contestant.context = peer;
     snprintf(entry->contestant.name, sizeof entry->contestant.name, "%s", name);
+    if (peer) cublaslt_plan_describe(peer->plan, peer->algo, entry->picked, sizeof entry->picked);
 }
 
 struct cublaslt_plan *bench_add_cublaslt(struct bench_session *session,

@@ -69,7 +69,8 @@ static void print_head_text(const struct bench_session *session) {
 }
 
 void bench_put_name(struct table *table, const struct bench_entry *entry) {
-    table_cell(table, "%s%s%s", entry->contestant.name, *entry->picked ? ": " : "", entry->picked);
+    const char *picked = entry->role == BENCH_OWN ? entry->picked : "";
+    table_cell(table, "%s%s%s", entry->contestant.name, *picked ? ": " : "", picked);
 }
 
 static void put_entry(struct table *table, const struct bench_shape *shape,

@@ -370,6 +370,26 @@ json_t *cublaslt_product_rows(const struct cublaslt_plan *plan, const json_t *ro
 
 int cublaslt_plan_algos(const struct cublaslt_plan *plan) { return plan->algo_count; }
 
+// A number out of an algorithm; 0 where the library does not know it.
+static unsigned configured(const struct cublaslt_plan *plan, int algo, int attribute,
+                           size_t bytes) {
+    uint32_t value = 0;
+    size_t written;
+    const cublasStatus_t status = plan->library->cublasLtMatmulAlgoConfigGetAttribute(
+        &plan->algos[algo].algo, attribute, &value, bytes, &written);
+    return status == 0 ? value : 0;
+}
+
+void cublaslt_plan_describe(const struct cublaslt_plan *plan, int algo, char *text, size_t size) {
+    const unsigned parts = configured(plan, algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4);
+    snprintf(text, size, "tile %u, cluster %u, stages %u",
+             configured(plan, algo, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
+             configured(plan, algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
+             configured(plan, algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4));
+    const size_t used = strlen(text);
+    if (parts > 1) snprintf(text + used, size - used, ", %u parts of K", parts);
+}
+
 int cublaslt_launch(struct cublaslt_plan *plan, int algo, CUstream stream,
                     const struct cublaslt_tensors *tensors) {
     struct cublaslt *library = plan->library;

@@ -35,6 +35,10 @@ json_t *cublaslt_product_rows(const struct cublaslt_plan *plan, const json_t *ro
 // How many algorithms the library offers; number 0 is its first choice.
 int cublaslt_plan_algos(const struct cublaslt_plan *plan);
 
+// What algorithm [algo] is, by the numbers that cublasLt.h gives tiles, clusters and stages:
+// "tile 144, cluster 8, stages 32, 2 parts of K".
+void cublaslt_plan_describe(const struct cublaslt_plan *plan, int algo, char *text, size_t size);
+
 // A problem's tensors; 0 for those that it has not.
 struct cublaslt_tensors {
     tmagen_address a, b, bias, residual, d, a_scales, b_scales;

@@ -61,6 +61,12 @@ enum {
     CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6  // in elements
 };
 enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
+enum {
+    CUBLASLT_ALGO_CONFIG_TILE_ID = 1,
+    CUBLASLT_ALGO_CONFIG_SPLITK_NUM = 2,
+    CUBLASLT_ALGO_CONFIG_STAGES_ID = 6,
+    CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID = 8  // of 16 bits, the others of 32
+};
 
 // X(function, arguments); all return cublasStatus_t.
 #define CUBLASLT_CALLS(X)                                                                        \
@@ -84,6 +90,9 @@ enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,             \
        cublasLtMatmulPreference_t preference, int requested,                                     \
        cublasLtMatmulHeuristicResult_t *results, int *returned))                                 \
+    X(cublasLtMatmulAlgoConfigGetAttribute,                                                      \
+      (const cublasLtMatmulAlgo_t *algo, int attribute, void *value, size_t bytes,               \
+       size_t *written))                                                                         \
     X(cublasLtMatmul,                                                                            \
       (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,     \
        cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,          \

@@ -168,6 +168,8 @@ has "$TMPDIR/out" '^x first: geometric mean of 3 shapes 1\.5000, least 1\.500 at
 bench gemm_256x128 --vs cublaslt --json --rounds 5 || fail "exit code $?"
 has "$TMPDIR/out" '^\{"device":"Fake H200 0"' '"role":"cublaslt best".*"ms":\{"median":0\.024'
 [ "$(grep -c '^{.*}$' "$TMPDIR/out")" = "$(grep -c '' "$TMPDIR/out")" ] || fail "not JSON lines"
+has "$TMPDIR/out" '"picked":"tile 20, cluster 2, stages 35"' \
+    '"picked":"tile 144, cluster 8, stages 35, 3 parts of K"'
 
 # a result that was never written is no figure
 FAKE_BYTE=255 bench gemm_256x128 --rounds 5
