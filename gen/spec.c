@@ -84,7 +84,7 @@ static struct spec_node *fail(struct spec_reader *r, struct diag_place place, co
 
 static bool too_large(struct spec_reader *r, yaml_mark_t mark) {
     if (r->size <= SPEC_SIZE_MAX) return false;
-    fail(r, place_of(r, mark), "at most 100000 values, aliases written out",
+    fail(r, place_of(r, mark), "at most 150000 values, aliases written out",
          "the spec is too large from here on");
     return true;
 }

@@ -28,7 +28,7 @@ struct spec_node {
 enum {
     SPEC_BYTES_MAX = 2 << 20,
     SPEC_DEPTH_MAX = 32,
-    SPEC_SIZE_MAX = 100000,  // values, aliases written out
+    SPEC_SIZE_MAX = 150000,  // values, aliases written out
     SPEC_KEYS_MAX = 1000,    // keys of one map
     SPEC_BASES_MAX = 16,     // length of a chain of base files
 };

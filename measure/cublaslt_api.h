@@ -90,9 +90,8 @@ enum {
        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,             \
        cublasLtMatmulPreference_t preference, int requested,                                     \
        cublasLtMatmulHeuristicResult_t *results, int *returned))                                 \
-    X(cublasLtMatmulAlgoConfigGetAttribute,                                                      \
-      (const cublasLtMatmulAlgo_t *algo, int attribute, void *value, size_t bytes,               \
-       size_t *written))                                                                         \
+    X(cublasLtMatmulAlgoConfigGetAttribute, (const cublasLtMatmulAlgo_t *algo, int attribute,    \
+                                             void *value, size_t bytes, size_t *written))        \
     X(cublasLtMatmul,                                                                            \
       (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,     \
        cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,          \

@@ -302,7 +302,7 @@ struct Work {
     }
 
     __device__ __forceinline__ Item item() const {
-        const int tile = divide(index, parts), part = index - tile * parts;
+        const int part = divide(index, tiles.count()), tile = index - part * tiles.count();
         int row, column;
         tiles.locate(tile, &row, &column);
         return {row * TILE_M, column * TILE_N, begin(part), begin(part + 1), part, parts, tile, tile * parts};

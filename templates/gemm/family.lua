@@ -324,7 +324,8 @@ local knobs = {
           .. "load: registers, always, by CTAs of a cluster" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
-      doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles" },
+      doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles; without clusters neighbours "
+          .. "share an SM pair, where what both load at a time is asked of the L2 once: m, B; n, A" },
     { "raster.snake", type = "bool", optional = true, when = persistent, when_doc = PERSISTENT,
       doc = "true: every other group is walked backwards, so that it begins where the one before ended" },
     { "raster.group", type = "int", min = 1, max = 64, default = 8, unit = "tiles",
