@@ -69,6 +69,13 @@ local split_by_eight = {
     ["epilogue.store"] = "direct",
 }
 
+-- one wave of narrow tiles that a row of CTAs shares
+local in_rows = {
+    ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 16, 24, 40, 48, 80, 160 }, ["tile.n"] = { 64, 128, 192 },
+    ["stages"] = { 6, 10 }, ["cluster.m"] = 1, ["cluster.n"] = 4, ["prefetch_maps"] = true,
+    ["epilogue.buffers"] = 1,
+}
+
 -- one wave of tiles as large as it wants them, which pairs of CTAs share along either side
 local in_pairs = {
     ["phase"] = 6, ["exchange"] = true, ["tile.m"] = { 88, 136, 160, 168, 176, 184, 208 }, ["tile.n"] = { 128, 192 },
@@ -155,6 +162,17 @@ local split_narrow_in_clusters = {
     ["stages"] = { 8, 12 }, ["cluster.m"] = { 2, 4 }, ["cluster.n"] = pairs_of_ctas, ["epilogue.buffers"] = 1,
     ["warps.consumer.count"] = 4,
 }
+-- small tiles in clusters of eight, and each CTA alone in an order in which neighbours share A
+local split_narrow_by_eight = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 56, 88, 96, 104 }, ["tile.n"] = 64,
+    ["stages"] = { 10, 11 }, ["cluster.m"] = { 2, 4 }, ["cluster.n"] = { 2, 4 }, ["warps.consumer.count"] = 4,
+    ["prefetch_maps"] = true, ["epilogue.store"] = "direct",
+}
+local split_alone = {
+    ["phase"] = 6, ["exchange"] = true, ["grid"] = "split_k", ["tile.m"] = { 112, 136 }, ["tile.n"] = { 64, 128 },
+    ["stages"] = { 6, 9 }, ["cluster.m"] = 1, ["raster.along"] = "n", ["warps.consumer.count"] = { 4, 8 },
+    ["prefetch_maps"] = true, ["epilogue.store"] = "direct",
+}
 local in_cluster = {
     ["phase"] = 6, ["exchange"] = true, ["grid"] = "cluster_k", ["splits"] = { 2, 4 }, ["tile.m"] = { 8, 16, 32 },
     ["tile.n"] = { 64, 128 }, ["tile.k"] = 128, ["stages"] = { 5, 7 }, ["warps.consumer.count"] = { 4, 8 },
@@ -189,8 +207,8 @@ local streamed_few_rows = {
 }
 
 return { cooperative, shared_a, three, pingpong, along_n, odd_widths, odd_cooperative, odder_widths, few_columns,
-         by_eight, some_rows_by_eight, wide_by_eight, split_by_eight, in_pairs, wide_in_pairs, few_rows,
+         by_eight, some_rows_by_eight, wide_by_eight, split_by_eight, in_rows, in_pairs, wide_in_pairs, few_rows,
          few_rows_in_turns, some_rows, more_rows, some_rows_in_turns, some_rows_narrow, some_rows_wide,
          tiles_of_few_rows, tiles_of_some_rows, tiles_of_more_rows, wide_tiles, split, split_few_rows,
-         split_some_rows, split_in_clusters, split_narrow_in_clusters, in_cluster, shares, wide_shares,
-         shares_of_some_rows, narrow_shares_of_some_rows, streamed, streamed_few_rows }
+         split_some_rows, split_in_clusters, split_narrow_in_clusters, split_narrow_by_eight, split_alone, in_cluster,
+         shares, wide_shares, shares_of_some_rows, narrow_shares_of_some_rows, streamed, streamed_few_rows }
