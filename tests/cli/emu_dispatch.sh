@@ -112,7 +112,8 @@ has 3 '^gemm_fp16_h200 .* ok .*; by gemm_.*_f16(/[0-9]+)?$'
 table=gemm_fp8_h200
 verify --shape 1x1x1 --shape 65x64x61 --shape 64x61x64 --shape 61x64x64 --shape 130x71x2063 \
     --shape 600x500x33 --shape 7x100x2051 --shape 129x257x513 || fail "exit code $?"
-has 5 '^gemm_fp8_h200 .* ok .*; by gemm_fp8_64x64_repack$'
+has 4 '^gemm_fp8_h200 .* ok .*; by gemm_fp8_64x64_repack$'
+has 1 '^gemm_fp8_h200 +1x1x1 .* ok .*; by gemm_fp8_16x64_sixteenths$'
 has 1 '^gemm_fp8_h200 +7x100x2051 .* ok .*; by gemm_fp8_16x64_sixteenths$'
 has 1 '^gemm_fp8_h200 +129x257x513 .* ok .*; by gemm_fp8_32x64_sixteenths$'
 has 1 '^gemm_fp8_h200 +61x64x64 .* ok .*; by gemm_fp8_[0-9x]+_tiles$'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every shipped spec on the emulator, on the record's data: every bit as an H200 gave it. Those that
-# wait for a record are listed. Fresh data: emu_shapes.sh; what no shipped spec has: emu_unshipped.sh.
+# wait for a record are listed. Fresh data: emu_shapes.sh; what no shipped spec has:
+# emu_unshipped.sh.
 set -eu
 # shellcheck source=tests/kernels.sh
 . tests/kernels.sh
