@@ -355,9 +355,9 @@ static int look_again(struct tuner *w) {
         if (task->entries[i].clock_mhz > most) most = task->entries[i].clock_mhz;
     for (int i = 0; i < task->entry_count; ++i) {
         const struct tune_entry *known = &task->entries[i];
-        if (known->verdict != TUNE_OK || known->level || !known->clock_mhz ||
+        if (!w->owns[i].kernel || known->verdict != TUNE_OK || known->level || !known->clock_mhz ||
             known->clock_mhz >= look_clock * most)
-            continue;
+            continue;  // among others what an earlier run looked at
         make_unready(w, i);
         launch_is(w, i);
         const int status = sieve_one(w, i);
