@@ -283,7 +283,8 @@ static void test_what_is_measured_keeps_its_order(void **state) {
 // What is measured says little of itself to those who ask what it would be without.
 static void test_what_is_alike_is_left_out(void **state) {
     (void)state;
-    const struct tmg_measured *itself = &table->measured[table->measured_count / 2];
+    // not at an edge of what is measured, where few are near
+    const struct tmg_measured *itself = &table->measured[table->measured_count * 2 / 3];
     int64_t shape[TMG_MAX_TABLE_DIMS];
     struct tmg_near near, others;
     for (int j = 0; j < 3; ++j) shape[j] = llround(exp2((double)itself->at[j]));
