@@ -108,6 +108,11 @@ table=gemm_fp16_h200
 verify --shape 16x64x4096 --shape 7x5x3 --shape 130x72x72 || fail "exit code $?"
 has 3 '^gemm_fp16_h200 .* ok .*; by gemm_.*_f16(/[0-9]+)?$'
 
+# rows of D that TMA cannot address, though those of A and B: stored by lanes, nothing is copied
+"$TMAGEN" explain specs/gemm_bf16_h200.yaml --shape 8192x4098x256 >"$TMPDIR/out" 2>&1 ||
+    fail "exit code $?"
+has 1 '8192x4098x256: gemm_128x192_direct, by the model'
+
 # in FP8: K odd, N odd, M alone odd, and what TMA can address
 table=gemm_fp8_h200
 verify --shape 1x1x1 --shape 65x64x61 --shape 64x61x64 --shape 61x64x64 --shape 130x71x2063 \

@@ -199,6 +199,9 @@ equal "clocks and power of the GPU that measured, at all levels" \
         tr '\n' ' ')"
 rows two.db | cmp - one || fail "two GPUs find something else than one"
 export FAKE_DEVICES=1
+tune x.db p.yaml --gpus 0,1
+equal "a GPU that is not there" 3 $?
+has err "--gpus: '1' names no other GPU; there are 1"
 
 # ---- a quick time at a low clock, as a contest before leaves it, is taken anew
 FAKE_TRACE=$TMPDIR/high.trace LD_LIBRARY_PATH=$TMPDIR good high.db p.yaml --keep 6 --shape 64x64x64
@@ -207,9 +210,6 @@ FAKE_LOW_CLOCKS=2 FAKE_TRACE=$TMPDIR/low.trace LD_LIBRARY_PATH=$TMPDIR good low.
 equal "clocks, two of them once low" "1600 " \
     "$(sql low.db 'SELECT DISTINCT clock_mhz FROM result' | tr '\n' ' ')"
 [ "$(wc -l <low.trace)" -gt "$(wc -l <high.trace)" ] || fail "nothing was taken anew"
-tune x.db p.yaml --gpus 0,1
-equal "a GPU that is not there" 3 $?
-has err "--gpus: '1' names no other GPU; there are 1"
 
 # ---- a family stands for sweeps of its knobs, one at a time; its typical shape for a shape
 good family.db paces

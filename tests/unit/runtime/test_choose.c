@@ -16,7 +16,7 @@
 #include "tests/unit/yardstick.h"
 
 // A new shape may take 20 us; beside an H200, 73,600 instructions took 16.9, and 78,700 20.8 on a
-// slower host. What is counted now and a twentieth, and what each launch may take.
+// slower host. A little more than is counted now, and what each launch may take.
 enum { MOST_STEPS = 78000, MOST_STEPS_EACH = 480 };
 
 static struct tmg_table *table;
