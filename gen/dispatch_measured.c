@@ -31,18 +31,28 @@ static bool in_all_rows(const struct measured *measured, int launch) {
     return false;
 }
 
+// The kernel of that name, or of that name behind "FAMILY_"; -1 where the table has none.
+static int find_kernel(const struct measured *measured, const char *text, size_t length) {
+    const struct tmg_table *table = measured->table;
+    const size_t family = strlen(table->family);
+    int found = -1;
+    for (unsigned i = table->kernel_count; i-- > 0;) {
+        const char *name = table->kernels[i].name;
+        if (words_name(name, measured->suffix, text, length)) return (int)i;
+        if (!strncmp(name, table->family, family) && name[family] == '_' &&
+            words_name(name + family + 1, measured->suffix, text, length))
+            found = (int)i;
+    }
+    return found;
+}
+
 // The launch of "KERNEL" or "KERNEL/SPLITS"; -1 where the table has none of that name.
 static int find_launch(const struct measured *measured, const char *text) {
     const size_t length = strcspn(text, "/");
-    const int splits = words_splits(text, length);
-    if (splits < 0) return -1;
-    for (unsigned i = 0; i < measured->table->kernel_count; i++) {
-        const struct tmg_row *row = &measured->table->kernels[i];
-        if (words_name(row->name, measured->suffix, text, length))
-            return !row->split_count == !splits ? tmg_table_launch(measured->table, (int)i, splits)
-                                                : -1;
-    }
-    return -1;
+    const int splits = words_splits(text, length),
+              kernel = splits < 0 ? -1 : find_kernel(measured, text, length);
+    if (kernel < 0 || !measured->table->kernels[kernel].split_count != !splits) return -1;
+    return tmg_table_launch(measured->table, kernel, splits);
 }
 
 static void read_times(struct measured *measured, const struct spec_node *us) {
