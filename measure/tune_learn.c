@@ -184,44 +184,72 @@ static float next_normal(uint64_t *seed) {
     return (float)sum;
 }
 
-enum { NUMBERS = (TMG_LEARNED_INPUTS + 2) * TMG_LEARNED_UNITS };
+enum { NUMBERS = sizeof(struct tmg_network) / sizeof(float) };
 
-// The numbers that are learnt, as they stand one behind the other: offsets, last and weights.
 struct learner {
     struct tmg_learned *learned;
-    unsigned count, steps;
-    float slope[NUMBERS], first[NUMBERS], second[NUMBERS];  // moments of the slopes
+    unsigned steps;
+    struct tmg_network slopes;
+    float moments[NUMBERS], squares[NUMBERS];  // of the slopes
 };
 
 static void begin_learned(struct tmg_learned *learned) {
+    struct tmg_network *network = &learned->network;
     uint64_t seed = 1;
-    memset(learned->offsets, 0, sizeof learned->offsets);
-    const float spread = sqrtf(2.0F / (float)learned->inputs);
-    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
-        learned->last[unit] = next_normal(&seed) / sqrtf(TMG_LEARNED_UNITS);
-        for (unsigned i = 0; i < learned->inputs; ++i)
-            learned->weights[i][unit] = spread * next_normal(&seed);
+    memset(network, 0, sizeof *network);
+    const float spread = sqrtf(2.0F / (float)learned->inputs),
+                of_second = sqrtf(2.0F / TMG_LEARNED_UNITS);
+    for (unsigned i = 0; i < learned->inputs; ++i)
+        for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
+            network->weights[i][unit] = spread * next_normal(&seed);
+    for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
+        network->last[unit] = next_normal(&seed) / sqrtf(TMG_LEARNED_SECOND);
+        for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i)
+            network->second[i][unit] = of_second * next_normal(&seed);
+    }
+}
+
+// Adds what the second layer should change; [units] are those of the first, and become what these
+// should change by.
+static void add_second(struct tmg_network *slopes, const struct tmg_network *network, float *units,
+                       float error) {
+    float second[TMG_LEARNED_SECOND], back[TMG_LEARNED_SECOND];
+    memcpy(second, network->second_offsets, sizeof second);
+    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i)
+        for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit)
+            second[unit] += network->second[i][unit] * units[i];
+    for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
+        back[unit] = second[unit] > 0 ? error * network->last[unit] : 0;
+        slopes->last[unit] += second[unit] > 0 ? error * second[unit] : 0;
+        slopes->second_offsets[unit] += back[unit];
+    }
+    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
+        float sum = 0;
+        for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
+            slopes->second[i][unit] += back[unit] * units[i];
+            sum += back[unit] * network->second[i][unit];
+        }
+        units[i] = units[i] > 0 ? sum : 0;
     }
 }
 
 // Adds what the network should change for an example of which it is off by [error].
 static void add_slopes(struct learner *learner, const float *inputs, float error) {
     const struct tmg_learned *learned = learner->learned;
-    float units[TMG_LEARNED_UNITS], back[TMG_LEARNED_UNITS];
-    float *offsets = learner->slope, *last = offsets + TMG_LEARNED_UNITS,
-          *weights = last + TMG_LEARNED_UNITS;
-    memcpy(units, learned->offsets, sizeof units);
+    const struct tmg_network *network = &learned->network;
+    struct tmg_network *slopes = &learner->slopes;
+    float units[TMG_LEARNED_UNITS];
+    memcpy(units, network->offsets, sizeof units);
     for (unsigned i = 0; i < learned->inputs; ++i)
         for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
-            units[unit] += learned->weights[i][unit] * inputs[i];
-    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
-        back[unit] = units[unit] > 0 ? error * learned->last[unit] : 0;
-        last[unit] += units[unit] > 0 ? error * units[unit] : 0;
-        offsets[unit] += back[unit];
-    }
+            units[unit] += network->weights[i][unit] * inputs[i];
+    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
+        units[unit] = units[unit] > 0 ? units[unit] : 0;
+    add_second(slopes, network, units, error);
+    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) slopes->offsets[unit] += units[unit];
     for (unsigned i = 0; i < learned->inputs; ++i)
         for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
-            weights[i * TMG_LEARNED_UNITS + unit] += back[unit] * inputs[i];
+            slopes->weights[i][unit] += units[unit] * inputs[i];
 }
 
 // How far off the network is of a launch that ranks where it does.
@@ -251,21 +279,21 @@ static void learn_shape(struct learner *learner, const struct lesson *lesson, un
 
 // A step along the slopes of [examples], where [left] of all steps are to do.
 static void take_step(struct learner *learner, double examples, double left) {
-    float *numbers[] = {learner->learned->offsets, learner->learned->last,
-                        &learner->learned->weights[0][0]};
+    float numbers[NUMBERS], slopes[NUMBERS];
+    memcpy(numbers, &learner->learned->network, sizeof numbers);
+    memcpy(slopes, &learner->slopes, sizeof slopes);
     const double fade = ++learner->steps;
-    const float rate = (float)(first_rate * left), of_first = (float)(1 - pow(.9, fade)),
-                of_second = (float)(1 - pow(.999, fade));
-    for (unsigned i = 0; i < learner->count; ++i) {
-        const unsigned part = i / TMG_LEARNED_UNITS < 2 ? i / TMG_LEARNED_UNITS : 2;
-        float *number = numbers[part] + (i - part * TMG_LEARNED_UNITS);
-        const float slope = learner->slope[i] / (float)examples + (float)decay * *number;
-        learner->first[i] = .9F * learner->first[i] + .1F * slope;
-        learner->second[i] = .999F * learner->second[i] + .001F * slope * slope;
-        *number -=
-            rate * (learner->first[i] / of_first) / (sqrtf(learner->second[i] / of_second) + 1e-8F);
+    const float rate = (float)(first_rate * left), of_moments = (float)(1 - pow(.9, fade)),
+                of_squares = (float)(1 - pow(.999, fade));
+    for (unsigned i = 0; i < NUMBERS; ++i) {
+        const float slope = slopes[i] / (float)examples + (float)decay * numbers[i];
+        learner->moments[i] = .9F * learner->moments[i] + .1F * slope;
+        learner->squares[i] = .999F * learner->squares[i] + .001F * slope * slope;
+        numbers[i] -= rate * (learner->moments[i] / of_moments) /
+                      (sqrtf(learner->squares[i] / of_squares) + 1e-8F);
     }
-    memset(learner->slope, 0, sizeof learner->slope);
+    memcpy(&learner->learned->network, numbers, sizeof numbers);
+    memset(&learner->slopes, 0, sizeof learner->slopes);
 }
 
 static void shuffle(unsigned *order, unsigned count, uint64_t *seed) {
@@ -277,12 +305,10 @@ static void shuffle(unsigned *order, unsigned count, uint64_t *seed) {
 }
 
 static void round_all(struct tmg_learned *learned) {
-    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
-        learned->offsets[unit] = in_thousandths(learned->offsets[unit]);
-        learned->last[unit] = in_thousandths(learned->last[unit]);
-        for (unsigned i = 0; i < learned->inputs; ++i)
-            learned->weights[i][unit] = in_thousandths(learned->weights[i][unit]);
-    }
+    float numbers[NUMBERS];
+    memcpy(numbers, &learned->network, sizeof numbers);
+    for (unsigned i = 0; i < NUMBERS; ++i) numbers[i] = in_thousandths(numbers[i]);
+    memcpy(&learned->network, numbers, sizeof numbers);
 }
 
 // Learns from the [count] shapes of [order].
@@ -295,7 +321,6 @@ static void learn(struct lesson *lesson, unsigned *order, unsigned count,
     begin_learned(learned);
     memset(&learner, 0, sizeof learner);
     learner.learned = learned;
-    learner.count = (2 + learned->inputs) * TMG_LEARNED_UNITS;
     const unsigned each = count < BATCH ? count : BATCH, batches = count ? count / each : 0;
     for (unsigned epoch = 0; epoch < EPOCHS; ++epoch) {
         shuffle(order, count, &seed);
@@ -404,14 +429,18 @@ static void print_row(const float *numbers, unsigned count, FILE *out) {
 }
 
 static void print_learned(const struct tmg_learned *learned, const char *of, FILE *out) {
+    const struct tmg_network *network = &learned->network;
     fputs("learned:    # by tmagen tune learn, from what is measured: thousandths\n", out);
     fprintf(out, "  - of %s\n", of);
     print_row(learned->center, learned->inputs, out);
     print_row(learned->scale, learned->inputs, out);
-    print_row(learned->offsets, TMG_LEARNED_UNITS, out);
-    print_row(learned->last, TMG_LEARNED_UNITS, out);
+    print_row(network->offsets, TMG_LEARNED_UNITS, out);
+    print_row(network->second_offsets, TMG_LEARNED_SECOND, out);
+    print_row(network->last, TMG_LEARNED_SECOND, out);
     for (unsigned i = 0; i < learned->inputs; ++i)
-        print_row(learned->weights[i], TMG_LEARNED_UNITS, out);
+        print_row(network->weights[i], TMG_LEARNED_UNITS, out);
+    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i)
+        print_row(network->second[i], TMG_LEARNED_SECOND, out);
 }
 
 static unsigned learn_table(const struct tmg_table *table, const char *of, FILE *out) {

@@ -44,6 +44,17 @@ __device__ __forceinline__ constexpr int ceil_div(int value, int divisor) {
     return (static_cast<unsigned>(value) + divisor - 1) / divisor;
 }
 
+// [value] / [divisor], rounded down; [value] not negative, [divisor] positive. The division of integers is some forty
+// instructions, one behind the other, and a CTA's first load waits for what it computes. Below 2^21 the reciprocal is
+// exact: two units in the last place (PTX ISA 9.7.3.8) of a quotient are less than the half divisor that it keeps from
+// the next integer.
+__device__ __forceinline__ int divide(int value, int divisor) {
+    if (value >> 21) {
+        return value / divisor;
+    }
+    return static_cast<int>(__fdividef(value + .5f, divisor));
+}
+
 // (low, high) rounded to nearest even
 __device__ __forceinline__ uint32_t cvt_rn_bf16x2(float low, float high) {
     uint32_t packed;
@@ -231,8 +242,39 @@ struct Item {
     int row, column, k_begin, k_end;
 };
 
+constexpr int RASTER_GROUP = 8;
+
+// The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
+// column, so that the operands of what runs together fit in the L2.
+// Fewer columns than a group has rows are walked row by row: then a GPC's CTAs, which are neighbours,
+// read the fewest operands.
+struct Tiles {
+    int rows, columns;
+
+    __device__ __forceinline__ int count() const {
+        return rows * columns;
+    }
+
+    __device__ __forceinline__ void locate(int index, int *row, int *column) const {
+        if (columns < min(RASTER_GROUP, rows)) {
+            *row = divide(index, columns);
+            *column = index - *row * columns;
+            return;
+        }
+        const int group = divide(index, RASTER_GROUP * columns), rest = index - group * (RASTER_GROUP * columns);
+        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP), across = divide(rest, size);
+        *row = group * RASTER_GROUP + rest - across * size;
+        *column = across;
+    }
+};
+
 __device__ __forceinline__ Item only_item(int k) {
-    return {static_cast<int>(blockIdx.y) * TILE_M, static_cast<int>(blockIdx.x) * TILE_N, 0, ceil_div(k, TILE_K)};
+    int row = 0, column = blockIdx.x;
+    if (gridDim.y > 1) {
+        const Tiles tiles{static_cast<int>(gridDim.y), static_cast<int>(gridDim.x)};
+        tiles.locate(blockIdx.y * gridDim.x + blockIdx.x, &row, &column);
+    }
+    return {row * TILE_M, column * TILE_N, 0, ceil_div(k, TILE_K)};
 }
 
 struct SharedMemory {

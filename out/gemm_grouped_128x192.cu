@@ -269,6 +269,8 @@ constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
 // row, so that the operands of what runs together fit in the L2.
+// Fewer rows than a group has columns are walked column by column: then a GPC's CTAs, which are neighbours,
+// read the fewest operands.
 struct Tiles {
     int rows, columns;
 
@@ -277,6 +279,11 @@ struct Tiles {
     }
 
     __device__ __forceinline__ void locate(int index, int *row, int *column) const {
+        if (rows < min(RASTER_GROUP, columns)) {
+            *column = divide(index, rows);
+            *row = index - *column * rows;
+            return;
+        }
         const int group = divide(index, RASTER_GROUP * rows), rest = index - group * (RASTER_GROUP * rows);
         const int size = min(columns - group * RASTER_GROUP, RASTER_GROUP), across = divide(rest, size);
         *column = group * RASTER_GROUP + rest - across * size;

@@ -246,6 +246,8 @@ constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
 // column, so that the operands of what runs together fit in the L2.
+// Fewer columns than a group has rows are walked row by row: then a GPC's CTAs, which are neighbours,
+// read the fewest operands.
 struct Tiles {
     int rows, columns;
 
@@ -254,6 +256,11 @@ struct Tiles {
     }
 
     __device__ __forceinline__ void locate(int index, int *row, int *column) const {
+        if (columns < min(RASTER_GROUP, rows)) {
+            *row = divide(index, columns);
+            *column = index - *row * columns;
+            return;
+        }
         const int group = divide(index, RASTER_GROUP * columns), rest = index - group * (RASTER_GROUP * columns);
         const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP), across = divide(rest, size);
         *row = group * RASTER_GROUP + rest - across * size;

@@ -135,23 +135,25 @@ void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
 }
 
 float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
-    enum { BLOCK = 8 };  // of lanes, which registers hold
-    _Static_assert(TMG_LEARNED_UNITS % (TMG_LANES * BLOCK) == 0, "units come by whole blocks");
-    lanes sum = {0};
-    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; unit += TMG_LANES * BLOCK) {
-        lanes units[BLOCK], last[BLOCK];
-        memcpy(units, learned->offsets + unit, sizeof units);
-        memcpy(last, learned->last + unit, sizeof last);
-        for (unsigned i = 0; i < learned->inputs; ++i) {
+    enum { FIRST = TMG_LEARNED_UNITS / TMG_LANES, SECOND = TMG_LEARNED_SECOND / TMG_LANES };
+    _Static_assert(FIRST == 8 && SECOND == 4, "of lanes, which registers hold");
+    const struct tmg_network *network = &learned->network;
+    lanes units[FIRST], second[SECOND], last[SECOND], sum = {0};
+    float positives[TMG_LEARNED_UNITS];
+    memcpy(units, network->offsets, sizeof units);
+    memcpy(second, network->second_offsets, sizeof second);
+    memcpy(last, network->last, sizeof last);
+    for (unsigned i = 0; i < learned->inputs; ++i) {
 #pragma GCC unroll 8
-            for (int j = 0; j < BLOCK; ++j)
-                units[j] += load(learned->weights[i] + unit + j * TMG_LANES) * inputs[i];
-        }
-#pragma GCC unroll 8
-        for (int j = 0; j < BLOCK; ++j) {
-            const lanes above = positive(units[j]);
-            sum += above * last[j];
-        }
+        for (int j = 0; j < FIRST; ++j)
+            units[j] += load(network->weights[i] + j * TMG_LANES) * inputs[i];
     }
+    for (int j = 0; j < FIRST; ++j) store(positives + j * TMG_LANES, positive(units[j]));
+    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < SECOND; ++j)
+            second[j] += load(network->second[i] + j * TMG_LANES) * positives[i];
+    }
+    for (int j = 0; j < SECOND; ++j) sum += positive(second[j]) * last[j];
     return sum[0] + sum[1] + sum[2] + sum[3];
 }

@@ -1,5 +1,5 @@
 // What a table has learnt of its model's errors, and corrections by shapes nearby do not say: a
-// small network, of one layer of units that are linear from zero on, which looks at the few
+// small network, of two layers of units that are linear from zero on, which looks at the few
 // launches that rank first and says how many times as long each is likely to take beside the
 // others. `tmagen tune learn` fits it to what the table has measured.
 #pragma once
@@ -7,7 +7,8 @@
 #include "runtime/near.h"
 
 enum {
-    TMG_LEARNED_UNITS = 32,
+    TMG_LEARNED_UNITS = 32,     // of the first layer
+    TMG_LEARNED_SECOND = 16,    // of the second
     TMG_LEARNED_AMONG = 4,      // launches that are told apart: the first of the ranking
     TMG_LEARNED_OF_DIM = 2,     // inputs of each dim of a shape
     TMG_LEARNED_OF_LAUNCH = 36  // and others
@@ -15,16 +16,23 @@ enum {
 
 enum { TMG_LEARNED_INPUTS = TMG_LEARNED_OF_DIM * TMG_MAX_TABLE_DIMS + TMG_LEARNED_OF_LAUNCH };
 
-// All numbers are thousandths in a table, a text each for the centers, the scales, the units'
-// offsets, what is made of them, and the weights of each input.
+// What is learnt: what both layers' units begin with, what is made of the second's, and the weights
+// of each input and of each unit of the first layer.
+struct tmg_network {
+    float offsets[TMG_LEARNED_UNITS], second_offsets[TMG_LEARNED_SECOND], last[TMG_LEARNED_SECOND];
+    float weights[TMG_LEARNED_INPUTS][TMG_LEARNED_UNITS];
+    float second[TMG_LEARNED_UNITS][TMG_LEARNED_SECOND];
+};
+
+// All numbers are thousandths in a table, a text each for the centers, the scales, and each row of
+// the network.
 struct tmg_learned {
     unsigned inputs;
     float center[TMG_LEARNED_INPUTS], scale[TMG_LEARNED_INPUTS];  // input - center, by scale
-    float offsets[TMG_LEARNED_UNITS], last[TMG_LEARNED_UNITS];
-    float weights[TMG_LEARNED_INPUTS][TMG_LEARNED_UNITS];
+    struct tmg_network network;
 };
 
-enum { TMG_LEARNED_ROWS = 4 };  // before those of the inputs
+enum { TMG_LEARNED_ROWS = 5 };  // before those of the inputs
 
 unsigned tmg_learned_inputs(unsigned dim_count);
 

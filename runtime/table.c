@@ -120,12 +120,19 @@ static const char *read_thousandths(const char *text, unsigned count, float *num
 // As with what was measured, a text each row: thousands of numbers would take long to open.
 static void read_learned_row(const struct tmg_node *node, unsigned row,
                              struct tmg_learned *learned) {
-    const unsigned inputs = learned->inputs;
-    const int of_inputs = row < 2;
-    float *to[] = {learned->center, learned->scale, learned->offsets, learned->last};
-    const unsigned count = of_inputs ? inputs : TMG_LEARNED_UNITS;
+    const unsigned inputs = learned->inputs, first = TMG_LEARNED_ROWS, second = first + inputs;
+    struct tmg_network *network = &learned->network;
+    float *to[] = {learned->center, learned->scale, network->offsets, network->second_offsets,
+                   network->last};
+    const unsigned counts[] = {inputs, inputs, TMG_LEARNED_UNITS, TMG_LEARNED_SECOND,
+                               TMG_LEARNED_SECOND};
+    const unsigned count = row < first    ? counts[row]
+                           : row < second ? TMG_LEARNED_UNITS
+                                          : TMG_LEARNED_SECOND;
     const char *text = json_string_value(node->value);
-    float *numbers = row < TMG_LEARNED_ROWS ? to[row] : learned->weights[row - TMG_LEARNED_ROWS];
+    float *numbers = row < first    ? to[row]
+                     : row < second ? network->weights[row - first]
+                                    : network->second[row - second];
     const char *word = text ? read_thousandths(text, count, numbers) : "";
     if (word)
         tmg_node_fail(
@@ -137,15 +144,16 @@ static void read_learned_row(const struct tmg_node *node, unsigned row,
 }
 
 static int read_learned(const struct tmg_node *root, struct tmg_table *table) {
-    const unsigned inputs = tmg_learned_inputs(table->dim_count);
+    enum { MOST = TMG_LEARNED_ROWS + TMG_LEARNED_INPUTS + TMG_LEARNED_UNITS };
+    const unsigned inputs = tmg_learned_inputs(table->dim_count),
+                   rows = TMG_LEARNED_ROWS + inputs + TMG_LEARNED_UNITS;
     unsigned count;
-    struct tmg_node list =
-        tmg_node_array(root, "learned", 0, TMG_LEARNED_ROWS + TMG_LEARNED_INPUTS, &count);
+    struct tmg_node list = tmg_node_array(root, "learned", 0, MOST, &count);
     if (root->document->status || !count) return root->document->status;
-    if (count != TMG_LEARNED_ROWS + inputs)
+    if (count != rows)
         tmg_node_fail(&list,
                       "has %u rows, and this library looks at %u: remove them, and learn anew",
-                      count, TMG_LEARNED_ROWS + inputs);
+                      count, rows);
     table->learned = calloc(1, sizeof *table->learned);
     if (!table->learned) return tmg_fail_memory();
     table->learned->inputs = inputs;

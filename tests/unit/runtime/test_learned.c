@@ -43,29 +43,41 @@ static float drawn(uint64_t *seed) {
 static void test_units_are_linear_from_zero_on(void **state) {
     (void)state;
     static struct tmg_learned learned = {.inputs = 3};
+    struct tmg_network *network = &learned.network;
+    enum { FIRST_END = TMG_LEARNED_UNITS - 1, SECOND_END = TMG_LEARNED_SECOND - 1 };
     const float inputs[3] = {2, -1, .5F};
-    learned.offsets[0] = .25F, learned.last[0] = 3;
-    learned.weights[0][0] = 1, learned.weights[1][0] = .5F, learned.weights[2][0] = 2;
-    assert_float_equal(tmg_learned_miss(&learned, inputs), 3 * 2.75F, 1e-6F);
-    learned.offsets[0] = -3;  // the unit is at -.5
+    network->offsets[0] = .25F, network->second[0][0] = 2, network->last[0] = 3;
+    network->weights[0][0] = 1, network->weights[1][0] = .5F, network->weights[2][0] = 2;
+    assert_float_equal(tmg_learned_miss(&learned, inputs), 3 * 2 * 2.75F, 1e-5F);
+    network->second_offsets[0] = -6;  // the second layer's unit is at -.5
     assert_float_equal(tmg_learned_miss(&learned, inputs), 0, 0);
-    learned.offsets[TMG_LEARNED_UNITS - 1] = 2, learned.last[TMG_LEARNED_UNITS - 1] = -1;
-    assert_float_equal(tmg_learned_miss(&learned, inputs), -2, 1e-6F);
+    network->second_offsets[0] = 1, network->offsets[0] = -3;  // and the first's
+    assert_float_equal(tmg_learned_miss(&learned, inputs), 3, 1e-6F);
+    network->offsets[FIRST_END] = 2, network->second[FIRST_END][SECOND_END] = .5F;
+    network->last[SECOND_END] = -1;
+    assert_float_equal(tmg_learned_miss(&learned, inputs), 2, 1e-6F);
 }
 
 static void test_all_units_count(void **state) {
     (void)state;
     const struct tmg_learned *learned = table->learned;
+    const struct tmg_network *network = &learned->network;
     float inputs[TMG_LEARNED_INPUTS];
     uint64_t seed = 1;
     for (int round = 0; round < 20; ++round) {
-        double sum = 0;
+        double sum = 0, units[TMG_LEARNED_UNITS];
         for (unsigned i = 0; i < learned->inputs; ++i) inputs[i] = 2 * drawn(&seed);
         for (int unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
-            double value = (double)learned->offsets[unit];
+            double value = (double)network->offsets[unit];
             for (unsigned i = 0; i < learned->inputs; ++i)
-                value += (double)learned->weights[i][unit] * (double)inputs[i];
-            sum += fmax(0, value) * (double)learned->last[unit];
+                value += (double)network->weights[i][unit] * (double)inputs[i];
+            units[unit] = fmax(0, value);
+        }
+        for (int unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
+            double value = (double)network->second_offsets[unit];
+            for (int i = 0; i < TMG_LEARNED_UNITS; ++i)
+                value += (double)network->second[i][unit] * units[i];
+            sum += fmax(0, value) * (double)network->last[unit];
         }
         assert_float_equal(tmg_learned_miss(learned, inputs), (float)sum, 1e-4F);
     }
@@ -218,10 +230,13 @@ static void test_learnt_nonsense_is_bounded(void **state) {
     static struct tmg_choice choices[TMG_CHOICES];
     struct tmg_learned *learned = table->learned, nonsense = *learned;
     uint64_t seed = 5;
-    for (int unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
-        nonsense.last[unit] = unit % 2 ? 1000 : -1000;
+    for (int unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
         for (unsigned i = 0; i < nonsense.inputs; ++i)
-            nonsense.weights[i][unit] = 1000 * drawn(&seed);
+            nonsense.network.weights[i][unit] = 1000 * drawn(&seed);
+    for (int unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
+        nonsense.network.last[unit] = unit % 2 ? 1000 : -1000;
+        for (int i = 0; i < TMG_LEARNED_UNITS; ++i)
+            nonsense.network.second[i][unit] = 1000 * drawn(&seed);
     }
     table->learned = &nonsense;
     for (int i = 0; i < SHAPES; ++i) {
@@ -326,7 +341,7 @@ static void test_rows_that_are_wrong(void **state) {
     refused("[\n    \"", "[\n    \"1 ", "; not one: ");
     refused("[\n    \"", "[\n    \"7 10000001 ", "; not one: 10000001");
     refused("[\n    \"", "[\n    \"1x ", "; not one: 1x");
-    refused("[\n    ", "[\n    7, ", "learned has 47 rows, and this library looks at 46");
+    refused("[\n    ", "[\n    7, ", "learned has 80 rows, and this library looks at 79");
     refused(",\n    \"", ",\n    \"-", "learned[1] has a scale that is not positive");
 }
 
