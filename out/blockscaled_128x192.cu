@@ -258,9 +258,9 @@ struct Item {
 constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
-// row, so that the operands of what runs together fit in the L2.
-// Fewer rows than a group has columns are walked column by column: then a GPC's CTAs, which are neighbours,
-// read the fewest operands.
+// row, so that the operands of what runs together fit in the L2; groups of about as many columns each where all
+// run at once, and fewer rows than that column by column, since the hardware fills a GPC's SMs one after the
+// other, and the GPC that reads the most is the last.
 struct Tiles {
     int rows, columns;
 
@@ -274,9 +274,14 @@ struct Tiles {
             *row = index - *column * rows;
             return;
         }
-        const int group = divide(index, RASTER_GROUP * rows), rest = index - group * (RASTER_GROUP * rows);
-        const int size = min(columns - group * RASTER_GROUP, RASTER_GROUP), across = divide(rest, size);
-        *column = group * RASTER_GROUP + rest - across * size;
+        int span = RASTER_GROUP;
+        if (count() <= gridDim.x) {                    // all at once
+            const int groups = ceil_div(columns, RASTER_GROUP);
+            span = divide(columns + groups - 1, groups);
+        }
+        const int group = divide(index, span * rows), rest = index - group * (span * rows);
+        const int size = min(columns - group * span, span), across = divide(rest, size);
+        *column = group * span + rest - across * size;
         *row = across;
     }
 };

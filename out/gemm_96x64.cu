@@ -243,9 +243,9 @@ struct Item {
 constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
-// column, so that the operands of what runs together fit in the L2.
-// Fewer columns than a group has rows are walked row by row: then a GPC's CTAs, which are neighbours,
-// read the fewest operands.
+// column, so that the operands of what runs together fit in the L2; groups of about as many rows each where all
+// run at once, and fewer columns than that row by row, since the hardware fills a GPC's SMs one after the
+// other, and the GPC that reads the most is the last.
 struct Tiles {
     int rows, columns;
 
@@ -259,9 +259,14 @@ struct Tiles {
             *column = index - *row * columns;
             return;
         }
-        const int group = divide(index, RASTER_GROUP * columns), rest = index - group * (RASTER_GROUP * columns);
-        const int size = min(rows - group * RASTER_GROUP, RASTER_GROUP), across = divide(rest, size);
-        *row = group * RASTER_GROUP + rest - across * size;
+        int span = RASTER_GROUP;
+        if (count() <= gridDim.x) {                    // all at once
+            const int groups = ceil_div(rows, RASTER_GROUP);
+            span = divide(rows + groups - 1, groups);
+        }
+        const int group = divide(index, span * columns), rest = index - group * (span * columns);
+        const int size = min(rows - group * span, span), across = divide(rest, size);
+        *row = group * span + rest - across * size;
         *column = across;
     }
 };
