@@ -293,9 +293,10 @@ struct Item {
 constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP columns of tiles are walked row by
-// row, so that the operands of what runs together fit in the L2; groups of about as many columns each where all
-// run at once, and fewer rows than that column by column, since the hardware fills a GPC's SMs one after the
-// other, and the GPC that reads the most is the last.
+// row, so that the operands of what runs together fit in the L2.
+// Groups have about as many columns each where all run at once, and fewer rows than that are walked
+// column by column: the hardware fills a GPC's SMs one after the other, and the GPC that reads the most
+// is the last.
 struct Tiles {
     int rows, columns;
 

@@ -241,9 +241,10 @@ struct Item {
 constexpr int RASTER_GROUP = 8;
 
 // The tiles of D in the order of their computation: groups of RASTER_GROUP rows of tiles are walked column by
-// column, so that the operands of what runs together fit in the L2; groups of about as many rows each where all
-// run at once, and fewer columns than that row by row, since the hardware fills a GPC's SMs one after the
-// other, and the GPC that reads the most is the last.
+// column, so that the operands of what runs together fit in the L2.
+// Groups have about as many rows each where all run at once, and fewer columns than that are walked
+// row by row: the hardware fills a GPC's SMs one after the other, and the GPC that reads the most
+// is the last.
 struct Tiles {
     int rows, columns;
 
