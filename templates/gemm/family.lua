@@ -330,7 +330,8 @@ local knobs = {
       doc = "true: every other group is walked backwards, so that it begins where the one before ended" },
     { "raster.group", type = "int", min = 1, max = 64, default = 8, unit = "tiles",
       when = persistent, when_doc = PERSISTENT,
-      doc = "tiles (clusters, where there are any) that a group spans" },
+      doc = "tiles (clusters, where there are any) that a group spans; without clusters about as many in each where "
+          .. "all tiles run at once, and where there are fewer across than that, all across before the next" },
     { "cta_group", type = "int", values = { 1, 2 }, default = 1, unit = "CTAs",
       when = tensor_memory, when_doc = TENSOR_MEMORY,
       doc = "CTAs below each other that multiply together; of a pair each loads its rows of A and half of B's tile" },
