@@ -107,8 +107,8 @@ static void print_measured(struct table_walk *walk, const struct shape_rows *now
     walk->column = fprintf(walk->out, "  - {shape: %s, us:", now->shape);
     for (size_t i = 0; i < now->count && now->list[i].us <= share * now->list[0].us; ++i) {
         const bool last = i + 1 == now->count || now->list[i + 1].us > share * now->list[0].us;
-        snprintf(piece, sizeof piece, "%s%s: %.4g%s", i ? "" : "{",
-                 short_name(now, &now->list[i]), now->list[i].us, last ? "}}" : ",");
+        snprintf(piece, sizeof piece, "%s%s: %.4g%s", i ? "" : "{", short_name(now, &now->list[i]),
+                 now->list[i].us, last ? "}}" : ",");
         print_piece(walk, piece);
     }
     fputc('\n', walk->out);
