@@ -34,14 +34,12 @@ static bool in_all_rows(const struct measured *measured, int launch) {
 // The kernel of that name, or of that name behind "FAMILY_"; -1 where the table has none.
 static int find_kernel(const struct measured *measured, const char *text, size_t length) {
     const struct tmg_table *table = measured->table;
-    const size_t family = strlen(table->family);
     int found = -1;
     for (unsigned i = table->kernel_count; i-- > 0;) {
         const char *name = table->kernels[i].name;
         if (words_name(name, measured->suffix, text, length)) return (int)i;
-        if (!strncmp(name, table->family, family) && name[family] == '_' &&
-            words_name(name + family + 1, measured->suffix, text, length))
-            found = (int)i;
+        const char *bare = tmg_table_short_name(name, table->family);
+        if (words_name(bare, measured->suffix, text, length)) found = (int)i;
     }
     return found;
 }

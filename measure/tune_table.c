@@ -10,6 +10,7 @@
 #include "measure/tune.h"
 #include "measure/tune_db.h"
 #include "runtime/error.h"
+#include "runtime/table.h"
 
 enum { LINE = 118 };               // columns of the file
 static const double share = 1.35;  // times a shape's best: what its row names
@@ -91,13 +92,6 @@ static void bring_to_one_clock(const struct shape_rows *now) {
     }
 }
 
-// A kernel's name without that of its family before it.
-static const char *short_name(const struct shape_rows *now, const struct tried *tried) {
-    const size_t length = strlen(now->family);
-    const bool begins = !strncmp(tried->name, now->family, length) && tried->name[length] == '_';
-    return tried->name + (begins ? length + 1 : 0);
-}
-
 static void print_measured(struct table_walk *walk, const struct shape_rows *now) {
     char piece[260];
     if (now->count < 2 || (double)now->count < all * (double)walk->most) return;
@@ -107,8 +101,9 @@ static void print_measured(struct table_walk *walk, const struct shape_rows *now
     walk->column = fprintf(walk->out, "  - {shape: %s, us:", now->shape);
     for (size_t i = 0; i < now->count && now->list[i].us <= share * now->list[0].us; ++i) {
         const bool last = i + 1 == now->count || now->list[i + 1].us > share * now->list[0].us;
-        snprintf(piece, sizeof piece, "%s%s: %.4g%s", i ? "" : "{", short_name(now, &now->list[i]),
-                 now->list[i].us, last ? "}}" : ",");
+        snprintf(piece, sizeof piece, "%s%s: %.4g%s", i ? "" : "{",
+                 tmg_table_short_name(now->list[i].name, now->family), now->list[i].us,
+                 last ? "}}" : ",");
         print_piece(walk, piece);
     }
     fputc('\n', walk->out);

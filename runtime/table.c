@@ -33,6 +33,11 @@ int tmg_table_kernel(const struct tmg_table *table, const char *name) {
     return -1;
 }
 
+const char *tmg_table_short_name(const char *name, const char *family) {
+    const size_t length = strlen(family);
+    return !strncmp(name, family, length) && name[length] == '_' ? name + length + 1 : name;
+}
+
 int tmg_table_launch(const struct tmg_table *table, int kernel, int splits) {
     const struct tmg_row *row = &table->kernels[kernel];
     if (!row->split_count) return (int)row->first_launch;

@@ -105,6 +105,9 @@ void tmg_table_free(struct tmg_table *table);  // NULL is nothing to do
 
 int tmg_table_kernel(const struct tmg_table *table, const char *name);  // its index, or -1
 
+// A kernel's [name] without "FAMILY_" before it, as rows of what was measured may have it.
+const char *tmg_table_short_name(const char *name, const char *family);
+
 // The launch of a kernel with [splits]; -1 where the table does not list those splits.
 int tmg_table_launch(const struct tmg_table *table, int kernel, int splits);
 
