@@ -195,8 +195,10 @@ $(BUILD)/%.o: %.c Makefile $(BUILD)/setup.mk
 $(BUILD)/templates/%.o: CPPFLAGS += -Itemplates/lib -DREFERENCE_EXPORT=reference_$(notdir $(@D))
 $(BUILD)/templates/%.o: QUICK := -O2    # under sanitizers too, where elements take longest
 
-# Half of what the suite takes under sanitizers is the emulator's: there it is worth its optimising.
-$(BUILD)/runtime/emu/%.o: QUICK := $(if $(SANITIZED),-O2)
+# Most of what the suite takes under sanitizers is the emulator's and of networks that learn: there
+# it is worth their optimising.
+$(BUILD)/runtime/emu/%.o $(BUILD)/runtime/learned.o $(BUILD)/measure/network.o: \
+    QUICK := $(if $(SANITIZED),-O2)
 
 # UBSan asks of every lane of every sum whether it overflows: most of what verify takes under it. It
 # asks in vectors of four lanes, which are the same source; those of 8 and 16 give the same bits.

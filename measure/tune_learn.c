@@ -6,19 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/network.h"
+#include "measure/parallel.h"
+#include "measure/random.h"
 #include "measure/tune.h"
 #include "runtime/choose.h"
 #include "runtime/error.h"
 #include "runtime/learned.h"
 #include "runtime/set.h"
 
-enum { FOLDS = 5, EPOCHS = 200, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
+enum { FOLDS = 5, EPOCHS = 100, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
 static const float near_best = .2F;  // logs: launches farther from a shape's best say nothing
-static const double first_rate = 3e-3, decay = 1e-4;
 
 // A launch of a measured shape.
 struct example {
-    float seen[TMG_LEARNED_INPUTS], inputs[TMG_LEARNED_INPUTS];  // as they are, and scaled
+    float seen[TMG_LEARNED_INPUTS];
     float ranked, taken;  // logs of us: as it ranks without what is learnt, as measured
     float weight;
     int chosen;  // it may be
@@ -160,179 +162,82 @@ static void find_scale(const struct lesson *lesson, const unsigned *order, unsig
     learned->scale[input] = spread < .001 ? 1 : in_thousandths((float)spread);
 }
 
-// Scales all inputs as is fit for the [count] shapes of [order].
-static void scale_inputs(struct lesson *lesson, const unsigned *order, unsigned count,
-                         struct tmg_learned *learned) {
+typedef float inputs[TMG_LEARNED_INPUTS];
+
+// Finds scales that fit the [count] shapes of [order], and the [scaled] inputs of all examples.
+static void scale_inputs(const struct lesson *lesson, const unsigned *order, unsigned count,
+                         struct tmg_learned *learned, inputs *scaled) {
     for (unsigned input = 0; input < learned->inputs; ++input)
         find_scale(lesson, order, count, input, learned);
     for (size_t i = 0; i < lesson->first[shapes_of(lesson)]; ++i) {
-        struct example *example = &lesson->examples[i];
-        memcpy(example->inputs, example->seen, sizeof example->inputs);
-        tmg_learned_scale(learned, example->inputs);
+        memcpy(scaled[i], lesson->examples[i].seen, sizeof *scaled);
+        tmg_learned_scale(learned, scaled[i]);
     }
 }
 
-static uint64_t next_random(uint64_t *seed) {
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
+// How far off [miss] is for a launch that ranks where it does.
+static float error_of(float miss, const struct example *example) {
+    const float due = example->taken - example->ranked;
+    return miss - fminf(fmaxf(due, -TMG_LEARNED_MOST), TMG_LEARNED_MOST);
 }
 
-// About normal, of variance 1.
-static float next_normal(uint64_t *seed) {
-    double sum = -6;
-    for (int i = 0; i < 12; ++i) sum += (double)next_random(seed) / 2147483648.0;
-    return (float)sum;
-}
-
-enum { NUMBERS = sizeof(struct tmg_network) / sizeof(float) };
-
-struct learner {
-    struct tmg_learned *learned;
-    unsigned steps;
-    struct tmg_network slopes;
-    float moments[NUMBERS], squares[NUMBERS];  // of the slopes
-};
-
-static void begin_learned(struct tmg_learned *learned) {
-    struct tmg_network *network = &learned->network;
-    uint64_t seed = 1;
-    memset(network, 0, sizeof *network);
-    const float spread = sqrtf(2.0F / (float)learned->inputs),
-                of_second = sqrtf(2.0F / TMG_LEARNED_UNITS);
-    for (unsigned i = 0; i < learned->inputs; ++i)
-        for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
-            network->weights[i][unit] = spread * next_normal(&seed);
-    for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
-        network->last[unit] = next_normal(&seed) / sqrtf(TMG_LEARNED_SECOND);
-        for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i)
-            network->second[i][unit] = of_second * next_normal(&seed);
-    }
-}
-
-// Adds what the second layer should change; [units] are those of the first, and become what these
-// should change by.
-static void add_second(struct tmg_network *slopes, const struct tmg_network *network, float *units,
-                       float error) {
-    float second[TMG_LEARNED_SECOND], back[TMG_LEARNED_SECOND];
-    memcpy(second, network->second_offsets, sizeof second);
-    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i)
-        for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit)
-            second[unit] += network->second[i][unit] * units[i];
-    for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
-        back[unit] = second[unit] > 0 ? error * network->last[unit] : 0;
-        slopes->last[unit] += second[unit] > 0 ? error * second[unit] : 0;
-        slopes->second_offsets[unit] += back[unit];
-    }
-    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
-        float sum = 0;
-        for (unsigned unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
-            slopes->second[i][unit] += back[unit] * units[i];
-            sum += back[unit] * network->second[i][unit];
-        }
-        units[i] = units[i] > 0 ? sum : 0;
-    }
-}
-
-// Adds what the network should change for an example of which it is off by [error].
-static void add_slopes(struct learner *learner, const float *inputs, float error) {
-    const struct tmg_learned *learned = learner->learned;
-    const struct tmg_network *network = &learned->network;
-    struct tmg_network *slopes = &learner->slopes;
-    float units[TMG_LEARNED_UNITS];
-    memcpy(units, network->offsets, sizeof units);
-    for (unsigned i = 0; i < learned->inputs; ++i)
-        for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
-            units[unit] += network->weights[i][unit] * inputs[i];
-    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
-        units[unit] = units[unit] > 0 ? units[unit] : 0;
-    add_second(slopes, network, units, error);
-    for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit) slopes->offsets[unit] += units[unit];
-    for (unsigned i = 0; i < learned->inputs; ++i)
-        for (unsigned unit = 0; unit < TMG_LEARNED_UNITS; ++unit)
-            slopes->weights[i][unit] += units[unit] * inputs[i];
-}
-
-// How far off the network is of a launch that ranks where it does.
-static float error_of(const struct tmg_learned *learned, const struct example *example) {
-    const float miss = example->taken - example->ranked;
-    return tmg_learned_miss(learned, example->inputs) -
-           fminf(fmaxf(miss, -TMG_LEARNED_MOST), TMG_LEARNED_MOST);
-}
-
-static void learn_shape(struct learner *learner, const struct lesson *lesson, unsigned shape) {
-    const struct example *examples = lesson->examples + lesson->first[shape];
-    const size_t count = lesson->first[shape + 1] - lesson->first[shape];
+static void learn_shape(struct network_fit *fit, const struct lesson *lesson, const inputs *scaled,
+                        unsigned shape) {
+    struct tmg_learned_units units[TMG_MAX_LAUNCHES];
     float errors[TMG_MAX_LAUNCHES];
     double sum = 0, weights = 0;
+    const size_t first = lesson->first[shape], count = lesson->first[shape + 1] - first;
+    const struct example *examples = lesson->examples + first;
     for (size_t i = 0; i < count; ++i) {
         if (!(examples[i].weight > 0)) continue;
-        errors[i] = error_of(learner->learned, &examples[i]);
+        const float miss = tmg_learned_miss(fit->learned, scaled[first + i], &units[i]);
+        errors[i] = error_of(miss, &examples[i]);
         sum += (double)(examples[i].weight * errors[i]);
         weights += (double)examples[i].weight;
     }
     for (size_t i = 0; i < count; ++i) {
         if (!(examples[i].weight > 0)) continue;
         const float error = errors[i] - (float)(sum / weights);
-        add_slopes(learner, examples[i].inputs, examples[i].weight * error);
+        network_add(fit, scaled[first + i], &units[i], examples[i].weight * error);
     }
 }
 
-// A step along the slopes of [examples], where [left] of all steps are to do.
-static void take_step(struct learner *learner, double examples, double left) {
-    float numbers[NUMBERS], slopes[NUMBERS];
-    memcpy(numbers, &learner->learned->network, sizeof numbers);
-    memcpy(slopes, &learner->slopes, sizeof slopes);
-    const double fade = ++learner->steps;
-    const float rate = (float)(first_rate * left), of_moments = (float)(1 - pow(.9, fade)),
-                of_squares = (float)(1 - pow(.999, fade));
-    for (unsigned i = 0; i < NUMBERS; ++i) {
-        const float slope = slopes[i] / (float)examples + (float)decay * numbers[i];
-        learner->moments[i] = .9F * learner->moments[i] + .1F * slope;
-        learner->squares[i] = .999F * learner->squares[i] + .001F * slope * slope;
-        numbers[i] -= rate * (learner->moments[i] / of_moments) /
-                      (sqrtf(learner->squares[i] / of_squares) + 1e-8F);
-    }
-    memcpy(&learner->learned->network, numbers, sizeof numbers);
-    memset(&learner->slopes, 0, sizeof learner->slopes);
-}
-
-static void shuffle(unsigned *order, unsigned count, uint64_t *seed) {
+static void shuffle(unsigned *order, unsigned count, uint64_t *position) {
     for (unsigned i = count; i > 1; --i) {
-        const unsigned at = (unsigned)(next_random(seed) % i), kept = order[i - 1];
+        const int64_t at = random_below(2, (*position)++, i);
+        const unsigned kept = order[i - 1];
         order[i - 1] = order[at];
         order[at] = kept;
     }
 }
 
 static void round_all(struct tmg_learned *learned) {
-    float numbers[NUMBERS];
+    float numbers[NETWORK_NUMBERS];
     memcpy(numbers, &learned->network, sizeof numbers);
-    for (unsigned i = 0; i < NUMBERS; ++i) numbers[i] = in_thousandths(numbers[i]);
+    for (unsigned i = 0; i < NETWORK_NUMBERS; ++i) numbers[i] = in_thousandths(numbers[i]);
     memcpy(&learned->network, numbers, sizeof numbers);
 }
 
-// Learns from the [count] shapes of [order].
-static void learn(struct lesson *lesson, unsigned *order, unsigned count,
-                  struct tmg_learned *learned) {
-    static struct learner learner;
-    uint64_t seed = 2;
+// Learns from the [count] shapes of [order]; leaves the [scaled] inputs of all examples.
+static void learn(const struct lesson *lesson, unsigned *order, unsigned count,
+                  struct tmg_learned *learned, inputs *scaled) {
+    struct network_fit fit;
+    uint64_t position = 0;
     learned->inputs = tmg_learned_inputs(lesson->table->dim_count);
-    scale_inputs(lesson, order, count, learned);
-    begin_learned(learned);
-    memset(&learner, 0, sizeof learner);
-    learner.learned = learned;
+    scale_inputs(lesson, order, count, learned, scaled);
+    network_begin(&fit, learned);
     const unsigned each = count < BATCH ? count : BATCH, batches = count ? count / each : 0;
     for (unsigned epoch = 0; epoch < EPOCHS; ++epoch) {
-        shuffle(order, count, &seed);
+        shuffle(order, count, &position);
         for (unsigned batch = 0; batch < batches; ++batch) {
             double weight = 0;
             for (unsigned i = 0; i < each; ++i) {
-                learn_shape(&learner, lesson, order[batch * each + i]);
+                learn_shape(&fit, lesson, scaled, order[batch * each + i]);
                 weight += weight_of(lesson, order[batch * each + i]);
             }
             if (weight > 0)
-                take_step(&learner, weight,
-                          1 - (epoch * batches + batch) / ((double)EPOCHS * batches));
+                network_step(&fit, weight,
+                             1 - (epoch * batches + batch) / ((double)EPOCHS * batches));
         }
     }
     round_all(learned);
@@ -346,12 +251,13 @@ static int by_rank(const void *left, const void *right) {
 }
 
 struct shares {
-    double logs, logs_before, logs_gain, squares_gain;
+    double logs, logs_before, squares_gain;
     unsigned count, low, low_before;
 };
 
 static void judge(const struct lesson *lesson, unsigned shape, const struct tmg_learned *learned,
-                  struct shares *shares) {
+                  const inputs *scaled, struct shares *shares) {
+    struct tmg_learned_units units;
     const struct example *list[TMG_MAX_LAUNCHES], *taken = NULL;
     const float best = least_of(lesson, shape, 1);
     float least = INFINITY;
@@ -361,7 +267,8 @@ static void judge(const struct lesson *lesson, unsigned shape, const struct tmg_
     if (!count) return;
     qsort(list, count, sizeof *list, by_rank);
     for (unsigned i = 0; i < count && i < TMG_LEARNED_AMONG; ++i) {
-        const float us = list[i]->ranked + tmg_learned_miss(learned, list[i]->inputs);
+        const float us =
+            list[i]->ranked + tmg_learned_miss(learned, scaled[list[i] - lesson->examples], &units);
         if (us < least) least = us, taken = list[i];
     }
     const double share = (double)(best - taken->taken), before = (double)(best - list[0]->taken);
@@ -382,26 +289,58 @@ static int alike(const struct tmg_table *table, unsigned a, unsigned b) {
     return far < (double)TMG_NEAR_ALIKE;
 }
 
-// The shapes that are neither of the [fold] nor like one of it.
-static unsigned leave_out(const struct lesson *lesson, unsigned fold, unsigned *order) {
+// The shapes that are neither every FOLDS-th from the [first] on nor like one of those.
+static unsigned leave_out(const struct lesson *lesson, unsigned first, unsigned *order) {
     unsigned count = 0;
     for (unsigned i = 0; i < shapes_of(lesson); ++i) {
-        int out = i % FOLDS == fold;
-        for (unsigned j = fold; j < shapes_of(lesson) && !out; j += FOLDS)
+        int out = 0;
+        for (unsigned j = first; j < shapes_of(lesson) && !out; j += FOLDS)
             out = alike(lesson->table, i, j);
         if (!out) order[count++] = i;
     }
     return count;
 }
 
-static void judge_all(struct lesson *lesson, unsigned *order, struct tmg_learned *learned) {
+// What is learnt of all shapes but those of a fold, and its shares there; of the last, of all.
+struct course {
+    struct tmg_learned learned;
+    struct shares shares;
+};
+
+struct courses {
+    const struct lesson *lesson;
+    struct course of[FOLDS + 1];
+};
+
+static void take_course(const struct lesson *lesson, unsigned fold, struct course *course) {
+    const unsigned count = shapes_of(lesson);
+    unsigned *order = calloc(count, sizeof *order);
+    inputs *scaled = calloc(lesson->first[count], sizeof *scaled);
+    if (!order || !scaled) abort();
+    const unsigned first = fold < FOLDS ? fold : count, left = leave_out(lesson, first, order);
+    if (fold == FOLDS || left >= BATCH) {
+        learn(lesson, order, left, &course->learned, scaled);
+        for (unsigned i = first; i < count; i += FOLDS)
+            judge(lesson, i, &course->learned, scaled, &course->shares);
+    }
+    free(order);
+    free(scaled);
+}
+
+static void take_courses(void *context, int64_t begin, int64_t end, int thread) {
+    struct courses *courses = context;
+    (void)thread;
+    for (int64_t i = begin; i < end; ++i)
+        take_course(courses->lesson, (unsigned)i, &courses->of[i]);
+}
+
+static void print_shares(const struct course *courses) {
     struct shares shares = {0};
-    for (unsigned fold = 0; fold < FOLDS; ++fold) {
-        const unsigned left = leave_out(lesson, fold, order);
-        if (left < BATCH) continue;
-        learn(lesson, order, left, learned);
-        for (unsigned i = fold; i < shapes_of(lesson); i += FOLDS)
-            judge(lesson, i, learned, &shares);
+    for (int i = 0; i < FOLDS; ++i) {
+        const struct shares *more = &courses[i].shares;
+        shares.logs += more->logs, shares.logs_before += more->logs_before;
+        shares.squares_gain += more->squares_gain, shares.count += more->count;
+        shares.low += more->low, shares.low_before += more->low_before;
     }
     if (!shares.count) {
         fputs("all shapes are alike: nothing says what this brings\n", stderr);
@@ -445,19 +384,16 @@ static void print_learned(const struct tmg_learned *learned, const char *of, FIL
 
 static unsigned learn_table(const struct tmg_table *table, const char *of, FILE *out) {
     struct lesson lesson = {.table = table};
-    const unsigned count = table->measured_count;
-    static struct tmg_learned learned;
-    unsigned *order = calloc(count, sizeof *order);
-    lesson.first = calloc(count + 1, sizeof *lesson.first);
-    if (!order || !lesson.first) abort();
+    static struct courses courses;
+    lesson.first = calloc(table->measured_count + 1, sizeof *lesson.first);
+    if (!lesson.first) abort();
     const unsigned telling = see_all(&lesson);
     if (telling >= LEAST_SHAPES) {
-        judge_all(&lesson, order, &learned);
-        for (unsigned i = 0; i < count; ++i) order[i] = i;
-        learn(&lesson, order, count, &learned);
-        print_learned(&learned, of, out);
+        courses = (struct courses){.lesson = &lesson};
+        parallel_for(FOLDS + 1, 1, take_courses, &courses);
+        print_shares(courses.of);
+        print_learned(&courses.of[FOLDS].learned, of, out);
     }
-    free(order);
     free(lesson.first);
     free(lesson.examples);
     return telling;

@@ -290,12 +290,13 @@ static float look_again(struct ranking *ranking, unsigned place) {
     const struct tmg_choice *choice = &ranking->choices[place];
     const int launch = tmg_table_launch(scene->table, choice->kernel, choice->splits);
     float inputs[TMG_LEARNED_INPUTS];
+    struct tmg_learned_units units;
     if (launch < 0 || scene->weights[launch] >= TMG_NEAR_ITSELF) return 0;
     scene->binding.manifest = scene->table->kernels[choice->kernel].manifest;
     scene->binding.splits = choice->splits;
     tmg_learned_look(scene, (unsigned)launch, &ranking->estimates[place], inputs);
     tmg_learned_scale(scene->table->learned, inputs);
-    return tmg_learned_miss(scene->table->learned, inputs);
+    return tmg_learned_miss(scene->table->learned, inputs, &units);
 }
 
 // What is learnt compares: it leaves the mean of those that it compares as it is. Of launches that

@@ -22,5 +22,8 @@ static inline lanes choose(bits first, lanes a, lanes b) {
     return (lanes)(((bits)a & first) | ((bits)b & ~first));
 }
 
+// Of each lane [a] where [first] is true, else 0.
+static inline lanes where(bits first, lanes a) { return (lanes)((bits)a & first); }
+
 static inline lanes larger(lanes a, lanes b) { return choose(a > b, a, b); }
-static inline lanes positive(lanes value) { return (lanes)((bits)value & (value > 0)); }
+static inline lanes positive(lanes value) { return where(value > 0, value); }

@@ -134,26 +134,29 @@ void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
     }
 }
 
-float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs) {
+float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs,
+                       struct tmg_learned_units *units) {
     enum { FIRST = TMG_LEARNED_UNITS / TMG_LANES, SECOND = TMG_LEARNED_SECOND / TMG_LANES };
     _Static_assert(FIRST == 8 && SECOND == 4, "of lanes, which registers hold");
     const struct tmg_network *network = &learned->network;
-    lanes units[FIRST], second[SECOND], last[SECOND], sum = {0};
-    float positives[TMG_LEARNED_UNITS];
-    memcpy(units, network->offsets, sizeof units);
+    lanes first[FIRST], second[SECOND], last[SECOND], sum = {0};
+    memcpy(first, network->offsets, sizeof first);
     memcpy(second, network->second_offsets, sizeof second);
     memcpy(last, network->last, sizeof last);
     for (unsigned i = 0; i < learned->inputs; ++i) {
 #pragma GCC unroll 8
         for (int j = 0; j < FIRST; ++j)
-            units[j] += load(network->weights[i] + j * TMG_LANES) * inputs[i];
+            first[j] += load(network->weights[i] + j * TMG_LANES) * inputs[i];
     }
-    for (int j = 0; j < FIRST; ++j) store(positives + j * TMG_LANES, positive(units[j]));
+    for (int j = 0; j < FIRST; ++j) store(units->first + j * TMG_LANES, positive(first[j]));
     for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
 #pragma GCC unroll 4
         for (int j = 0; j < SECOND; ++j)
-            second[j] += load(network->second[i] + j * TMG_LANES) * positives[i];
+            second[j] += load(network->second[i] + j * TMG_LANES) * units->first[i];
     }
-    for (int j = 0; j < SECOND; ++j) sum += positive(second[j]) * last[j];
+    for (int j = 0; j < SECOND; ++j) {
+        store(units->second + j * TMG_LANES, positive(second[j]));
+        sum += positive(second[j]) * last[j];
+    }
     return sum[0] + sum[1] + sum[2] + sum[3];
 }

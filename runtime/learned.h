@@ -17,11 +17,11 @@ enum {
 enum { TMG_LEARNED_INPUTS = TMG_LEARNED_OF_DIM * TMG_MAX_TABLE_DIMS + TMG_LEARNED_OF_LAUNCH };
 
 // What is learnt: what both layers' units begin with, what is made of the second's, and the weights
-// of each input and of each unit of the first layer.
+// of each unit of the first layer and of each input.
 struct tmg_network {
     float offsets[TMG_LEARNED_UNITS], second_offsets[TMG_LEARNED_SECOND], last[TMG_LEARNED_SECOND];
-    float weights[TMG_LEARNED_INPUTS][TMG_LEARNED_UNITS];
     float second[TMG_LEARNED_UNITS][TMG_LEARNED_SECOND];
+    float weights[TMG_LEARNED_INPUTS][TMG_LEARNED_UNITS];
 };
 
 // All numbers are thousandths in a table, a text each for the centers, the scales, and each row of
@@ -69,5 +69,12 @@ void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
 // Makes of it what the network looks at: centered and scaled.
 void tmg_learned_scale(const struct tmg_learned *learned, float *inputs);
 
-// The log of the times as long that the launch takes, beside others of the same shape.
-float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs);
+// What the units of both layers are for some inputs.
+struct tmg_learned_units {
+    float first[TMG_LEARNED_UNITS], second[TMG_LEARNED_SECOND];
+};
+
+// The log of the times as long that the launch takes, beside others of the same shape; writes the
+// [units] on the way.
+float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs,
+                       struct tmg_learned_units *units);

@@ -45,41 +45,43 @@ static void test_units_are_linear_from_zero_on(void **state) {
     static struct tmg_learned learned = {.inputs = 3};
     struct tmg_network *network = &learned.network;
     enum { FIRST_END = TMG_LEARNED_UNITS - 1, SECOND_END = TMG_LEARNED_SECOND - 1 };
+    struct tmg_learned_units units;
     const float inputs[3] = {2, -1, .5F};
     network->offsets[0] = .25F, network->second[0][0] = 2, network->last[0] = 3;
     network->weights[0][0] = 1, network->weights[1][0] = .5F, network->weights[2][0] = 2;
-    assert_float_equal(tmg_learned_miss(&learned, inputs), 3 * 2 * 2.75F, 1e-5F);
+    assert_float_equal(tmg_learned_miss(&learned, inputs, &units), 3 * 2 * 2.75F, 1e-5F);
     network->second_offsets[0] = -6;  // the second layer's unit is at -.5
-    assert_float_equal(tmg_learned_miss(&learned, inputs), 0, 0);
+    assert_float_equal(tmg_learned_miss(&learned, inputs, &units), 0, 0);
     network->second_offsets[0] = 1, network->offsets[0] = -3;  // and the first's
-    assert_float_equal(tmg_learned_miss(&learned, inputs), 3, 1e-6F);
+    assert_float_equal(tmg_learned_miss(&learned, inputs, &units), 3, 1e-6F);
     network->offsets[FIRST_END] = 2, network->second[FIRST_END][SECOND_END] = .5F;
     network->last[SECOND_END] = -1;
-    assert_float_equal(tmg_learned_miss(&learned, inputs), 2, 1e-6F);
+    assert_float_equal(tmg_learned_miss(&learned, inputs, &units), 2, 1e-6F);
 }
 
 static void test_all_units_count(void **state) {
     (void)state;
     const struct tmg_learned *learned = table->learned;
     const struct tmg_network *network = &learned->network;
+    struct tmg_learned_units units;
     float inputs[TMG_LEARNED_INPUTS];
     uint64_t seed = 1;
     for (int round = 0; round < 20; ++round) {
-        double sum = 0, units[TMG_LEARNED_UNITS];
+        double sum = 0, first[TMG_LEARNED_UNITS];
         for (unsigned i = 0; i < learned->inputs; ++i) inputs[i] = 2 * drawn(&seed);
         for (int unit = 0; unit < TMG_LEARNED_UNITS; ++unit) {
             double value = (double)network->offsets[unit];
             for (unsigned i = 0; i < learned->inputs; ++i)
                 value += (double)network->weights[i][unit] * (double)inputs[i];
-            units[unit] = fmax(0, value);
+            first[unit] = fmax(0, value);
         }
         for (int unit = 0; unit < TMG_LEARNED_SECOND; ++unit) {
             double value = (double)network->second_offsets[unit];
             for (int i = 0; i < TMG_LEARNED_UNITS; ++i)
-                value += (double)network->second[i][unit] * units[i];
+                value += (double)network->second[i][unit] * first[i];
             sum += fmax(0, value) * (double)network->last[unit];
         }
-        assert_float_equal(tmg_learned_miss(learned, inputs), (float)sum, 1e-4F);
+        assert_float_equal(tmg_learned_miss(learned, inputs, &units), (float)sum, 1e-4F);
     }
 }
 
