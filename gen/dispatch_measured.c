@@ -104,22 +104,32 @@ static int ask(struct measured *measured, const struct spec_node *node, const in
     return tmg_alignment_class(&binding);
 }
 
+enum { MOST_UNKNOWN = 26 };  // launches in a row that a letter says nothing is known of
+
 // As the library reads it: "MxNxK ALIGNMENT MISSES".
 static void write_row(const struct measured *measured, const int64_t *shape, int alignment,
                       FILE *out) {
+    const struct tmg_table *table = measured->table;
     bool digits = false;
+    unsigned unknown = 0;
     fprintf(out, "%s\n    \"", measured->count ? "," : "");
-    for (unsigned i = 0; i < measured->table->dim_count; i++)
+    for (unsigned i = 0; i < table->dim_count; i++)
         fprintf(out, "%s%lld", i ? "x" : "", (long long)shape[i]);
     fprintf(out, " %d ", alignment);
-    for (unsigned i = 0; i < measured->table->launch_count; i++) {
+    for (unsigned i = 0; i < table->launch_count; i++) {
         const double miss = fmax(1, round(1000 * measured->misses[i]));
         const bool known = measured->misses[i] > 0, same = !(miss < 1000 || miss > 1000);
-        if (known && !same)
-            fprintf(out, "%s%.0f", digits ? " " : "", miss);
+        unknown += !known;
+        if (unknown && (known || unknown == MOST_UNKNOWN || i + 1 == table->launch_count)) {
+            fputc((int)('a' + unknown - 1), out);
+            unknown = 0, digits = false;
+        }
+        if (!known) continue;
+        if (same)
+            fputc('=', out);
         else
-            fputc(known ? '=' : '.', out);
-        digits = known && !same;
+            fprintf(out, "%s%.0f", digits ? " " : "", miss);
+        digits = !same;
     }
     fputc('"', out);
 }

@@ -6,7 +6,7 @@
 #include "runtime/least.h"
 
 enum {
-    TMG_TABLE_VERSION = 3,
+    TMG_TABLE_VERSION = 4,
     TMG_MAX_TABLE_KERNELS = 256,
     TMG_MAX_TABLE_SPLITS = 16,
     TMG_MAX_TABLE_DIMS = 8,

@@ -43,23 +43,29 @@ static int next_shape(const char **text, struct tmg_table *table, struct tmg_mea
            *(*text)++ == ' ';
 }
 
-// Reads how many thousandths of what is predicted each of [count] launches took, "." where that is
-// not known and "=" for 1000; adds those that are known, and moves *end behind them. 0 where [text]
-// is something else.
+// Reads how many thousandths of what is predicted each of [count] launches took, "=" for 1000 and a
+// letter, a to z, for 1 to 26 launches of which that is not known; adds those of which it is, and
+// moves *end behind them. 0 where [text] is something else.
 static int read_misses(const char *text, unsigned count, struct tmg_miss *misses, unsigned *end) {
-    for (unsigned i = 0; i < count; ++i) {
+    unsigned i = 0;
+    while (i < count) {
         const char sign = *text;
-        if (sign == '=') misses[(*end)++] = (struct tmg_miss){0, i};
-        if (sign == '=' || sign == '.') {
+        if (sign >= 'a' && sign <= 'z') {
+            i += (unsigned)(sign - 'a') + 1;
+            ++text;
+            continue;
+        }
+        if (sign == '=') {
+            misses[(*end)++] = (struct tmg_miss){0, i++};
             ++text;
             continue;
         }
         const int64_t times = next_number(&text, 1000 * MOST_TIMES);
         if (!times) return 0;
-        misses[(*end)++] = (struct tmg_miss){logf((float)times * .001f), i};
+        misses[(*end)++] = (struct tmg_miss){logf((float)times * .001f), i++};
         text += *text == ' ';
     }
-    return !*text;
+    return i == count && !*text;
 }
 
 // A shape that was measured is one text: as members and numbers, tens of thousands of them would be
@@ -74,7 +80,7 @@ static void read_measured(const struct tmg_node *node, struct tmg_table *table) 
         !read_misses(text, table->launch_count, table->misses, &measured->end))
         tmg_node_fail(node,
                       "must be a text of %u sizes, an alignment that is a power of two and %u "
-                      "times, as in: 64x128 16 983=.1021 870",
+                      "times, as in: 64x128 16 983=c1021 870",
                       table->dim_count, table->launch_count);
 }
 

@@ -315,7 +315,7 @@ class Refusals(unittest.TestCase):
 
     def test_a_file_that_is_no_manifest(self):
         path = os.path.join(os.environ["TMPDIR"], "odd.json")
-        for text in ("", "[]", "{}", '{"tmagen_table": 3}', '{"source": 3}', "\xff" * 9):
+        for text in ("", "[]", "{}", '{"tmagen_table": 4}', '{"source": 3}', "\xff" * 9):
             with open(path, "w", encoding="latin-1") as file:
                 file.write(text)
             with self.subTest(text), self.assertRaises(tmagen.Error) as caught:

@@ -57,7 +57,7 @@ static const tmagen_set_kernel kernels[] = {
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 #define TABLE_HEAD \
-    "{\"tmagen_table\": 3, \"name\": \"t\", \"family\": \"f\", \"version\": \"" TMAGEN_VERSION "\","
+    "{\"tmagen_table\": 4, \"name\": \"t\", \"family\": \"f\", \"version\": \"" TMAGEN_VERSION "\","
 #define TABLE_GPU " \"gpu\": \"Fake H200\", \"sms\": 132,"
 #define TABLE_RATES                                                                           \
     " \"rates\": {\"tensor\": 1, \"shared\": 1e30, \"l2_sm\": 1e30, \"l2\": 1e30, \"dram\": " \

@@ -73,10 +73,9 @@ static void test_opening_costs_little(void **state) {
     }
     print_message("%.2f ms from files to the first choice, %.2f digests\n", best, best / digest);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    // Mostly the reading of JSON: of 153 kernels and 2,214 rows 1.60 to 1.66; of 165 and 2,636,
-    // whose file is 1.28 times as long, 1.87 to 1.94; of 174 and 1,793 1.53 to 1.62;
-    // of 181 and 1,938 1.58 to 1.74.
-    assert_true(best / digest < 2.1);
+    // Mostly the reading of JSON: of 188 kernels and 2,866 rows 1.55 to 1.61, and half again as
+    // much when a character said of each launch that its time is not known.
+    assert_true(best / digest < 2);
 #endif
 }
 

@@ -104,7 +104,7 @@ static void test_members_of_a_version(void **state) {
         " \"dims\": [{\"name\": \"m\"}],"
         " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"m\"}]}}";
     static const char list[] =
-        "{\"tmagen_table\": 3, \"name\": \"t\", \"family\": \"gemm\", \"version\": \"0\","
+        "{\"tmagen_table\": 4, \"name\": \"t\", \"family\": \"gemm\", \"version\": \"0\","
         " \"gpu\": \"H\", \"sms\": 132, \"rates\": {\"tensor\": 1, \"shared\": 1, \"l2_sm\": 1,"
         " \"l2\": 1, \"dram\": 1, \"store\": 1, \"sustained\": 1, \"launch\": 1, \"latency\": 1,"
         " \"turn\": 1, \"tile\": 1, \"cluster\": 1, \"split\": 1, \"pitch_64\": 1,"

@@ -46,7 +46,7 @@ static void assert_near(double value, double wanted, double apart) {
 static void test_a_shape_itself_decides(void **state) {
     (void)state;
     assert_int_equal(
-        parse(ROW("64", "64", "128", "2000 500.") ", " ROW("65", "64", "128", "9000 9000 9000")),
+        parse(ROW("64", "64", "128", "2000 500a") ", " ROW("65", "64", "128", "9000 9000 9000")),
         TMAGEN_OK);
     assert_near(times(64, 64, 128, 0, 0), 2, .05);
     assert_near(times(64, 64, 128, 1, 2), .5, .05);
@@ -170,6 +170,9 @@ static void test_tables_that_are_wrong(void **state) {
     refused(ROW("64", "64", "128", "1000 0 1000"), "and 3 times");
     refused(ROW("64", "64", "128", "1000 1000001 1000"), "measured[0]");
     refused(ROW("64", "64", "128", "=== "), "measured[0]");
+    refused(ROW("64", "64", "128", "=c"), "measured[0]");
+    refused(ROW("64", "64", "128", "=ba"), "measured[0]");
+    refused(ROW("64", "64", "128", "==."), "measured[0]");
     refused(ROW("64", "64", "128", ""), "measured[0]");
     refused(ROW("64", "0", "128", "==="), "measured[0]");
     refused(ROW("64", "2147483648", "128", "==="), "measured[0]");

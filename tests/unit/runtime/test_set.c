@@ -324,7 +324,7 @@ static void test_origin(void **state) {
     static const char elsewhere[] =
         TABLE_HEAD " \"gpu\": \"Other\", \"sms\": 100," TABLE_RATES TABLE_LISTS TABLE_TUNED;
     static const char older[] =
-        "{\"tmagen_table\": 3, \"name\": \"t\", \"family\": \"f\", \"version\": "
+        "{\"tmagen_table\": 4, \"name\": \"t\", \"family\": \"f\", \"version\": "
         "\"0.0.1\"," TABLE_GPU TABLE_RATES TABLE_LISTS TABLE_TUNED;
     assert_string_equal(tmagen_warning_last(), "");
     is_a_hint(elsewhere, "is of Other with 100 SMs, and this is Fake H200 with 132: its entries "
@@ -342,7 +342,7 @@ static const struct {
     {"{\"tmagen_table\": \033[2J}", "t:1:18: invalid token near '?'"},
     {"[]", "is no JSON object"},
     {"{}", "tmagen_table is missing"},
-    {"{\"tmagen_table\": 1}", "is 1; this library knows version 3"},
+    {"{\"tmagen_table\": 1}", "is 1; this library knows version 4"},
     {TABLE_HEAD TABLE_RATES TABLE_LISTS TABLE_TUNED, "gpu must be the GPU's name"},
     {TABLE_HEAD TABLE_GPU TABLE_LISTS TABLE_TUNED, "rates.tensor is missing"},
     {TABLE_HEAD TABLE_GPU " \"extra\": 1," TABLE_RATES TABLE_LISTS TABLE_TUNED,
