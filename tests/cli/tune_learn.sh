@@ -31,10 +31,10 @@ part half 2
 "$TMAGEN" tune learn "$TMPDIR/specs/half.yaml" >"$TMPDIR/rows" 2>"$TMPDIR/err" ||
     fail "exit code $?"
 cat "$TMPDIR/err"
-# 827 shapes: .9854 of the best for .9802; thirds gain half as much, which is their spread
+# 1,399 shapes: .0056 more of the best; where all launches weigh alike .0043. Thirds gain .0040
 awk '{ for (i = 1; i < NF; ++i) if ($i == "of" && $(i + 1) == "the" && !share) share = $(i - 1)
        for (i = 1; i < NF; ++i) if ($i == "and" && !before) before = $(i + 1) }
-     END { exit !(share > before + .003 && before > .96 && share < 1) }' "$TMPDIR/err" ||
+     END { exit !(share > before + .0045 && before > .96 && share < 1) }' "$TMPDIR/err" ||
     fail "nothing is gained by it"
 
 # a table takes them, also laid out in several lines, and chooses by them
