@@ -266,7 +266,8 @@ static void judge(const struct lesson *lesson, unsigned shape, const struct tmg_
         if (lesson->examples[i].chosen) list[count++] = &lesson->examples[i];
     if (!count) return;
     qsort(list, count, sizeof *list, by_rank);
-    for (unsigned i = 0; i < count && i < TMG_LEARNED_AMONG; ++i) {
+    const float near = list[0]->ranked + logf((float)TMG_LEARNED_WITHIN);
+    for (unsigned i = 0; i < count && i < TMG_LEARNED_AMONG && list[i]->ranked <= near; ++i) {
         const float us =
             list[i]->ranked + tmg_learned_miss(learned, scaled[list[i] - lesson->examples], &units);
         if (us < least) least = us, taken = list[i];

@@ -21,7 +21,7 @@ struct ranking {
     struct tmg_choice choices[TMG_CHOICES];
     struct tmg_estimate estimates[TMG_CHOICES];  // of them, where they are by the model
     unsigned char order[TMG_CHOICES];            // of them, the first to be taken first
-    unsigned count, most;
+    unsigned count, wanted, most;                // most: to tell those apart that are wanted
     int last;   // what is for the rest is being ranked, behind the others
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
     // What each of the table's launches takes at least, and an entry with splits of its own; and of
@@ -102,10 +102,23 @@ static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
            is_tuned(ranking, kernel, splits);
 }
 
-// The time from which on a choice by the model is none of those that are wanted.
+static double us_at(const struct ranking *ranking, unsigned at) {
+    return ranking->choices[ranking->order[at]].us;
+}
+
+// The first choice of the ranking that is by the model, behind a tuned entry.
+static unsigned first_of(const struct ranking *ranking) {
+    return ranking->count && ranking->choices[ranking->order[0]].why == TMAGEN_BY_TUNING;
+}
+
+// The time from which on a choice by the model is none of those that are wanted, nor of those that
+// what is learnt may put before them.
 static double limit_of(const struct ranking *ranking) {
-    if (ranking->count < ranking->most) return INFINITY;
-    return ranking->choices[ranking->order[ranking->most - 1]].us;
+    if (ranking->count < ranking->wanted) return INFINITY;
+    const unsigned first = first_of(ranking), last = ranking->wanted - 1;
+    const double near = us_at(ranking, first < last ? first : last) * TMG_LEARNED_WITHIN,
+                 limit = fmax(near, us_at(ranking, last));
+    return ranking->count < ranking->most ? limit : fmin(limit, us_at(ranking, ranking->most - 1));
 }
 
 static void rank(struct ranking *ranking, int kernel, int splits) {
@@ -266,19 +279,21 @@ static void rank_kernels(struct ranking *ranking, int last) {
 static void rank_all(struct ranking *ranking) {
     const struct tmg_tuned *tuned = ranking->tuned;
     rank_kernels(ranking, 0);
-    if (ranking->count < ranking->most ||
+    if (ranking->count < ranking->wanted ||
         (tuned && ranking->question->table->kernels[tuned->kernel].last))
         rank_kernels(ranking, 1);
 }
 
 // ---- The first few, by what the table has learnt
 
-// How many choices from the [first] of the ranking on are by the model, of those to be told apart.
+// How many choices from the [first] of the ranking on are to be told apart.
 static unsigned count_model(const struct ranking *ranking, unsigned first) {
     unsigned count = 0;
     while (first + count < TMG_LEARNED_AMONG && first + count < ranking->count) {
         const struct tmg_choice *choice = &ranking->choices[ranking->order[first + count]];
-        if (choice->why != TMAGEN_BY_MODEL || choice->last || !(choice->us < INFINITY)) break;
+        if (choice->why != TMAGEN_BY_MODEL || choice->last || !(choice->us < INFINITY) ||
+            choice->us > us_at(ranking, first) * TMG_LEARNED_WITHIN)
+            break;
         ++count;
     }
     return count;
@@ -314,9 +329,7 @@ static void look_at_first(struct ranking *ranking, const unsigned char *order, u
 }
 
 static void tell_apart(struct ranking *ranking) {
-    const unsigned first =
-        ranking->count && ranking->choices[ranking->order[0]].why == TMAGEN_BY_TUNING;
-    const unsigned end = first + count_model(ranking, first);
+    const unsigned first = first_of(ranking), end = first + count_model(ranking, first);
     unsigned char *order = ranking->order;
     look_at_first(ranking, order + first, end - first);
     for (unsigned i = first; i < end; ++i) {
@@ -344,9 +357,8 @@ static int is_roomy(const struct tmg_table *table, const struct tmg_binding *bin
 }
 
 // Fewer than what is told apart would rank otherwise than many.
-static unsigned most_of(const struct tmg_question *question) {
-    const unsigned most = question->most ? question->most : TMG_CHOICES;
-    return question->table->learned && most < TMG_LEARNED_AMONG ? TMG_LEARNED_AMONG : most;
+static unsigned most_of(const struct tmg_table *table, unsigned wanted) {
+    return table->learned && wanted < TMG_LEARNED_AMONG ? TMG_LEARNED_AMONG : wanted;
 }
 
 int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, unsigned *count) {
@@ -358,8 +370,8 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     ranking.question = question;
     scene->table = table;
     scene->capacity = question->capacity;
-    const unsigned wanted = question->most ? question->most : TMG_CHOICES;
-    ranking.most = most_of(question);
+    ranking.wanted = question->most ? question->most : TMG_CHOICES;
+    ranking.most = most_of(table, ranking.wanted);
     ranking.count = *count = 0;
     memset(ranking.fits, -1, sizeof ranking.fits);
     if (tmg_bind(table->interface, question->launch, binding)) return tmg_refuse(question);
@@ -382,7 +394,7 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
         rank_all(&ranking);
     }
     if (learns) tell_apart(&ranking);
-    *count = ranking.count < wanted ? ranking.count : wanted;
+    *count = ranking.count < ranking.wanted ? ranking.count : ranking.wanted;
     for (unsigned i = 0; i < *count; ++i) choices[i] = ranking.choices[ranking.order[i]];
     return ranking.count ? TMAGEN_OK : tmg_refuse(question);
 }

@@ -26,4 +26,5 @@ static inline lanes choose(bits first, lanes a, lanes b) {
 static inline lanes where(bits first, lanes a) { return (lanes)((bits)a & first); }
 
 static inline lanes larger(lanes a, lanes b) { return choose(a > b, a, b); }
+static inline lanes smaller(lanes a, lanes b) { return choose(a < b, a, b); }
 static inline lanes positive(lanes value) { return where(value > 0, value); }

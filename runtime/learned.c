@@ -44,7 +44,17 @@ int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int s
     return status;
 }
 
-static float log_of(double value) { return log2f((float)value + 1e-3F); }
+// The log2 of each of [count] numbers that are not below zero, and of whole lanes from there on, to
+// 2e-4; of 0 as of a thousandth.
+static void take_logs(float *numbers, unsigned count) {
+    for (unsigned i = 0; i < count; i += TMG_LANES) {
+        const bits number = (bits)(load(numbers + i) + 1e-3F);
+        const lanes twos = __builtin_convertvector((number >> 23) - 127, lanes);
+        const lanes rest = (lanes)((number & 0x7fffff) | 0x3f800000) - 1;
+        const lanes bend = .43838F + rest * (.080653F * rest - .2375F);
+        store(numbers + i, twos + rest + rest * (1 - rest) * bend);
+    }
+}
 
 // The powers of two that divide a size, up to as many as alignment is worth.
 static float twos_of(int64_t size) {
@@ -52,19 +62,19 @@ static float twos_of(int64_t size) {
     return (float)twos;
 }
 
-static double smaller(double a, double b) { return a < b ? a : b; }
+// The clusters that are at work at once.
+static double slots_of(const struct tmg_scene *scene, const struct tmg_estimate *estimate) {
+    const struct tmg_grid *grid = &scene->binding.manifest->grid;
+    const double room = (double)grid->blocks_per_sm * scene->capacity.sms;
+    return fmax(1, floor(fmin(room, estimate->blocks) / (double)grid->blocks_per_tile));
+}
 
-// What the shape is like, and the launch's work: its tiles, and how they meet the GPU's SMs.
-static float *look_at_work(const struct tmg_scene *scene, const struct tmg_estimate *estimate,
-                           float *at) {
+// The launch's tiles along each axis, and what these cover, in times of D.
+static float *list_tiles(const struct tmg_scene *scene, float *at) {
     const struct tmg_grid *grid = &scene->binding.manifest->grid;
     int64_t tiles[3];
     double size[3] = {1, 1, 1}, covered = 1;
     tmg_ground_tiles(&scene->binding, &scene->ground, tiles);
-    for (unsigned i = 0; i < scene->table->dim_count; ++i) {
-        *at++ = log_of((double)scene->shape[i]);
-        *at++ = twos_of(scene->shape[i]);
-    }
     for (unsigned i = 0; i < grid->tile_count; ++i) {
         const struct tmg_extent *extent = &grid->tiles[i].extent;
         double *along = &size[grid->tiles[i].axis];
@@ -76,87 +86,117 @@ static float *look_at_work(const struct tmg_scene *scene, const struct tmg_estim
         covered /= (double)scene->binding.dims[extent->dim];
     }
     for (int i = 0; i < 3; ++i) {
-        *at++ = log_of((double)tiles[i]);
-        *at++ = log_of(size[i]);
+        *at++ = (float)tiles[i];
+        *at++ = (float)size[i];
         covered *= (double)tiles[i] * size[i];
     }
-    const double ctas = (double)grid->blocks_per_tile;
-    const double room = (double)grid->blocks_per_sm * scene->capacity.sms;
-    const double slots = fmax(1, floor(smaller(room, estimate->blocks) / ctas));
-    *at++ = log_of(covered);
-    *at++ = log_of(estimate->waves);
-    *at++ = log_of(estimate->items);
-    *at++ = log_of(estimate->steps);
-    *at++ = (float)(estimate->items / (estimate->waves * slots));
-    *at++ = log_of(smaller(estimate->items, slots) * ctas);
-    *at++ = log_of(estimate->blocks);
+    *at++ = (float)covered;
+    return at;
+}
+
+// The shape, the launch's work and how it meets the GPU's SMs, and what the model says of it: all
+// of which logs are looked at.
+static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate *estimate,
+                        float *at) {
+    const struct tmg_binding *binding = &scene->binding;
+    const double ctas = (double)binding->manifest->grid.blocks_per_tile;
+    for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = (float)scene->shape[i];
+    at = list_tiles(scene, at);
+    *at++ = (float)estimate->waves;
+    *at++ = (float)estimate->items;
+    *at++ = (float)estimate->steps;
+    *at++ = (float)(fmin(estimate->items, slots_of(scene, estimate)) * ctas);
+    *at++ = (float)estimate->blocks;
+    *at++ = (float)ctas;
+    *at++ = (float)binding->splits;
+    *at++ = (float)estimate->us;
+    *at++ = (float)(scene->bytes / estimate->us);
+    *at++ = (float)(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
     return at;
 }
 
 // What the kernel is like.
-static float *look_at_kernel(const struct tmg_binding *binding, float *at) {
-    const struct tmg_manifest *manifest = binding->manifest;
+static float *list_kernel(const struct tmg_manifest *manifest, float *at) {
     *at++ = (float)manifest->rules->ahead;
     *at++ = (float)manifest->rules->overlaps;
-    *at++ = log_of((double)manifest->grid.blocks_per_tile);
     *at++ = (float)manifest->grid.blocks_per_sm;
     *at++ = (float)(manifest->grid.rule == TMG_GRID_PERSISTENT);
     *at++ = (float)(manifest->block[0] * manifest->block[1] * manifest->block[2]) / 128;
     *at++ = (float)manifest->shared_memory / 32768;
     *at++ = (float)manifest->before_count;
-    *at++ = log_of((double)binding->splits);
-    return at;
-}
-
-// What the model says of it.
-static float *look_at_times(double bytes, const struct tmg_estimate *estimate, float *at) {
-    *at++ = log_of(estimate->us);
-    *at++ = log_of(bytes / estimate->us);
-    *at++ = log_of(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
-    for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
     return at;
 }
 
 void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
                       const struct tmg_estimate *estimate, float *inputs) {
-    float *at = look_at_work(scene, estimate, inputs);
-    at = look_at_kernel(&scene->binding, at);
-    at = look_at_times(scene->bytes, estimate, at);
+    float *at = list_logs(scene, estimate, inputs);
+    take_logs(inputs, (unsigned)(at - inputs));
+    for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = twos_of(scene->shape[i]);
+    *at++ = (float)(estimate->items / (estimate->waves * slots_of(scene, estimate)));
+    at = list_kernel(scene->binding.manifest, at);
+    for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
     *at++ = scene->misses[launch];
     *at = scene->weights[launch];
 }
 
 void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
-    for (unsigned i = 0; i < learned->inputs; ++i) {
-        const float value = (inputs[i] - learned->center[i]) / learned->scale[i];
-        const float above = value > -TMG_LEARNED_FAR ? value : -TMG_LEARNED_FAR;
-        inputs[i] = above < TMG_LEARNED_FAR ? above : TMG_LEARNED_FAR;
+    const lanes least = -TMG_LEARNED_FAR + (lanes){0}, most = TMG_LEARNED_FAR + (lanes){0};
+    for (unsigned i = 0; i < learned->inputs; i += TMG_LANES) {
+        const lanes far = (load(inputs + i) - load(learned->center + i)) / load(learned->scale + i);
+        store(inputs + i, smaller(larger(far, least), most));
     }
 }
 
-float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs,
-                       struct tmg_learned_units *units) {
-    enum { FIRST = TMG_LEARNED_UNITS / TMG_LANES, SECOND = TMG_LEARNED_SECOND / TMG_LANES };
-    _Static_assert(FIRST == 8 && SECOND == 4, "of lanes, which registers hold");
+// Vectors of eight: two of four where a CPU has no others. The sums are the same, in the same order.
+typedef float eight __attribute__((vector_size(32)));
+typedef int32_t eight_bits __attribute__((vector_size(32)));
+
+static inline __attribute__((always_inline)) float tell(const struct tmg_learned *learned,
+                                                        const float *inputs,
+                                                        struct tmg_learned_units *units) {
+    enum { LANES = 8, FIRST = TMG_LEARNED_UNITS / LANES, SECOND = TMG_LEARNED_SECOND / LANES };
+    _Static_assert(FIRST == 4 && SECOND == 2, "vectors, which registers hold");
     const struct tmg_network *network = &learned->network;
-    lanes first[FIRST], second[SECOND], last[SECOND], sum = {0};
+    eight first[FIRST], second[SECOND], last[SECOND], weights, sum = {0};
     memcpy(first, network->offsets, sizeof first);
     memcpy(second, network->second_offsets, sizeof second);
     memcpy(last, network->last, sizeof last);
     for (unsigned i = 0; i < learned->inputs; ++i) {
-#pragma GCC unroll 8
-        for (int j = 0; j < FIRST; ++j)
-            first[j] += load(network->weights[i] + j * TMG_LANES) * inputs[i];
-    }
-    for (int j = 0; j < FIRST; ++j) store(units->first + j * TMG_LANES, positive(first[j]));
-    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < SECOND; ++j)
-            second[j] += load(network->second[i] + j * TMG_LANES) * units->first[i];
+        for (int j = 0; j < FIRST; ++j) {
+            memcpy(&weights, network->weights[i] + j * LANES, sizeof weights);
+            first[j] += weights * inputs[i];
+        }
+    }
+    for (int j = 0; j < FIRST; ++j) first[j] = (eight)((eight_bits)first[j] & (first[j] > 0));
+    memcpy(units->first, first, sizeof first);
+    for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
+#pragma GCC unroll 2
+        for (int j = 0; j < SECOND; ++j) {
+            memcpy(&weights, network->second[i] + j * LANES, sizeof weights);
+            second[j] += weights * units->first[i];
+        }
     }
     for (int j = 0; j < SECOND; ++j) {
-        store(units->second + j * TMG_LANES, positive(second[j]));
-        sum += positive(second[j]) * last[j];
+        second[j] = (eight)((eight_bits)second[j] & (second[j] > 0));
+        sum += second[j] * last[j];
     }
-    return sum[0] + sum[1] + sum[2] + sum[3];
+    memcpy(units->second, second, sizeof second);
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static float tell_avx2(const struct tmg_learned *learned,
+                                                       const float *inputs,
+                                                       struct tmg_learned_units *units) {
+    return tell(learned, inputs, units);
+}
+#endif
+
+float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs,
+                       struct tmg_learned_units *units) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) return tell_avx2(learned, inputs, units);
+#endif
+    return tell(learned, inputs, units);
 }

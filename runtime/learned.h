@@ -1,7 +1,7 @@
 // What a table has learnt of its model's errors, and corrections by shapes nearby do not say: a
 // small network, of two layers of units that are linear from zero on, which looks at the few
-// launches that rank first and says how many times as long each is likely to take beside the
-// others. `tmagen tune learn` fits it to what the table has measured.
+// launches that rank first and close together, and says how many times as long each is likely to
+// take beside the others. `tmagen tune learn` fits it to what the table has measured.
 #pragma once
 
 #include "runtime/near.h"
@@ -9,7 +9,7 @@
 enum {
     TMG_LEARNED_UNITS = 32,     // of the first layer
     TMG_LEARNED_SECOND = 16,    // of the second
-    TMG_LEARNED_AMONG = 4,      // launches that are told apart: the first of the ranking
+    TMG_LEARNED_AMONG = 8,      // launches that are told apart at most: the first of the ranking
     TMG_LEARNED_OF_DIM = 2,     // inputs of each dim of a shape
     TMG_LEARNED_OF_LAUNCH = 36  // and others
 };
@@ -35,6 +35,9 @@ struct tmg_learned {
 enum { TMG_LEARNED_ROWS = 5 };  // before those of the inputs
 
 unsigned tmg_learned_inputs(unsigned dim_count);
+
+// Launches that are told apart take at most so many times as long as the first, by the ranking.
+#define TMG_LEARNED_WITHIN 1.1
 
 // Inputs beyond this many scales from their center count as there; and what is off by more than
 // this log of its time, as if by so much.

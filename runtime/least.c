@@ -144,8 +144,6 @@ static lanes gather(const float *values, const uint16_t *at) {
     return (lanes){values[at[0]], values[at[1]], values[at[2]], values[at[3]]};
 }
 
-static lanes smaller(lanes a, lanes b) { return choose(a < b, a, b); }
-
 // Of what is not below zero.
 static lanes rounded_down(lanes value) {
     return __builtin_convertvector(__builtin_convertvector(value, bits), lanes);
