@@ -147,7 +147,7 @@ void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
     }
 }
 
-// Vectors of eight, which are two of four where a CPU has no others: the same sums in the same order.
+// Vectors of eight, which are two of four where a CPU has no others: the same sums in one order.
 typedef float eight __attribute__((vector_size(32)));
 typedef int32_t eight_bits __attribute__((vector_size(32)));
 
