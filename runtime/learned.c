@@ -25,9 +25,9 @@ static double bytes_of(const struct tmg_binding *binding) {
 
 void tmg_scene_fill(struct tmg_scene *scene, const struct tmg_near *near, int learns) {
     const struct tmg_table *table = scene->table;
-    tmg_near_misses(near, scene->misses, scene->weights);
     tmg_ground_of(&scene->binding, &table->terms, &table->rates, &scene->ground);
     scene->bytes = learns ? bytes_of(&scene->binding) : 0;
+    tmg_near_misses(near, scene->misses, scene->weights);
 }
 
 int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int splits, double limit,

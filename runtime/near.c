@@ -52,6 +52,7 @@ static void take(struct search *search, const struct tmg_measured *measured, flo
     const int full = near->count == TMG_NEAR_MOST;
     if (full && far >= search->most) return;
     const unsigned at = full ? search->last : near->count++;
+    __builtin_prefetch(measured);
     near->shapes[at] = measured;
     near->weights[at] = far;
     if (near->count < TMG_NEAR_MOST) return;
@@ -97,7 +98,11 @@ static inline unsigned look_at_boxes(const struct search *search, unsigned block
         }
         store(far + i, all);
     }
-    for (unsigned i = 1; i < blocks; ++i) nearest = far[i] < far[nearest] ? i : nearest;
+    float least = far[0];
+    for (unsigned i = 1; i < blocks; ++i) {
+        nearest = far[i] < least ? i : nearest;
+        least = far[i] < least ? far[i] : least;
+    }
     return nearest;
 }
 
@@ -130,6 +135,9 @@ static void find(const struct tmg_table *table, const int64_t *shape, int alignm
         const float far = near->weights[i];
         near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : TMG_NEAR_ITSELF;
     }
+    for (unsigned i = 0; i < near->count; ++i)  // on their way when they are asked for
+        for (unsigned j = near->shapes[i]->first; j < near->shapes[i]->end; j += 8)
+            __builtin_prefetch(table->misses + j);
 }
 
 void tmg_near_find(const struct tmg_table *table, const int64_t *shape, int alignment,

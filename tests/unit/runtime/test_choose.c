@@ -56,11 +56,13 @@ static void choose(void *argument) {
 }
 
 // From files to the first choice, in digests of a MiB: the best of some rounds each, since beside a
-// dozen processes, which take the caches, the median of rounds is 1.02 digests.
+// dozen processes, which take the caches, the median of rounds is 1.02 digests. More rounds where
+// these are too slow.
 static void test_opening_costs_little(void **state) {
-    enum { ROUNDS = 20 };
+    enum { ROUNDS = 20, LOTS = 6 };
+    static const double most = 2;
     double best = 1e9, digest = 1e9;
-    for (int i = 0; i < ROUNDS; ++i) {
+    for (int i = 0; i < ROUNDS || (i < LOTS * ROUNDS && best >= most * digest); ++i) {
         struct choosing it = {.shape = {1000, 2000, 3000}, .most = TMG_PICKED};
         const double yardstick = digest_ms(), begin = used_ms();
         assert_int_equal(open_table(state), TMAGEN_OK);
@@ -75,7 +77,7 @@ static void test_opening_costs_little(void **state) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     // Mostly the reading of JSON: of 188 kernels and 2,866 rows 1.55 to 1.61, and half again as
     // much when a character said of each launch that its time is not known.
-    assert_true(best / digest < 2);
+    assert_true(best < most * digest);
 #endif
 }
 
