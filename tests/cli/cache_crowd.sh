@@ -11,14 +11,18 @@ fail() {
     exit 1
 }
 
-# run_crowd COUNT - COUNT processes at once; their output is in $TMPDIR/said.N.
+# run_crowd COUNT - COUNT processes at once; their output is in $TMPDIR/said.N. Each is waited for
+# by its number: `wait -n` may say 127 of one that has ended well before.
 run_crowd() {
-    local i
+    local i pids=()
     rm -f "$FAKE_NVRTC_LOG" "$TMPDIR"/said.*
     for i in $(seq "$1"); do
         "$TMAGEN" -o "$TMPDIR/out.$i" gemm_256x128 >"$TMPDIR/said.$i" 2>&1 &
+        pids+=($!)
     done
-    for i in $(seq "$1"); do wait -n || fail "a process failed: $(cat "$TMPDIR"/said.*)"; done
+    for i in $(seq "$1"); do
+        wait "${pids[i - 1]}" || fail "process $i failed with $?: $(cat "$TMPDIR/said.$i")"
+    done
 }
 
 compiles() { wc -l <"$FAKE_NVRTC_LOG"; }
