@@ -8,11 +8,7 @@
 #include "measure/random.h"
 #include "runtime/four_lanes.h"
 
-enum {
-    FIRST = TMG_LEARNED_UNITS / TMG_LANES,
-    SECOND = TMG_LEARNED_SECOND / TMG_LANES,
-    NUMBERS = NETWORK_NUMBERS
-};
+enum { FIRST = TMG_LEARNED_UNITS / TMG_LANES, SECOND = TMG_LEARNED_SECOND / TMG_LANES };
 
 static const double first_rate = 3e-3, decay = 3e-5;
 
@@ -83,14 +79,16 @@ void network_add(struct network_fit *fit, const float *inputs,
 }
 
 void network_step(struct network_fit *fit, double weight, double left) {
-    float numbers[NUMBERS], slopes[NUMBERS], moments[NUMBERS], squares[NUMBERS];
-    // weights are last, and those of inputs that there are not stay as they are
+    float numbers[NETWORK_NUMBERS], slopes[NETWORK_NUMBERS];
+    float *moments = fit->moments, *squares = fit->squares;
+    // those of inputs that there are not stay as they are
+    _Static_assert(offsetof(struct tmg_network, weights) + sizeof fit->slopes.weights ==
+                       sizeof(struct tmg_network),
+                   "weights are last");
     const unsigned rows = TMG_LEARNED_INPUTS - fit->learned->inputs,
-                   count = NUMBERS - rows * TMG_LEARNED_UNITS;
+                   count = NETWORK_NUMBERS - rows * TMG_LEARNED_UNITS;
     memcpy(numbers, &fit->learned->network, sizeof numbers);
     memcpy(slopes, &fit->slopes, sizeof slopes);
-    memcpy(moments, &fit->moments, sizeof moments);
-    memcpy(squares, &fit->squares, sizeof squares);
     const double fade = ++fit->steps;
     const float rate = (float)(first_rate * left), of_moments = (float)(1 - pow(.9, fade)),
                 of_squares = (float)(1 - pow(.999, fade));
@@ -101,7 +99,5 @@ void network_step(struct network_fit *fit, double weight, double left) {
         numbers[i] -= rate * (moments[i] / of_moments) / (sqrtf(squares[i] / of_squares) + 1e-8F);
     }
     memcpy(&fit->learned->network, numbers, sizeof numbers);
-    memcpy(&fit->moments, moments, sizeof moments);
-    memcpy(&fit->squares, squares, sizeof squares);
     memset(&fit->slopes, 0, sizeof fit->slopes);
 }

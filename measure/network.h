@@ -10,7 +10,8 @@ enum { NETWORK_NUMBERS = sizeof(struct tmg_network) / sizeof(float) };
 struct network_fit {
     struct tmg_learned *learned;  // whose network it is; the caller's, and center and scale too
     unsigned steps;
-    struct tmg_network slopes, moments, squares;  // of what was added since the last step; of all
+    struct tmg_network slopes;  // of what was added since the last step
+    float moments[NETWORK_NUMBERS], squares[NETWORK_NUMBERS];  // of the slopes of all steps
 };
 
 // Begins with numbers of [learned] that are about normal, the same each time, for its inputs.

@@ -1,7 +1,7 @@
 // What a dispatch table can learn of its own measured shapes: a network that tells apart the
-// launches which rank first. Stochastic gradients with moments (Adam) of squared errors, relative
-// to the mean of each shape, since launches of one shape are compared and no others. The same table
-// gives the same numbers. How much it brings is found out at shapes that were left out.
+// launches which rank first. It is fitted to errors relative to the mean of each shape, since
+// launches of one shape are compared and no others. The same table gives the same numbers. How much
+// it brings is found out at shapes that were left out.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,8 +181,9 @@ static float error_of(float miss, const struct example *example) {
     return miss - fminf(fmaxf(due, -TMG_LEARNED_MOST), TMG_LEARNED_MOST);
 }
 
-static void learn_shape(struct network_fit *fit, const struct lesson *lesson, const inputs *scaled,
-                        unsigned shape) {
+// Adds what the network should change for a shape, and returns what its launches weigh together.
+static double learn_shape(struct network_fit *fit, const struct lesson *lesson,
+                          const inputs *scaled, unsigned shape) {
     struct tmg_learned_units units[TMG_MAX_LAUNCHES];
     float errors[TMG_MAX_LAUNCHES];
     double sum = 0, weights = 0;
@@ -200,6 +201,7 @@ static void learn_shape(struct network_fit *fit, const struct lesson *lesson, co
         const float error = errors[i] - (float)(sum / weights);
         network_add(fit, scaled[first + i], &units[i], examples[i].weight * error);
     }
+    return weights;
 }
 
 static void shuffle(unsigned *order, unsigned count, uint64_t *position) {
@@ -231,10 +233,8 @@ static void learn(const struct lesson *lesson, unsigned *order, unsigned count,
         shuffle(order, count, &position);
         for (unsigned batch = 0; batch < batches; ++batch) {
             double weight = 0;
-            for (unsigned i = 0; i < each; ++i) {
-                learn_shape(&fit, lesson, scaled, order[batch * each + i]);
-                weight += weight_of(lesson, order[batch * each + i]);
-            }
+            for (unsigned i = 0; i < each; ++i)
+                weight += learn_shape(&fit, lesson, scaled, order[batch * each + i]);
             if (weight > 0)
                 network_step(&fit, weight,
                              1 - (epoch * batches + batch) / ((double)EPOCHS * batches));

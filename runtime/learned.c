@@ -97,7 +97,7 @@ static float *list_tiles(const struct tmg_scene *scene, float *at) {
 // The shape, the launch's work and how it meets the GPU's SMs, and what the model says of it: all
 // of which logs are looked at.
 static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate *estimate,
-                        float *at) {
+                        double slots, float *at) {
     const struct tmg_binding *binding = &scene->binding;
     const double ctas = (double)binding->manifest->grid.blocks_per_tile;
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = (float)scene->shape[i];
@@ -105,7 +105,7 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
     *at++ = (float)estimate->waves;
     *at++ = (float)estimate->items;
     *at++ = (float)estimate->steps;
-    *at++ = (float)(fmin(estimate->items, slots_of(scene, estimate)) * ctas);
+    *at++ = (float)(fmin(estimate->items, slots) * ctas);
     *at++ = (float)estimate->blocks;
     *at++ = (float)ctas;
     *at++ = (float)binding->splits;
@@ -129,10 +129,11 @@ static float *list_kernel(const struct tmg_manifest *manifest, float *at) {
 
 void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
                       const struct tmg_estimate *estimate, float *inputs) {
-    float *at = list_logs(scene, estimate, inputs);
+    const double slots = slots_of(scene, estimate);
+    float *at = list_logs(scene, estimate, slots, inputs);
     take_logs(inputs, (unsigned)(at - inputs));
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = twos_of(scene->shape[i]);
-    *at++ = (float)(estimate->items / (estimate->waves * slots_of(scene, estimate)));
+    *at++ = (float)(estimate->items / (estimate->waves * slots));
     at = list_kernel(scene->binding.manifest, at);
     for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
     *at++ = scene->misses[launch];

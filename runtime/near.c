@@ -16,6 +16,8 @@
 #define ALIGNED 0.5F
 #define DOUBT   0.02F
 
+enum { CACHE_LINE = 64 };  // bytes
+
 static lanes magnitude(lanes value) { return (lanes)((bits)value & INT32_MAX); }
 
 static int any(bits true_ones) {
@@ -136,7 +138,8 @@ static void find(const struct tmg_table *table, const int64_t *shape, int alignm
         near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : TMG_NEAR_ITSELF;
     }
     for (unsigned i = 0; i < near->count; ++i)  // on their way when they are asked for
-        for (unsigned j = near->shapes[i]->first; j < near->shapes[i]->end; j += 8)
+        for (unsigned j = near->shapes[i]->first; j < near->shapes[i]->end;
+             j += CACHE_LINE / sizeof *table->misses)
             __builtin_prefetch(table->misses + j);
 }
 
