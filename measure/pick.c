@@ -51,7 +51,8 @@ static int check_shape(const struct tmg_table *table, const struct shape *shape)
     return status;
 }
 
-// The dims of [shape] by the table's own names. 0, or -1 with the error set.
+// The choices at [shape], whose dims have the table's own names, or the pin's. 0, or -1 with the
+// error set.
 static int ask(const struct tmg_table *table, const struct tmg_pin *pin, const struct shape *shape,
                struct tmg_choice *choices, unsigned *count) {
     struct tmg_asked asked;
@@ -66,6 +67,12 @@ static int ask(const struct tmg_table *table, const struct tmg_pin *pin, const s
     if (check_shape(table, shape)) return -1;
     tmg_ask_at(&asked, table->interface, table->dims, shape->numbers, table->dim_count);
     return tmg_choose(&question, choices, count);
+}
+
+int predict_ranking(const struct tmg_table *table, const struct shape *shape,
+                    struct tmg_choice choices[TMG_CHOICES], unsigned *count) {
+    const struct tmg_pin none = {.kernel = -1};
+    return ask(table, &none, shape, choices, count);
 }
 
 static void print_head(const struct tmg_table *table, const struct shape *shape,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "measure/kernels.h"
-#include "runtime/table.h"
+#include "runtime/choose.h"
 
 // A GPU as the model knows it.
 struct predict_gpu {
@@ -26,6 +26,11 @@ int predict_pick(const struct kernel_text *text, const struct shape_list *shapes
 
 // The table [text] with its kernels, as the library has it. A library error code.
 int predict_open(const struct kernel_text *text, struct tmg_table **table);
+
+// The ranking of the table's launches at [shape], the fastest first. 0, or -1 with the library's
+// error set: the table serves no such shape.
+int predict_ranking(const struct tmg_table *table, const struct shape *shape,
+                    struct tmg_choice choices[TMG_CHOICES], unsigned *count);
 
 // What a kernel should take at [dims], in its manifest's order, with so many [splits]; 0: as its
 // manifest says. A library error code, also where the kernel does not take them, or its manifest

@@ -9,6 +9,8 @@ struct tune_plan {
     const struct kernel_text *kernels;
     const char *const *specs;  // of each kernel: all its knobs, as a spec of one line
     size_t kernel_count;
+    const struct kernel_text *subjects;  // what the kernels are of: tables rank theirs
+    size_t subject_count;
     const struct shape_list *shapes;
     const struct predict_gpu *model;
     const char *database;

@@ -133,6 +133,10 @@ bool tune_choose_more(const struct tuning *t, struct tune_task *task);
 // How many entries were tried already, by this run or an earlier one, well or ill.
 int tune_tried(const struct tuning *t, const struct tune_task *task);
 
+// ---- tune_rank.c
+// Predicts what the plan's tables rank, as they do. A library error code.
+int tune_rank(struct tuning *t);
+
 // ---- tune_tasks.c: what is to be measured
 // Makes the tasks of the plan's shapes, each with the candidates that the model does not rule out,
 // and the first of them chosen. 0, or an exit code.

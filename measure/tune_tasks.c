@@ -195,6 +195,7 @@ int tune_make_tasks(struct tuning *t) {
         status = add_candidate(t, (int)i, fates);
     }
     if (!status && t->task_count && !tmg_nvrtc_find()) status = TMAGEN_ERROR_NO_COMPILER;
+    if (!status) status = tune_rank(t);
     for (int i = 0; i < t->task_count && !status; ++i) status = make_task(t, &t->tasks[i], listed);
     if (!status) say_refused(t->plan->shapes, fates);
     free(fates);

@@ -176,7 +176,7 @@ static struct known *list_kernels(const struct results *results, size_t *count) 
 
 static int run(struct tune_arguments *a, const struct results *results) {
     struct predict_gpu model;
-    size_t count;
+    size_t count, subject_count;
     if (read_rates(a->gpu, &a->specs.options, &model)) return EXIT_USER;
     struct known *known = list_kernels(results, &count);
     struct kernel_text *kernels = mem_zero((count + 1) * sizeof *kernels);
@@ -185,6 +185,9 @@ static int run(struct tune_arguments *a, const struct results *results) {
         kernels[i] = kernel_of(known[i].output);
         specs[i] = known[i].output->knobs;
     }
+    struct kernel_text *subjects = subjects_of(results->list, results->count, &subject_count);
+    a->plan.subjects = subjects;
+    a->plan.subject_count = subject_count;
     a->plan.kernels = kernels;
     a->plan.specs = specs;
     a->plan.kernel_count = count;
@@ -192,6 +195,7 @@ static int run(struct tune_arguments *a, const struct results *results) {
     a->plan.model = &model;
     fprintf(stderr, "%zu candidates\n", count);
     const int code = tune_run(&a->plan);
+    subjects_free(subjects, subject_count);
     free(specs);
     free(kernels);
     free(known);

@@ -167,6 +167,21 @@ FAKE_US_u_weight0_steplong=9 good unknown.db u.yaml --shape 64x64x8192 --keep 4
 has err 'bf16 64x64x8192: u_weight0_steplong 0\.009 ms, of 4'
 hasnt <(sql unknown.db 'SELECT name FROM kernel') weight4000
 
+# ---- a table's kernels are looked at as the table ranks them, which has measured some
+for i in $(seq 0 8); do printf 'kernel: paces\nweight: %d\n' "$i" >"r$i.yaml"; done
+{
+    printf 'dispatch: paces\ngpu: fake\ntmagen: %s\n' "$("$TMAGEN" --version | cut -d ' ' -f 2)"
+    printf 'kernels: [%s]\n' "$(printf '{kernel: r%d}, ' {0..8})"
+    printf 'measured:\n  - {shape: 64x64x64, us: {r8: 11, r6: 12, r1: 20, r2: 20, r3: 20}}\n'
+} >ranked.yaml
+FAKE_US_r8=11 FAKE_US_r6=12 good ranked.db ranked.yaml --shape 64x64x128 --keep 2
+has err '^9 candidates$' 'bf16 64x64x128: r8 0\.011 ms, of 3;'
+equal "the two that the table ranks first, and what no model knows" "r0 r6 r8 " \
+    "$(sql ranked.db 'SELECT name FROM kernel ORDER BY name' | tr '\n' ' ')"
+FAKE_US_r8=11 FAKE_US_r6=12 good other.db ranked.yaml --shape 64x64x128 --keep 2 --gpu nvidia_h200
+equal "the model's, by the rates of a GPU that the table is not of" "r0 r1 r2 " \
+    "$(sql other.db 'SELECT name FROM kernel ORDER BY name' | tr '\n' ' ')"
+
 # ---- a kernel that divides K is tried with each number of parts, and with its own once
 printf 'kernel: paces\nparts: 3\n' >parts.yaml
 FAKE_TRACE=$TMPDIR/parts.trace good parts.db parts.yaml --shape 64x64x64

@@ -1,0 +1,51 @@
+// What dispatch tables know of the launches that are to be measured: a table's own ranking, by what
+// was measured nearby and what it has learnt, errs less than the model alone.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/tune_state.h"
+#include "runtime/error.h"
+
+// Of a kernel that takes none, 0 or 1.
+static int parts(int splits) { return splits ? splits : 1; }
+
+// Whether the entry is the [choice] of the table.
+static bool is_choice(const struct tuning *t, const struct tune_entry *entry,
+                      const struct tmg_table *table, const struct tmg_choice *choice) {
+    return parts(entry->splits) == parts(choice->splits) &&
+           !strcmp(t->candidates[entry->candidate].text->name, table->kernels[choice->kernel].name);
+}
+
+// What the table says of a shape goes before what the model alone has predicted.
+static void rank_task(const struct tuning *t, struct tune_task *task,
+                      const struct tmg_table *table) {
+    struct tmg_choice choices[TMG_CHOICES];
+    unsigned count = 0;
+    if (!shape_is_for(task->given, table->interface) ||
+        predict_ranking(table, task->given, choices, &count))
+        return;  // the table serves others
+    for (unsigned i = 0; i < count; ++i) {
+        if (choices[i].binds == TMG_BOUNDS) continue;  // by no model
+        for (int j = 0; j < task->entry_count; ++j)
+            if (is_choice(t, &task->entries[j], table, &choices[i]))
+                task->entries[j].predicted_us = choices[i].us;
+    }
+}
+
+static int rank_by(struct tuning *t, const struct kernel_text *text) {
+    struct tmg_table *table = NULL;
+    const int status = predict_open(text, &table);
+    if (status) return status;
+    if (!strcmp(table->gpu, t->plan->model->name))  // else its times are another GPU's
+        for (int i = 0; i < t->task_count; ++i) rank_task(t, &t->tasks[i], table);
+    tmg_table_free(table);
+    return TMAGEN_OK;
+}
+
+int tune_rank(struct tuning *t) {
+    int status = TMAGEN_OK;
+    for (size_t i = 0; i < t->plan->subject_count && !status; ++i)
+        if (t->plan->subjects[i].table) status = rank_by(t, &t->plan->subjects[i]);
+    return status;
+}
