@@ -38,6 +38,9 @@ has '^largest error: 0\.'
 run 'An FP8 layer with scales of blocks'
 has '^largest error: 0\.[01]'
 
+run 'A program that tunes as it starts'
+[ "$(grep -c '^tiles_[a-z0-9_]*/1 is the fastest of 3$' said)" = 2 ] || { fail "tunes"; cat said; }
+
 if command -v cmake >/dev/null; then
     run 'A CMake project'
     has '^loaded$'
