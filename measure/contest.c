@@ -178,8 +178,8 @@ int contest_run(struct gpu *gpu, struct contest *contest) {
     if (status == TMAGEN_OK && rounds.part) status = make_events(gpu, &rounds);
     if (status == TMAGEN_OK && rounds.part) {
         watchdog_step("measuring");
-        const int warm = 1 + (int)fmin(20, warm_up_ms / round_ms);
-        status = run_rounds(gpu, &rounds, warm, count);
+        const int warm = contest->warm ? 0 : (int)fmin(20, warm_up_ms / round_ms);
+        status = run_rounds(gpu, &rounds, 1 + warm, count);
     }
     release(gpu, &rounds);
     return status;

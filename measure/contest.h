@@ -1,6 +1,8 @@
 // Contestants in alternation: each takes its turn for a few milliseconds, round after round.
 // The chip's clock follows its power, so only times that were taken side by side compare.
 #pragma once
+#include <stdbool.h>
+
 #include "measure/gpu.h"
 #include "measure/stats.h"
 
@@ -21,6 +23,7 @@ struct contest {
     int count, sets;
     double seconds;  // for all rounds; rounds follow from it
     int rounds;      // 0: as many as fit, 5 at least and 500 at most
+    bool warm;       // the GPU comes from such work: it need not be brought to that clock
 
     int done;         // rounds that were measured
     int clock_mhz;    // median SM clock during the contest; 0: not known

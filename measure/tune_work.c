@@ -441,8 +441,8 @@ static int gather(struct tuner *w, const struct standings *members) {
     return status;
 }
 
-// One contest; all members get its [level].
-static int contest(struct tuner *w, const struct standings *members, int level) {
+// One contest; all members get its [level]. [warm]: it follows another.
+static int contest(struct tuner *w, const struct standings *members, int level, bool warm) {
     struct contestant contestants[FIRST_CONTEST];
     double round_ms = 0;
     int status = gather(w, members);
@@ -455,7 +455,8 @@ static int contest(struct tuner *w, const struct standings *members, int level) 
     struct contest contest = {.contestants = contestants,
                               .count = members->count,
                               .sets = w->sets,
-                              .rounds = (int)fmin(ROUNDS_MOST, fmax(ROUNDS_LEAST, fit))};
+                              .rounds = (int)fmin(ROUNDS_MOST, fmax(ROUNDS_LEAST, fit)),
+                              .warm = warm};
     status = contest_run(&w->gpu, &contest);
     for (int i = 0; i < members->count; ++i) {
         if (status == TMAGEN_OK) take_times(w, &contest, members->order[i], level, &contestants[i]);
@@ -474,10 +475,11 @@ static int contests(struct tuner *w, bool fresh) {
     struct standings members = {task->entries, order, 0};
     for (int i = 0; fresh && i < task->entry_count; ++i) task->entries[i].level = 0;
     rank(task, &members);
+    bool warm = false;
     for (int level = 1; members.count && status == TMAGEN_OK; ++level) {
         bool decided = true;
         for (int i = 0; i < members.count; ++i) decided &= task->entries[order[i]].level >= level;
-        if (!decided) status = contest(w, &members, level);
+        if (!decided) status = contest(w, &members, level, warm), warm = true;
         if (members.count <= FINALISTS) break;
         const int half = (members.count + 1) / 2;
         rank(task, &members);

@@ -56,9 +56,10 @@ grep -q "$best" trace || fail "the best so far took no part"
 
 # ---- of many, ever fewer go on
 for i in 1 2 4 6 7 8; do export "FAKE_US_p_weight${i}_steplong=$((11 + i / 4))"; done
-good contests.db p.yaml --shape 64x64x64
+FAKE_TRACE=$TMPDIR/contests.trace good contests.db p.yaml --shape 64x64x64
 equal "contests among eight" "0|8 1|4 2|2 3|2 " \
     "$(sql contests.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
+equal "replays, the GPU brought to a contest's clock once" 724 "$(wc -l <contests.trace)"
 for i in 1 2 4 6 7 8; do unset "FAKE_US_p_weight${i}_steplong"; done
 
 # all that a quick time has near the best meet first, 32 at most; then eight, four, two
@@ -185,7 +186,7 @@ equal "the model's, by the rates of a GPU that the table is not of" "r0 r1 r2 " 
 # ---- a kernel that divides K is tried with each number of parts, and with its own once
 printf 'kernel: paces\nparts: 3\n' >parts.yaml
 FAKE_TRACE=$TMPDIR/parts.trace good parts.db parts.yaml --shape 64x64x64
-equal "replays of three launches" 550 "$(wc -l <parts.trace)"
+equal "replays of three launches" 454 "$(wc -l <parts.trace)"
 has err '^\[1/1\] bf16 64x64x64: parts(/[234])? 0\.0[0-9]+ ms, of 3;'
 equal "its launches" "2 3 4 " \
     "$(sql parts.db 'SELECT splits FROM result ORDER BY splits' | tr '\n' ' ')"
