@@ -82,10 +82,18 @@ static struct spec_node *fail(struct spec_reader *r, struct diag_place place, co
     return NULL;
 }
 
+// Refuses what goes beyond a limit: [most] of what [of] says are legal.
+static void fail_beyond(struct spec_reader *r, yaml_mark_t mark, int most, const char *of,
+                        const char *message) {
+    char legal[80];
+    snprintf(legal, sizeof legal, "at most %d %s", most, of);
+    fail(r, place_of(r, mark), legal, message);
+}
+
 static bool too_large(struct spec_reader *r, yaml_mark_t mark) {
     if (r->size <= SPEC_SIZE_MAX) return false;
-    fail(r, place_of(r, mark), "at most 150000 values, aliases written out",
-         "the spec is too large from here on");
+    fail_beyond(r, mark, SPEC_SIZE_MAX, "values, aliases written out",
+                "the spec is too large from here on");
     return true;
 }
 
@@ -99,7 +107,7 @@ static struct anchor *find_anchor(struct spec_reader *r, const char *name) {
 static ptrdiff_t open_anchor(struct spec_reader *r, const yaml_char_t *name, yaml_mark_t mark) {
     if (!name) return -1;
     if (r->anchor_count == ANCHORS_MAX) {
-        fail(r, place_of(r, mark), "at most 1000 anchors", "the spec has too many anchors");
+        fail_beyond(r, mark, ANCHORS_MAX, "anchors", "the spec has too many anchors");
         return -1;
     }
     const char *text = (const char *)name;
