@@ -1,6 +1,6 @@
 // What dispatch tables know of the launches that are to be measured: a table's own ranking, by what
 // was measured nearby and what it has learnt, errs less than the model alone.
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,6 @@ static bool is_choice(const struct tuning *t, const struct tune_entry *entry,
            !strcmp(t->candidates[entry->candidate].text->name, table->kernels[choice->kernel].name);
 }
 
-// What the table says of a shape goes before what the model alone has predicted.
 static void rank_task(const struct tuning *t, struct tune_task *task,
                       const struct tmg_table *table) {
     struct tmg_choice choices[TMG_CHOICES];
@@ -29,7 +28,25 @@ static void rank_task(const struct tuning *t, struct tune_task *task,
         if (choices[i].binds == TMG_BOUNDS) continue;  // by no model
         for (int j = 0; j < task->entry_count; ++j)
             if (is_choice(t, &task->entries[j], table, &choices[i]))
-                task->entries[j].predicted_us = choices[i].us;
+                task->entries[j].ranked_us = choices[i].us;
+    }
+}
+
+// Predicts by the ranking. Launches of no table are taken to miss as much as those do in the mean,
+// or where the model errs about a shape they would all come before them, or behind.
+static void predict(struct tune_task *task) {
+    double missed = 0;
+    int ranked = 0;
+    for (int i = 0; i < task->entry_count; ++i) {
+        const struct tune_entry *entry = &task->entries[i];
+        if (!(entry->ranked_us > 0) || isnan(entry->predicted_us)) continue;
+        missed += log(entry->ranked_us / entry->predicted_us);
+        ++ranked;
+    }
+    const double times = ranked ? exp(missed / ranked) : 1;
+    for (int i = 0; i < task->entry_count; ++i) {
+        struct tune_entry *entry = &task->entries[i];
+        entry->predicted_us = entry->ranked_us > 0 ? entry->ranked_us : entry->predicted_us * times;
     }
 }
 
@@ -47,5 +64,6 @@ int tune_rank(struct tuning *t) {
     int status = TMAGEN_OK;
     for (size_t i = 0; i < t->plan->subject_count && !status; ++i)
         if (t->plan->subjects[i].table) status = rank_by(t, &t->plan->subjects[i]);
+    for (int i = 0; i < t->task_count && !status; ++i) predict(&t->tasks[i]);
     return status;
 }

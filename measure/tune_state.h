@@ -31,6 +31,7 @@ struct tune_candidate {
 struct tune_entry {
     int candidate, splits;  // 0: the kernel takes none
     double predicted_us;    // NAN: by no model
+    double ranked_us;       // by a table, with what was measured nearby; 0: by none
     enum tune_verdict verdict;
     int level, rounds;
     double ms, lower, upper;
@@ -134,7 +135,8 @@ bool tune_choose_more(const struct tuning *t, struct tune_task *task);
 int tune_tried(const struct tuning *t, const struct tune_task *task);
 
 // ---- tune_rank.c
-// Predicts what the plan's tables rank, as they do. A library error code.
+// Predicts what the plan's tables rank as they do, and the rest by the model and what it misses of
+// the former. A library error code.
 int tune_rank(struct tuning *t);
 
 // ---- tune_tasks.c: what is to be measured

@@ -142,13 +142,16 @@ static int add_spec(struct results *results, const char *spec, struct gen_option
 // A kernel and the knobs that give it.
 struct known {
     const struct gen_output *output;
+    bool of_table;
     size_t place;
 };
 
 static int by_knobs(const void *left, const void *right) {
     const struct known *a = left, *b = right;
     const int order = strcmp(a->output->knobs, b->output->knobs);
-    return order ? order : (a->place > b->place) - (a->place < b->place);
+    if (order) return order;
+    if (a->of_table != b->of_table) return b->of_table - a->of_table;
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 static int by_place(const void *left, const void *right) {
@@ -156,13 +159,15 @@ static int by_place(const void *left, const void *right) {
     return (a->place > b->place) - (a->place < b->place);
 }
 
-// All kernels, of those with the same knobs the first, in the order in which they were given.
+// All kernels, in the order in which they were given; of those with the same knobs the first that
+// belongs to a table, which ranks it by its name, or the first.
 static struct known *list_kernels(const struct results *results, size_t *count) {
     struct known *list = NULL;
     size_t all = 0, capacity = 0;
     for (size_t i = 0; i < results->count; i++)
         for (size_t j = 0; j < results->list[i].output_count; j++) {
-            const struct known one = {&results->list[i].outputs[j], all};
+            const struct known one = {&results->list[i].outputs[j],
+                                      results->list[i].table.name != NULL, all};
             MEM_PUSH(list, all, capacity, one);
         }
     if (all) qsort(list, all, sizeof *list, by_knobs);

@@ -179,6 +179,8 @@ FAKE_US_r8=11 FAKE_US_r6=12 good ranked.db ranked.yaml --shape 64x64x128 --keep 
 has err '^9 candidates$' 'bf16 64x64x128: r8 0\.011 ms, of 3;'
 equal "the two that the table ranks first, and what no model knows" "r0 r6 r8 " \
     "$(sql ranked.db 'SELECT name FROM kernel ORDER BY name' | tr '\n' ' ')"
+FAKE_US_r8=11 FAKE_US_r6=12 good named.db p.yaml ranked.yaml --shape 64x64x128 --keep 2
+has err '^17 candidates$' 'bf16 64x64x128: r8 0\.011 ms, of 3;'    # by the name that the table has
 FAKE_US_r8=11 FAKE_US_r6=12 good other.db ranked.yaml --shape 64x64x128 --keep 2 --gpu nvidia_h200
 equal "the model's, by the rates of a GPU that the table is not of" "r0 r1 r2 " \
     "$(sql other.db 'SELECT name FROM kernel ORDER BY name' | tr '\n' ' ')"
