@@ -58,9 +58,11 @@ class Kills:
         had = temporaries()
         with subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
-            wait(process, had)
-            self.killed += process.poll() is None
-            process.kill()
+            try:
+                wait(process, had)
+                self.killed += process.poll() is None
+            finally:    # also one that hangs, for which `with` would wait
+                process.kill()
         if not self.entry.exists():
             return
         self.stored += 1
