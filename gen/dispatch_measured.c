@@ -13,6 +13,10 @@
 
 static const char *const row_keys[] = {"shape", "us", NULL};
 
+// A row says nothing of what it does not name and nobody would take: what is predicted to take
+// so many times as long as its best.
+#define LIKELY 1.7
+
 struct measured {
     struct diag *diag;
     const struct tmg_table *table;
@@ -21,6 +25,7 @@ struct measured {
     double *us;       // of each launch of the row being read; 0: it is not named
     double *misses;   // measured by predicted; 0: unknown
     double slowest;   // of those named that every row has measured
+    double best;      // of all named
     int64_t *shapes;  // of the rows read so far
     size_t count;
 };
@@ -57,6 +62,7 @@ static void read_times(struct measured *measured, const struct spec_node *us) {
     const size_t launches = measured->table->launch_count;
     memset(measured->us, 0, launches * sizeof *measured->us);
     measured->slowest = 0;
+    measured->best = INFINITY;
     if (us->kind != SPEC_MAP || !us->count)
         diag_error(measured->diag, us->place, "{NAME: 38.2, NAME/4: 40}",
                    "measured.us: must be a map of kernels");
@@ -71,6 +77,7 @@ static void read_times(struct measured *measured, const struct spec_node *us) {
             measured->us[launch] = time;
         const bool bounds = launch >= 0 && in_all_rows(measured, launch);
         if (bounds && time > measured->slowest) measured->slowest = time;
+        if (launch >= 0 && time < measured->best) measured->best = time;
     }
 }
 
@@ -97,9 +104,11 @@ static int ask(struct measured *measured, const struct spec_node *node, const in
     for (unsigned i = 0; i < count; i++) {
         const int launch = tmg_table_launch(table, choices[i].kernel, choices[i].splits);
         if (launch < 0 || !(choices[i].us < 1e12)) continue;
-        const double us = measured->us[launch], least = measured->slowest / choices[i].us;
-        if (!us && !measured->all[choices[i].kernel]) continue;
-        measured->misses[launch] = us > 0 ? us / choices[i].us : least > 1 ? least : 1;
+        const double us = measured->us[launch], predicted = choices[i].us;
+        if (us > 0)
+            measured->misses[launch] = us / predicted;
+        else if (measured->all[choices[i].kernel] && predicted < LIKELY * measured->best)
+            measured->misses[launch] = fmax(1, measured->slowest / predicted);
     }
     return tmg_alignment_class(&binding);
 }

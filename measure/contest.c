@@ -132,7 +132,8 @@ static double plan(struct gpu *gpu, struct contest *contest, struct rounds *roun
         if (!contestant->graph.exec) continue;
         *status = gpu_time(gpu, &contestant->graph, 2, &ms);
         ms /= 2;
-        contestant->replays = ms > 0 && ms < turn_ms ? (int)ceil(turn_ms / ms) : 1;
+        const double turn = contest->quick ? turn_ms / 2 : turn_ms;
+        contestant->replays = ms > 0 && ms < turn ? (int)ceil(turn / ms) : 1;
         rounds->order[rounds->part++] = i;
         round_ms += ms * contestant->replays;
     }
@@ -178,7 +179,8 @@ int contest_run(struct gpu *gpu, struct contest *contest) {
     if (status == TMAGEN_OK && rounds.part) status = make_events(gpu, &rounds);
     if (status == TMAGEN_OK && rounds.part) {
         watchdog_step("measuring");
-        const int warm = contest->warm ? 0 : (int)fmin(20, warm_up_ms / round_ms);
+        const double warm_ms = contest->quick ? warm_up_ms / 2 : warm_up_ms;
+        const int warm = contest->warm ? 0 : (int)fmin(20, warm_ms / round_ms);
         status = run_rounds(gpu, &rounds, 1 + warm, count);
     }
     release(gpu, &rounds);

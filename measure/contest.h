@@ -24,6 +24,7 @@ struct contest {
     double seconds;  // for all rounds; rounds follow from it
     int rounds;      // 0: as many as fit, 5 at least and 500 at most
     bool warm;       // the GPU comes from such work: it need not be brought to that clock
+    bool quick;      // turns and warming up of half the length
 
     int done;         // rounds that were measured
     int clock_mhz;    // median SM clock during the contest; 0: not known

@@ -17,6 +17,7 @@ struct tune_plan {
     const char *gpus;  // ordinals as in "0,2", or "all"
     double seconds;    // for all shapes; 0: ten for each
     int keep;          // candidates of a shape that the model leaves; 0: all
+    bool quick;        // one short contest a shape, as is enough for what a table learns
     int jobs;          // processes that compile; 0: one for each core
     int timeout;       // seconds that a step of a worker may take
     uint64_t seed;

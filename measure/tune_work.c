@@ -456,7 +456,8 @@ static int contest(struct tuner *w, const struct standings *members, int level, 
                               .count = members->count,
                               .sets = w->sets,
                               .rounds = (int)fmin(ROUNDS_MOST, fmax(ROUNDS_LEAST, fit)),
-                              .warm = warm};
+                              .warm = warm,
+                              .quick = w->t->plan->quick};
     status = contest_run(&w->gpu, &contest);
     for (int i = 0; i < members->count; ++i) {
         if (status == TMAGEN_OK) take_times(w, &contest, members->order[i], level, &contestants[i]);
@@ -480,7 +481,7 @@ static int contests(struct tuner *w, bool fresh) {
         bool decided = true;
         for (int i = 0; i < members.count; ++i) decided &= task->entries[order[i]].level >= level;
         if (!decided) status = contest(w, &members, level, warm), warm = true;
-        if (members.count <= FINALISTS) break;
+        if (members.count <= FINALISTS || w->t->plan->quick) break;
         const int half = (members.count + 1) / 2;
         rank(task, &members);
         members.count = half < SECOND_CONTEST ? half : SECOND_CONTEST;

@@ -15,6 +15,7 @@
 #define FAR     4.0F
 #define ALIGNED 0.5F
 #define DOUBT   0.02F
+#define CLOSE   0.2F
 
 enum { CACHE_LINE = 64 };  // bytes
 
@@ -108,7 +109,17 @@ static inline unsigned look_at_boxes(const struct search *search, unsigned block
     return nearest;
 }
 
-// The nearest block first: what lies there leaves out most of the others.
+// Takes in what lies near enough of the blocks that are [within] and were not looked at.
+static inline void look_at_blocks(struct search *search, unsigned blocks, unsigned dims, float *far,
+                                  float within) {
+    for (unsigned i = 0; i < blocks; ++i) {
+        if (far[i] > within || far[i] > search->most) continue;
+        look_at_block(search, i, dims);
+        far[i] = INFINITY;
+    }
+}
+
+// The nearest blocks first: what lies there leaves out most of the others.
 static inline void look_around(struct search *search, unsigned dims) {
     float far[TMG_MAX_MEASURED / TMG_NEAR_BLOCK + TMG_LANES];
     const unsigned blocks =
@@ -116,8 +127,8 @@ static inline void look_around(struct search *search, unsigned dims) {
     const unsigned nearest = look_at_boxes(search, blocks, dims, far);
     look_at_block(search, nearest, dims);
     far[nearest] = INFINITY;
-    for (unsigned i = 0; i < blocks; ++i)
-        if (far[i] <= search->most) look_at_block(search, i, dims);
+    look_at_blocks(search, blocks, dims, far, CLOSE);
+    look_at_blocks(search, blocks, dims, far, FAR);
 }
 
 static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,

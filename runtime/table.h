@@ -11,7 +11,7 @@ enum {
     TMG_MAX_TABLE_SPLITS = 16,
     TMG_MAX_TABLE_DIMS = 8,
     TMG_MAX_TUNED = 1 << 16,
-    TMG_MAX_MEASURED = 1 << 12,
+    TMG_MAX_MEASURED = 1 << 13,
     TMG_NEAR_BLOCK = 16,      // measured shapes that have a box around them
     TMG_MAX_LAUNCHES = 1024,  // of a table: kernels with their splits
     TMG_LARGEST_CLASS = 128   // bytes: from here on alignment is worth nothing more

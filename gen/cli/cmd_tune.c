@@ -22,6 +22,7 @@ enum {
     KEY_GPUS,
     KEY_GPU,
     KEY_KEEP,
+    KEY_QUICK,
     KEY_TIMEOUT,
     KEY_SEED,
     KEY_SHARD,
@@ -39,6 +40,8 @@ static const struct argp_option options[] = {
     {"gpu", KEY_GPU, "NAME", 0, "choose candidates by lib/gpus/NAME.json (nvidia_h200)", 0},
     {"keep", KEY_KEEP, "N", 0,
      "launches of a shape that are looked at; 0: every legal one (default: 28)", 0},
+    {"quick", KEY_QUICK, NULL, 0,
+     "one short contest a shape, in 40% of the time: enough for a table's measured rows", 0},
     {"jobs", 'j', "N", 0, "processes that compile (default: one for each core)", 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "seconds until a launch counts as hung (default: 60)", 0},
     {"seed", KEY_SEED, "N", 0, "draw the inputs from this seed", 0},
@@ -76,6 +79,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_GPUS: plan->gpus = argument; return 0;
     case KEY_GPU: a->gpu = argument_name(state, "--gpu", argument); return 0;
     case KEY_KEEP: plan->keep = (int)argument_number(state, argument, 0, 1e6); return 0;
+    case KEY_QUICK: plan->quick = true; return 0;
     case 'j': plan->jobs = (int)argument_number(state, argument, 1, 64); return 0;
     case KEY_TIMEOUT: plan->timeout = (int)argument_number(state, argument, 1, 86400); return 0;
     case KEY_SEED: plan->seed = (uint64_t)argument_number(state, argument, 0, 1e15); return 0;

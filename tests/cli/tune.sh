@@ -60,6 +60,14 @@ FAKE_TRACE=$TMPDIR/contests.trace good contests.db p.yaml --shape 64x64x64
 equal "contests among eight" "0|8 1|4 2|2 3|2 " \
     "$(sql contests.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
 equal "replays, the GPU brought to a contest's clock once" 724 "$(wc -l <contests.trace)"
+# --quick: one contest, of half the turns; a tuning without it goes on from there
+FAKE_TRACE=$TMPDIR/quick.trace good quick.db p.yaml --shape 64x64x64 --quick
+equal "a quick contest" "0|8 1|8 " \
+    "$(sql quick.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
+equal "its replays" 224 "$(wc -l <quick.trace)"
+good quick.db p.yaml --shape 64x64x64
+equal "contests behind it" "0|8 1|4 2|2 3|2 " \
+    "$(sql quick.db "SELECT level, count(*) FROM result GROUP BY 1" | tr '\n' ' ')"
 for i in 1 2 4 6 7 8; do unset "FAKE_US_p_weight${i}_steplong"; done
 
 # all that a quick time has near the best meet first, 32 at most; then eight, four, two
