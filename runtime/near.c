@@ -85,11 +85,11 @@ static inline void look_at_block(struct search *search, unsigned block, unsigned
     }
 }
 
-// Writes to [far] how far the boxes of all blocks are, and returns the nearest one.
+// Writes to [far] how far the boxes of all blocks are, in whole lanes, and returns the nearest.
 static inline unsigned look_at_boxes(const struct search *search, unsigned blocks, unsigned dims,
                                      float *far) {
     const float *box = search->near->table->boxes;
-    unsigned nearest = 0;
+    lanes least = INFINITY + (lanes){0};
     for (unsigned i = 0; i < blocks; i += TMG_LANES) {
         lanes all = {0};
 #pragma GCC unroll 3
@@ -100,22 +100,27 @@ static inline unsigned look_at_boxes(const struct search *search, unsigned block
             all += outside * outside;
         }
         store(far + i, all);
+        least = smaller(all, least);
     }
-    float least = far[0];
-    for (unsigned i = 1; i < blocks; ++i) {
-        nearest = far[i] < least ? i : nearest;
-        least = far[i] < least ? far[i] : least;
-    }
-    return nearest;
+    float nearest = least[0];
+    for (unsigned i = 1; i < TMG_LANES; ++i) nearest = least[i] < nearest ? least[i] : nearest;
+    unsigned at = 0;
+    while (!any(load(far + at) <= nearest)) at += TMG_LANES;
+    while (far[at] > nearest) ++at;
+    return at;
 }
 
 // Takes in what lies near enough of the blocks that are [within] and were not looked at.
 static inline void look_at_blocks(struct search *search, unsigned blocks, unsigned dims, float *far,
                                   float within) {
-    for (unsigned i = 0; i < blocks; ++i) {
-        if (far[i] > within || far[i] > search->most) continue;
-        look_at_block(search, i, dims);
-        far[i] = INFINITY;
+    for (unsigned i = 0; i < blocks; i += TMG_LANES) {
+        const lanes four = load(far + i);
+        if (!any((four <= within) & (four <= search->most))) continue;
+        for (unsigned j = i; j < i + TMG_LANES; ++j) {
+            if (far[j] > within || far[j] > search->most) continue;
+            look_at_block(search, j, dims);
+            far[j] = INFINITY;
+        }
     }
 }
 
