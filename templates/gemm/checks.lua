@@ -31,7 +31,7 @@ local list = {
     end },
     { "warps", check = function(s, p, fail)
         local count = s.warps.consumer.count
-        if s.math ~= "mma" and (count == 10 or count == 16) then
+        if s.math ~= "mma" and (count < 4 or count == 10 or count == 16) then
             fail("warps.consumer.count", ("%d warps that multiply are for mma"):format(count), "4, 8, 12")
         end
     end },

@@ -164,9 +164,14 @@ local function columns_of_d(s)
     return s.tile.n // (epilogue.gates(s.epilogue.ops) and 2 or 1)
 end
 
+-- Warpgroups that multiply; fewer than four warps, which mma may have, count as one.
+local function consumer_groups(s)
+    return math.max(s.warps.consumer.count // 4, 1)
+end
+
 -- Columns of one: 64, or as many as a row of 128 bytes takes, if they divide what a warpgroup stores.
 local function staging_columns(s)
-    local consumers = exchanged(s) and s.schedule ~= "pingpong" and s.warps.consumer.count // 4 or 1
+    local consumers = exchanged(s) and s.schedule ~= "pingpong" and consumer_groups(s) or 1
     local columns = math.min(math.max(64, 1024 // dtypes[s.problem.d].bits), 128)
     return columns_of_d(s) // consumers % columns == 0 and columns or 64
 end
@@ -181,7 +186,7 @@ local function staging_buffers(s)
     if sharing(s) then
         return 1
     end
-    local consumers = s.schedule == "pingpong" and 1 or s.warps.consumer.count // 4
+    local consumers = s.schedule == "pingpong" and 1 or consumer_groups(s)
     local rows = tensor_memory(s) and 1 or s.tile.m // s.epilogue.tile.m
     local sharing = tensor_memory(s) and (s.epilogue.warps + 3) // 4 or consumers
     local stores = rows * (columns_of_d(s) // s.epilogue.tile.n) // sharing
@@ -356,9 +361,9 @@ local knobs = {
     { "warps.producer.registers", type = "int", min = 24, max = 240, step = 8, default = 40, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that the producer keeps (setmaxnreg)" },
-    { "warps.consumer.count", type = "int", values = { 4, 8, 10, 12, 16 }, default = 4, unit = "warps",
-      when = loads, when_doc = LOADS,
-      doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K" },
+    { "warps.consumer.count", type = "int", values = { 1, 2, 4, 8, 10, 12, 16 }, default = 4,
+      unit = "warps", when = loads, when_doc = LOADS,
+      doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K: 1 or 2 for 64 to 512 columns" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that a consumer takes (setmaxnreg)" },

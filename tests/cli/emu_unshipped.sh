@@ -232,6 +232,11 @@ verify gemm_8x4 --set 'splits=[2,8]' --set warps.consumer.count=4 --set "epilogu
 verify gemm_16x8 --set 'splits=[1,3]' --set warps.consumer.count=10 --set 'load_bytes=[4,8]' \
     --set problem.d=e4m3 --shape 9x20x1000
 
+# Fewer warps than make a warpgroup: tiles of K in turns, ends of K, whole tiles that have none.
+verify gemm_8x8 --set 'warps.consumer.count=[1,2]' --set 'tile.k=[64,128]' --set 'splits=[1,2]' \
+    --set "epilogue.ops=$ops" --shape 9x20x200 --shape 1x8x8
+verify gemm_8x16 --set 'warps.consumer.count=[1,2]' --shape 9x20x200
+
 # Columns whose rows begin alike: every place of either operand's rows, rows of ends alone, fewer
 # columns than are apart.
 alike=(--set alike=true --set warps.consumer.count=4)
