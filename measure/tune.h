@@ -57,3 +57,13 @@ int tune_calibrate(const char *path, const struct predict_gpu *start, double wit
 // its file, under [of], which says what it has measured; and to stderr what they bring where they
 // were not learnt from.
 int tune_learn(const struct kernel_text *table, const char *of, FILE *out);
+
+// What tune_thin() found: the shapes, of so many dims, that the others foretell.
+struct tune_thinned {
+    int64_t (*shapes)[TMG_MAX_TABLE_DIMS];  // free() gives them up
+    unsigned count, dim_count;
+};
+
+// Finds which of the shapes that a dispatch table has measured say nothing that the others do not.
+// 0, or 1 after an error, which is printed.
+int tune_thin(const struct kernel_text *table, struct tune_thinned *thinned);

@@ -14,6 +14,7 @@
 #include "runtime/error.h"
 #include "runtime/learned.h"
 #include "runtime/set.h"
+#include "runtime/table_measured.h"
 
 enum { FOLDS = 5, EPOCHS = 100, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
 static const float near_best = .2F;  // logs: launches farther from a shape's best say nothing
@@ -55,9 +56,7 @@ static int ask_shape(const struct tmg_table *table, const struct tmg_measured *m
     struct tmg_near near;
     scene->table = table;
     scene->capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES};
-    // exact for sizes below 700,000 or so, as far as a float has their logs
-    for (unsigned i = 0; i < table->dim_count; ++i)
-        scene->shape[i] = llround(exp2((double)measured->at[i]));
+    tmg_measured_shape(table, measured, scene->shape);
     tmg_ask_at(&asked, table->interface, table->dims, scene->shape, table->dim_count);
     const int status = tmg_bind(table->interface, &asked.launch, &scene->binding);
     if (status) return status;

@@ -97,14 +97,19 @@ static uint64_t place_of(const struct tmg_table *table, const struct tmg_measure
     return place;
 }
 
+// Where the first dim of the shape at place [index] is looked for; the others are lanes behind it.
+static float *first_at(const struct tmg_table *table, unsigned index) {
+    return table->at + (size_t)(index / TMG_LANES) * TMG_LANES * (table->dim_count + 1) +
+           index % TMG_LANES;
+}
+
 // Lays out the shape at place [index] for those who look for what is near, and adds it to its
 // block's box; behind the last shape lies what nothing is near.
 static void lay_out(struct tmg_table *table, unsigned index) {
-    const unsigned dims = table->dim_count, four = index / TMG_LANES, lane = index % TMG_LANES,
-                   block = index / TMG_NEAR_BLOCK;
+    const unsigned dims = table->dim_count, block = index / TMG_NEAR_BLOCK;
     const int there = index < table->measured_count;
     const struct tmg_measured *row = there ? table->by_place[index] : NULL;
-    float *at = table->at + (size_t)four * TMG_LANES * (dims + 1) + lane,
+    float *at = first_at(table, index),
           *box =
               table->boxes + (size_t)(block / TMG_LANES) * TMG_LANES * 2 * dims + block % TMG_LANES;
     for (unsigned dim = 0; dim < dims; ++dim, at += TMG_LANES, box += 2 * TMG_LANES) {
@@ -141,4 +146,14 @@ float tmg_table_miss(const struct tmg_table *table, const struct tmg_measured *m
     for (unsigned i = measured->first; i < measured->end; ++i)
         if (table->misses[i].launch == launch) return table->misses[i].log;
     return NAN;
+}
+
+void tmg_measured_shape(const struct tmg_table *table, const struct tmg_measured *measured,
+                        int64_t *shape) {
+    for (unsigned i = 0; i < table->dim_count; ++i)
+        shape[i] = llround(exp2((double)measured->at[i]));
+}
+
+void tmg_measured_hide(struct tmg_table *table, unsigned index, int hidden) {
+    *first_at(table, index) = hidden ? INFINITY : table->by_place[index]->at[0];
 }

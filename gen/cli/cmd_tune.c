@@ -6,6 +6,7 @@
 
 #include "gen/alloc.h"
 #include "gen/cli/command.h"
+#include "gen/cli/table_rows.h"
 #include "gen/diag.h"
 #include "gen/dispatch_learned.h"
 #include "gen/measured.h"
@@ -94,7 +95,7 @@ static const struct command_line command_line = {
     .options = options,
     .parse = parse,
     .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB\ncalibrate "
-             "DB\nlearn TABLE",
+             "DB\nlearn TABLE\nthin TABLE",
     .doc =
         "Finds the fastest kernel for each shape among all points of the SPECs, or of a FAMILY's "
         "own "
@@ -107,7 +108,9 @@ static const struct command_line command_line = {
         "best "
         "kernel of each shape; table the rows of a dispatch table; error how far off the model is; "
         "calibrate a file of rates, lib/gpus/NAME.json, fitted to what was measured; learn "
-        "the rows of a table that tell apart what ranks first, of what the table has measured.",
+        "the rows of a table that tell apart what ranks first, of what the table has measured; "
+        "thin "
+        "the file of a table without the measured shapes that its others foretell.",
 };
 
 // ---- The candidates
@@ -232,29 +235,53 @@ static int ask_model(const struct tune_arguments *a, const char *what, const cha
                                   : tune_calibrate(path, &model, a->plan.within, stdout);
 }
 
-static int learn(const struct tune_arguments *a, const char *path) {
+static int learn(const char *path, const struct kernel_text *table, const char *text) {
+    char of[LEARNED_OF_CHARS];
+    (void)path;
+    learned_of(text, of);
+    return tune_learn(table, of, stdout);
+}
+
+static int thin(const char *path, const struct kernel_text *table, const char *text) {
+    struct tune_thinned thinned;
+    (void)text;
+    int code = tune_thin(table, &thinned);
+    if (!code) code = table_rows_without(path, &thinned, stdout);
+    if (!code)
+        fprintf(stderr,
+                "%u shapes less, which the others foretell; what is learnt is to be learnt "
+                "anew: tmagen tune learn\n",
+                thinned.count);
+    free(thinned.shapes);
+    return code;
+}
+
+// Asks of the table [path], which has this [text] as JSON.
+static int ask_table(const struct tune_arguments *a, const char *what, const char *path) {
     struct gen_options gen = a->specs.options;
     struct gen_result result;
     size_t count;
     if (gen_spec(path, &gen, &result)) return EXIT_USER;
     struct kernel_text *subjects = subjects_of(&result, 1, &count);
     int code = EXIT_USAGE;
-    if (count == 1 && subjects[0].table) {
-        char of[LEARNED_OF_CHARS];
-        learned_of(result.table.text, of);
-        code = tune_learn(&subjects[0], of, stdout);
-    } else {
-        diag_say("tune learn takes a dispatch table, and %s is none", path);
-    }
+    if (count == 1 && subjects[0].table)
+        code = (!strcmp(what, "thin") ? thin : learn)(path, &subjects[0], result.table.text);
+    else
+        diag_say("tune %s takes a dispatch table, and %s is none", what, path);
     subjects_free(subjects, count);
     gen_result_free(&result);
     return code;
 }
 
+// Whether it is asked of a table, where all others are of a database.
+static bool is_of_table(const char *what) {
+    return !strcmp(what, "learn") || !strcmp(what, "thin");
+}
+
 static int one_database(const struct tune_arguments *a) {
     if (a->specs.spec_count == 2) return EXIT_FINE;
     diag_say("tune %s takes one %s", a->specs.specs[0],
-             strcmp(a->specs.specs[0], "learn") ? "database" : "table");
+             is_of_table(a->specs.specs[0]) ? "table" : "database");
     return EXIT_USAGE;
 }
 
@@ -269,13 +296,13 @@ static int ask(const struct tune_arguments *a) {
     if (one_database(a)) return EXIT_USAGE;
     if (!strcmp(what, "show")) return tune_show(path, stdout);
     if (!strcmp(what, "table")) return tune_table(path, stdout);
-    if (!strcmp(what, "learn")) return learn(a, path);
+    if (is_of_table(what)) return ask_table(a, what, path);
     return ask_model(a, what, path);
 }
 
 int cmd_tune(int argc, char **argv) {
-    static const char *const questions[] = {"merge", "show",      "table",
-                                            "error", "calibrate", "learn"};
+    static const char *const questions[] = {"merge",     "show",  "table", "error",
+                                            "calibrate", "learn", "thin"};
     struct tune_arguments a = {
         .gpu = "nvidia_h200",
         .plan = {.database = "tune.db", .gpus = "0", .keep = 28, .timeout = 60, .shards = 1}};
