@@ -36,7 +36,8 @@ static void list_times(struct tmg_scene *scene, const struct tmg_measured *measu
 
 // Whether the table as it is chooses at the shape what takes no longer than the best of its row.
 static int foretells(const struct tmg_table *table, const struct tmg_measured *measured) {
-    struct tmg_scene scene = {.table = table, .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES}};
+    struct tmg_scene scene = {.table = table,
+                              .capacity = {.sms = table->sms, .semaphore_bytes = TMG_SEMAPHORES}};
     struct tmg_asked asked;
     struct tmg_choice choice;
     const struct tmg_near none = {.table = table};
