@@ -235,16 +235,16 @@ static int ask_model(const struct tune_arguments *a, const char *what, const cha
                                   : tune_calibrate(path, &model, a->plan.within, stdout);
 }
 
-static int learn(const char *path, const struct kernel_text *table, const char *text) {
+// The [table], which has this [text] as JSON.
+static int learn(const struct kernel_text *table, const char *text) {
     char of[LEARNED_OF_CHARS];
-    (void)path;
     learned_of(text, of);
     return tune_learn(table, of, stdout);
 }
 
-static int thin(const char *path, const struct kernel_text *table, const char *text) {
+// The [table], whose file is [path].
+static int thin(const struct kernel_text *table, const char *path) {
     struct tune_thinned thinned;
-    (void)text;
     int code = tune_thin(table, &thinned);
     if (!code) code = table_rows_without(path, &thinned, stdout);
     if (!code)
@@ -256,7 +256,6 @@ static int thin(const char *path, const struct kernel_text *table, const char *t
     return code;
 }
 
-// Asks of the table [path], which has this [text] as JSON.
 static int ask_table(const struct tune_arguments *a, const char *what, const char *path) {
     struct gen_options gen = a->specs.options;
     struct gen_result result;
@@ -265,7 +264,8 @@ static int ask_table(const struct tune_arguments *a, const char *what, const cha
     struct kernel_text *subjects = subjects_of(&result, 1, &count);
     int code = EXIT_USAGE;
     if (count == 1 && subjects[0].table)
-        code = (!strcmp(what, "thin") ? thin : learn)(path, &subjects[0], result.table.text);
+        code = !strcmp(what, "thin") ? thin(&subjects[0], path)
+                                     : learn(&subjects[0], result.table.text);
     else
         diag_say("tune %s takes a dispatch table, and %s is none", what, path);
     subjects_free(subjects, count);
