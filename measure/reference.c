@@ -18,7 +18,7 @@ static const char *word(const json_t *rows, const char *name) {
 int reference_read(const struct tmg_manifest *manifest, struct reference *reference) {
     const json_t *rows = manifest->reference;
     *reference = (struct reference){.name = manifest->family, .rows = rows};
-    if (!*word(rows, "dims") || !json_is_array(json_object_get(rows, "small"))) {
+    if (!*word(rows, "dims") || !json_is_string(json_object_get(rows, "small"))) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST,
                         "%s: its manifest has no reference: family.lua says none", manifest->name);
     }
@@ -43,14 +43,16 @@ bool reference_lists(const char *words, const char *wanted) {
 
 void reference_shapes(const struct reference *reference, const struct tmg_manifest *manifest,
                       const char *name, struct ref_shapes *shapes) {
-    const json_t *list = json_object_get(reference->rows, name);
-    for (size_t i = 0; i < json_array_size(list); ++i) {
-        const json_t *row = json_array_get(list, i);
+    for (const char *at = word(reference->rows, name); *at; at += *at == ' ') {
+        const char *const end = at + strcspn(at, " ");
         int64_t values[TMG_MAX_DIMS];
-        for (size_t j = 0; j < TMG_MAX_DIMS; ++j) {
-            const int64_t value = json_integer_value(json_array_get(row, j));
-            values[j] = value < 1 ? 1 : value;
+        for (size_t i = 0; i < TMG_MAX_DIMS; ++i) {
+            char *behind = (char *)at;
+            values[i] = at < end ? strtoll(at, &behind, 10) : 1;
+            if (values[i] < 1) values[i] = 1;
+            at = behind + (*behind == 'x');
         }
+        at = end;
         ref_shapes_add(shapes, manifest, reference->dims, values);
     }
 }

@@ -124,8 +124,8 @@ int reference_lack(const struct tmg_manifest *manifest, struct reference *refere
 // Whether [word] is one of [words], which spaces separate; NULL is no words.
 bool reference_lists(const char *words, const char *word);
 
-// The shapes of row [name]: "small", which verify uses by default on the emulator, "waves", several
-// of them there, or "full".
+// The shapes of row [name], "1x1x1 136x264x72": "small", which verify uses by default on the
+// emulator, "waves", several of them there, or "full". What is no positive number is 1.
 void reference_shapes(const struct reference *, const struct tmg_manifest *, const char *name,
                       struct ref_shapes *);
 

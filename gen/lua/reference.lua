@@ -30,6 +30,11 @@ local function is_products(value)
 end
 
 local function words(value) return table.concat(value, " ") end
+local function shapes(value)                                        -- "1x1 128x64": as typical, one behind the other
+    local list = {}
+    for i, shape in ipairs(value) do list[i] = table.concat(shape, "x") end
+    return words(list)
+end
 local function rows(value)
     local list = {}
     for i, row in ipairs(value) do list[i] = json.array(row) end
@@ -68,9 +73,9 @@ local FIELDS = {
       of = "dims" },
     { "typical", is_shape, "a shape, as \"4096x4096x4096\", of as many numbers as dims", nil,
       of = "inputs", by = drawn },
-    { "small", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows, needed = true },
-    { "full", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows, needed = true },
-    { "waves", is_shapes, "a list of shapes, each a list of as many numbers as dims", rows },
+    { "small", is_shapes, "a list of shapes, each a list of as many numbers as dims", shapes, needed = true },
+    { "full", is_shapes, "a list of shapes, each a list of as many numbers as dims", shapes, needed = true },
+    { "waves", is_shapes, "a list of shapes, each a list of as many numbers as dims", shapes },
     { "scalars", function(v) return type(v) == "table" end, "a table of scalars: {usual =, and by a word of inputs}",
       tree, of = "inputs", by = drawn },
     { "inputs", function(v) return is_list(v, is_text) end, "a list of words", words },

@@ -31,7 +31,7 @@ static const char manifest_text[] =
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
     " \"reference\": {\"dims\": \"b s q\","
-    " \"small\": [], \"draws\": \"value locations weights\", \"inputs\": \"local uniform\","
+    " \"small\": \"\", \"draws\": \"value locations weights\", \"inputs\": \"local uniform\","
     " \"values\": {"
     " \"heads\": 2, \"channels\": 2, \"points\": 1, \"padded\": %s, \"packed\": false,"
     " \"paired\": %s,"

@@ -26,7 +26,7 @@ static const char manifest_text[] =
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"value\"}],"
     " \"reference\": {\"dims\": \"b s\","
-    " \"small\": [], \"values\": {\"channels\": 1, \"padded\": false,"
+    " \"small\": \"\", \"values\": {\"channels\": 1, \"padded\": false,"
     " \"levels\": [[1, 3], [2, 1]]}}}";
 
 enum { BATCHES = 2, PIXELS = 5, ROW = 4 };

@@ -244,6 +244,27 @@ static void test_default_shapes_obey_the_manifest(void **state) {
     tmg_manifest_free(manifest);
 }
 
+// A row's shapes, dim by dim; what is written wrong in it is 1.
+static void test_shapes_of_a_row(void **state) {
+    (void)state;
+    static const int64_t right[][3] = {{1, 8, 8}, {136, 72, 72}, {127, 128, 136}},
+                         wrong[][3] = {{1, 8, 8}, {8, 16, 8}, {7, 8, 8}, {127, 128, 136}};
+    for (int hostile = 0; hostile < 2; ++hostile) {
+        char text[] = GEMM_MANIFEST("fp16", "fp16");
+        struct tmg_manifest *manifest;
+        struct reference opened;
+        struct ref_shapes shapes = {0};
+        if (hostile) memcpy(strstr(text, "1x1x1 136x72x72"), "xx-3 8x9q64x7 7", 15);
+        assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
+        reference_shapes(open_built(manifest, &opened), manifest, "small", &shapes);
+        assert_int_equal(shapes.count, hostile ? 4 : 3);
+        for (size_t i = 0; i < shapes.count; ++i)
+            assert_memory_equal(shapes.shapes[i], hostile ? wrong[i] : right[i], sizeof *right);
+        ref_shapes_free(&shapes);
+        tmg_manifest_free(manifest);
+    }
+}
+
 static void test_table(void **state) {
     (void)state;
     static const char *const titles[] = {"name", ">ms", NULL};
@@ -380,6 +401,7 @@ int main(void) {
         cmocka_unit_test(test_shapes_that_are_drawn),
         cmocka_unit_test(test_dims_of_a_manifest),
         cmocka_unit_test(test_default_shapes_obey_the_manifest),
+        cmocka_unit_test(test_shapes_of_a_row),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_epilogues_of_cublaslt),
         cmocka_unit_test(test_watchdog),

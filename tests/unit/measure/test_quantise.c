@@ -22,7 +22,7 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"m\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"x\"}],"
-    " \"reference\": {\"dims\": \"m k\", \"small\": []}}";
+    " \"reference\": {\"dims\": \"m k\", \"small\": \"\"}}";
 
 enum { K = 130, HALF = 0x3800, ONE = 0x3c00, MINUS_7 = 0xc700, INFINITE = 0x7c00, NOT = 0x7e00 };
 

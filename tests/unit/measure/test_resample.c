@@ -28,7 +28,7 @@ static const char manifest_text[] =
     "   \"access\": \"write\"}],"
     " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"b\", \"by\": 1}]},"
     " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"source\"}],"
-    " \"reference\": {\"dims\": \"b s t d\", \"small\": [],"
+    " \"reference\": {\"dims\": \"b s t d\", \"small\": \"\","
     " \"draws\": \"source_times target_times\"}}";
 
 struct resample_problem {
