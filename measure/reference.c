@@ -18,7 +18,8 @@ static const char *word(const json_t *rows, const char *name) {
 int reference_read(const struct tmg_manifest *manifest, struct reference *reference) {
     const json_t *rows = manifest->reference;
     *reference = (struct reference){.name = manifest->family, .rows = rows};
-    if (!*word(rows, "dims") || !json_is_string(json_object_get(rows, "small"))) {
+    // "small" of a database's older manifest is a list: its dims are read all the same.
+    if (!*word(rows, "dims") || !json_object_get(rows, "small")) {
         return tmg_fail(TMAGEN_ERROR_MANIFEST,
                         "%s: its manifest has no reference: family.lua says none", manifest->name);
     }

@@ -315,6 +315,23 @@ static void test_manifests_without_a_reference(void **state) {
     }
 }
 
+// A database has manifests of earlier versions, whose shapes were lists of lists.
+static void test_an_older_reference(void **state) {
+    (void)state;
+    char text[sizeof bf16];
+    struct tmg_manifest *manifest;
+    struct reference reference;
+    struct ref_shapes shapes = {0};
+    memcpy(text, bf16, sizeof text);
+    memcpy(strstr(text, "\"1x1x1 136x72x72 127x127x130\""), "[[1, 1, 1], [136, 72, 72]]   ", 29);
+    assert_int_equal(tmg_manifest_parse(text, strlen(text), "test", &manifest), TMAGEN_OK);
+    assert_int_equal(reference_read(manifest, &reference), TMAGEN_OK);
+    assert_string_equal(reference.dims, "m n k");
+    reference_shapes(&reference, manifest, "small", &shapes);
+    assert_int_equal(shapes.count, 0);
+    tmg_manifest_free(manifest);
+}
+
 // A NaN in the reference makes nothing right but NaN; an infinity nothing but itself; and what is
 // too large for the type is infinite.
 static void test_special_values(void **state) {
@@ -449,6 +466,7 @@ int main(void) {
         cmocka_unit_test(test_one_wrong_element_of_millions),
         cmocka_unit_test(test_whole_check_finds_swapped_tiles),
         cmocka_unit_test(test_manifests_without_a_reference),
+        cmocka_unit_test(test_an_older_reference),
         cmocka_unit_test(test_special_values),
         cmocka_unit_test(test_special_inputs),
         cmocka_unit_test(test_nothing_but_nan),
