@@ -14,6 +14,24 @@ int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     return tiles < 0 ? 0 : tiles;
 }
 
+unsigned tmg_grid_threads(const struct tmg_manifest *manifest, const int64_t *dims) {
+    const struct tmg_grid *grid = &manifest->grid;
+    const int64_t most = manifest->block[0] / 32;
+    if (!grid->least_warps) return manifest->block[0];
+    const int64_t tasks = tmg_extent_value(&grid->warps, dims), least = grid->least_warps;
+    const int64_t rounds = tasks > most ? (tasks + most - 1) / most : 1,
+                  warps = (tasks + rounds - 1) / rounds;
+    return 32 * (unsigned)(warps > least ? warps : least);
+}
+
+int64_t tmg_grid_share(const struct tmg_manifest *manifest, const int64_t *dims) {
+    enum { MOST = 32 };  // of an SM
+    const int64_t blocks = manifest->grid.blocks_per_sm;
+    if (!manifest->grid.least_warps) return blocks;
+    const int64_t more = blocks * manifest->block[0] / tmg_grid_threads(manifest, dims);
+    return more < MOST ? more : MOST;
+}
+
 // The product, INT64_MAX where it is no number; neither is negative.
 static int64_t product(int64_t a, int64_t b) {
     int64_t both;

@@ -22,6 +22,12 @@ struct tmg_capacity {
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned grid[3]);
 
+// The threads of a block along axis 0 in a launch with these dims, none of which is 0.
+unsigned tmg_grid_threads(const struct tmg_manifest *manifest, const int64_t *dims);
+
+// The blocks of that launch that share an SM: more, where it has fewer threads than the most.
+int64_t tmg_grid_share(const struct tmg_manifest *manifest, const int64_t *dims);
+
 // The SMs of the device whose blocks are resident at once: the most that a launch may name.
 int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity);
 

@@ -65,7 +65,8 @@ static float twos_of(int64_t size) {
 // The clusters that are at work at once.
 static double slots_of(const struct tmg_scene *scene, const struct tmg_estimate *estimate) {
     const struct tmg_grid *grid = &scene->binding.manifest->grid;
-    const double room = (double)grid->blocks_per_sm * scene->capacity.sms;
+    const int64_t share = tmg_grid_share(scene->binding.manifest, scene->binding.dims);
+    const double room = (double)share * scene->capacity.sms;
     return fmax(1, floor(fmin(room, estimate->blocks) / (double)grid->blocks_per_tile));
 }
 
@@ -116,12 +117,14 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
 }
 
 // What the kernel is like.
-static float *list_kernel(const struct tmg_manifest *manifest, float *at) {
+static float *list_kernel(const struct tmg_binding *binding, float *at) {
+    const struct tmg_manifest *manifest = binding->manifest;
+    const unsigned threads = tmg_grid_threads(manifest, binding->dims);
     *at++ = (float)manifest->rules->ahead;
     *at++ = (float)manifest->rules->overlaps;
-    *at++ = (float)manifest->grid.blocks_per_sm;
+    *at++ = (float)tmg_grid_share(manifest, binding->dims);
     *at++ = (float)(manifest->grid.rule == TMG_GRID_PERSISTENT);
-    *at++ = (float)(manifest->block[0] * manifest->block[1] * manifest->block[2]) / 128;
+    *at++ = (float)(threads * manifest->block[1] * manifest->block[2]) / 128;
     *at++ = (float)manifest->shared_memory / 32768;
     *at++ = (float)manifest->before_count;
     return at;
@@ -134,7 +137,7 @@ void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
     take_logs(inputs, (unsigned)(at - inputs));
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = twos_of(scene->shape[i]);
     *at++ = (float)(estimate->items / (estimate->waves * slots));
-    at = list_kernel(scene->binding.manifest, at);
+    at = list_kernel(&scene->binding, at);
     for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
     *at++ = scene->misses[launch];
     *at = scene->weights[launch];

@@ -129,7 +129,8 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     for (unsigned i = 0; i < rules->tile_count && i < TMG_LEAST_TILES; ++i)
         least->tiles[i][at] = rules->tiles[i];
     least->splits[at] = (float)splits;
-    least->slots[at] = (float)((double)manifest->grid.blocks_per_sm / ctas);
+    const int64_t share = manifest->grid.least_warps ? 32 : manifest->grid.blocks_per_sm;
+    least->slots[at] = (float)((double)share / ctas);
     least->most_sms[at] =
         (float)tmg_room_for_clusters(manifest->grid.blocks_per_tile, INT_MAX, rates);
     least->start_us[at] = (float)(rates->of[TMG_RATE_START] * ctas);

@@ -49,10 +49,22 @@ static void read_splits(const struct tmg_node *node, struct tmg_grid *grid) {
     grid->splits = tmg_member_integer(node, "default", 1, grid->max_splits, 1);
 }
 
+static void read_warps(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    struct tmg_grid *grid = &manifest->grid;
+    const unsigned *block = manifest->block, most = block[0] / 32;
+    if (!node->value) return;
+    tmg_node_keys(node, "dim times plus by least");
+    grid->warps = tmg_read_product(node, manifest);
+    grid->least_warps = (unsigned)tmg_member_integer(node, "least", 1, most ? most : 1, 1);
+    if (!most || block[0] % 32 || block[1] * block[2] > 1 || grid->rule != TMG_GRID_TILES)
+        tmg_node_fail(node, "is for a grid of tiles whose block is whole warps on one axis");
+}
+
 static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest) {
     static const char *const rules[] = {"tiles", "persistent", NULL};
     struct tmg_grid *grid = &manifest->grid;
-    tmg_node_keys(node, "rule tiles blocks_per_tile blocks_per_sm max_blocks max_tiles splits");
+    tmg_node_keys(node,
+                  "rule tiles blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps");
     grid->rule = (enum tmg_grid_rule)tmg_member_choice(node, "rule", rules, -1);
     struct tmg_node tiles = tmg_node_array(node, "tiles", 1, TMG_MAX_TILES, &grid->tile_count);
     for (unsigned i = 0; i < grid->tile_count; ++i) {
@@ -67,6 +79,8 @@ static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest
     grid->blocks_per_tile = tmg_member_integer(node, "blocks_per_tile", 1, 1024, 1);
     struct tmg_node splits = tmg_node_member(node, "splits");
     read_splits(&splits, grid);
+    struct tmg_node warps = tmg_node_member(node, "warps");
+    read_warps(&warps, manifest);
 }
 
 // The smallest that a dim can be in a launch that does something.

@@ -127,12 +127,13 @@ int tmg_walks(const struct tmg_manifest *manifest) {
 }
 
 // The items at work at once.
-static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
+static double slots_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                        const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {
-    const int64_t ctas = manifest->grid.blocks_per_tile;
+    const int64_t ctas = binding->manifest->grid.blocks_per_tile;
     int64_t slots = capacity->resident_blocks;
     if (slots <= 0)
-        slots = manifest->grid.blocks_per_sm * tmg_room_for_clusters(ctas, capacity->sms, rates);
+        slots = tmg_grid_share(binding->manifest, binding->dims) *
+                tmg_room_for_clusters(ctas, capacity->sms, rates);
     if (counts[TMG_PER_BLOCK] < slots) slots = counts[TMG_PER_BLOCK];
     if (ctas > 1) slots /= ctas;
     return slots > 1 ? (double)slots : 1;
@@ -157,7 +158,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       .steps = sum[TMG_SPENT_STEPS] / items,
                       .ahead = manifest->rules->ahead,
                       .ctas = ctas,
-                      .slots = slots_of(manifest, capacity, counts, rates),
+                      .slots = slots_of(binding, capacity, counts, rates),
                       .sms = (double)capacity->sms,
                       .flops = sum[TMG_SPENT_FLOPS] * each,
                       .shared = sum[TMG_SPENT_SHARED] * each,

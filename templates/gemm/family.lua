@@ -364,6 +364,8 @@ local knobs = {
     { "warps.consumer.count", type = "int", values = { 1, 2, 4, 8, 10, 12, 16 }, default = 4,
       unit = "warps", when = loads, when_doc = LOADS,
       doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K: 1 or 2 for 64 to 512 columns" },
+    { "warps.consumer.fit", type = "enum", values = { "k" }, optional = true, when = by_lanes, when_doc = "load is registers",
+      doc = "k: a launch has no more warps than its K has tiles for, so many rounds of as few as possible" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that a consumer takes (setmaxnreg)" },

@@ -185,8 +185,9 @@ local function streams(s, p)
     local slower = p.shifted and 8 or 1
     local warps = p.warps * p.parts
     local steps = { { dim = "k", by = s.tile.k * warps } }
+    local alone = p.fit and p.fit.columns or s.tile.k * warps      -- columns of what is multiplied or not at all
     local list = {
-        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * warps, times = steps },
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * alone, times = { { dim = "k", by = alone } } },
         fetches("a", p.a_type, "m", { dim = "n", by = n }),
         fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },

@@ -77,6 +77,15 @@ verify gemm_128x128_repack "${any[@]}" --set phase=6 --set grid=split_k --set sp
     --set epilogue.store=elements --set "epilogue.ops=$ops" --set tile.n=64
 verify "$exchanged" "${any[@]}" --set 'repack=[[a,b]]' --set epilogue.store=direct
 
+# No more warps than K has tiles for: one, two that it does not fill, as many as there are, and
+# rounds of fewer; alone and with CTAs that divide K, whole loads and others, ends of rows apart.
+fit=(--set warps.consumer.count=16 --set warps.consumer.fit=k --shape 7x21x40 --shape 3x9x200
+     --shape 2x17x2048 --shape 5x8x2184)
+verify gemm_8x8 "${fit[@]}" --set 'splits=[1,2]' --set "epilogue.ops=$ops"
+verify gemm_8x12 "${fit[@]}" --set problem.d=fp32
+verify gemm_16x8 "${fit[@]}" --set 'tile.k=[64,128]' --set warps.consumer.count=4 --set splits=3
+verify gemm_8x8_alike "${fit[@]}" --shape 3x40x77 --shape 8x24x2047
+
 # Rows of B that begin anywhere, eight apart in a tile: warpgroups that share it, more rows, before
 # what infinities lie, B before the copy of A is over and after.
 verify gemm_32x64_eighths "${any[@]}" --set 'dependent_launch=[prologue,weights]' --set phase=6 \

@@ -20,7 +20,8 @@ local function tile_a_cta(s, p)
     tiles[#tiles + 1] = json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } }
     tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil
     return json.object { { "rule", "tiles" }, { "tiles", json.array(tiles) },
-        { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) } }
+        { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) },
+        { "warps", p.fit and json.object { { "dim", "k" }, { "by", p.fit.columns }, { "least", p.fit.least } } or nil } }
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.

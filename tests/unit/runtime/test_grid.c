@@ -376,10 +376,33 @@ static void test_illegal_maps(void **state) {
     }
 }
 
+// As few rounds as all warps need, of as few as possible; blocks that have fewer threads share an
+// SM with more.
+static void test_fewer_warps(void **state) {
+    (void)state;
+    static const struct {
+        int64_t k;
+        unsigned least, threads;
+        int64_t share;
+    } rows[] = {{1, 0, 512, 2},   {1, 1, 32, 32},    {128, 1, 32, 32},    {129, 1, 64, 16},
+                {129, 4, 128, 8}, {1500, 1, 384, 2}, {2048, 1, 512, 2},   {2049, 1, 288, 3},
+                {4096, 1, 512, 2}, {4097, 1, 352, 2}, {INT32_MAX, 1, 512, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        struct tmg_manifest manifest = {
+            .block = {512, 1, 1},
+            .grid = {TILES(.warps = {.dim = 0, .times = 1, .by = 128},
+                           .least_warps = rows[i].least)}};
+        manifest.grid.blocks_per_sm = 2;
+        assert_int_equal(tmg_grid_threads(&manifest, &rows[i].k), rows[i].threads);
+        assert_int_equal(tmg_grid_share(&manifest, &rows[i].k), rows[i].share);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grids),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_fewer_warps),
         cmocka_unit_test(test_extents),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_cost),

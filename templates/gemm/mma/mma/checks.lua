@@ -44,6 +44,13 @@ return {
                 p.direct and "a smaller tile" or "a smaller tile: each warp sums all of it")
         end
     end },
+    { "fewer warps", check = function(s, p, fail)
+        if p.fit and p.fit.least > p.warps then
+            fail("warps.consumer.count", ("warps.consumer.count: %d for %d sums of a tile, of which a thread adds two at "
+                .. "most where warps.consumer.fit says how many a launch has"):format(p.warps, s.tile.m * s.tile.n),
+                p.fit.least .. " and more")
+        end
+    end },
     { "load", check = function(s, p, fail)
         if p.direct and s.stages > 1 then
             fail("stages", ("stages: %d, but lanes hold one tile of K at a time"):format(s.stages),

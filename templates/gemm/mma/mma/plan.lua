@@ -46,6 +46,8 @@ function mma.plan(s)
     local p = { warps = s.warps.consumer.count, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
     p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
     p.parts = p.direct and s.splits or 1                        -- CTAs of a cluster that divide K
+    p.fit = s.warps.consumer.fit and { columns = s.tile.k * p.parts,
+        least = (s.tile.m * s.tile.n + 63) // 64 }                    -- so that a thread has two sums at most
     p.alike = s.alike and 8 or false                            -- rows of B that many apart begin alike
     if p.direct then
         local fours = s.tile.m % 4 == 0 and (s.tile.m % 8 == 0 or s.tile.n % 8 == 0)
