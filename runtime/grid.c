@@ -14,21 +14,32 @@ int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     return tiles < 0 ? 0 : tiles;
 }
 
-unsigned tmg_grid_threads(const struct tmg_manifest *manifest, const int64_t *dims) {
-    const struct tmg_grid *grid = &manifest->grid;
-    const int64_t most = manifest->block[0] / 32;
-    if (!grid->least_warps) return manifest->block[0];
-    const int64_t tasks = tmg_extent_value(&grid->warps, dims), least = grid->least_warps;
-    const int64_t rounds = tasks > most ? (tasks + most - 1) / most : 1,
-                  warps = (tasks + rounds - 1) / rounds;
+int64_t tmg_grid_parts(const struct tmg_manifest *manifest, int64_t splits) {
+    return manifest->grid.splits_cluster ? splits : 1;
+}
+
+int64_t tmg_grid_ctas(const struct tmg_manifest *manifest, int64_t splits) {
+    return manifest->grid.blocks_per_tile * tmg_grid_parts(manifest, splits);
+}
+
+static int64_t divided(int64_t size, int64_t by) { return size > 0 ? (size - 1) / by + 1 : 0; }
+
+unsigned tmg_grid_threads(const struct tmg_binding *binding) {
+    const struct tmg_grid *grid = &binding->manifest->grid;
+    const int64_t most = binding->manifest->block[0] / 32, least = grid->least_warps;
+    if (!least) return binding->manifest->block[0];
+    const int64_t all = tmg_extent_value(&grid->warps, binding->dims),
+                  tasks = divided(all, tmg_grid_parts(binding->manifest, binding->splits)),
+                  warps = tasks > most ? divided(tasks, divided(tasks, most)) : tasks;
     return 32 * (unsigned)(warps > least ? warps : least);
 }
 
-int64_t tmg_grid_share(const struct tmg_manifest *manifest, const int64_t *dims) {
+int64_t tmg_grid_share(const struct tmg_binding *binding) {
     enum { MOST = 32 };  // of an SM
+    const struct tmg_manifest *manifest = binding->manifest;
     const int64_t blocks = manifest->grid.blocks_per_sm;
     if (!manifest->grid.least_warps) return blocks;
-    const int64_t more = blocks * manifest->block[0] / tmg_grid_threads(manifest, dims);
+    const int64_t more = blocks * manifest->block[0] / tmg_grid_threads(binding);
     return more < MOST ? more : MOST;
 }
 

@@ -22,11 +22,18 @@ struct tmg_capacity {
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned grid[3]);
 
-// The threads of a block along axis 0 in a launch with these dims, none of which is 0.
-unsigned tmg_grid_threads(const struct tmg_manifest *manifest, const int64_t *dims);
+// The threads of a block along axis 0 in a launch whose dims, none of which is 0, and splits are
+// [binding]'s.
+unsigned tmg_grid_threads(const struct tmg_binding *binding);
 
 // The blocks of that launch that share an SM: more, where it has fewer threads than the most.
-int64_t tmg_grid_share(const struct tmg_manifest *manifest, const int64_t *dims);
+int64_t tmg_grid_share(const struct tmg_binding *binding);
+
+// The parts of a tile whose blocks are a cluster: the launch's splits, or 1.
+int64_t tmg_grid_parts(const struct tmg_manifest *manifest, int64_t splits);
+
+// The blocks that take an item of work together.
+int64_t tmg_grid_ctas(const struct tmg_manifest *manifest, int64_t splits);
 
 // The SMs of the device whose blocks are resident at once: the most that a launch may name.
 int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity);

@@ -64,10 +64,10 @@ static float twos_of(int64_t size) {
 
 // The clusters that are at work at once.
 static double slots_of(const struct tmg_scene *scene, const struct tmg_estimate *estimate) {
-    const struct tmg_grid *grid = &scene->binding.manifest->grid;
-    const int64_t share = tmg_grid_share(scene->binding.manifest, scene->binding.dims);
-    const double room = (double)share * scene->capacity.sms;
-    return fmax(1, floor(fmin(room, estimate->blocks) / (double)grid->blocks_per_tile));
+    const struct tmg_binding *binding = &scene->binding;
+    const double room = (double)tmg_grid_share(binding) * scene->capacity.sms,
+                 ctas = (double)tmg_grid_ctas(binding->manifest, binding->splits);
+    return fmax(1, floor(fmin(room, estimate->blocks) / ctas));
 }
 
 // The launch's tiles along each axis, and what these cover, in times of D.
@@ -100,7 +100,7 @@ static float *list_tiles(const struct tmg_scene *scene, float *at) {
 static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate *estimate,
                         double slots, float *at) {
     const struct tmg_binding *binding = &scene->binding;
-    const double ctas = (double)binding->manifest->grid.blocks_per_tile;
+    const double ctas = (double)tmg_grid_ctas(binding->manifest, binding->splits);
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = (float)scene->shape[i];
     at = list_tiles(scene, at);
     *at++ = (float)estimate->waves;
@@ -109,7 +109,7 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
     *at++ = (float)(fmin(estimate->items, slots) * ctas);
     *at++ = (float)estimate->blocks;
     *at++ = (float)ctas;
-    *at++ = (float)binding->splits;
+    *at++ = (float)(binding->splits / tmg_grid_parts(binding->manifest, binding->splits));
     *at++ = (float)estimate->us;
     *at++ = (float)(scene->bytes / estimate->us);
     *at++ = (float)(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
@@ -119,10 +119,10 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
 // What the kernel is like.
 static float *list_kernel(const struct tmg_binding *binding, float *at) {
     const struct tmg_manifest *manifest = binding->manifest;
-    const unsigned threads = tmg_grid_threads(manifest, binding->dims);
+    const unsigned threads = tmg_grid_threads(binding);
     *at++ = (float)manifest->rules->ahead;
     *at++ = (float)manifest->rules->overlaps;
-    *at++ = (float)tmg_grid_share(manifest, binding->dims);
+    *at++ = (float)tmg_grid_share(binding);
     *at++ = (float)(manifest->grid.rule == TMG_GRID_PERSISTENT);
     *at++ = (float)(threads * manifest->block[1] * manifest->block[2]) / 128;
     *at++ = (float)manifest->shared_memory / 32768;

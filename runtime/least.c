@@ -76,15 +76,15 @@ static void set_l2(struct tmg_least *least, unsigned at, const struct tmg_rules 
 // each other.
 static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_manifest *manifest,
                       double store, int splits, const struct tmg_rates *rates) {
-    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
+    const double *rate = rates->of, ctas = (double)tmg_grid_ctas(manifest, splits);
     const int overlaps = manifest->rules->overlaps;
     const double peers = rate[TMG_RATE_PEER] / ctas *
                          spent_for(manifest->rules, TMG_SPENT_PEERS, TMG_PER_ITEM, TMG_TERM_ONE);
     double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_TURN] + store + peers,
            wave = rate[TMG_RATE_TILE] + (overlaps ? 0 : rate[TMG_RATE_TURN] + store) + peers;
-    if (manifest->grid.blocks_per_tile > 1) launch += rate[TMG_RATE_CLUSTER];
+    if (ctas > 1) launch += rate[TMG_RATE_CLUSTER];
     if (tmg_walks(manifest)) launch += rate[TMG_RATE_WALK];
-    if (splits > 1) {
+    if (splits > 1 && !manifest->grid.splits_cluster) {
         launch += rate[TMG_RATE_SPLIT];
         wave += rate[TMG_RATE_PART];
         if (rate[TMG_RATE_PARTS] > 0)
@@ -98,7 +98,7 @@ static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_man
 static void set_work(struct tmg_least *least, unsigned at, const struct tmg_manifest *manifest,
                      int splits, const struct tmg_rates *rates) {
     const struct tmg_rules *rules = manifest->rules;
-    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
+    const double *rate = rates->of, ctas = (double)tmg_grid_ctas(manifest, splits);
     const unsigned steps = least->steps[at];
     const double flops = spent_for(rules, TMG_SPENT_FLOPS, TMG_PER_TILE, steps) / ctas,
                  shared = spent_for(rules, TMG_SPENT_SHARED, TMG_PER_TILE, steps) / ctas,
@@ -109,7 +109,8 @@ static void set_work(struct tmg_least *least, unsigned at, const struct tmg_mani
     double squares = 0;
     for (int i = 0; i < 4; ++i) squares += times[i] * times[i];
     least->step_us[at] = (float)(sqrt(squares) / splits);
-    set_waves(least, at, manifest, (of_tile / splits + of_item) / rate[TMG_RATE_STORE], splits,
+    const double apart = splits / (double)tmg_grid_parts(manifest, splits);
+    set_waves(least, at, manifest, (of_tile / apart + of_item) / rate[TMG_RATE_STORE], splits,
               rates);
 }
 
@@ -118,7 +119,7 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     struct tmg_least *least = &leasts->of[launch / TMG_LANES];
     const unsigned at = launch % TMG_LANES;
     const struct tmg_rules *rules = manifest->rules;
-    const double ctas = (double)manifest->grid.blocks_per_tile;
+    const int64_t ctas = tmg_grid_ctas(manifest, splits);
     const int steps = term_of_steps(rules);
     keep_common(leasts, rules, launch == 0);
     least->splits[at] = least->slots[at] = least->most_sms[at] = 1;
@@ -128,12 +129,11 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     least->steps[at] = (uint16_t)steps;
     for (unsigned i = 0; i < rules->tile_count && i < TMG_LEAST_TILES; ++i)
         least->tiles[i][at] = rules->tiles[i];
-    least->splits[at] = (float)splits;
+    least->splits[at] = (float)(splits / tmg_grid_parts(manifest, splits));
     const int64_t share = manifest->grid.least_warps ? 32 : manifest->grid.blocks_per_sm;
-    least->slots[at] = (float)((double)share / ctas);
-    least->most_sms[at] =
-        (float)tmg_room_for_clusters(manifest->grid.blocks_per_tile, INT_MAX, rates);
-    least->start_us[at] = (float)(rates->of[TMG_RATE_START] * ctas);
+    least->slots[at] = (float)((double)share / (double)ctas);
+    least->most_sms[at] = (float)tmg_room_for_clusters(ctas, INT_MAX, rates);
+    least->start_us[at] = (float)(rates->of[TMG_RATE_START] * (double)ctas);
     least->starting[at] = tmg_walks(manifest) ? 1 : 1e30F;
     set_l2(least, at, rules, rates);
     set_work(least, at, manifest, splits, rates);

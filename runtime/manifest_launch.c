@@ -41,12 +41,21 @@ static void read_tile(const struct tmg_node *node, const struct tmg_manifest *ma
     tile->axis = (int)tmg_member_integer(node, "axis", 0, 2, 0);
 }
 
-static void read_splits(const struct tmg_node *node, struct tmg_grid *grid) {
+static void read_splits(const struct tmg_node *node, struct tmg_manifest *manifest) {
+    struct tmg_grid *grid = &manifest->grid;
+    const unsigned *size = manifest->cluster;
     grid->splits = grid->max_splits = 1;
     if (!node->value) return;
-    tmg_node_keys(node, "default most");
+    tmg_node_keys(node, "default most cluster");
     grid->max_splits = tmg_member_integer(node, "most", 1, MAX_SPLITS, TMG_REQUIRED_INTEGER);
     grid->splits = tmg_member_integer(node, "default", 1, grid->max_splits, 1);
+    struct tmg_node cluster = tmg_node_member(node, "cluster");
+    grid->splits_cluster = tmg_node_flag(&cluster, 0);
+    if (grid->splits_cluster &&
+        (grid->rule != TMG_GRID_TILES || grid->blocks_per_tile > 1 ||
+         size[0] * size[1] * size[2] > 1 || grid->max_splits > TMG_MAX_CLUSTER))
+        tmg_node_fail(node, "are a cluster; legal: of a grid of tiles, a block each, at most %d",
+                      TMG_MAX_CLUSTER);
 }
 
 static void read_warps(const struct tmg_node *node, struct tmg_manifest *manifest) {
@@ -78,7 +87,7 @@ static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest
     grid->max_tiles = tmg_member_integer(node, "max_tiles", 1, TMG_MAX_EXTENT, MAX_TILES);
     grid->blocks_per_tile = tmg_member_integer(node, "blocks_per_tile", 1, 1024, 1);
     struct tmg_node splits = tmg_node_member(node, "splits");
-    read_splits(&splits, grid);
+    read_splits(&splits, manifest);
     struct tmg_node warps = tmg_node_member(node, "warps");
     read_warps(&warps, manifest);
 }

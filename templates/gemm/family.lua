@@ -327,6 +327,9 @@ local knobs = {
       default = function(s) return by_lanes(s) and 1 or s.grid == "stream_k" and 8 or 2 end,
       doc = "of each tile's K, where a launch does not say; for stream_k at most, on average; for cluster_k, and with "
           .. "load: registers, always, by CTAs of a cluster" },
+    { "most_splits", type = "int", min = 2, max = 8, optional = true, unit = "parts", when = by_lanes,
+      when_doc = "load is registers", doc = "CTAs of a cluster that a launch may divide K among; splits where it does "
+          .. "not say" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles; without clusters neighbours "

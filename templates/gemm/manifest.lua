@@ -183,7 +183,7 @@ end
 local function streams(s, p)
     local m, n, bytes = s.tile.m, s.tile.n, p.a_type.bits // 8
     local slower = p.shifted and 8 or 1
-    local warps = p.warps * p.parts
+    local warps = p.warps * (p.most_parts and 1 or p.parts)        -- of a tile, where a launch does not say its parts
     local steps = { { dim = "k", by = s.tile.k * warps } }
     local alone = p.fit and p.fit.columns or s.tile.k * warps      -- columns of what is multiplied or not at all
     local list = {
@@ -255,6 +255,6 @@ return function(s, p)
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p),
         cost = (not p.groups or p.groups.counts) and cost(s, p) or nil,     -- else the tiles are not counted
         dependent_launch = p.dependent_launch and true, before = before and { before },
-        workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
+        workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or p.most_parts and { "splits" } or nil,
     })
 end

@@ -29,7 +29,7 @@ local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times p
 local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
 local COST = set_of "unit per amount times tensor ahead overlaps"
-local MORE, SPLIT = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps", set_of "default most"
+local MORE, SPLIT = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps", set_of "default most cluster"
 local FEWER = set_of "dim times plus by least"
 local SIZE = set_of "dim times plus by"
 
@@ -126,7 +126,7 @@ function rows.tensors(tensors)
 end
 
 local GRID = { "rule", "tiles", "blocks_per_tile", "blocks_per_sm", "max_blocks", "max_tiles", "splits", "warps" }
-local SPLITS, WARPS = { "default", "most" }, { "dim", "times", "plus", "by", "least" }
+local SPLITS, WARPS = { "default", "most", "cluster" }, { "dim", "times", "plus", "by", "least" }
 
 -- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... } or {count=,
 -- axis=} among them, factors of the number of tiles; [more]: other members, such as { blocks_per_sm = 1 }; warps =

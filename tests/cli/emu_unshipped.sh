@@ -86,6 +86,12 @@ verify gemm_8x12 "${fit[@]}" --set problem.d=fp32
 verify gemm_16x8 "${fit[@]}" --set 'tile.k=[64,128]' --set warps.consumer.count=4 --set splits=3
 verify gemm_8x8_alike "${fit[@]}" --shape 3x40x77 --shape 8x24x2047
 
+# CTAs that divide K, as many as a launch says, all of its warps or as many as K takes.
+parts=(--set most_splits=8 --set 'splits=[1,3,8]' --shape 7x21x40 --shape 3x9x200 --shape 5x8x4104)
+verify gemm_8x8 "${parts[@]}" --set "epilogue.ops=$ops"
+verify gemm_12x8_10 "${parts[@]}" --set warps.consumer.fit=k
+verify gemm_8x8_alike "${parts[@]}" --shape 3x40x1077
+
 # Rows of B that begin anywhere, eight apart in a tile: warpgroups that share it, more rows, before
 # what infinities lie, B before the copy of A is over and after.
 verify gemm_32x64_eighths "${any[@]}" --set 'dependent_launch=[prologue,weights]' --set phase=6 \

@@ -21,6 +21,8 @@ local function tile_a_cta(s, p)
     tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil
     return json.object { { "rule", "tiles" }, { "tiles", json.array(tiles) },
         { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) },
+        { "splits", p.most_parts and json.object { { "default", p.parts }, { "most", p.most_parts },
+            { "cluster", true } } or nil },
         { "warps", p.fit and json.object { { "dim", "k" }, { "by", p.fit.columns }, { "least", p.fit.least } } or nil } }
 end
 

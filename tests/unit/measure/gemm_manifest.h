@@ -28,8 +28,8 @@
     "  {\"kind\": \"stride\", \"tensor\": \"a\", \"axis\": 0, \"type\": \"i64\"},"                \
     "  {\"kind\": \"stride\", \"tensor\": \"b\", \"axis\": 0, \"type\": \"i64\"},"                \
     "  {\"kind\": \"stride\", \"tensor\": \"d\", \"axis\": 0, \"type\": \"i64\"}],"               \
-    " \"reference\": {\"dims\": \"m n k\", \"small\": \"1x1x1 136x72x72 127x127x130\","   \
-    "  \"full\": \"1x1x1 127x63x63 401x312x1000 2048x2048x2048\","                               \
+    " \"reference\": {\"dims\": \"m n k\", \"small\": \"1x1x1 136x72x72 127x127x130\","           \
+    "  \"full\": \"1x1x1 127x63x63 401x312x1000 2048x2048x2048\","                                \
     "  \"inputs\": \"special exact\", \"flops\": [[2, \"m\", \"n\", \"k\"]], \"cost\": [[2, "     \
     "\"k\"]],"                                                                                    \
     "  \"matrix\": true, \"product\": {\"a\": \"a\", \"b\": \"b\", \"bias\": \"bias\"},"          \

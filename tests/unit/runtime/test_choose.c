@@ -63,10 +63,9 @@ static unsigned values_in(const json_t *value) {
     size_t i;
     const char *key;
     json_t *part;
-    if (json_is_array(value)) json_array_foreach (value, i, part)
-            count += values_in(part);
-    if (json_is_object(value)) json_object_foreach ((json_t *)value, key, part)
-            count += values_in(part);
+    if (json_is_array(value)) json_array_foreach(value, i, part) count += values_in(part);
+    if (json_is_object(value))
+        json_object_foreach((json_t *)value, key, part) count += values_in(part);
     return count;
 }
 

@@ -178,6 +178,8 @@ static const struct {
      "grid.tiles[0] has a count beside dim, times, plus or by; legal: one of the two"},
     {"{\"dim\": \"n\", \"by\": 128}", "{\"by\": 128, \"count\": 16}",
      "grid.tiles[0] has a count beside dim, times, plus or by; legal: one of the two"},
+    {"\"rule\": \"tiles\"", "\"rule\": \"tiles\", \"splits\": {\"most\": 17, \"cluster\": true}",
+     "grid.splits are a cluster; legal: of a grid of tiles, a block each, at most 16"},
     {"\"rule\": \"tiles\"",
      "\"rule\": \"tiles\", \"warps\": {\"dim\": \"k\", \"by\": 64, \"least\": 99}",
      "grid.warps.least is 99; legal: 1 to "},

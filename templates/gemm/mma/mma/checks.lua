@@ -74,6 +74,9 @@ return {
                 (small and "16" or "no alike") .. "; or no dependent_launch")
         end
         local most = archs[s.arch].cluster
+        if p.most_parts and p.parts > p.most_parts then
+            fail("splits", ("splits: %d, but most_splits is %d"):format(p.parts, p.most_parts), "fewer")
+        end
         if p.parts > most then
             fail("splits", ("splits: %d CTAs that divide a tile's K are a cluster"):format(p.parts),
                 ("up to %d"):format(most))

@@ -187,7 +187,7 @@ end
 function wgmma.plan(s, work, gated, operands)
     local p = {
         gated = gated,
-        producers = s.warps.producer.count // 4, consumers = s.warps.consumer.count // 4,
+        producers = s.warps.producer.count // 4, consumers = math.max(s.warps.consumer.count // 4, 1),
         cluster_size = s.cluster.m * s.cluster.n, clustered = s.cluster.m * s.cluster.n > 1,
         pingpong = s.schedule == "pingpong",
     }
