@@ -251,10 +251,12 @@ end
 
 return function(s, p)
     local before = p.repack and repack(s, p) or p.group_maps and group_maps(p)
+    local parts = p.work.parts
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p),
         cost = (not p.groups or p.groups.counts) and cost(s, p) or nil,     -- else the tiles are not counted
         dependent_launch = p.dependent_launch and true, before = before and { before },
-        workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or p.most_parts and { "splits" } or nil,
+        workspace = p.workspace or nil,
+        varies_with = parts and parts.varies_with or p.most_parts and { "splits" } or nil,
     })
 end

@@ -29,8 +29,8 @@ local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times p
 local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
 local COST = set_of "unit per amount times tensor ahead overlaps"
-local MORE, SPLIT = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps", set_of "default most cluster"
-local FEWER = set_of "dim times plus by least"
+local MORE = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps"
+local SPLIT, FEWER = set_of "default most cluster", set_of "dim times plus by least"
 local SIZE = set_of "dim times plus by"
 
 -- An object of those fields of [row] that [keys] lists, in that order. A table among them is a list.

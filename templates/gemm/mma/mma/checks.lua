@@ -46,8 +46,9 @@ return {
     end },
     { "fewer warps", check = function(s, p, fail)
         if p.fit and p.fit.least > p.warps then
-            fail("warps.consumer.count", ("warps.consumer.count: %d for %d sums of a tile, of which a thread adds two at "
-                .. "most where warps.consumer.fit says how many a launch has"):format(p.warps, s.tile.m * s.tile.n),
+            local why = "warps.consumer.count: %d for %d sums of a tile, of which a thread adds two at most where "
+                .. "warps.consumer.fit says how many a launch has"
+            fail("warps.consumer.count", why:format(p.warps, s.tile.m * s.tile.n),
                 p.fit.least .. " and more")
         end
     end },
