@@ -18,6 +18,10 @@ int64_t tmg_grid_parts(const struct tmg_manifest *manifest, int64_t splits) {
     return manifest->grid.splits_cluster ? splits : 1;
 }
 
+int64_t tmg_grid_apart(const struct tmg_manifest *manifest, int64_t splits) {
+    return manifest->grid.splits_cluster ? 1 : splits;
+}
+
 int64_t tmg_grid_ctas(const struct tmg_manifest *manifest, int64_t splits) {
     return manifest->grid.blocks_per_tile * tmg_grid_parts(manifest, splits);
 }
@@ -35,12 +39,11 @@ unsigned tmg_grid_threads(const struct tmg_binding *binding) {
 }
 
 int64_t tmg_grid_share(const struct tmg_binding *binding) {
-    enum { MOST = 32 };  // of an SM
     const struct tmg_manifest *manifest = binding->manifest;
     const int64_t blocks = manifest->grid.blocks_per_sm;
     if (!manifest->grid.least_warps) return blocks;
     const int64_t more = blocks * manifest->block[0] / tmg_grid_threads(binding);
-    return more < MOST ? more : MOST;
+    return more < TMG_MOST_SHARE ? more : TMG_MOST_SHARE;
 }
 
 // The product, INT64_MAX where it is no number; neither is negative.

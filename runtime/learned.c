@@ -109,7 +109,7 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
     *at++ = (float)(fmin(estimate->items, slots) * ctas);
     *at++ = (float)estimate->blocks;
     *at++ = (float)ctas;
-    *at++ = (float)(binding->splits / tmg_grid_parts(binding->manifest, binding->splits));
+    *at++ = (float)tmg_grid_apart(binding->manifest, binding->splits);
     *at++ = (float)estimate->us;
     *at++ = (float)(scene->bytes / estimate->us);
     *at++ = (float)(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));

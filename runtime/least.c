@@ -77,6 +77,7 @@ static void set_l2(struct tmg_least *least, unsigned at, const struct tmg_rules 
 static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_manifest *manifest,
                       double store, int splits, const struct tmg_rates *rates) {
     const double *rate = rates->of, ctas = (double)tmg_grid_ctas(manifest, splits);
+    const int64_t apart = tmg_grid_apart(manifest, splits);
     const int overlaps = manifest->rules->overlaps;
     const double peers = rate[TMG_RATE_PEER] / ctas *
                          spent_for(manifest->rules, TMG_SPENT_PEERS, TMG_PER_ITEM, TMG_TERM_ONE);
@@ -84,11 +85,11 @@ static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_man
            wave = rate[TMG_RATE_TILE] + (overlaps ? 0 : rate[TMG_RATE_TURN] + store) + peers;
     if (ctas > 1) launch += rate[TMG_RATE_CLUSTER];
     if (tmg_walks(manifest)) launch += rate[TMG_RATE_WALK];
-    if (splits > 1 && !manifest->grid.splits_cluster) {
+    if (apart > 1) {
         launch += rate[TMG_RATE_SPLIT];
         wave += rate[TMG_RATE_PART];
         if (rate[TMG_RATE_PARTS] > 0)
-            launch += store * (splits - 1) * rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
+            launch += store * (double)(apart - 1) * rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
     }
     least->launch_us[at] = (float)launch;
     least->wave_us[at] = (float)wave;
@@ -109,7 +110,7 @@ static void set_work(struct tmg_least *least, unsigned at, const struct tmg_mani
     double squares = 0;
     for (int i = 0; i < 4; ++i) squares += times[i] * times[i];
     least->step_us[at] = (float)(sqrt(squares) / splits);
-    const double apart = splits / (double)tmg_grid_parts(manifest, splits);
+    const double apart = (double)tmg_grid_apart(manifest, splits);
     set_waves(least, at, manifest, (of_tile / apart + of_item) / rate[TMG_RATE_STORE], splits,
               rates);
 }
@@ -129,8 +130,9 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     least->steps[at] = (uint16_t)steps;
     for (unsigned i = 0; i < rules->tile_count && i < TMG_LEAST_TILES; ++i)
         least->tiles[i][at] = rules->tiles[i];
-    least->splits[at] = (float)(splits / tmg_grid_parts(manifest, splits));
-    const int64_t share = manifest->grid.least_warps ? 32 : manifest->grid.blocks_per_sm;
+    least->splits[at] = (float)tmg_grid_apart(manifest, splits);
+    const int64_t share =
+        manifest->grid.least_warps ? TMG_MOST_SHARE : manifest->grid.blocks_per_sm;
     least->slots[at] = (float)((double)share / (double)ctas);
     least->most_sms[at] = (float)tmg_room_for_clusters(ctas, INT_MAX, rates);
     least->start_us[at] = (float)(rates->of[TMG_RATE_START] * (double)ctas);

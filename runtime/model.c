@@ -296,7 +296,7 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                       add_waves(&work, ground, rest > 0, rest, estimate);
     bound[TMG_BOUND_EPILOGUE] = (rate[TMG_RATE_TURN] + work.store * ground->us[TMG_RATE_STORE]) *
                                 (work.overlaps ? 1 : estimate->waves);
-    const int64_t apart = binding->splits / tmg_grid_parts(binding->manifest, binding->splits);
+    const int64_t apart = tmg_grid_apart(binding->manifest, binding->splits);
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
                            (tmg_walks(binding->manifest) ? rate[TMG_RATE_WALK] : 0) +

@@ -30,7 +30,6 @@ local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple te
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
 local COST = set_of "unit per amount times tensor ahead overlaps"
 local MORE = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps"
-local SPLIT, FEWER = set_of "default most cluster", set_of "dim times plus by least"
 local SIZE = set_of "dim times plus by"
 
 -- An object of those fields of [row] that [keys] lists, in that order. A table among them is a list.
@@ -126,7 +125,7 @@ function rows.tensors(tensors)
 end
 
 local GRID = { "rule", "tiles", "blocks_per_tile", "blocks_per_sm", "max_blocks", "max_tiles", "splits", "warps" }
-local SPLITS, WARPS = { "default", "most", "cluster" }, { "dim", "times", "plus", "by", "least" }
+local WITHIN = { splits = { "default", "most", "cluster" }, warps = { "dim", "times", "plus", "by", "least" } }
 
 -- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... } or {count=,
 -- axis=} among them, factors of the number of tiles; [more]: other members, such as { blocks_per_sm = 1 }; warps =
@@ -136,11 +135,13 @@ function rows.grid(rule, tiles, more)
         check_fields(tile, TILE, "a grid's tiles")
     end
     check_fields(more or {}, MORE, "a grid")
-    check_fields(more and more.splits or {}, SPLIT, "a grid's splits")
-    check_fields(more and more.warps or {}, FEWER, "a grid's warps")
     local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "count", "axis" }) }
     for key, value in pairs(more or {}) do
-        grid[key] = key == "splits" and object(value, SPLITS) or key == "warps" and object(value, WARPS) or value
+        local keys = WITHIN[key]
+        if keys then
+            check_fields(value, set_of(table.concat(keys, " ")), "a grid's " .. key)
+        end
+        grid[key] = keys and object(value, keys) or value
     end
     return object(grid, GRID)
 end

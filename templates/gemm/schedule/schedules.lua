@@ -2,6 +2,7 @@
 -- A schedule is its row and schedule/NAME.cu.in, which keeps the contract of schedule/item.cu.in.
 
 local archs = require "archs"
+local manifest_rows = require "rows"
 
 -- The CTAs that share an SM, where they are more than one: the model wants to know.
 local function resident_ctas(s, p)
@@ -15,15 +16,14 @@ end
 
 -- One CTA for each tile; blockIdx says which.
 local function tile_a_cta(s, p)
-    local tiles = { json.object { { "dim", "n" }, { "by", s.tile.n * (p.alike or 1) }, { "axis", 0 } } }
-    tiles[#tiles + 1] = p.alike and json.object { { "count", p.alike }, { "axis", 0 } } or nil
-    tiles[#tiles + 1] = json.object { { "dim", "m" }, { "by", s.tile.m }, { "axis", 1 } }
-    tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" }, { "axis", 2 } } or nil
-    local splits = p.most_parts and { { "default", p.parts }, { "most", p.most_parts }, { "cluster", true } }
-    local warps = p.fit and { { "dim", "k" }, { "by", p.fit.columns }, { "least", p.fit.least } }
-    return json.object { { "rule", "tiles" }, { "tiles", json.array(tiles) },
-        { "blocks_per_tile", p.cluster_size > 1 and p.cluster_size or nil }, { "blocks_per_sm", resident_ctas(s, p) },
-        { "splits", splits and json.object(splits) or nil }, { "warps", warps and json.object(warps) or nil } }
+    local tiles = { { dim = "n", by = s.tile.n * (p.alike or 1), axis = 0 } }
+    tiles[#tiles + 1] = p.alike and { count = p.alike, axis = 0 } or nil
+    tiles[#tiles + 1] = { dim = "m", by = s.tile.m, axis = 1 }
+    tiles[#tiles + 1] = s.problem.batch and { dim = "batch", axis = 2 } or nil
+    return manifest_rows.grid("tiles", tiles, {
+        blocks_per_tile = p.cluster_size > 1 and p.cluster_size or nil, blocks_per_sm = resident_ctas(s, p),
+        splits = p.most_parts and { default = p.parts, most = p.most_parts, cluster = true } or nil,
+        warps = p.fit and { dim = "k", by = p.fit.columns, least = p.fit.least } or nil })
 end
 
 -- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
