@@ -32,8 +32,9 @@ static void print_grid(const struct subject *subject, const int64_t *dims, FILE 
     unsigned grid[3];
     memcpy(binding.dims, dims, sizeof binding.dims);
     if (tmg_grid_size(&binding, &subject->kernel->main.capacity, grid)) return;
-    fprintf(out, ", grid %ux%ux%u, block %ux%ux%u", grid[0], grid[1], grid[2],
-            tmg_grid_threads(&binding), manifest->block[1], manifest->block[2]);
+    const unsigned *block = manifest->block;
+    fprintf(out, ", grid %ux%ux%u, block %ux%ux%u", grid[0], grid[1], grid[2], block[0], block[1],
+            block[2]);
 }
 
 // What the kernel is called with its shape, its grid and how long it took.

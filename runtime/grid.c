@@ -14,38 +14,6 @@ int64_t tmg_tile_count(const struct tmg_binding *binding, unsigned index) {
     return tiles < 0 ? 0 : tiles;
 }
 
-int64_t tmg_grid_parts(const struct tmg_manifest *manifest, int64_t splits) {
-    return manifest->grid.splits_cluster ? splits : 1;
-}
-
-int64_t tmg_grid_apart(const struct tmg_manifest *manifest, int64_t splits) {
-    return manifest->grid.splits_cluster ? 1 : splits;
-}
-
-int64_t tmg_grid_ctas(const struct tmg_manifest *manifest, int64_t splits) {
-    return manifest->grid.blocks_per_tile * tmg_grid_parts(manifest, splits);
-}
-
-static int64_t divided(int64_t size, int64_t by) { return size > 0 ? (size - 1) / by + 1 : 0; }
-
-unsigned tmg_grid_threads(const struct tmg_binding *binding) {
-    const struct tmg_grid *grid = &binding->manifest->grid;
-    const int64_t most = binding->manifest->block[0] / 32, least = grid->least_warps;
-    if (!least) return binding->manifest->block[0];
-    const int64_t all = tmg_extent_value(&grid->warps, binding->dims),
-                  tasks = divided(all, tmg_grid_parts(binding->manifest, binding->splits)),
-                  warps = tasks > most ? divided(tasks, divided(tasks, most)) : tasks;
-    return 32 * (unsigned)(warps > least ? warps : least);
-}
-
-int64_t tmg_grid_share(const struct tmg_binding *binding) {
-    const struct tmg_manifest *manifest = binding->manifest;
-    const int64_t blocks = manifest->grid.blocks_per_sm;
-    if (!manifest->grid.least_warps) return blocks;
-    const int64_t more = blocks * manifest->block[0] / tmg_grid_threads(binding);
-    return more < TMG_MOST_SHARE ? more : TMG_MOST_SHARE;
-}
-
 // The product, INT64_MAX where it is no number; neither is negative.
 static int64_t product(int64_t a, int64_t b) {
     int64_t both;

@@ -22,23 +22,6 @@ struct tmg_capacity {
 int tmg_grid_size(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                   unsigned grid[3]);
 
-// The threads of a block along axis 0 in a launch whose dims, none of which is 0, and splits are
-// [binding]'s.
-unsigned tmg_grid_threads(const struct tmg_binding *binding);
-
-// The blocks of that launch that share an SM: more, where it has fewer threads than the most.
-int64_t tmg_grid_share(const struct tmg_binding *binding);
-
-enum { TMG_MOST_SHARE = 32 };  // blocks of an SM, whatever they have
-
-// The parts of a tile whose blocks are a cluster, and those that lie apart, each an item of work:
-// the launch's splits are one of them, and the other is 1.
-int64_t tmg_grid_parts(const struct tmg_manifest *manifest, int64_t splits);
-int64_t tmg_grid_apart(const struct tmg_manifest *manifest, int64_t splits);
-
-// The blocks that take an item of work together.
-int64_t tmg_grid_ctas(const struct tmg_manifest *manifest, int64_t splits);
-
 // The SMs of the device whose blocks are resident at once: the most that a launch may name.
 int tmg_grid_sms(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity);
 

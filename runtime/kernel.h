@@ -13,8 +13,7 @@ enum {
     TMG_MAX_KEY_WORDS = TMG_MAX_TENSORS * TMG_TENSOR_KEY_WORDS + TMG_MAX_DIMS + TMG_MAX_PARAMS +
                         TMG_WORKSPACE_KEY_WORDS,
     TMG_MAP_WORDS = 16,
-    // grid x and y; grid z, 16 bits of threads and of parts in a cluster; workspace to clear
-    TMG_HEAD_WORDS = 3,
+    TMG_HEAD_WORDS = 3,  // grid x and y, grid z, bytes of workspace to clear
     TMG_MAX_VALUE_WORDS = (1 + TMG_MAX_BEFORE) * (TMG_MAX_PARAMS * TMG_MAP_WORDS + TMG_HEAD_WORDS)
 };
 

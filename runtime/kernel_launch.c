@@ -114,13 +114,12 @@ static int start(tmagen_kernel *kernel, const struct tmg_loaded *function, void 
     const uint64_t *head = words + function->head_word;
     struct tmg_launch_config config = {
         .grid = {(unsigned)head[0], (unsigned)(head[0] >> 32), (unsigned)head[1]},
-        .block = {(unsigned)(head[1] >> 32 & 0xffff), manifest->block[1], manifest->block[2]},
         .dynamic_shared_bytes = manifest->shared_memory,
         .flags = flags_of(kernel, function, launch),
         .workspace = launch->workspace,
         .workspace_bytes = launch->workspace_bytes};
+    memcpy(config.block, manifest->block, sizeof config.block);
     memcpy(config.cluster, manifest->cluster, sizeof config.cluster);
-    config.cluster[0] *= (unsigned)(head[1] >> 48);
     void *params[TMG_MAX_PARAMS + 1];
     for (unsigned i = 0; i < manifest->param_count; ++i)
         params[i] = words + function->param_word[i];

@@ -64,10 +64,9 @@ static float twos_of(int64_t size) {
 
 // The clusters that are at work at once.
 static double slots_of(const struct tmg_scene *scene, const struct tmg_estimate *estimate) {
-    const struct tmg_binding *binding = &scene->binding;
-    const double room = (double)tmg_grid_share(binding) * scene->capacity.sms,
-                 ctas = (double)tmg_grid_ctas(binding->manifest, binding->splits);
-    return fmax(1, floor(fmin(room, estimate->blocks) / ctas));
+    const struct tmg_grid *grid = &scene->binding.manifest->grid;
+    const double room = (double)grid->blocks_per_sm * scene->capacity.sms;
+    return fmax(1, floor(fmin(room, estimate->blocks) / (double)grid->blocks_per_tile));
 }
 
 // The launch's tiles along each axis, and what these cover, in times of D.
@@ -100,7 +99,7 @@ static float *list_tiles(const struct tmg_scene *scene, float *at) {
 static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate *estimate,
                         double slots, float *at) {
     const struct tmg_binding *binding = &scene->binding;
-    const double ctas = (double)tmg_grid_ctas(binding->manifest, binding->splits);
+    const double ctas = (double)binding->manifest->grid.blocks_per_tile;
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = (float)scene->shape[i];
     at = list_tiles(scene, at);
     *at++ = (float)estimate->waves;
@@ -109,7 +108,7 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
     *at++ = (float)(fmin(estimate->items, slots) * ctas);
     *at++ = (float)estimate->blocks;
     *at++ = (float)ctas;
-    *at++ = (float)tmg_grid_apart(binding->manifest, binding->splits);
+    *at++ = (float)binding->splits;
     *at++ = (float)estimate->us;
     *at++ = (float)(scene->bytes / estimate->us);
     *at++ = (float)(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
@@ -117,14 +116,12 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
 }
 
 // What the kernel is like.
-static float *list_kernel(const struct tmg_binding *binding, float *at) {
-    const struct tmg_manifest *manifest = binding->manifest;
-    const unsigned threads = tmg_grid_threads(binding);
+static float *list_kernel(const struct tmg_manifest *manifest, float *at) {
     *at++ = (float)manifest->rules->ahead;
     *at++ = (float)manifest->rules->overlaps;
-    *at++ = (float)tmg_grid_share(binding);
+    *at++ = (float)manifest->grid.blocks_per_sm;
     *at++ = (float)(manifest->grid.rule == TMG_GRID_PERSISTENT);
-    *at++ = (float)(threads * manifest->block[1] * manifest->block[2]) / 128;
+    *at++ = (float)(manifest->block[0] * manifest->block[1] * manifest->block[2]) / 128;
     *at++ = (float)manifest->shared_memory / 32768;
     *at++ = (float)manifest->before_count;
     return at;
@@ -137,7 +134,7 @@ void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
     take_logs(inputs, (unsigned)(at - inputs));
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = twos_of(scene->shape[i]);
     *at++ = (float)(estimate->items / (estimate->waves * slots));
-    at = list_kernel(&scene->binding, at);
+    at = list_kernel(scene->binding.manifest, at);
     for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
     *at++ = scene->misses[launch];
     *at = scene->weights[launch];

@@ -76,20 +76,19 @@ static void set_l2(struct tmg_least *least, unsigned at, const struct tmg_rules 
 // each other.
 static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_manifest *manifest,
                       double store, int splits, const struct tmg_rates *rates) {
-    const double *rate = rates->of, ctas = (double)tmg_grid_ctas(manifest, splits);
-    const int64_t apart = tmg_grid_apart(manifest, splits);
+    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
     const int overlaps = manifest->rules->overlaps;
     const double peers = rate[TMG_RATE_PEER] / ctas *
                          spent_for(manifest->rules, TMG_SPENT_PEERS, TMG_PER_ITEM, TMG_TERM_ONE);
     double launch = rate[TMG_RATE_LAUNCH] + rate[TMG_RATE_TURN] + store + peers,
            wave = rate[TMG_RATE_TILE] + (overlaps ? 0 : rate[TMG_RATE_TURN] + store) + peers;
-    if (ctas > 1) launch += rate[TMG_RATE_CLUSTER];
+    if (manifest->grid.blocks_per_tile > 1) launch += rate[TMG_RATE_CLUSTER];
     if (tmg_walks(manifest)) launch += rate[TMG_RATE_WALK];
-    if (apart > 1) {
+    if (splits > 1) {
         launch += rate[TMG_RATE_SPLIT];
         wave += rate[TMG_RATE_PART];
         if (rate[TMG_RATE_PARTS] > 0)
-            launch += store * (double)(apart - 1) * rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
+            launch += store * (splits - 1) * rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
     }
     least->launch_us[at] = (float)launch;
     least->wave_us[at] = (float)wave;
@@ -99,7 +98,7 @@ static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_man
 static void set_work(struct tmg_least *least, unsigned at, const struct tmg_manifest *manifest,
                      int splits, const struct tmg_rates *rates) {
     const struct tmg_rules *rules = manifest->rules;
-    const double *rate = rates->of, ctas = (double)tmg_grid_ctas(manifest, splits);
+    const double *rate = rates->of, ctas = (double)manifest->grid.blocks_per_tile;
     const unsigned steps = least->steps[at];
     const double flops = spent_for(rules, TMG_SPENT_FLOPS, TMG_PER_TILE, steps) / ctas,
                  shared = spent_for(rules, TMG_SPENT_SHARED, TMG_PER_TILE, steps) / ctas,
@@ -110,8 +109,7 @@ static void set_work(struct tmg_least *least, unsigned at, const struct tmg_mani
     double squares = 0;
     for (int i = 0; i < 4; ++i) squares += times[i] * times[i];
     least->step_us[at] = (float)(sqrt(squares) / splits);
-    const double apart = (double)tmg_grid_apart(manifest, splits);
-    set_waves(least, at, manifest, (of_tile / apart + of_item) / rate[TMG_RATE_STORE], splits,
+    set_waves(least, at, manifest, (of_tile / splits + of_item) / rate[TMG_RATE_STORE], splits,
               rates);
 }
 
@@ -120,7 +118,7 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     struct tmg_least *least = &leasts->of[launch / TMG_LANES];
     const unsigned at = launch % TMG_LANES;
     const struct tmg_rules *rules = manifest->rules;
-    const int64_t ctas = tmg_grid_ctas(manifest, splits);
+    const double ctas = (double)manifest->grid.blocks_per_tile;
     const int steps = term_of_steps(rules);
     keep_common(leasts, rules, launch == 0);
     least->splits[at] = least->slots[at] = least->most_sms[at] = 1;
@@ -130,12 +128,11 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     least->steps[at] = (uint16_t)steps;
     for (unsigned i = 0; i < rules->tile_count && i < TMG_LEAST_TILES; ++i)
         least->tiles[i][at] = rules->tiles[i];
-    least->splits[at] = (float)tmg_grid_apart(manifest, splits);
-    const int64_t share =
-        manifest->grid.least_warps ? TMG_MOST_SHARE : manifest->grid.blocks_per_sm;
-    least->slots[at] = (float)((double)share / (double)ctas);
-    least->most_sms[at] = (float)tmg_room_for_clusters(ctas, INT_MAX, rates);
-    least->start_us[at] = (float)(rates->of[TMG_RATE_START] * (double)ctas);
+    least->splits[at] = (float)splits;
+    least->slots[at] = (float)((double)manifest->grid.blocks_per_sm / ctas);
+    least->most_sms[at] =
+        (float)tmg_room_for_clusters(manifest->grid.blocks_per_tile, INT_MAX, rates);
+    least->start_us[at] = (float)(rates->of[TMG_RATE_START] * ctas);
     least->starting[at] = tmg_walks(manifest) ? 1 : 1e30F;
     set_l2(least, at, rules, rates);
     set_work(least, at, manifest, splits, rates);

@@ -70,12 +70,7 @@ struct tmg_grid {
     int64_t max_blocks;          // 0: no limit
     int64_t max_tiles;           // items that the kernel can count
     int64_t splits, max_splits;  // of a tile: where the launch does not say, and at most
-    int splits_cluster;          // the blocks of a tile's parts are a cluster
     int64_t blocks_per_tile;
-    // Where a launch has no more warps than its work takes: so many rounds of as few as possible of
-    // the block's, and no fewer than [least_warps]. 0: it has all.
-    struct tmg_extent warps;
-    unsigned least_warps;
     struct tmg_tile tiles[TMG_MAX_TILES];
 };
 

@@ -41,39 +41,18 @@ static void read_tile(const struct tmg_node *node, const struct tmg_manifest *ma
     tile->axis = (int)tmg_member_integer(node, "axis", 0, 2, 0);
 }
 
-static void read_splits(const struct tmg_node *node, struct tmg_manifest *manifest) {
-    struct tmg_grid *grid = &manifest->grid;
-    const unsigned *size = manifest->cluster;
+static void read_splits(const struct tmg_node *node, struct tmg_grid *grid) {
     grid->splits = grid->max_splits = 1;
     if (!node->value) return;
-    tmg_node_keys(node, "default most cluster");
+    tmg_node_keys(node, "default most");
     grid->max_splits = tmg_member_integer(node, "most", 1, MAX_SPLITS, TMG_REQUIRED_INTEGER);
     grid->splits = tmg_member_integer(node, "default", 1, grid->max_splits, 1);
-    struct tmg_node cluster = tmg_node_member(node, "cluster");
-    grid->splits_cluster = tmg_node_flag(&cluster, 0);
-    if (grid->splits_cluster &&
-        (grid->rule != TMG_GRID_TILES || grid->blocks_per_tile > 1 ||
-         size[0] * size[1] * size[2] > 1 || grid->max_splits > TMG_MAX_CLUSTER))
-        tmg_node_fail(node, "are a cluster; legal: of a grid of tiles, a block each, at most %d",
-                      TMG_MAX_CLUSTER);
-}
-
-static void read_warps(const struct tmg_node *node, struct tmg_manifest *manifest) {
-    struct tmg_grid *grid = &manifest->grid;
-    const unsigned *block = manifest->block, most = block[0] / 32;
-    if (!node->value) return;
-    tmg_node_keys(node, "dim times plus by least");
-    grid->warps = tmg_read_product(node, manifest);
-    grid->least_warps = (unsigned)tmg_member_integer(node, "least", 1, most ? most : 1, 1);
-    if (!most || block[0] % 32 || block[1] * block[2] > 1 || grid->rule != TMG_GRID_TILES)
-        tmg_node_fail(node, "is for a grid of tiles whose block is whole warps on one axis");
 }
 
 static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest) {
     static const char *const rules[] = {"tiles", "persistent", NULL};
     struct tmg_grid *grid = &manifest->grid;
-    tmg_node_keys(node,
-                  "rule tiles blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps");
+    tmg_node_keys(node, "rule tiles blocks_per_tile blocks_per_sm max_blocks max_tiles splits");
     grid->rule = (enum tmg_grid_rule)tmg_member_choice(node, "rule", rules, -1);
     struct tmg_node tiles = tmg_node_array(node, "tiles", 1, TMG_MAX_TILES, &grid->tile_count);
     for (unsigned i = 0; i < grid->tile_count; ++i) {
@@ -87,9 +66,7 @@ static void read_grid(const struct tmg_node *node, struct tmg_manifest *manifest
     grid->max_tiles = tmg_member_integer(node, "max_tiles", 1, TMG_MAX_EXTENT, MAX_TILES);
     grid->blocks_per_tile = tmg_member_integer(node, "blocks_per_tile", 1, 1024, 1);
     struct tmg_node splits = tmg_node_member(node, "splits");
-    read_splits(&splits, manifest);
-    struct tmg_node warps = tmg_node_member(node, "warps");
-    read_warps(&warps, manifest);
+    read_splits(&splits, grid);
 }
 
 // The smallest that a dim can be in a launch that does something.

@@ -127,12 +127,12 @@ int tmg_walks(const struct tmg_manifest *manifest) {
 }
 
 // The items at work at once.
-static double slots_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
+static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
                        const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {
-    const int64_t ctas = tmg_grid_ctas(binding->manifest, binding->splits);
+    const int64_t ctas = manifest->grid.blocks_per_tile;
     int64_t slots = capacity->resident_blocks;
     if (slots <= 0)
-        slots = tmg_grid_share(binding) * tmg_room_for_clusters(ctas, capacity->sms, rates);
+        slots = manifest->grid.blocks_per_sm * tmg_room_for_clusters(ctas, capacity->sms, rates);
     if (counts[TMG_PER_BLOCK] < slots) slots = counts[TMG_PER_BLOCK];
     if (ctas > 1) slots /= ctas;
     return slots > 1 ? (double)slots : 1;
@@ -144,24 +144,20 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
     const struct tmg_manifest *manifest = binding->manifest;
     const struct tmg_rates *rates = ground->rates;
     double sum[TMG_SPENT_COUNT];
-    const int64_t parts = tmg_grid_parts(manifest, binding->splits);
-    const double items = (double)(counts[TMG_PER_ITEM] / parts),
-                 ctas = (double)tmg_grid_ctas(manifest, binding->splits);
+    const double items = (double)counts[TMG_PER_ITEM],
+                 ctas = (double)manifest->grid.blocks_per_tile;
     sum_up(manifest->rules, ground, counts, sum);
     if (!(sum[TMG_SPENT_STEPS] > 0) || !(items > 0))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
                         manifest->name);
-    // What a cluster's CTAs divide of a tile's steps takes as long as most of them have.
-    const double steps = parts == 1 ? sum[TMG_SPENT_STEPS]
-                                    : items * ceil(sum[TMG_SPENT_STEPS] / items / (double)parts);
-    const double each = 1 / (steps * ctas), of_item = 1 / (items * ctas);
+    const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas), of_item = 1 / (items * ctas);
     const double written = sum[TMG_SPENT_ALL_DRAM] - sum[TMG_SPENT_DRAM];
     *work =
         (struct work){.items = items,
-                      .steps = steps / items,
+                      .steps = sum[TMG_SPENT_STEPS] / items,
                       .ahead = manifest->rules->ahead,
                       .ctas = ctas,
-                      .slots = slots_of(binding, capacity, counts, rates),
+                      .slots = slots_of(manifest, capacity, counts, rates),
                       .sms = (double)capacity->sms,
                       .flops = sum[TMG_SPENT_FLOPS] * each,
                       .shared = sum[TMG_SPENT_SHARED] * each,
@@ -296,11 +292,10 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                       add_waves(&work, ground, rest > 0, rest, estimate);
     bound[TMG_BOUND_EPILOGUE] = (rate[TMG_RATE_TURN] + work.store * ground->us[TMG_RATE_STORE]) *
                                 (work.overlaps ? 1 : estimate->waves);
-    const int64_t apart = tmg_grid_apart(binding->manifest, binding->splits);
     const double between = rate[TMG_RATE_TILE] * (estimate->waves - 1) +
                            (work.ctas > 1 ? rate[TMG_RATE_CLUSTER] : 0) +
                            (tmg_walks(binding->manifest) ? rate[TMG_RATE_WALK] : 0) +
-                           split_us(&work, rates, apart, estimate->waves) +
+                           split_us(&work, rates, binding->splits, estimate->waves) +
                            rate[TMG_RATE_PEER] * work.peers * estimate->waves;
     const double roles = work.sums > 0 ? role_us(&work, rates, us, estimate) : 0;
     const double all = roles > 0 ? roles : us + bound[TMG_BOUND_EPILOGUE] + between;

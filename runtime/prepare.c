@@ -227,8 +227,7 @@ static int write_head(const struct preparation *work, uint64_t *head) {
     int status = tmg_grid_size(&work->binding, &work->function->capacity, grid);
     if (status) return status;
     head[0] = grid[0] | (uint64_t)grid[1] << 32;
-    head[1] = grid[2] | (uint64_t)tmg_grid_threads(&work->binding) << 32 |
-              (uint64_t)tmg_grid_parts(work->binding.manifest, work->binding.splits) << 48;
+    head[1] = grid[2];
     head[2] = (uint64_t)work->layout.zero_launch;
     return TMAGEN_OK;
 }

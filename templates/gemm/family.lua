@@ -327,9 +327,6 @@ local knobs = {
       default = function(s) return by_lanes(s) and 1 or s.grid == "stream_k" and 8 or 2 end,
       doc = "of each tile's K, where a launch does not say; for stream_k at most, on average; for cluster_k, and with "
           .. "load: registers, always, by CTAs of a cluster" },
-    { "most_splits", type = "int", min = 2, max = 8, optional = true, unit = "parts", when = by_lanes,
-      when_doc = "load is registers", doc = "CTAs of a cluster that a launch may divide K among; splits where it does "
-          .. "not say" },
     { "raster.along", type = "enum", values = { "m", "n" }, default = "m",
       when = persistent, when_doc = PERSISTENT,
       doc = "what a group of the tile order spans: m, rows of tiles; n, columns of tiles; without clusters neighbours "
@@ -367,9 +364,6 @@ local knobs = {
     { "warps.consumer.count", type = "int", values = { 1, 2, 4, 8, 10, 12, 16 }, default = 4,
       unit = "warps", when = loads, when_doc = LOADS,
       doc = "warps that multiply and store, in warpgroups of 4; with mma they divide K: 1 or 2 for 64 to 512 columns" },
-    { "warps.consumer.fit", type = "enum", values = { "k" }, optional = true, when = by_lanes,
-      when_doc = "load is registers",
-      doc = "k: a launch has no more warps than its K has tiles for, so many rounds of as few as possible" },
     { "warps.consumer.registers", type = "int", min = 24, max = 240, step = 8, default = 232, unit = "a thread",
       when = producers, when_doc = PRODUCERS,
       doc = "registers that a consumer takes (setmaxnreg)" },

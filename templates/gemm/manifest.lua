@@ -183,11 +183,10 @@ end
 local function streams(s, p)
     local m, n, bytes = s.tile.m, s.tile.n, p.a_type.bits // 8
     local slower = p.shifted and 8 or 1
-    local warps = p.warps * (p.most_parts and 1 or p.parts)        -- of a tile, where a launch does not say its parts
+    local warps = p.warps * p.parts
     local steps = { { dim = "k", by = s.tile.k * warps } }
-    local alone = p.fit and p.fit.columns or s.tile.k * warps      -- columns of what is multiplied or not at all
     local list = {
-        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * alone, times = { { dim = "k", by = alone } } },
+        { unit = "tensor_flops", per = "tile", amount = 2 * m * n * s.tile.k * warps, times = steps },
         fetches("a", p.a_type, "m", { dim = "n", by = n }),
         fetches("b", p.b_type, "n", { dim = "m", by = m }),
         { unit = "steps", per = "tile", amount = 1, times = steps, ahead = s.stages },
@@ -251,12 +250,10 @@ end
 
 return function(s, p)
     local before = p.repack and repack(s, p) or p.group_maps and group_maps(p)
-    local parts = p.work.parts
     return rows.manifest("gemm", s, p, {
         dims = dims(s, p), tensors = p.tensors, grid = p.work.grid(s, p), ops = ops(p),
         cost = (not p.groups or p.groups.counts) and cost(s, p) or nil,     -- else the tiles are not counted
         dependent_launch = p.dependent_launch and true, before = before and { before },
-        workspace = p.workspace or nil,
-        varies_with = parts and parts.varies_with or p.most_parts and { "splits" } or nil,
+        workspace = p.workspace or nil, varies_with = p.work.parts and p.work.parts.varies_with or nil,
     })
 end

@@ -29,7 +29,7 @@ local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times p
 local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
 local COST = set_of "unit per amount times tensor ahead overlaps"
-local MORE = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits warps"
+local MORE, SPLIT = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits", set_of "default most"
 local SIZE = set_of "dim times plus by"
 
 -- An object of those fields of [row] that [keys] lists, in that order. A table among them is a list.
@@ -124,24 +124,20 @@ function rows.tensors(tensors)
     return json.array(list)
 end
 
-local GRID = { "rule", "tiles", "blocks_per_tile", "blocks_per_sm", "max_blocks", "max_tiles", "splits", "warps" }
-local WITHIN = { splits = { "default", "most", "cluster" }, warps = { "dim", "times", "plus", "by", "least" } }
+local GRID = { "rule", "tiles", "blocks_per_tile", "blocks_per_sm", "max_blocks", "max_tiles", "splits" }
+local SPLITS = { "default", "most" }
 
 -- [rule]: "tiles", a CTA a tile, or "persistent", as many as fit; [tiles]: { {dim=, by=, axis=}, ... } or {count=,
--- axis=} among them, factors of the number of tiles; [more]: other members, such as { blocks_per_sm = 1 }; warps =
--- {dim=, by=, least=}: a launch has no more of the block's than that takes
+-- axis=} among them, factors of the number of tiles; [more]: other members, such as { blocks_per_sm = 1 }
 function rows.grid(rule, tiles, more)
     for _, tile in ipairs(tiles) do
         check_fields(tile, TILE, "a grid's tiles")
     end
     check_fields(more or {}, MORE, "a grid")
+    check_fields(more and more.splits or {}, SPLIT, "a grid's splits")
     local grid = { rule = rule, tiles = objects(tiles, { "dim", "times", "plus", "by", "count", "axis" }) }
     for key, value in pairs(more or {}) do
-        local keys = WITHIN[key]
-        if keys then
-            check_fields(value, set_of(table.concat(keys, " ")), "a grid's " .. key)
-        end
-        grid[key] = keys and object(value, keys) or value
+        grid[key] = key == "splits" and object(value, SPLITS) or value
     end
     return object(grid, GRID)
 end

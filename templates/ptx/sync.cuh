@@ -40,27 +40,6 @@ __device__ __forceinline__ bool elect_sync() {
     return elected;
 }
 
-// CTAs of the cluster; 1 where the launch has none
-__device__ __forceinline__ uint32_t cluster_nctarank() {
-    uint32_t count;
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
-    return count;
-}
-
-// the cluster's place along the grid's first axis; the CTA's where the launch has none
-__device__ __forceinline__ uint32_t clusterid_x() {
-    uint32_t place;
-    asm("mov.u32 %0, %%clusterid.x;" : "=r"(place));
-    return place;
-}
-
-// how many clusters that axis has
-__device__ __forceinline__ uint32_t nclusterid_x() {
-    uint32_t count;
-    asm("mov.u32 %0, %%nclusterid.x;" : "=r"(count));
-    return count;
-}
-
 __device__ __forceinline__ uint32_t cluster_ctarank() {
     uint32_t rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -77,21 +77,6 @@ verify gemm_128x128_repack "${any[@]}" --set phase=6 --set grid=split_k --set sp
     --set epilogue.store=elements --set "epilogue.ops=$ops" --set tile.n=64
 verify "$exchanged" "${any[@]}" --set 'repack=[[a,b]]' --set epilogue.store=direct
 
-# No more warps than K has tiles for: one, two that it does not fill, as many as there are, and
-# rounds of fewer; alone and with CTAs that divide K, whole loads and others, ends of rows apart.
-fit=(--set warps.consumer.count=16 --set warps.consumer.fit=k --shape 7x21x40 --shape 3x9x200
-     --shape 2x17x2048 --shape 5x8x2184)
-verify gemm_8x8 "${fit[@]}" --set 'splits=[1,2]' --set "epilogue.ops=$ops"
-verify gemm_8x12 "${fit[@]}" --set problem.d=fp32
-verify gemm_16x8 "${fit[@]}" --set 'tile.k=[64,128]' --set warps.consumer.count=4 --set splits=3
-verify gemm_8x8_alike "${fit[@]}" --shape 3x40x77 --shape 8x24x2047
-
-# CTAs that divide K, as many as a launch says, all of its warps or as many as K takes.
-parts=(--set most_splits=8 --set 'splits=[1,3,8]' --shape 7x21x40 --shape 3x9x200 --shape 5x8x4104)
-verify gemm_8x8 "${parts[@]}" --set "epilogue.ops=$ops"
-verify gemm_12x8_10 "${parts[@]}" --set warps.consumer.fit=k
-verify gemm_8x8_alike "${parts[@]}" --shape 3x40x1077
-
 # Rows of B that begin anywhere, eight apart in a tile: warpgroups that share it, more rows, before
 # what infinities lie, B before the copy of A is over and after.
 verify gemm_32x64_eighths "${any[@]}" --set 'dependent_launch=[prologue,weights]' --set phase=6 \
@@ -242,8 +227,8 @@ verify "$streaming" "${registers[@]}" --set tile.m=32 --set problem.batch=dynami
     --set dependent_launch=weights --set problem.a=fp16 --set "epilogue.ops=$ops" \
     --shape 2x37x43x1032
 # Clusters that divide K, smaller loads; either operand's rows are the instruction's.
-verify gemm_8x4 --set 'splits=[2,8]' --set warps.consumer.count=4 --set "epilogue.ops=$ops" \
-    --shape 9x20x1000 --shape 1x8x8 --schedules "${SCHEDULES:-2}"
+verify gemm_8x8 --set tile.n=4 --set 'splits=[2,8]' --set warps.consumer.count=4 \
+    --set "epilogue.ops=$ops" --shape 9x20x1000 --shape 1x8x8 --schedules "${SCHEDULES:-2}"
 verify gemm_16x8 --set 'splits=[1,3]' --set warps.consumer.count=10 --set 'load_bytes=[4,8]' \
     --set problem.d=e4m3 --shape 9x20x1000
 
@@ -280,7 +265,7 @@ verify "$streaming" --set load=shifted --set tile.m=24 --set tile.n=32 --set pro
 
 # Sizes that the spec fixes: constants in place of parameters, in every template.
 for fixed in gemm_phase0:m:24,n:40,k:24 gemm_phase1:m:24,n:40,k:72 \
-    gemm_128x64_tiles:m:40,n:72,k:136 gemm_128x128_repack:m:70,n:77,k:131 \
+    gemm_64x64_tiles:m:40,n:72,k:136 gemm_128x128_repack:m:70,n:77,k:131 \
     gemm_8x16_any:m:3,n:33,k:77 quantise_phase0:m:3,k:300 quantise_phase2:m:3,k:304 \
     quantise_tensor:m:3,k:304 \
     resample_phase0:b:2,s:9,t:11,d:40 resample_persistent:b:2,s:9,t:11,d:40 \

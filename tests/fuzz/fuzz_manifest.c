@@ -27,8 +27,7 @@ static void bind(const struct tmg_manifest *manifest, const uint8_t *data, size_
     const tmagen_launch launch = {.tensors = tensors,
                                   .tensor_count = manifest->tensor_count,
                                   .dims = dims,
-                                  .dim_count = manifest->dim_count,
-                                  .splits = (int)(number(data, size, 99) % 20)};
+                                  .dim_count = manifest->dim_count};
     const struct tmg_capacity capacity = {.sms = 132};
     struct tmg_binding binding;
     unsigned grid[3];
@@ -38,9 +37,6 @@ static void bind(const struct tmg_manifest *manifest, const uint8_t *data, size_
     if (tmg_grid_size(&binding, &capacity, grid)) return;
     for (int axis = 0; axis < 3; ++axis)
         if (grid[axis] % manifest->cluster[axis]) abort();
-    const unsigned threads = tmg_grid_threads(&binding);
-    if (!threads || threads > manifest->block[0] || tmg_grid_share(&binding) < 1) abort();
-    if (grid[0] % tmg_grid_parts(manifest, binding.splits)) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

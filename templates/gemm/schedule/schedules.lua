@@ -2,7 +2,7 @@
 -- A schedule is its row and schedule/NAME.cu.in, which keeps the contract of schedule/item.cu.in.
 
 local archs = require "archs"
-local manifest_rows = require "rows"
+local rows = require "rows"
 
 -- The CTAs that share an SM, where they are more than one: the model wants to know.
 local function resident_ctas(s, p)
@@ -20,68 +20,57 @@ local function tile_a_cta(s, p)
     tiles[#tiles + 1] = p.alike and { count = p.alike, axis = 0 } or nil
     tiles[#tiles + 1] = { dim = "m", by = s.tile.m, axis = 1 }
     tiles[#tiles + 1] = s.problem.batch and { dim = "batch", axis = 2 } or nil
-    return manifest_rows.grid("tiles", tiles, {
-        blocks_per_tile = p.cluster_size > 1 and p.cluster_size or nil, blocks_per_sm = resident_ctas(s, p),
-        splits = p.most_parts and { default = p.parts, most = p.most_parts, cluster = true } or nil,
-        warps = p.fit and { dim = "k", by = p.fit.columns, least = p.fit.least } or nil })
+    return rows.grid("tiles", tiles, { blocks_per_tile = p.cluster_size > 1 and p.cluster_size or nil,
+        blocks_per_sm = resident_ctas(s, p) })
 end
 
--- As many CTAs as the SMs hold, in whole clusters; each walks. [splits]: what the manifest says of a tile's parts.
--- [along]: CTAs of a cluster that have the same tile. [periodic]: a tile's rows are a few of each of many periods.
--- [apart]: its columns are so many apart.
-local function walkers(s, splits, along, periodic, apart)
-    local cluster = s.cluster.m * s.cluster.n * (along or 1)
-    local rows = { { "dim", "m" }, { "by", s.tile.m * s.cluster.m } }
+-- As many CTAs as the SMs hold, in whole clusters; each walks. [with]: splits, of a tile's parts; along, the CTAs of a
+-- cluster that have the same tile; periodic, where a tile's rows are a few of each of many periods; apart, if its
+-- columns are so many apart; groups, true of problems of which the device alone knows how many tiles there are: of each
+-- as many as of all; rule, another.
+local function walkers(s, with)
+    with = with or {}
+    local cluster, periodic = s.cluster.m * s.cluster.n * (with.along or 1), with.periodic
+    local tiles = { { dim = "m", by = s.tile.m * s.cluster.m },
+        { dim = "n", by = s.tile.n * s.cluster.n * (with.apart or 1) } }
     if periodic then
-        rows = { { "dim", "period_groups" }, { "times", periodic.of // periodic.rows }, { "by", s.cluster.m } }
+        tiles[1] = { dim = "period_groups", times = periodic.of // periodic.rows, by = s.cluster.m }
     end
-    local columns = { { "dim", "n" }, { "by", s.tile.n * s.cluster.n * (apart or 1) } }
-    local tiles = { json.object(rows), json.object(columns) }
-    tiles[#tiles + 1] = apart and json.object { { "count", apart } } or nil
-    tiles[#tiles + 1] = s.problem.batch and json.object { { "dim", "batch" } } or nil
-    return json.object { { "rule", "persistent" }, { "tiles", json.array(tiles) },
-        { "blocks_per_tile", cluster }, { "blocks_per_sm", 1 },
-        { "max_tiles", splits and (1 << 30) // cluster }, { "splits", splits } }
+    tiles[#tiles + 1] = with.apart and { count = with.apart } or nil
+    tiles[#tiles + 1] = s.problem.batch and { dim = "batch" } or nil
+    tiles[#tiles + 1] = with.groups and { dim = "groups" } or nil
+    return rows.grid(with.rule or "persistent", tiles, { blocks_per_tile = cluster, blocks_per_sm = 1,
+        max_tiles = with.splits and (1 << 30) // cluster, splits = with.splits })
 end
 
--- The same where the device alone knows how many of a group's tiles there are: of each as many as of all.
 local function of_groups(s)
-    local grid = walkers(s)
-    for _, field in ipairs(grid) do
-        if field[1] == "tiles" then
-            table.insert(field[2], json.object { { "dim", "groups" } })
-        end
-    end
-    return grid
+    return walkers(s, { groups = true })
 end
 
 -- The same of problems whose sizes all stand on the device: no more tiles than D has pieces of 16 bytes.
 local function of_array(s)
-    return json.object { { "rule", "persistent" }, { "tiles", json.array { json.object { { "dim", "d_pieces" } } } },
-        { "blocks_per_tile", s.cluster.m * s.cluster.n }, { "blocks_per_sm", 1 } }
+    return rows.grid("persistent", { { dim = "d_pieces" } },
+        { blocks_per_tile = s.cluster.m * s.cluster.n, blocks_per_sm = 1 })
 end
 
 local function cta_an_sm(s, p)
     -- of eighths CTAs are counted as if a tile's columns lay together: so their tables were measured
-    return walkers(s, nil, nil, p.periodic, p.apart and p.apart > 8 and p.apart or nil)
+    return walkers(s, { periodic = p.periodic, apart = p.apart and p.apart > 8 and p.apart or nil })
 end
 
 -- As many CTAs as there are tiles, in whole clusters, of which those that run take over what others would do.
 local function cta_a_tile(s)
-    local grid = walkers(s)
-    grid[1][2] = "tiles"
-    return grid
+    return walkers(s, { rule = "tiles" })
 end
 
 -- A cluster a tile, of CTAs that divide its K.
 local function part_a_cta(s)
-    return json.object { { "rule", "persistent" }, { "tiles", json.array {
-        json.object { { "dim", "m" }, { "by", s.tile.m } }, json.object { { "dim", "n" }, { "by", s.tile.n } } } },
-        { "blocks_per_tile", s.splits }, { "blocks_per_sm", 1 } }
+    return rows.grid("persistent", { { dim = "m", by = s.tile.m }, { dim = "n", by = s.tile.n } },
+        { blocks_per_tile = s.splits, blocks_per_sm = 1 })
 end
 
 local function parts_an_sm(s, p)
-    return walkers(s, json.object { { "default", s.splits }, { "most", 64 } }, p.shares and p.in_cluster)
+    return walkers(s, { splits = { default = s.splits, most = 64 }, along = p.shares and p.in_cluster or nil })
 end
 
 -- walks: a CTA has any number of items, one after another, in the order of `raster`; clusters and ping-pong need that.

@@ -376,38 +376,10 @@ static void test_illegal_maps(void **state) {
     }
 }
 
-// As few rounds as all warps need, of as few as possible; blocks that have fewer threads share an
-// SM with more. What a cluster's blocks divide is less for each.
-static void test_fewer_warps(void **state) {
-    (void)state;
-    static const struct {
-        int64_t k, splits;
-        unsigned least, threads;
-        int64_t share;
-    } rows[] = {{1, 1, 0, 512, 2},    {1, 1, 1, 32, 32},     {128, 1, 1, 32, 32},
-                {129, 1, 1, 64, 16},  {129, 1, 4, 128, 8},   {1500, 1, 1, 384, 2},
-                {2048, 1, 1, 512, 2}, {2049, 1, 1, 288, 3},  {4096, 1, 1, 512, 2},
-                {4097, 1, 1, 352, 2}, {4097, 3, 1, 352, 2},  {4097, 2, 1, 288, 3},
-                {4096, 8, 1, 128, 8}, {1024, 16, 1, 32, 32}, {INT32_MAX, 1, 1, 512, 2}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        struct tmg_manifest manifest = {
-            .block = {512, 1, 1},
-            .grid = {TILES(.warps = {.dim = 0, .times = 1, .by = 128}, .splits_cluster = 1,
-                           .least_warps = rows[i].least)}};
-        const struct tmg_binding binding = {
-            .manifest = &manifest, .dims = {rows[i].k}, .splits = rows[i].splits};
-        manifest.grid.blocks_per_sm = 2;
-        assert_int_equal(tmg_grid_threads(&binding), rows[i].threads);
-        assert_int_equal(tmg_grid_share(&binding), rows[i].share);
-        assert_int_equal(tmg_grid_ctas(&manifest, rows[i].splits), rows[i].splits);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grids),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_fewer_warps),
         cmocka_unit_test(test_extents),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_cost),

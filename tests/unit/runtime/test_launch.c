@@ -46,43 +46,6 @@ static void test_geometry(void **state) {
     assert_int_equal(fake->attributes[1].id, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 }
 
-// As many warps as K takes, and as many blocks of a cluster as the launch divides it among.
-static void test_what_a_launch_says_of_blocks(void **state) {
-    (void)state;
-    static const char text[] =
-        "{\"tmagen_manifest\": 2, \"name\": \"few\", \"family\": \"f\", \"entry\": \"gemm\","
-        " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [512, 1, 1],"
-        " \"dims\": [{\"name\": \"m\"}, {\"name\": \"k\"}],"
-        " \"tensors\": [{\"name\": \"a\", \"dtype\": \"bf16\", \"dims\": [\"m\", \"k\"],"
-        "  \"access\": \"read\"}],"
-        " \"grid\": {\"rule\": \"tiles\", \"tiles\": [{\"dim\": \"m\", \"by\": 100}],"
-        "  \"splits\": {\"most\": 8, \"cluster\": true}, \"warps\": {\"dim\": \"k\", \"by\": 128}},"
-        " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"a\"}]}";
-    static const struct {
-        int splits;
-        unsigned grid, block, cluster;  // 0: no attribute
-    } rows[] = {{0, 10, 288, 0}, {1, 10, 288, 0}, {2, 20, 160, 2}, {8, 80, 64, 8}};
-    tmagen_load_options options = in_memory(text);
-    tmagen_kernel *few;
-    fake->param_count = 1;
-    fake->param_bytes[0] = 8;
-    assert_int_equal(tmagen_kernel_load(device, "few", &options, &few), TMAGEN_OK);
-    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; ++i) {  // the second time as prepared
-        const size_t row = i % (sizeof rows / sizeof *rows);
-        const tmagen_tensor a = {.name = "a", .data = 0x10000, .rank = 2, .dims = {1000, 1100}};
-        const tmagen_launch launch = {.tensors = &a, .tensor_count = 1, .splits = rows[row].splits};
-        assert_int_equal(tmagen_kernel_launch(few, NULL, &launch), TMAGEN_OK);
-        assert_int_equal(fake->config.gridDimX, rows[row].grid);
-        assert_int_equal(fake->config.blockDimX, rows[row].block);
-        assert_int_equal(fake->config.numAttrs, rows[row].cluster > 0);
-        if (rows[row].cluster)
-            assert_int_equal(fake->attributes[0].value.clusterDim.x, rows[row].cluster);
-    }
-    tmagen_kernel_unload(few);
-    fake->param_count = PARAMS;
-    memcpy(fake->param_bytes, param_bytes, sizeof param_bytes);
-}
-
 // The stand-in has 132 SMs but room for 60 clusters only: the persistent grid is what is resident.
 static void test_persistent_grid_is_what_is_resident(void **state) {
     (void)state;
@@ -456,7 +419,6 @@ int main(void) {
         cmocka_unit_test(test_driver_failures_are_reported),
         cmocka_unit_test(test_the_callers_context_is_given_back),
         cmocka_unit_test(test_load_checks_the_kernel_against_its_manifest),
-        cmocka_unit_test(test_what_a_launch_says_of_blocks),
         cmocka_unit_test(test_load_refuses_another_source),
         cmocka_unit_test(test_load_of_pairs_from_the_cache),
         cmocka_unit_test(test_info),

@@ -329,72 +329,14 @@ static void test_no_steps(void **state) {
     tmg_manifest_free(model.manifest);
 }
 
-// Tiles of 100 rows whose K a cluster divides: four CTAs, or as many as the launch says.
-#define CLUSTERED(cluster, grid, by)                                                               \
-    "{\"tmagen_manifest\": 2, \"name\": \"k\", \"family\": \"f\", \"entry\": \"k\","               \
-    " \"arch\": \"sm_90a\", \"source\": \"k.cu\", \"block\": [256, 1, 1], \"cluster\": " cluster   \
-    ","                                                                                            \
-    " \"dims\": [{\"name\": \"m\"}, {\"name\": \"k\"}], \"tensors\": [{\"name\": \"a\", "          \
-    "\"dtype\": "                                                                                  \
-    "\"bf16\", \"dims\": [\"m\", \"k\"], \"access\": \"read\"}], \"grid\": {\"rule\": \"tiles\", " \
-    "\"tiles\": [{\"dim\": \"m\", \"by\": 100}], \"blocks_per_sm\": 2, " grid "},"                 \
-    " \"params\": [{\"kind\": \"pointer\", \"tensor\": \"a\"}],"                                   \
-    " \"cost\": [{\"unit\": \"steps\", \"per\": \"tile\", \"amount\": 1, \"times\": [{\"dim\": "   \
-    "\"k\", "                                                                                      \
-    "\"by\": " by                                                                                  \
-    "}], \"ahead\": 1}, {\"unit\": \"tensor_flops\", \"per\": \"tile\", \"amount\": 9, "           \
-    "\"times\": [\"k\"]}, {\"unit\": \"store_bytes\", \"per\": \"tile\", \"amount\": 200}]}"
-
-// A launch that divides K among CTAs takes what a kernel takes that always does.
-static void test_a_launch_says_the_cluster(void **state) {
-    (void)state;
-    static const char *const texts[] = {
-        CLUSTERED("[4, 1, 1]", "\"blocks_per_tile\": 4", "4096"),
-        CLUSTERED("[1, 1, 1]", "\"splits\": {\"most\": 8, \"cluster\": true}", "1024")};
-    const struct tmg_capacity capacity = {.sms = 132};
-    struct tmg_rates rates = free_rates();
-    rates.of[TMG_RATE_TENSOR] = 300, rates.of[TMG_RATE_STORE] = 70;
-    rates.of[TMG_RATE_LATENCY] = .7, rates.of[TMG_RATE_CLUSTER] = .5, rates.of[TMG_RATE_SPLIT] = 9;
-    rates.of[TMG_RATE_CLUSTERED] = 120, rates.of[TMG_RATE_TILE] = 2, rates.of[TMG_RATE_START] = .3;
-    for (int64_t k = 64; k < 20000; k += 1432) {
-        double us[2];
-        for (int i = 0; i < 2; ++i) {
-            struct tmg_manifest *manifest;
-            struct tmg_binding binding;
-            struct tmg_estimate estimate;
-            assert_int_equal(tmg_manifest_parse(texts[i], strlen(texts[i]), "k", &manifest),
-                             TMAGEN_OK);
-            const tmagen_tensor a = {.name = "a", .data = 4096};
-            const tmagen_dim dims[] = {{"m", 9000}, {"k", k}};
-            const tmagen_launch launch = {.tensors = &a,
-                                          .tensor_count = 1,
-                                          .dims = dims,
-                                          .dim_count = 2,
-                                          .splits = i ? 4 : 0};
-            assert_int_equal(tmg_bind(manifest, &launch, &binding), TMAGEN_OK);
-            assert_int_equal(tmg_estimate(&binding, &capacity, &rates, &estimate), TMAGEN_OK);
-            us[i] = estimate.us;
-            tmg_manifest_free(manifest);
-        }
-        assert_us(us[1], us[0]);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_pitch),
-        cmocka_unit_test(test_both),
-        cmocka_unit_test(test_before),
-        cmocka_unit_test(test_residents),
-        cmocka_unit_test(test_no_steps),
-        cmocka_unit_test(test_busiest),
-        cmocka_unit_test(test_clustered),
-        cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_beyond),
-        cmocka_unit_test(test_peers),
-        cmocka_unit_test(test_a_launch_says_the_cluster),
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_pitch),
+        cmocka_unit_test(test_both),      cmocka_unit_test(test_before),
+        cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_busiest),   cmocka_unit_test(test_clustered),
+        cmocka_unit_test(test_writes),    cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_beyond),    cmocka_unit_test(test_peers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,14 +44,6 @@ return {
                 p.direct and "a smaller tile" or "a smaller tile: each warp sums all of it")
         end
     end },
-    { "fewer warps", check = function(s, p, fail)
-        if p.fit and p.fit.least > p.warps then
-            local why = "warps.consumer.count: %d for %d sums of a tile, of which a thread adds two at most where "
-                .. "warps.consumer.fit says how many a launch has"
-            fail("warps.consumer.count", why:format(p.warps, s.tile.m * s.tile.n),
-                p.fit.least .. " and more")
-        end
-    end },
     { "load", check = function(s, p, fail)
         if p.direct and s.stages > 1 then
             fail("stages", ("stages: %d, but lanes hold one tile of K at a time"):format(s.stages),
@@ -75,9 +67,6 @@ return {
                 (small and "16" or "no alike") .. "; or no dependent_launch")
         end
         local most = archs[s.arch].cluster
-        if p.most_parts and p.parts > p.most_parts then
-            fail("splits", ("splits: %d, but most_splits is %d"):format(p.parts, p.most_parts), "fewer")
-        end
         if p.parts > most then
             fail("splits", ("splits: %d CTAs that divide a tile's K are a cluster"):format(p.parts),
                 ("up to %d"):format(most))

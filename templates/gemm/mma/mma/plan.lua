@@ -14,9 +14,8 @@ local mma = {
 
 local function barrier_plan(s, p)
     if p.direct then
-        local parts = p.most_parts or p.parts
-        return parts == 1 and {} or { { name = "parts_full", count = 1, arrivals = 1,
-            bytes = (parts - 1) * s.tile.m * s.tile.n * 4, who = "thread 0 of the cluster's first CTA",
+        return p.parts == 1 and {} or { { name = "parts_full", count = 1, arrivals = 1,
+            bytes = (p.parts - 1) * s.tile.m * s.tile.n * 4, who = "thread 0 of the cluster's first CTA",
             doc = "the other CTAs' sums have come" } }
     end
     return { { name = "full", count = p.warps * s.stages, arrivals = p.shifted and 32 or 1,
@@ -47,9 +46,6 @@ function mma.plan(s)
     local p = { warps = s.warps.consumer.count, d_bytes = dtypes.stored(s.problem.d).bits // 8 }
     p.threads, p.shifted, p.direct = p.warps * 32, s.load == "shifted", s.load == "registers"
     p.parts = p.direct and s.splits or 1                        -- CTAs of a cluster that divide K
-    p.most_parts = s.most_splits                                -- where a launch says how many
-    p.fit = s.warps.consumer.fit and { columns = s.tile.k * (p.most_parts and 1 or p.parts),
-        least = (s.tile.m * s.tile.n + 63) // 64 }                    -- so that a thread has two sums at most
     p.alike = s.alike and 8 or false                            -- rows of B that many apart begin alike
     if p.direct then
         local fours = s.tile.m % 4 == 0 and (s.tile.m % 8 == 0 or s.tile.n % 8 == 0)
@@ -61,7 +57,7 @@ function mma.plan(s)
     if s.tile.m > s.tile.n and s.tile.n % 8 == 0 or odd then    -- rows want moves
         p.left, p.right = "b", "a"
     end
-    p.cluster_size = p.most_parts and 1 or p.parts
+    p.cluster_size = p.parts
     p.multiply = ("mma_m16n8k16_%s"):format(a.wgmma)
     p.depth_bytes = dtypes.bytes(a.name, s.tile.k)
     p.row_bytes = p.depth_bytes + PAD
