@@ -22,7 +22,7 @@ has 2 ' by gemm_.*_(any|repack|alike)$'
 TMAGEN_PICK=gemm_16x64_split/3 verify --shape 40x128x1024 || fail "exit code $?"
 has 1 ' ok .*; by gemm_16x64_split/3$'
 
-TMAGEN_PICK=gemm_8x64 verify --shape 7x5x3 && fail "it is refused"
+TMAGEN_PICK=gemm_8x64_tiles verify --shape 7x5x3 && fail "it is refused"
 has 1 "refused .*not what is pinned serves m 7 n 5 k 3"
 
 # explain says what would be launched, by name and by whom, and what names no choice
