@@ -11,6 +11,10 @@
 #include "runtime/learned.h"
 #include "runtime/refuse.h"
 
+// How many times as long as the model says a strange launch is taken to need among those for the
+// rest: it likes them elsewhere too.
+#define DOUBT 1.3
+
 enum { RANK_BLOCK = 16, RANK_BLOCKS = TMG_MAX_LAUNCHES / RANK_BLOCK + 1 };
 
 // What is ranked for, and the ranking so far.
@@ -121,16 +125,36 @@ static double limit_of(const struct ranking *ranking) {
     return ranking->count < ranking->most ? limit : fmin(limit, us_at(ranking, ranking->most - 1));
 }
 
+// What shapes nearby weigh at least where a launch is not strange. A table in which nothing is
+// measured says nothing of that.
+static float enough_of(const struct ranking *ranking) {
+    const struct tmg_question *question = ranking->question;
+    const int any = !question->table->measured_count || question->kernel >= 0 || ranking->needy;
+    return any ? -1 : TMG_NEAR_ENOUGH;
+}
+
+// Whether the launch may only be taken where it was measured nearby, and was not: what did that
+// weighs [weight].
+static int is_strange(const struct ranking *ranking, const struct tmg_listed *listed, float weight,
+                      int tuned) {
+    return !tuned && listed->nearby && weight < ranking->enough;
+}
+
 static void rank(struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     const int launch = tmg_table_launch(question->table, kernel, splits),
               tuned = is_tuned(ranking, kernel, splits);
-    const double times = launch < 0 ? 1 : (double)expf(ranking->scene.misses[launch]),
+    const struct tmg_row *row = &question->table->kernels[kernel];
+    const struct tmg_listed *listed =
+        &question->table->listed[launch < 0 ? row->first_launch : (unsigned)launch];
+    const float weight = launch < 0 ? 0 : ranking->scene.weights[launch],
+                miss = launch < 0 ? 0 : ranking->scene.misses[launch];
+    const double doubt = listed->last && is_strange(ranking, listed, weight, tuned) ? DOUBT : 1,
+                 times = (double)expf(miss) * doubt,
                  limit = tuned ? INFINITY : limit_of(ranking) / times;
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
-    if (tmg_scene_estimate(&ranking->scene, &question->table->kernels[kernel], splits, limit,
-                           counts, &estimate) ||
+    if (tmg_scene_estimate(&ranking->scene, row, splits, limit, counts, &estimate) ||
         estimate.us > limit)
         return;
     // parts of nothing only cost, whatever was measured nearby
@@ -148,14 +172,6 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
     insert(ranking, &choice, &estimate);
 }
 
-// Whether the kernel may only be taken where it was measured nearby, and was not. A table in which
-// nothing is measured says nothing of that.
-static float enough_of(const struct ranking *ranking) {
-    const struct tmg_question *question = ranking->question;
-    const int any = !question->table->measured_count || question->kernel >= 0 || ranking->needy;
-    return any ? -1 : TMG_NEAR_ENOUGH;
-}
-
 static int fits(struct ranking *ranking, const struct tmg_listed *listed) {
     const struct tmg_row *rows = ranking->question->table->kernels;
     const struct tmg_binding *binding = &ranking->scene.binding;
@@ -164,12 +180,11 @@ static int fits(struct ranking *ranking, const struct tmg_listed *listed) {
     return *known && (ranking->roomy || tmg_rules_reach(rows[listed->kernel].rules, binding));
 }
 
-// Whether a launch that fits is to be ranked now. Of kernels that are not for the rest those are,
-// which nobody measured nearby; they weigh [weight] there.
+// Whether a launch that fits is to be ranked now: with what is for the rest the strange ones are.
 static int is_due(const struct ranking *ranking, const struct tmg_listed *listed, float weight,
                   int tuned) {
-    const int strange = !tuned && listed->nearby && weight < ranking->enough;
-    return listed->last ? listed->last <= ranking->last && !strange : strange == ranking->last;
+    return listed->last ? listed->last <= ranking->last
+                        : is_strange(ranking, listed, weight, tuned) == ranking->last;
 }
 
 // Adds what kernels may be split into by the table, from the launch [at] on; whether they are due

@@ -255,7 +255,7 @@ static void test_what_tma_cannot_store(void **state) {
         double most_us;
     } all[] = {{{8192, 8190, 8192}, 6289}, {{1024, 1022, 1024}, 19}, {{2048, 2050, 512}, 31},
                {{300, 1022, 512}, 9},      {{16, 30, 32768}, 10},    {{1, 7, 16384}, 8},
-               {{8, 10, 4096}, 5}};
+               {{8, 10, 4096}, 5},         {{2, 255, 8191}, 5}};
     for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
         struct choosing it = {.status = 0};
         memcpy(it.shape, all[i].shape, sizeof it.shape);
