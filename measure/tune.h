@@ -67,3 +67,9 @@ struct tune_thinned {
 // Finds which of the shapes that a dispatch table has measured say nothing that the others do not.
 // 0, or 1 after an error, which is printed.
 int tune_thin(const struct kernel_text *table, struct tune_thinned *thinned);
+
+// Prints the launches of [kernels], [most] at most, whose lack costs the table most at [shapes] as
+// the model sees it: what brings most first, each beside those before it. 0, or 1 after an error,
+// which is printed.
+int tune_lack(const struct kernel_text *table, const struct kernel_text *kernels, size_t count,
+              const struct shape_list *shapes, const struct predict_gpu *gpu, int most, FILE *out);

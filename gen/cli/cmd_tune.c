@@ -95,7 +95,7 @@ static const struct command_line command_line = {
     .options = options,
     .parse = parse,
     .usage = "SPEC|FAMILY...\nmerge OUT.db IN.db...\nshow DB\ntable DB\nerror DB\ncalibrate "
-             "DB\nlearn TABLE\nthin TABLE",
+             "DB\nlearn TABLE\nthin TABLE\nlack TABLE SPEC|FAMILY...",
     .doc =
         "Finds the fastest kernel for each shape among all points of the SPECs, or of a FAMILY's "
         "own "
@@ -110,7 +110,9 @@ static const struct command_line command_line = {
         "calibrate a file of rates, lib/gpus/NAME.json, fitted to what was measured; learn "
         "the rows of a table that tell apart what ranks first, of what the table has measured; "
         "thin "
-        "the file of a table without the measured shapes that its others foretell.",
+        "the file of a table without the measured shapes that its others foretell; lack the "
+        "launches of SPECs that the model holds faster than all of a table's, at shapes of which "
+        "nothing is measured (--random 200, if none are named; --keep of them at most).",
 };
 
 // ---- The candidates
@@ -120,6 +122,11 @@ struct results {
     struct gen_result *list;
     size_t count, capacity;
 };
+
+static void results_free(struct results *results) {
+    for (size_t i = 0; i < results->count; i++) gen_result_free(&results->list[i]);
+    free(results->list);
+}
 
 // The sweeps of [family], whose illegal points are no news. 0, or 1 after errors.
 static int add_family(struct results *results, const char *family, struct gen_options *gen) {
@@ -220,8 +227,7 @@ static int tune(struct tune_arguments *a) {
     for (size_t i = 0; i < a->specs.spec_count && !code; i++)
         code = add_spec(&results, a->specs.specs[i], &a->specs.options);
     if (!code) code = run(a, &results);
-    for (size_t i = 0; i < results.count; i++) gen_result_free(&results.list[i]);
-    free(results.list);
+    results_free(&results);
     return code;
 }
 
@@ -273,6 +279,34 @@ static int ask_table(const struct tune_arguments *a, const char *what, const cha
     return code;
 }
 
+// The table first, then what it may lack.
+static int lack(struct tune_arguments *a) {
+    struct results table = {0}, others = {0};
+    struct predict_gpu model;
+    size_t count = 0, subject_count = 0;
+    int code = read_rates(a->gpu, &a->specs.options, &model) ? EXIT_USER : EXIT_FINE;
+    if (!code && !a->shapes.count && shapes_draw(&a->shapes, 200, 1)) code = EXIT_USER;
+    if (!code) code = add_spec(&table, a->specs.specs[1], &a->specs.options);
+    for (size_t i = 2; i < a->specs.spec_count && !code; i++)
+        code = add_spec(&others, a->specs.specs[i], &a->specs.options);
+    struct kernel_text *subjects = subjects_of(table.list, table.count, &subject_count);
+    struct known *known = list_kernels(&others, &count);
+    struct kernel_text *kernels = mem_zero((count + 1) * sizeof *kernels);
+    for (size_t i = 0; i < count; i++) kernels[i] = kernel_of(known[i].output);
+    if (!code && (subject_count != 1 || !subjects[0].table)) {
+        diag_say("tune lack takes a dispatch table first, and %s is none", a->specs.specs[1]);
+        code = EXIT_USAGE;
+    }
+    if (!code)
+        code = tune_lack(&subjects[0], kernels, count, &a->shapes, &model, a->plan.keep, stdout);
+    free(kernels);
+    free(known);
+    subjects_free(subjects, subject_count);
+    results_free(&others);
+    results_free(&table);
+    return code;
+}
+
 // Whether it is asked of a table, where all others are of a database.
 static bool is_of_table(const char *what) {
     return !strcmp(what, "learn") || !strcmp(what, "thin");
@@ -285,12 +319,17 @@ static int one_database(const struct tune_arguments *a) {
     return EXIT_USAGE;
 }
 
-static int ask(const struct tune_arguments *a) {
+static int ask(struct tune_arguments *a) {
     const char *what = a->specs.specs[0], *path = a->specs.specs[1];
     if (!strcmp(what, "merge")) {
         if (a->specs.spec_count > 2)
             return tune_merge(path, a->specs.specs + 2, a->specs.spec_count - 2);
         diag_say("tune merge takes the database to make, and those to bring into it");
+        return EXIT_USAGE;
+    }
+    if (!strcmp(what, "lack")) {
+        if (a->specs.spec_count > 2) return lack(a);
+        diag_say("tune lack takes a dispatch table, and the specs that it may lack");
         return EXIT_USAGE;
     }
     if (one_database(a)) return EXIT_USAGE;
@@ -302,7 +341,7 @@ static int ask(const struct tune_arguments *a) {
 
 int cmd_tune(int argc, char **argv) {
     static const char *const questions[] = {"merge",     "show",  "table", "error",
-                                            "calibrate", "learn", "thin"};
+                                            "calibrate", "learn", "thin",  "lack"};
     struct tune_arguments a = {
         .gpu = "nvidia_h200",
         .plan = {.database = "tune.db", .gpus = "0", .keep = 28, .timeout = 60, .shards = 1}};
