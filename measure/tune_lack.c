@@ -128,9 +128,8 @@ static void print_row(const struct lack *lack, const struct launch *launch, stru
 
 // Takes what brings most, one after the other, [most] at most.
 static void print_all(struct lack *lack, int most, FILE *out) {
-    static const char *const titles[] = {"kernel",        ">splits", ">shapes",
-                                         ">times faster", ">us",     "at",
-                                         NULL};
+    static const char *const titles[] = {"kernel", ">splits", ">shapes", ">times faster",
+                                         ">us",    "at",      NULL};
     struct table *rows = table_new(titles);
     int found = 0;
     for (; found < most; ++found) {
