@@ -118,7 +118,10 @@ static void print_row(const struct lack *lack, const struct launch *launch, stru
     shape_print(&lack->shapes->shapes[most], stream);
     fclose(stream);
     table_cell(rows, "%s", launch->name);
-    table_cell(rows, launch->splits ? "%d" : "", launch->splits);
+    if (launch->splits)
+        table_cell(rows, "%d", launch->splits);
+    else
+        table_cell(rows, "%s", "");
     table_cell(rows, "%zu", count);
     table_cell(rows, "%.3f", exp(ahead(lack, launch, most)));
     table_cell(rows, "%.4g", (double)launch->us[most]);
