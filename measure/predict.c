@@ -49,6 +49,15 @@ int predict_launch(const struct tmg_manifest *manifest, const int64_t *dims, int
     return status ? status : tmg_estimate(&binding, &gpu->capacity, &gpu->rates, estimate);
 }
 
+int predict_splits(const struct tmg_manifest *manifest, int place) {
+    static const int parts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32};
+    const int64_t most = manifest->grid.max_splits, own = manifest->grid.splits;
+    if (!place) return most > 1 ? (int)own : 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && parts[i] <= most; ++i)
+        if (parts[i] != own && !--place) return parts[i];
+    return -1;
+}
+
 // 0, or -1 where the kernel does not take the shape, or has no model; it says so.
 static int predict(const struct kernel_text *text, const struct shape *shape,
                    const struct predict_gpu *gpu, struct prediction *prediction) {

@@ -38,6 +38,10 @@ int predict_ranking(const struct tmg_table *table, const struct shape *shape,
 int predict_launch(const struct tmg_manifest *manifest, const int64_t *dims, int splits,
                    const struct predict_gpu *gpu, struct tmg_estimate *estimate);
 
+// The number of parts at [place] among those into which a kernel may be told to divide a tile's K:
+// its own first, 0 where it takes none. -1 behind the last.
+int predict_splits(const struct tmg_manifest *manifest, int place);
+
 // Prints a table for each shape to [out], the fastest kernel first. Returns an exit code: 1 where
 // a kernel has no model, 2 where no kernel takes a shape.
 int predict_all(const struct kernel_text *kernels, size_t count, const struct shape_list *shapes,

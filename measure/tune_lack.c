@@ -14,10 +14,6 @@
 // A shape counts for a launch from so much faster on; what is hardly faster adds little.
 static const double counts_from = 1.03;
 
-// Into how many parts other kernels are tried to divide a tile's K, those that can.
-static const int parts[] = {2, 3, 4, 5, 6, 8};
-enum { PARTS = sizeof parts / sizeof *parts };
-
 struct launch {
     const struct tmg_manifest *manifest;
     const struct reference *reference;
@@ -81,11 +77,7 @@ static void add(struct lack *lack, const struct launch *launch) {
 static void add_kernel(struct lack *lack, const char *name, const struct tmg_manifest *manifest,
                        const struct reference *reference) {
     struct launch launch = {manifest, reference, name, 0, NULL};
-    if (manifest->grid.max_splits < 2) add(lack, &launch);
-    for (int i = 0; i < PARTS && parts[i] <= manifest->grid.max_splits; ++i) {
-        launch.splits = parts[i];
-        add(lack, &launch);
-    }
+    for (int i = 0; (launch.splits = predict_splits(manifest, i)) >= 0; ++i) add(lack, &launch);
 }
 
 // The log of how much faster than all that there is.
@@ -111,12 +103,11 @@ static void print_row(const struct lack *lack, const struct launch *launch, stru
         count += log > 0;
         if (log > ahead(lack, launch, most)) most = i;
     }
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream) abort();
-    shape_print(&lack->shapes->shapes[most], stream);
-    fclose(stream);
+    const struct shape *shape = &lack->shapes->shapes[most];
+    int64_t dims[TMG_MAX_DIMS];
+    char text[128], error[160];
+    if (shape_dims(shape, launch->reference, launch->manifest, dims, error, sizeof error)) return;
+    shape_format(launch->reference, launch->manifest, dims, shape->inputs, text, sizeof text);
     table_cell(rows, "%s", launch->name);
     if (launch->splits)
         table_cell(rows, "%d", launch->splits);
@@ -126,7 +117,6 @@ static void print_row(const struct lack *lack, const struct launch *launch, stru
     table_cell(rows, "%.3f", exp(ahead(lack, launch, most)));
     table_cell(rows, "%.4g", (double)launch->us[most]);
     table_cell(rows, "%s", text);
-    free(text);
 }
 
 // Takes what brings most, one after the other, [most] at most.

@@ -46,13 +46,9 @@ static int add_entry(struct tune_task *task, int candidate, int splits, double u
 // Adds the kernel as it may be launched at the shape: once, or with each number of parts.
 static int add_launches(struct tuning *t, struct tune_task *task, int candidate,
                         const struct tmg_manifest *manifest, const int64_t *dims) {
-    static const int parts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32};
-    const int64_t most = manifest->grid.max_splits, own = manifest->grid.splits;
-    int status = TMAGEN_OK;
-    for (int i = -1; i < (int)(sizeof parts / sizeof *parts) && status == TMAGEN_OK; ++i) {
-        const int splits = i >= 0 ? parts[i] : most > 1 ? (int)own : 0;
+    int status = TMAGEN_OK, splits;
+    for (int i = 0; !status && (splits = predict_splits(manifest, i)) >= 0; ++i) {
         struct tmg_estimate estimate;
-        if (i >= 0 && (splits > most || splits == own)) continue;
         const bool known = !predict_launch(manifest, dims, splits, t->plan->model, &estimate);
         status = add_entry(task, candidate, splits, known ? estimate.us : NAN);
     }

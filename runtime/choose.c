@@ -13,7 +13,7 @@
 
 // How many times as long as the model says a strange launch is taken to need among those for the
 // rest: it likes them elsewhere too.
-#define DOUBT 1.3
+#define STRANGE_TIMES 1.3
 
 enum { RANK_BLOCK = 16, RANK_BLOCKS = TMG_MAX_LAUNCHES / RANK_BLOCK + 1 };
 
@@ -149,7 +149,8 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
         &question->table->listed[launch < 0 ? row->first_launch : (unsigned)launch];
     const float weight = launch < 0 ? 0 : ranking->scene.weights[launch],
                 miss = launch < 0 ? 0 : ranking->scene.misses[launch];
-    const double doubt = listed->last && is_strange(ranking, listed, weight, tuned) ? DOUBT : 1,
+    const double doubt =
+                     listed->last && is_strange(ranking, listed, weight, tuned) ? STRANGE_TIMES : 1,
                  times = (double)expf(miss) * doubt,
                  limit = tuned ? INFINITY : limit_of(ranking) / times;
     int64_t counts[TMG_PER_COUNT];

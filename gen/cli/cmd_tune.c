@@ -290,9 +290,7 @@ static int lack(struct tune_arguments *a) {
     for (size_t i = 2; i < a->specs.spec_count && !code; i++)
         code = add_spec(&others, a->specs.specs[i], &a->specs.options);
     struct kernel_text *subjects = subjects_of(table.list, table.count, &subject_count);
-    struct known *known = list_kernels(&others, &count);
-    struct kernel_text *kernels = mem_zero((count + 1) * sizeof *kernels);
-    for (size_t i = 0; i < count; i++) kernels[i] = kernel_of(known[i].output);
+    struct kernel_text *kernels = kernels_of(others.list, others.count, &count);
     if (!code && (subject_count != 1 || !subjects[0].table)) {
         diag_say("tune lack takes a dispatch table first, and %s is none", a->specs.specs[1]);
         code = EXIT_USAGE;
@@ -300,7 +298,6 @@ static int lack(struct tune_arguments *a) {
     if (!code)
         code = tune_lack(&subjects[0], kernels, count, &a->shapes, &model, a->plan.keep, stdout);
     free(kernels);
-    free(known);
     subjects_free(subjects, subject_count);
     results_free(&others);
     results_free(&table);
