@@ -110,12 +110,20 @@ static int unknown_to_model(const struct tune_task *task) {
     return count;
 }
 
-// Chosen or not: an earlier run may have chosen others.
-int tune_tried(const struct tuning *t, const struct tune_task *task) {
+// Those that were chosen and not looked at, since they had failed elsewhere by then.
+static int failed_elsewhere(const struct tuning *t, const struct tune_task *task) {
     int count = 0;
-    for (int i = 0; i < task->entry_count; ++i)
-        count += task->entries[i].verdict != TUNE_UNKNOWN ||
-                 *tune_checked(t, task->entries[i].candidate) == TUNE_BAD;
+    for (int i = 0; i < task->chosen_count; ++i) {
+        const struct tune_entry *entry = &task->entries[task->chosen[i]];
+        count += entry->verdict == TUNE_UNKNOWN && *tune_checked(t, entry->candidate) == TUNE_BAD;
+    }
+    return count;
+}
+
+// Chosen or not where there is a verdict: an earlier run may have chosen others.
+int tune_tried(const struct tuning *t, const struct tune_task *task) {
+    int count = failed_elsewhere(t, task);
+    for (int i = 0; i < task->entry_count; ++i) count += task->entries[i].verdict != TUNE_UNKNOWN;
     return count;
 }
 
@@ -128,7 +136,8 @@ bool tune_choose_first(const struct tuning *t, struct tune_task *task) {
 }
 
 bool tune_choose_more(const struct tuning *t, struct tune_task *task) {
-    const int most = t->plan->keep + unknown_to_model(task), now = task->chosen_count;
+    const int most = t->plan->keep + unknown_to_model(task) + failed_elsewhere(t, task);
+    const int now = task->chosen_count;
     const int batch = t->plan->keep / FIRST_SHARE / BATCHES + 1;
     if (!t->plan->keep || tune_tried(t, task) >= most || now >= most) return false;
     return choose(t, task, now + batch < most ? now + batch : most);

@@ -106,6 +106,9 @@ has err '\[1/1\] bf16 64x64x64: no kernel'
 equal "of sixteen" 8 "$(grep -c ': hang: no end after 1 s' err)"
 good all.db p.yaml --shape 64x64x64
 has err '\[1/1\] bf16 64x64x64: p_weight.* ms, of 8;'
+# at another shape none of those is looked at, nor do they take the place of others
+good all.db p.yaml --shape 32x136x72 --keep 8
+has err '\[1/1\] bf16 32x136x72: p_weight.* ms, of 8;'
 
 # a load that does not end is not the kernel's fault
 touch slow
