@@ -99,6 +99,13 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uin
                  : "memory");
 }
 
+// [bytes] count as landed, though no copy brought them
+__device__ __forceinline__ void mbarrier_complete_tx(uint64_t *barrier, uint32_t bytes) {
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(smem_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
 // true once the phase of this [parity] has ended; may suspend the thread for a while first
 __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint32_t parity) {
     uint32_t ended;
@@ -117,6 +124,11 @@ __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint
 __device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, uint32_t parity) {
     while (!mbarrier_try_wait_parity(barrier, parity)) {
     }
+}
+
+// waits until [threads] threads have come to barrier [id]; id 0 is __syncthreads
+__device__ __forceinline__ void barrier_sync(int id, int threads) {
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 // true in one thread of a converged warp
@@ -315,7 +327,8 @@ struct SharedMemory {
 };
 static_assert(sizeof(SharedMemory) <= 205824, "the launch plan's shared memory");
 
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int A_BYTES = sizeof(SharedMemory::a[0]), B_BYTES = sizeof(SharedMemory::b[0]);    // of a stage
+constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int EMPTY_ARRIVALS = 8;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int B_BOX_K = 64;    // columns of B that one load brings
 constexpr int B_BOX_ROWS = 96;    // rows of B that one load brings: the CTA's slice
@@ -340,12 +353,22 @@ __device__ __forceinline__ void skip(Ring &ring, int steps) {
     ring.stage %= STAGES;
 }
 
-// issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
-__device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
-                                           const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
+// issues the loads of tile [k_tile] of A into [stage]; their bytes complete on the stage's barrier
+__device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const TensorMap *a_map,
+                                       const Item &item, int k_tile) {
     uint64_t *full = &smem.full[stage];
-    mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
+}
+
+// in its place where it lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage) {
+    mbarrier_complete_tx(&smem.full[stage], A_BYTES);
+}
+
+// the same of B
+__device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
+                                       const Item &item, int k_tile, Cta cta) {
+    uint64_t *full = &smem.full[stage];
     const int b_slice = cta.m * B_BOX_ROWS;
     tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
                           item.column + b_slice, full, B_CTAS);
@@ -449,9 +472,16 @@ gemm_128x192_direct_f16(const __grid_constant__ TensorMap a_map,
             Ring ring;
             for (Work work(m, n, k, cta); work.valid(); work.advance()) {
                 const Item item = work.item();
+                const bool has_a = item.row < m;    // a tile beyond D has but what peers share
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
-                    load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
+                    mbarrier_arrive_expect_tx(&smem.full[ring.stage], STAGE_BYTES);
+                    if (has_a) {
+                        load_a(smem, ring.stage, &a_map, item, k_tile);
+                    } else {
+                        leave_a(smem, ring.stage);
+                    }
+                    load_b(smem, ring.stage, &b_map, item, k_tile, cta);
                 }
             }
             // No CTA leaves while its peers address it: until they have given back all its stages, and not until all
@@ -475,6 +505,21 @@ gemm_128x192_direct_f16(const __grid_constant__ TensorMap a_map,
         }
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
+            if (item.row >= m) {    // beyond D: there is nothing to multiply
+                mbarrier_wait_parity(&smem.order[warpgroup], order_parity);
+                order_parity ^= 1;
+                for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
+                    mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
+                    release(&smem.empty[ring.stage]);
+                }
+                barrier_sync(1 + warpgroup, 128);    // all have seen that it is this warpgroup's turn
+                if (threadIdx.x % 128 == 0) {
+                    mbarrier_arrive(&smem.order[1 - warpgroup]);
+                }
+                work.advance();
+                skip(ring, work.k_tiles());
+                continue;
+            }
             float accumulator[BLOCKS][TILE_N / 2];
             mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
             order_parity ^= 1;

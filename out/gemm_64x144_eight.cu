@@ -104,6 +104,14 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uin
                  : "memory");
 }
 
+// the same on the barrier at the same place in the shared memory of CTA [rank] of the cluster
+__device__ __forceinline__ void mbarrier_complete_tx_cluster(uint64_t *barrier, uint32_t bytes, uint32_t rank) {
+    asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(
+                     mapa(smem_address(barrier), rank)),
+                 "r"(bytes)
+                 : "memory");
+}
+
 // true once the phase of this [parity] has ended; may suspend the thread for a while first
 __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint32_t parity) {
     uint32_t ended;
@@ -338,7 +346,8 @@ struct SharedMemory {
 };
 static_assert(sizeof(SharedMemory) <= 232448, "the launch plan's shared memory");
 
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int A_BYTES = sizeof(SharedMemory::a[0]), B_BYTES = sizeof(SharedMemory::b[0]);    // of a stage
+constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int EMPTY_ARRIVALS = 20;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
 constexpr int A_BOX_ROWS = 32;    // rows of A that one load brings: the CTA's slice
@@ -358,20 +367,41 @@ struct Ring {
     }
 };
 
-// issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
-__device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
-                                           const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
+// issues the loads of tile [k_tile] of A into [stage]; their bytes complete on the stage's barrier
+__device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const TensorMap *a_map,
+                                       const Item &item, int k_tile, Cta cta) {
     uint64_t *full = &smem.full[stage];
-    mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     const int a_slice = cta.n * A_BOX_ROWS;
     tma_load_2d_multicast(smem.a[stage] + a_slice * A_BOX_K, a_map, k_tile * TILE_K,
                           item.row + a_slice, full, A_CTAS << cta.m);
+}
+
+// in its place where it lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage, Cta cta) {
+    for (int peer = 0; peer < CLUSTER_N; ++peer) {
+        mbarrier_complete_tx_cluster(&smem.full[stage], A_BYTES / CLUSTER_N, cta.m + CLUSTER_M * peer);
+    }
+}
+
+// the same of B
+__device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
+                                       const Item &item, int k_tile, Cta cta) {
+    uint64_t *full = &smem.full[stage];
     if (cta.m == k_tile % CLUSTER_M) {    // slices would cut eights of rows
         #pragma unroll
         for (int box = 0; box < TILE_K / B_BOX_K; ++box) {
             tma_load_2d_multicast(smem.b[stage] + box * TILE_N * B_BOX_K, b_map,
                                   k_tile * TILE_K + box * B_BOX_K, item.column, full,
                                   B_CTAS << CLUSTER_M * cta.n);
+        }
+    }
+}
+
+// in its place where it lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_b(SharedMemory &smem, int stage, int k_tile, Cta cta) {
+    if (cta.m == k_tile % CLUSTER_M) {
+        for (int peer = 0; peer < CLUSTER_M; ++peer) {
+            mbarrier_complete_tx_cluster(&smem.full[stage], B_BYTES, peer + CLUSTER_M * cta.n);
         }
     }
 }
@@ -489,9 +519,20 @@ gemm_64x144_eight(const __grid_constant__ TensorMap a_map, const __grid_constant
             Ring ring;
             for (Work work(m, n, k, cta); work.valid(); work.advance()) {
                 const Item item = work.item();
+                const bool has_a = item.row < m, has_b = item.column < n;    // a tile beyond D has but what peers share
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
-                    load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
+                    mbarrier_arrive_expect_tx(&smem.full[ring.stage], STAGE_BYTES);
+                    if (has_a) {
+                        load_a(smem, ring.stage, &a_map, item, k_tile, cta);
+                    } else {
+                        leave_a(smem, ring.stage, cta);
+                    }
+                    if (has_b) {
+                        load_b(smem, ring.stage, &b_map, item, k_tile, cta);
+                    } else {
+                        leave_b(smem, ring.stage, k_tile, cta);
+                    }
                 }
             }
             // No CTA leaves while its peers address it: until they have given back all its stages, and not until all
@@ -510,6 +551,13 @@ gemm_64x144_eight(const __grid_constant__ TensorMap a_map, const __grid_constant
         const int told = told_by_lane(cta);
         for (Work work(m, n, k, cta); work.valid(); work.advance()) {
             const Item item = work.item();
+            if (item.row >= m || item.column >= n) {    // beyond D: there is nothing to multiply
+                for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
+                    mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
+                    release(&smem.empty[ring.stage], told);
+                }
+                continue;
+            }
             float accumulator[BLOCKS][TILE_N / 2];
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

@@ -111,6 +111,14 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uin
                  : "memory");
 }
 
+// the same on the barrier at the same place in the shared memory of CTA [rank] of the cluster
+__device__ __forceinline__ void mbarrier_complete_tx_cluster(uint64_t *barrier, uint32_t bytes, uint32_t rank) {
+    asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(
+                     mapa(smem_address(barrier), rank)),
+                 "r"(bytes)
+                 : "memory");
+}
+
 // true once the phase of this [parity] has ended; may suspend the thread for a while first
 __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint32_t parity) {
     uint32_t ended;
@@ -340,7 +348,8 @@ struct SharedMemory {
 };
 static_assert(sizeof(SharedMemory) <= 226304, "the launch plan's shared memory");
 
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int A_BYTES = sizeof(SharedMemory::a[0]), B_BYTES = sizeof(SharedMemory::b[0]);    // of a stage
+constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int EMPTY_ARRIVALS = 20;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
 constexpr uint16_t A_CTAS = 0x55;    // those that share a tile of A, in the first row or column
@@ -360,11 +369,10 @@ struct Ring {
     }
 };
 
-// issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
-__device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
-                                           const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
+// issues the loads of tile [k_tile] of A into [stage]; their bytes complete on the stage's barrier
+__device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const TensorMap *a_map,
+                                       const Item &item, int k_tile, Cta cta) {
     uint64_t *full = &smem.full[stage];
-    mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     if (cta.n == k_tile % CLUSTER_N) {    // slices would cut eights of rows
         #pragma unroll
         for (int box = 0; box < TILE_K / A_BOX_K; ++box) {
@@ -373,9 +381,31 @@ __device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const 
                                   A_CTAS << cta.m);
         }
     }
+}
+
+// in its place where it lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage, int k_tile, Cta cta) {
+    if (cta.n == k_tile % CLUSTER_N) {
+        for (int peer = 0; peer < CLUSTER_N; ++peer) {
+            mbarrier_complete_tx_cluster(&smem.full[stage], A_BYTES, cta.m + CLUSTER_M * peer);
+        }
+    }
+}
+
+// the same of B
+__device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
+                                       const Item &item, int k_tile, Cta cta) {
+    uint64_t *full = &smem.full[stage];
     const int b_slice = cta.m * B_BOX_ROWS;
     tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
                           item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
+}
+
+// in its place where it lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_b(SharedMemory &smem, int stage, Cta cta) {
+    for (int peer = 0; peer < CLUSTER_M; ++peer) {
+        mbarrier_complete_tx_cluster(&smem.full[stage], B_BYTES / CLUSTER_M, peer + CLUSTER_M * cta.n);
+    }
 }
 
 // The CTA that this lane tells that its warp is done with a stage, of those that fill it: first those that share B
@@ -495,9 +525,20 @@ gemm_88x64_wide(const __grid_constant__ TensorMap a_map, const __grid_constant__
             Ring ring;
             for (Work work(m, n, k, cta); work.valid(); work.advance()) {
                 const Item item = work.item();
+                const bool has_a = item.row < m, has_b = item.column < n;    // a tile beyond D has but what peers share
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
-                    load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
+                    mbarrier_arrive_expect_tx(&smem.full[ring.stage], STAGE_BYTES);
+                    if (has_a) {
+                        load_a(smem, ring.stage, &a_map, item, k_tile, cta);
+                    } else {
+                        leave_a(smem, ring.stage, k_tile, cta);
+                    }
+                    if (has_b) {
+                        load_b(smem, ring.stage, &b_map, item, k_tile, cta);
+                    } else {
+                        leave_b(smem, ring.stage, cta);
+                    }
                 }
             }
             // No CTA leaves while its peers address it: until they have given back all its stages, and not until all
@@ -516,6 +557,13 @@ gemm_88x64_wide(const __grid_constant__ TensorMap a_map, const __grid_constant__
         const int told = told_by_lane(cta);
         for (Work work(m, n, k, cta); work.valid(); work.advance()) {
             const Item item = work.item();
+            if (item.row >= m || item.column >= n) {    // beyond D: there is nothing to multiply
+                for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
+                    mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
+                    release(&smem.empty[ring.stage], told);
+                }
+                continue;
+            }
             float accumulator[BLOCKS][TILE_M / 2];
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

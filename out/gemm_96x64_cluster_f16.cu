@@ -103,6 +103,13 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uin
                  : "memory");
 }
 
+// [bytes] count as landed, though no copy brought them
+__device__ __forceinline__ void mbarrier_complete_tx(uint64_t *barrier, uint32_t bytes) {
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(smem_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
 // true once the phase of this [parity] has ended; may suspend the thread for a while first
 __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint32_t parity) {
     uint32_t ended;
@@ -337,7 +344,8 @@ struct SharedMemory {
 };
 static_assert(sizeof(SharedMemory) <= 218112, "the launch plan's shared memory");
 
-constexpr int STAGE_BYTES = sizeof(SharedMemory::a[0]) + sizeof(SharedMemory::b[0]);
+constexpr int A_BYTES = sizeof(SharedMemory::a[0]), B_BYTES = sizeof(SharedMemory::b[0]);    // of a stage
+constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int EMPTY_ARRIVALS = 16;    // of the warps that read a stage, in every CTA that it is loaded for
 constexpr int A_BOX_K = 64;    // columns of A that one load brings
 constexpr int A_BOX_ROWS = 24;    // rows of A that one load brings: the CTA's slice
@@ -355,15 +363,25 @@ struct Ring {
     }
 };
 
-// issues the loads of tile [k_tile] of K into [stage]; their bytes complete on the stage's barrier
-__device__ __forceinline__ void load_stage(SharedMemory &smem, int stage, const TensorMap *a_map,
-                                           const TensorMap *b_map, const Item &item, int k_tile, Cta cta) {
+// issues the loads of tile [k_tile] of A into [stage]; their bytes complete on the stage's barrier
+__device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const TensorMap *a_map,
+                                       const Item &item, int k_tile, Cta cta) {
     uint64_t *full = &smem.full[stage];
-    mbarrier_arrive_expect_tx(full, STAGE_BYTES);
     const int a_slice = cta.n * A_BOX_ROWS;
     tma_load_2d_multicast(smem.a[stage] + a_slice * A_BOX_K, a_map, k_tile * TILE_K,
                           item.row + a_slice, full, A_CTAS);
+}
+
+// the same of B
+__device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
+                                       const Item &item, int k_tile) {
+    uint64_t *full = &smem.full[stage];
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
+}
+
+// in its place where it lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_b(SharedMemory &smem, int stage) {
+    mbarrier_complete_tx(&smem.full[stage], B_BYTES);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
@@ -466,9 +484,16 @@ gemm_96x64_cluster_f16(const __grid_constant__ TensorMap a_map,
             Ring ring;
             for (Work work(m, n, k, cta); work.valid(); work.advance()) {
                 const Item item = work.item();
+                const bool has_b = item.column < n;    // a tile beyond D has but what peers share
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.empty[ring.stage], ring.parity ^ 1);
-                    load_stage(smem, ring.stage, &a_map, &b_map, item, k_tile, cta);
+                    mbarrier_arrive_expect_tx(&smem.full[ring.stage], STAGE_BYTES);
+                    load_a(smem, ring.stage, &a_map, item, k_tile, cta);
+                    if (has_b) {
+                        load_b(smem, ring.stage, &b_map, item, k_tile);
+                    } else {
+                        leave_b(smem, ring.stage);
+                    }
                 }
             }
             // No CTA leaves while its peers address it: until they have given back all its stages, and not until all
@@ -486,6 +511,13 @@ gemm_96x64_cluster_f16(const __grid_constant__ TensorMap a_map,
         Ring ring;
         for (Work work(m, n, k, cta); work.valid(); work.advance()) {
             const Item item = work.item();
+            if (item.column >= n) {    // beyond D: there is nothing to multiply
+                for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
+                    mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
+                    release(&smem.empty[ring.stage]);
+                }
+                continue;
+            }
             float accumulator[BLOCKS][TILE_M / 2];
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

@@ -123,16 +123,17 @@ local function group_maps(p)
 end
 
 -- Adds what boxes bring to [list]: whole tiles of [m] rows and [n] columns, whose K [along] CTAs divide; of an operand
--- with boxes of few rows at its edge, as many of them as it has rows for.
+-- with boxes of few rows at its edge, as many of them as it has rows for, and of a cluster's tiles those that lie in D.
 local function boxes(s, p, m, n, along, list)
     local k, bits = { dim = "k", by = s.tile.k * along }, 0
     if p.ldg or p.groups then
         return
     end
     local function at_edges(operand, type, rows, tile, other)
-        if operand.cut then
-            list[#list + 1] = { unit = "box_bytes", per = "launch", amount = operand.cut * type.bits // 8 * k.by,
-                times = { { dim = rows, by = operand.cut }, k, other } }
+        local step = operand.cut or p.beyond and p.beyond[rows] and s.tile[rows]
+        if step then
+            list[#list + 1] = { unit = "box_bytes", per = "launch", amount = step * type.bits // 8 * k.by,
+                times = { { dim = rows, by = step }, k, other } }
         else
             bits = bits + tile * type.bits
         end

@@ -42,6 +42,17 @@ end
 -- Operands of ops go with the tensor whose rows they have, or are D's columns.
 local GOES_WITH = { row = "b", column = "a", matrix = "d", output = "d" }
 
+-- The axes, m or n, along which a CTA of a cluster may have a tile wholly beyond D, for which it loads but what its
+-- peers share, and multiplies and stores nothing. False where there are none, and where such a CTA has more to do: it
+-- gives sums to its peers, counts among those that arrive, or its rows end otherwise than with D.
+local function beyond(s, p)
+    if s.math ~= "wgmma" or not p.drains or p.groups or p.scaled or p.periodic or p.gated or p.cut or p.op_most
+        or p.op_sums.any or p.reads.lends or p.dependent_launch == "weights" then
+        return false
+    end
+    return { m = s.cluster.m > 1, n = s.cluster.n > 1 }
+end
+
 local function plan_ops(s, p, ops, operands)
     p.ops, p.op_operands = ops, operands
     for _, operand in ipairs(operands) do
@@ -406,6 +417,7 @@ function plan.plan(s)
         scales.problem = p.problem[scales.operand.name]             -- whose they are, its matrix' too
     end
     plan_ops(s, p, ops, operands)
+    p.beyond = beyond(s, p)
     p.tensors = tensor_plan(s, p)
     p.dims = dims(s, p)
     p.group_maps = p.groups and p.groups.along_k and group_maps_plan(s, p)

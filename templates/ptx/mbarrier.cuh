@@ -40,6 +40,21 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, uin
                  : "memory");
 }
 
+// [bytes] count as landed, though no copy brought them
+__device__ __forceinline__ void mbarrier_complete_tx(uint64_t *barrier, uint32_t bytes) {
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(smem_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+// the same on the barrier at the same place in the shared memory of CTA [rank] of the cluster
+__device__ __forceinline__ void mbarrier_complete_tx_cluster(uint64_t *barrier, uint32_t bytes, uint32_t rank) {
+    asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(
+                     mapa(smem_address(barrier), rank)),
+                 "r"(bytes)
+                 : "memory");
+}
+
 // true once the phase of this [parity] has ended; may suspend the thread for a while first
 __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint32_t parity) {
     uint32_t ended;

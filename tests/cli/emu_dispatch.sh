@@ -16,7 +16,7 @@ has() { [ "$(grep -cE -- "$2" "$TMPDIR/out")" = "$1" ] || fail "not $1 x /$2/"; 
 verify --shape 8x512x1024 --shape 128x64x14336 --shape 7x5x3 --shape 130x72x65 ||
     fail "exit code $?"
 has 4 ' ok .*; by gemm_'
-has 1 '^gemm_bf16_h200 +128x64x14336 .* by gemm_16x64_split/8$'
+has 1 '^gemm_bf16_h200 +128x64x14336 .* by gemm_16x64_split/12$'
 has 2 ' by gemm_.*_(any|repack|alike)$'
 
 TMAGEN_PICK=gemm_16x64_split/3 verify --shape 40x128x1024 || fail "exit code $?"

@@ -14,6 +14,11 @@ verify --shape 600x392x136 gemm_phase5 \
 verify --shape 600x392x136 gemm_128x128_pingpong \
     --set cluster.n=2
 
+# CTAs of a cluster whose tiles lie beyond D: in both directions, for several items; where a tile
+# begins at its edge, and two tiles in turns.
+verify gemm_64x104_wide --shape 177x4224x1264
+verify gemm_64x128_rows --shape 97x528x208 --shape 128x264x144
+
 ops='[[bias, {add: other, row_period: 7}, gelu_erf, residual]]'
 
 # Operands exchanged: every store, rows of 8 and of several, warpgroups that share a tile or take
@@ -93,7 +98,7 @@ verify gemm_128x128 "${cut[@]}" --set box_rows.a=8 --set box_rows.b=32 --set sta
 verify "$exchanged" "${cut[@]}" --set box_rows.a=8 --set 'grid=[tiles,persistent,split_k]'
 verify gemm_128x128_pingpong "${cut[@]}" --set cluster.m=1 --set cluster.n=1 \
     --set 'box_rows.a=[16,128]' --set box_rows.b=64
-verify gemm_72x128_split "${cut[@]}" --set box_rows.a=24
+verify gemm_72x64_alone_split "${cut[@]}" --set cluster.m=2 --set box_rows.a=24
 verify gemm_128x128 "${cut[@]}" --set grid=stream_k --set box_rows.a=32 --set box_rows.b=64
 verify gemm_batched --set box_rows.a=32 --shape 3x200x264x136/special --shape 2x150x136x1032
 verify gemm_phase5 "${cut[@]}" --set box_rows.a=32 --set swizzle_bits.a=5 --set "epilogue.ops=$ops"
