@@ -71,8 +71,8 @@ static void draw_lots(unsigned *order, unsigned count) {
     }
 }
 
-// Whether its row names a kernel that is for the rest: few rows do, and they are all that is known of
-// what it takes.
+// Whether its row names a kernel that is for the rest: few rows do, and they are all that is known
+// of what it takes.
 static bool names_last(const struct tmg_table *table, const struct tmg_measured *measured) {
     for (unsigned i = measured->first; i < measured->end; ++i)
         if (table->kernels[table->listed[table->misses[i].launch].kernel].last) return true;
