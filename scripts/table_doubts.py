@@ -17,7 +17,6 @@ import sys
 import tempfile
 
 TMAGEN = pathlib.Path("build/tmagen").resolve()
-APART = 0.12  # powers of two of all sizes together: what lies nearer to one that is printed says no more
 LOT = 5  # the seed
 
 
@@ -73,12 +72,8 @@ def main():
         one, other = ranked[0][shape], ranked[1][shape]
         if one and other and one[0][0] != other[0][0] and min(one[0][1], other[0][1]) >= least:
             doubts.append((slower(one, other[0][0]) + slower(other, one[0][0]), shape))
-    printed = []
-    for _, shape in sorted(doubts, reverse=True):
-        at = [math.log2(int(size)) for size in shape.split("x")]
-        if len(printed) < count and all(math.dist(at, near) >= APART for near in printed):
-            printed.append(at)
-            print("bf16", *shape.split("x"))
+    for _, shape in sorted(doubts, reverse=True)[:count]:
+        print("bf16", *shape.split("x"))
 
 
 if __name__ == "__main__":
