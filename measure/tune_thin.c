@@ -75,7 +75,7 @@ static void draw_lots(unsigned *order, unsigned count) {
 // of what it takes.
 static bool names_last(const struct tmg_table *table, const struct tmg_measured *measured) {
     for (unsigned i = measured->first; i < measured->end; ++i)
-        if (table->kernels[table->listed[table->misses[i].launch].kernel].last) return true;
+        if (table->listed[table->misses[i].launch].last) return true;
     return false;
 }
 

@@ -380,13 +380,6 @@ __device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const Tens
                           item.row + a_slice, full, A_CTAS << cta.m);
 }
 
-// in its place where it lies beyond D: its bytes count as come, where they would come
-__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage, Cta cta) {
-    for (int peer = 0; peer < CLUSTER_N; ++peer) {
-        mbarrier_complete_tx_cluster(&smem.full[stage], A_BYTES / CLUSTER_N, cta.m + CLUSTER_M * peer);
-    }
-}
-
 // the same of B
 __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
                                        const Item &item, int k_tile, Cta cta) {
@@ -396,7 +389,14 @@ __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const Tens
                           item.column + b_slice, full, B_CTAS << CLUSTER_M * cta.n);
 }
 
-// in its place where it lies beyond D: its bytes count as come, where they would come
+// in place of load_a(), where the tile lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage, Cta cta) {
+    for (int peer = 0; peer < CLUSTER_N; ++peer) {
+        mbarrier_complete_tx_cluster(&smem.full[stage], A_BYTES / CLUSTER_N, cta.m + CLUSTER_M * peer);
+    }
+}
+
+// in place of load_b(), where the tile lies beyond D: its bytes count as come, where they would come
 __device__ __forceinline__ void leave_b(SharedMemory &smem, int stage, Cta cta) {
     for (int peer = 0; peer < CLUSTER_M; ++peer) {
         mbarrier_complete_tx_cluster(&smem.full[stage], B_BYTES / CLUSTER_M, peer + CLUSTER_M * cta.n);

@@ -400,11 +400,6 @@ __device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const Tens
     tma_load_2d(smem.a[stage], a_map, k_tile * TILE_K, item.row, full);
 }
 
-// in its place where it lies beyond D: its bytes count as come, where they would come
-__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage) {
-    mbarrier_complete_tx(&smem.full[stage], A_BYTES);
-}
-
 // the same of B
 __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
                                        const Item &item, int k_tile, Cta cta) {
@@ -412,6 +407,11 @@ __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const Tens
     const int b_slice = cta.m * B_BOX_ROWS;
     tma_load_2d_multicast(smem.b[stage] + b_slice * B_BOX_K, b_map, k_tile * TILE_K,
                           item.column + b_slice, full, B_CTAS);
+}
+
+// in place of load_a(), where the tile lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage) {
+    mbarrier_complete_tx(&smem.full[stage], A_BYTES);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it
@@ -562,7 +562,7 @@ gemm_128x112_pairs_pingpong(const __grid_constant__ TensorMap a_map,
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
             if (item.row >= m) {    // beyond D: there is nothing to multiply
-                mbarrier_wait_parity(&smem.order[warpgroup], order_parity);
+                mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
                 order_parity ^= 1;
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
@@ -577,7 +577,7 @@ gemm_128x112_pairs_pingpong(const __grid_constant__ TensorMap a_map,
                 continue;
             }
             float accumulator[BLOCKS][TILE_N / 2];
-            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
+            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

@@ -417,7 +417,7 @@ __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const Tens
     }
 }
 
-// in its place where it lies beyond D: its bytes count as come, where they would come
+// in place of load_b(), where the tile lies beyond D: its bytes count as come, where they would come
 __device__ __forceinline__ void leave_b(SharedMemory &smem, int stage) {
     mbarrier_complete_tx(&smem.full[stage], B_BYTES);
 }
@@ -573,7 +573,7 @@ gemm_128x128_columns(const __grid_constant__ TensorMap a_map,
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
             if (item.column >= n) {    // beyond D: there is nothing to multiply
-                mbarrier_wait_parity(&smem.order[warpgroup], order_parity);
+                mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
                 order_parity ^= 1;
                 for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {
                     mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);
@@ -588,7 +588,7 @@ gemm_128x128_columns(const __grid_constant__ TensorMap a_map,
                 continue;
             }
             float accumulator[BLOCKS][TILE_N / 2];
-            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
+            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

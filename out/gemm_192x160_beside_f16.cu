@@ -390,7 +390,7 @@ __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const Tens
     tma_load_2d(smem.b[stage], b_map, k_tile * TILE_K, item.column, full);
 }
 
-// in its place where it lies beyond D: its bytes count as come, where they would come
+// in place of load_b(), where the tile lies beyond D: its bytes count as come, where they would come
 __device__ __forceinline__ void leave_b(SharedMemory &smem, int stage) {
     mbarrier_complete_tx(&smem.full[stage], B_BYTES);
 }

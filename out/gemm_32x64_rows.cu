@@ -370,11 +370,6 @@ __device__ __forceinline__ void load_a(SharedMemory &smem, int stage, const Tens
     }
 }
 
-// in its place where it lies beyond D: its bytes count as come, where they would come
-__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage) {
-    mbarrier_complete_tx(&smem.full[stage], A_BYTES);
-}
-
 // the same of B
 __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const TensorMap *b_map,
                                        const Item &item, int k_tile, Cta cta) {
@@ -386,6 +381,11 @@ __device__ __forceinline__ void load_b(SharedMemory &smem, int stage, const Tens
                               k_tile * TILE_K + box * B_BOX_K, item.column + b_slice, full,
                               B_CTAS);
     }
+}
+
+// in place of load_a(), where the tile lies beyond D: its bytes count as come, where they would come
+__device__ __forceinline__ void leave_a(SharedMemory &smem, int stage) {
+    mbarrier_complete_tx(&smem.full[stage], A_BYTES);
 }
 
 // tells every CTA that fills the warp's stage, one lane each, that the warp is done with it

@@ -483,7 +483,7 @@ gemm_64x160_pingpong_f16(const __grid_constant__ TensorMap a_map,
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
             float accumulator[BLOCKS][TILE_N / 2];
-            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
+            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

@@ -675,7 +675,7 @@ gemm_fc2(const __grid_constant__ TensorMap a_map, const __grid_constant__ Tensor
             ahead.read(bias, n, item.column);
             begin_operand(source, smem.store[warpgroup], item.row, item.column);
             float accumulator[BLOCKS][TILE_N / 2];
-            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
+            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
             for (int k_tile = item.k_begin; k_tile < item.k_end; ++k_tile, ring.advance()) {

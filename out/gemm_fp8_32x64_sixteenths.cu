@@ -534,7 +534,7 @@ gemm_fp8_32x64_sixteenths(const __grid_constant__ TensorMap a_map,
         for (; work.valid(); work.advance()) {
             const Item item = work.item();
             float accumulator[BLOCKS][TILE_M / 2];
-            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);       // the tensor cores are this warpgroup's
+            mbarrier_wait_parity(&smem.order[warpgroup], order_parity);    // the tensor cores are this warpgroup's
             order_parity ^= 1;
             int previous = 0;
             mbarrier_wait_parity(&smem.full[ring.stage], ring.parity);

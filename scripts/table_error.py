@@ -3,8 +3,8 @@
 
 usage: scripts/table_error.py [TABLE.yaml]    from the root, after `make`
 
-Each shape is also chosen for as a table without it would: by what was measured at the others, and
-without what is learnt, of which `tmagen tune learn` says what it brings."""
+Of a thousand shapes at most. Each is also chosen for as a table without it would: by what was measured
+at the others, and without what is learnt, of which `tmagen tune learn` says what it brings."""
 
 import math
 import pathlib

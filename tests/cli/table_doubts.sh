@@ -2,16 +2,16 @@
 # The shapes at which tables of two halves of a table's rows choose otherwise: as many as are asked
 # for, the same each time; where all rows say the same, there are none.
 set -u
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
+# shellcheck source=tests/tables.sh
+. tests/tables.sh
 doubts() { python3 scripts/table_doubts.py "$@" 2>"$TMPDIR/err"; }
 
 # a tenth of the shipped table
 cp -r specs "$TMPDIR/specs"
 table=$TMPDIR/specs/part.yaml
-awk '/^learned:/ { exit } /^measured:/ { print; rows = 1; next }
-    /^  - / && rows { skip = ++row % 10 != 0 }
-    !skip { print }' specs/gemm_bf16_h200.yaml >"$table"
+part part 10
 doubts "$table" 400/3 30 >"$TMPDIR/out" || { fail "exit code $?"; cat "$TMPDIR/err"; }
 [ "$(grep -cxE 'bf16( [0-9]+){3}' "$TMPDIR/out")" = 30 ] || fail "not thirty shapes"
 [ "$(wc -l <"$TMPDIR/out")" = 30 ] || fail "not thirty lines"

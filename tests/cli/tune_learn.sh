@@ -2,19 +2,10 @@
 # What a table learns of the shapes that it has measured: by half of those of the shipped one it
 # chooses better at shapes that were left out, and what is printed is what a table takes.
 set -u
+# shellcheck source=tests/tables.sh
+. tests/tables.sh
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
-
-# part FILE STEP - the shipped table with about a STEP-th of its measured shapes, nothing learnt.
-# Their sizes say which, so that they are the same whatever rows come to it.
-part() {
-    awk -v step="$2" '/^learned:/ { exit } /^measured:/ { print; rows = 1; next }
-        /^  - / && rows {
-            split($3, size, "[x,/]")
-            skip = (size[1] + int(size[2] / 8) + int(size[3] / 8)) % step != 2 % step
-        }
-        !skip { print }' specs/gemm_bf16_h200.yaml >"$TMPDIR/specs/$1.yaml"
-}
 
 # refused CODE PATTERN TABLE [OPTION...] - it says so.
 refused() {
