@@ -11,7 +11,7 @@ CFLAGS  ?= -O2 -g
 FUZZ_SECONDS ?= 20
 MAKEFLAGS += --no-builtin-rules
 
-WARN     := -Wall -Wextra -Wshadow $(WERROR)
+WARN     := -Wall -Wextra -Wshadow -Wno-psabi $(WERROR)
 CPPFLAGS += -I. -D_GNU_SOURCE -DTMAGEN_VERSION='"$(VERSION)"'
 COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) $(QUICK) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

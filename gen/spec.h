@@ -26,9 +26,9 @@ struct spec_node {
 
 // Limits on what a spec may hold. All are far above any real spec; they bound time and memory.
 enum {
-    SPEC_BYTES_MAX = 4 << 20,
+    SPEC_BYTES_MAX = 8 << 20,
     SPEC_DEPTH_MAX = 32,
-    SPEC_SIZE_MAX = 250000,  // values, aliases written out
+    SPEC_SIZE_MAX = 500000,  // values, aliases written out
     SPEC_KEYS_MAX = 1000,    // keys of one map
     SPEC_BASES_MAX = 16,     // length of a chain of base files
 };

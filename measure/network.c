@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "measure/random.h"
-#include "runtime/four_lanes.h"
+#include "runtime/abreast.h"
 
-enum { FIRST = TMG_LEARNED_UNITS / TMG_LANES, SECOND = TMG_LEARNED_SECOND / TMG_LANES };
+enum { FIRST = TMG_LEARNED_UNITS / LANES, SECOND = TMG_LEARNED_SECOND / LANES };
 
 static const double first_rate = 3e-3, decay = 3e-5;
 
@@ -46,10 +46,10 @@ static void add_second(struct network_fit *fit, const struct tmg_learned_units *
     struct tmg_network *slopes = &fit->slopes;
     lanes of_second[SECOND];
     for (int j = 0; j < SECOND; ++j) {
-        const lanes unit = load(units->second + j * TMG_LANES);
-        of_second[j] = where(unit > 0, load(network->last + j * TMG_LANES) * error);
-        add(slopes->last + j * TMG_LANES, unit * error);
-        add(slopes->second_offsets + j * TMG_LANES, of_second[j]);
+        const lanes unit = load(units->second + j * LANES);
+        of_second[j] = where(unit > 0, load(network->last + j * LANES) * error);
+        add(slopes->last + j * LANES, unit * error);
+        add(slopes->second_offsets + j * LANES, of_second[j]);
     }
     for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
         lanes sum = {0};
@@ -57,8 +57,8 @@ static void add_second(struct network_fit *fit, const struct tmg_learned_units *
         if (!(units->first[i] > 0)) continue;
 #pragma GCC unroll 4
         for (int j = 0; j < SECOND; ++j) {
-            add(slopes->second[i] + j * TMG_LANES, of_second[j] * units->first[i]);
-            sum += of_second[j] * load(network->second[i] + j * TMG_LANES);
+            add(slopes->second[i] + j * LANES, of_second[j] * units->first[i]);
+            sum += of_second[j] * load(network->second[i] + j * LANES);
         }
         back[i] = sum[0] + sum[1] + sum[2] + sum[3];
     }
@@ -70,11 +70,11 @@ void network_add(struct network_fit *fit, const float *inputs,
     lanes of_first[FIRST];
     add_second(fit, units, error, back);
     memcpy(of_first, back, sizeof of_first);
-    for (int j = 0; j < FIRST; ++j) add(fit->slopes.offsets + j * TMG_LANES, of_first[j]);
+    for (int j = 0; j < FIRST; ++j) add(fit->slopes.offsets + j * LANES, of_first[j]);
     for (unsigned i = 0; i < fit->learned->inputs; ++i) {
 #pragma GCC unroll 8
         for (int j = 0; j < FIRST; ++j)
-            add(fit->slopes.weights[i] + j * TMG_LANES, of_first[j] * inputs[i]);
+            add(fit->slopes.weights[i] + j * LANES, of_first[j] * inputs[i]);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/dtype.h"
-#include "runtime/four_lanes.h"
+#include "runtime/abreast.h"
 
 unsigned tmg_learned_inputs(unsigned dim_count) {
     return TMG_LEARNED_OF_DIM * dim_count + TMG_LEARNED_OF_LAUNCH;
@@ -47,7 +47,7 @@ int tmg_scene_estimate(struct tmg_scene *scene, const struct tmg_row *row, int s
 // The log2 of each of [count] numbers that are not below zero, and of whole lanes from there on, to
 // 2e-4; of 0 as of a thousandth.
 static void take_logs(float *numbers, unsigned count) {
-    for (unsigned i = 0; i < count; i += TMG_LANES) {
+    for (unsigned i = 0; i < count; i += LANES) {
         const bits number = (bits)(load(numbers + i) + 1e-3F);
         const lanes twos = __builtin_convertvector((number >> 23) - 127, lanes);
         const lanes rest = (lanes)((number & 0x7fffff) | 0x3f800000) - 1;
@@ -142,7 +142,7 @@ void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
 
 void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
     const lanes least = -TMG_LEARNED_FAR + (lanes){0}, most = TMG_LEARNED_FAR + (lanes){0};
-    for (unsigned i = 0; i < learned->inputs; i += TMG_LANES) {
+    for (unsigned i = 0; i < learned->inputs; i += LANES) {
         const lanes far = (load(inputs + i) - load(learned->center + i)) / load(learned->scale + i);
         store(inputs + i, smaller(larger(far, least), most));
     }
@@ -155,7 +155,7 @@ typedef int32_t eight_bits __attribute__((vector_size(32)));
 static inline __attribute__((always_inline)) float tell(const struct tmg_learned *learned,
                                                         const float *inputs,
                                                         struct tmg_learned_units *units) {
-    enum { LANES = 8, FIRST = TMG_LEARNED_UNITS / LANES, SECOND = TMG_LEARNED_SECOND / LANES };
+    enum { EIGHT = 8, FIRST = TMG_LEARNED_UNITS / EIGHT, SECOND = TMG_LEARNED_SECOND / EIGHT };
     _Static_assert(FIRST == 4 && SECOND == 2, "vectors, which registers hold");
     const struct tmg_network *network = &learned->network;
     eight first[FIRST], second[SECOND], last[SECOND], weights, sum = {0};
@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) float tell(const struct tmg_learned
     for (unsigned i = 0; i < learned->inputs; ++i) {
 #pragma GCC unroll 4
         for (int j = 0; j < FIRST; ++j) {
-            memcpy(&weights, network->weights[i] + j * LANES, sizeof weights);
+            memcpy(&weights, network->weights[i] + j * EIGHT, sizeof weights);
             first[j] += weights * inputs[i];
         }
     }
@@ -174,7 +174,7 @@ static inline __attribute__((always_inline)) float tell(const struct tmg_learned
     for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
 #pragma GCC unroll 2
         for (int j = 0; j < SECOND; ++j) {
-            memcpy(&weights, network->second[i] + j * LANES, sizeof weights);
+            memcpy(&weights, network->second[i] + j * EIGHT, sizeof weights);
             second[j] += weights * units->first[i];
         }
     }

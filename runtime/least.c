@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/four_lanes.h"
+#define LANES TMG_LANES
+#include "runtime/abreast.h"
 
 int tmg_leasts_init(struct tmg_leasts *leasts, unsigned count) {
     leasts->of = calloc(count / TMG_LANES + 1, sizeof *leasts->of);
@@ -140,28 +141,31 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
 
 // ---- Of all launches
 
-static lanes gather(const float *values, const uint16_t *at) {
-    return (lanes){values[at[0]], values[at[1]], values[at[2]], values[at[3]]};
+ON_LANES lanes gather(const float *values, const uint16_t *at) {
+    return (lanes){values[at[0]], values[at[1]], values[at[2]], values[at[3]],
+                   values[at[4]], values[at[5]], values[at[6]], values[at[7]]};
 }
 
 // Of what is not below zero.
-static lanes rounded_down(lanes value) {
+ON_LANES lanes rounded_down(lanes value) {
     return __builtin_convertvector(__builtin_convertvector(value, bits), lanes);
 }
 
 // The same; beyond what floats count by ones, as it is.
-static lanes rounded_up(lanes value) {
+ON_LANES lanes rounded_up(lanes value) {
     const bits counted = value < 8e6F;
     const lanes whole = rounded_down((lanes)((bits)value & counted));
-    return choose(counted, whole + (lanes)((bits)(lanes){1, 1, 1, 1} & (whole < value)), value);
+    return choose(counted, whole + (lanes)((bits)(1 + (lanes){0}) & (whole < value)), value);
 }
 
-static lanes square_root(lanes value) {
-    return (lanes){sqrtf(value[0]), sqrtf(value[1]), sqrtf(value[2]), sqrtf(value[3])};
+ON_LANES lanes square_root(lanes value) {
+    lanes root;
+    for (int i = 0; i < LANES; ++i) root[i] = sqrtf(value[i]);
+    return root;
 }
 
 // e to the [power], which is within 60 of zero, to .3%.
-static lanes power_of_e(lanes power) {
+ON_LANES lanes power_of_e(lanes power) {
     const lanes twos = power * 1.442695F + 127;
     const bits whole = __builtin_convertvector(twos, bits);
     const lanes rest = twos - rounded_down(twos);
@@ -171,8 +175,8 @@ static lanes power_of_e(lanes power) {
 // Below what roundings and power_of_e() are off by.
 #define BELOW .995F
 
-static lanes least_us(const struct tmg_least *least, const float *terms, const float *pitch,
-                      float dram, int sms) {
+ON_LANES lanes least_us(const struct tmg_least *least, const float *terms, const float *pitch,
+                        float dram, int sms) {
     lanes items = load(least->splits), l2 = {0};
     for (unsigned i = 0; i < TMG_LEAST_TILES; ++i) items *= gather(terms, least->tiles[i]);
     for (unsigned i = 0; i < TMG_LEAST_L2; ++i)
@@ -187,8 +191,8 @@ static lanes least_us(const struct tmg_least *least, const float *terms, const f
            load(least->start_us) * starting / all + square_root(steps * steps + l2 * l2 + dram);
 }
 
-void tmg_leasts_us(const struct tmg_leasts *leasts, const struct tmg_ground *ground, int sms,
-                   const float *misses, float *us) {
+ON_LANES void all_least_us(const struct tmg_leasts *leasts, const struct tmg_ground *ground,
+                           int sms, const float *misses, float *us) {
     float terms[TMG_MAX_TERMS + 1], pitch[1 + TMG_MAX_TENSORS];
     double dram = 0;
     for (unsigned i = 0; i < ground->term_count; ++i) terms[i] = (float)ground->terms[i];
@@ -203,4 +207,24 @@ void tmg_leasts_us(const struct tmg_leasts *leasts, const struct tmg_ground *gro
             power_of_e(load(misses + i)) * BELOW;
         store(us + i, least);
     }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void all_least_us_avx2(const struct tmg_leasts *leasts,
+                                                              const struct tmg_ground *ground,
+                                                              int sms, const float *misses,
+                                                              float *us) {
+    all_least_us(leasts, ground, sms, misses, us);
+}
+#endif
+
+void tmg_leasts_us(const struct tmg_leasts *leasts, const struct tmg_ground *ground, int sms,
+                   const float *misses, float *us) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        all_least_us_avx2(leasts, ground, sms, misses, us);
+        return;
+    }
+#endif
+    all_least_us(leasts, ground, sms, misses, us);
 }

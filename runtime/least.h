@@ -1,17 +1,17 @@
-// What the model cannot say less than of each launch of a table: a few numbers of each, four
+// What the model cannot say less than of each launch of a table: a few numbers of each, eight
 // launches at once, so that a new shape has estimates made of the few that come first.
 #pragma once
 
 #include "runtime/model.h"
 
 enum {
-    TMG_LANES = 4,        // numbers that are worked on at once
+    TMG_LANES = 8,        // numbers that are worked on at once
     TMG_LEAST_TILES = 3,  // axes of a grid that are looked at
     TMG_LEAST_L2 = 2,     // and rows of L2 bytes
     TMG_LEAST_COMMON = 4  // and rows of DRAM bytes
 };
 
-// Numbers of four launches. All times are in us; terms are numbers of the table's.
+// Numbers of eight launches. All times are in us; terms are numbers of the table's.
 struct tmg_least {
     float splits[TMG_LANES];
     float slots[TMG_LANES];                // items at work at once on an SM
@@ -30,7 +30,7 @@ struct tmg_least {
 
 // Of all launches of a table.
 struct tmg_leasts {
-    struct tmg_least *of;  // the launches by fours
+    struct tmg_least *of;  // the launches by eights
     unsigned count;        // of launches
     // what every one of them reads of DRAM
     unsigned common_count;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/four_lanes.h"
+#define LANES TMG_LANES
+#include "runtime/abreast.h"
 
 // All fitted to what was measured: each shape's best predicted from all others. A shape weighs by a
 // bell curve of its distance, WIDTH wide, and nothing beyond FAR (squared); a class of alignment
@@ -20,16 +21,10 @@
 
 enum { CACHE_LINE = 64 };  // bytes
 
-static lanes magnitude(lanes value) { return (lanes)((bits)value & INT32_MAX); }
-
-static int any(bits true_ones) {
-    uint64_t halves[2];
-    memcpy(halves, &true_ones, sizeof halves);
-    return (halves[0] | halves[1]) != 0;
-}
+ON_LANES lanes magnitude(lanes value) { return (lanes)((bits)value & INT32_MAX); }
 
 // Where [number] stands first among whole lanes of numbers, one of which it is.
-static inline unsigned place_of(const float *numbers, float number) {
+ON_LANES unsigned place_of(const float *numbers, float number) {
     unsigned at = 0;
     while (!any(load(numbers + at) == number)) at += TMG_LANES;
     while (numbers[at] < number || numbers[at] > number) ++at;
@@ -45,7 +40,7 @@ struct search {
 };
 
 // Of as many as there is room for.
-static unsigned farthest(const struct tmg_near *near) {
+ON_LANES unsigned farthest(const struct tmg_near *near) {
     _Static_assert(TMG_NEAR_MOST % TMG_LANES == 0, "whole lanes");
     lanes most = load(near->weights);
     for (unsigned i = TMG_LANES; i < TMG_NEAR_MOST; i += TMG_LANES)
@@ -56,7 +51,7 @@ static unsigned farthest(const struct tmg_near *near) {
 }
 
 // Takes [measured] in; where there is no room, for the farthest.
-static void take(struct search *search, const struct tmg_measured *measured, float far) {
+ON_LANES void take(struct search *search, const struct tmg_measured *measured, float far) {
     struct tmg_near *near = search->near;
     const int full = near->count == TMG_NEAR_MOST;
     if (full && far >= search->most) return;
@@ -70,7 +65,7 @@ static void take(struct search *search, const struct tmg_measured *measured, flo
 }
 
 // Takes in what lies near enough of the rows of a block; [dims] are the table's.
-static inline void look_at_block(struct search *search, unsigned block, unsigned dims) {
+ON_LANES void look_at_block(struct search *search, unsigned block, unsigned dims) {
     const struct tmg_table *table = search->near->table;
     const unsigned first = block * TMG_NEAR_BLOCK;
     const float *at = table->at + (size_t)first * (dims + 1);
@@ -92,8 +87,8 @@ static inline void look_at_block(struct search *search, unsigned block, unsigned
 }
 
 // Writes to [far] how far the boxes of all blocks are, in whole lanes, and returns the nearest.
-static inline unsigned look_at_boxes(const struct search *search, unsigned blocks, unsigned dims,
-                                     float *far) {
+ON_LANES unsigned look_at_boxes(const struct search *search, unsigned blocks, unsigned dims,
+                                float *far) {
     const float *box = search->near->table->boxes;
     lanes least = INFINITY + (lanes){0};
     for (unsigned i = 0; i < blocks; i += TMG_LANES) {
@@ -114,11 +109,11 @@ static inline unsigned look_at_boxes(const struct search *search, unsigned block
 }
 
 // Takes in what lies near enough of the blocks that are [within] and were not looked at.
-static inline void look_at_blocks(struct search *search, unsigned blocks, unsigned dims, float *far,
-                                  float within) {
+ON_LANES void look_at_blocks(struct search *search, unsigned blocks, unsigned dims, float *far,
+                             float within) {
     for (unsigned i = 0; i < blocks; i += TMG_LANES) {
-        const lanes four = load(far + i);
-        if (!any((four <= within) & (four <= search->most))) continue;
+        const lanes some = load(far + i);
+        if (!any((some <= within) & (some <= search->most))) continue;
         for (unsigned j = i; j < i + TMG_LANES; ++j) {
             if (far[j] > within || far[j] > search->most) continue;
             look_at_block(search, j, dims);
@@ -128,7 +123,7 @@ static inline void look_at_blocks(struct search *search, unsigned blocks, unsign
 }
 
 // The nearest blocks first: what lies there leaves out most of the others.
-static inline void look_around(struct search *search, unsigned dims) {
+ON_LANES void look_around(struct search *search, unsigned dims) {
     float far[TMG_MAX_MEASURED / TMG_NEAR_BLOCK + TMG_LANES];
     const unsigned blocks =
         (search->near->table->measured_count + TMG_NEAR_BLOCK - 1) / TMG_NEAR_BLOCK;
@@ -137,6 +132,30 @@ static inline void look_around(struct search *search, unsigned dims) {
     far[nearest] = INFINITY;
     look_at_blocks(search, blocks, dims, far, CLOSE);
     look_at_blocks(search, blocks, dims, far, FAR);
+}
+
+// As most tables have, three dims: then nothing is looped over.
+ON_LANES void look(struct search *search, unsigned dims) {
+    if (dims == 3)
+        look_around(search, 3);
+    else
+        look_around(search, dims);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void look_avx2(struct search *search, unsigned dims) {
+    look(search, dims);
+}
+#endif
+
+static void look_any(struct search *search, unsigned dims) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        look_avx2(search, dims);
+        return;
+    }
+#endif
+    look(search, dims);
 }
 
 static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,
@@ -148,10 +167,7 @@ static void find(const struct tmg_table *table, const int64_t *shape, int alignm
     for (unsigned i = 0; i < table->dim_count; ++i)
         search.at[i] = (float)log2((double)shape[i]) + (lanes){0};
     search.alignment = (float)__builtin_ctz((unsigned)alignment) + (lanes){0};
-    if (table->dim_count == 3)  // as most have: then nothing is looped over
-        look_around(&search, 3);
-    else
-        look_around(&search, table->dim_count);
+    look_any(&search, table->dim_count);
     for (unsigned i = 0; i < near->count; ++i) {
         const float far = near->weights[i];
         near->weights[i] = far > 0 ? expf(-far / (2 * WIDTH * WIDTH)) : TMG_NEAR_ITSELF;
@@ -188,8 +204,8 @@ void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights)
     for (unsigned i = 0; i < count; i += TMG_LANES) {
         lanes few[2];
         memcpy(few, sums + i, sizeof few);
-        const lanes missed = __builtin_shufflevector(few[0], few[1], 0, 2, 4, 6),
-                    weight = __builtin_shufflevector(few[0], few[1], 1, 3, 5, 7);
+        const lanes missed = __builtin_shufflevector(few[0], few[1], 0, 2, 4, 6, 8, 10, 12, 14),
+                    weight = __builtin_shufflevector(few[0], few[1], 1, 3, 5, 7, 9, 11, 13, 15);
         store(misses + i, missed / (weight + DOUBT));
         store(weights + i, weight);
     }

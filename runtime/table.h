@@ -11,7 +11,7 @@ enum {
     TMG_MAX_TABLE_SPLITS = 16,
     TMG_MAX_TABLE_DIMS = 8,
     TMG_MAX_TUNED = 1 << 16,
-    TMG_MAX_MEASURED = 1 << 13,
+    TMG_MAX_MEASURED = 1 << 14,
     TMG_NEAR_BLOCK = 16,      // measured shapes that have a box around them
     TMG_MAX_LAUNCHES = 1024,  // of a table: kernels with their splits
     TMG_LARGEST_CLASS = 128   // bytes: from here on alignment is worth nothing more
@@ -73,8 +73,8 @@ struct tmg_table {
     struct tmg_tuned *tuned;                      // sorted
     struct tmg_measured *measured;                // sorted by their dims
     const struct tmg_measured **by_place;
-    float *at;     // of four by place the first dim, the second..., the powers of two of alignments
-    float *boxes;  // of four blocks of them the least of the first dim, its most, of the second...
+    float *at;     // of eight by place the first dim, the second..., the twos of alignments
+    float *boxes;  // of eight blocks of them the least of the first dim, its most, of the second...
     struct tmg_miss *misses;      // of all of them
     struct tmg_learned *learned;  // of the model's errors; NULL: nothing
     struct tmg_terms terms;       // of all kernels

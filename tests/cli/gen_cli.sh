@@ -124,7 +124,7 @@ done
 exits 0 'a run after kills' "$TMAGEN" gen -o "$work/killed" "$work/b.yaml"
 
 # huge and odd specs
-head -c 5000000 /dev/zero | tr '\0' '#' >"$work/huge.yaml"
+head -c 9000000 /dev/zero | tr '\0' '#' >"$work/huge.yaml"
 exits 1 'a huge spec' "$TMAGEN" gen -o "$work/x" "$work/huge.yaml"; says 'too large'
 mkfifo "$work/fifo.yaml"
 exits 1 'a pipe as a spec' timeout 10 "$TMAGEN" gen -o "$work/x" "$work/fifo.yaml"

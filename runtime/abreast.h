@@ -1,0 +1,44 @@
+// Numbers that are worked on at once: a launch of a new shape waits for them. They are four, or as
+// many as LANES, which a file may define before it includes this. Of eight, a CPU that has vectors
+// of no more than four works on two halves; all of this is inlined, so that no call passes them.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#ifndef LANES
+#define LANES 4
+#endif
+
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef int32_t bits __attribute__((vector_size(4 * LANES)));
+
+#define ON_LANES static inline __attribute__((always_inline))
+
+ON_LANES lanes load(const float *from) {
+    lanes all;
+    memcpy(&all, from, sizeof all);
+    return all;
+}
+
+ON_LANES void store(float *to, lanes all) { memcpy(to, &all, sizeof all); }
+
+// Of each lane [a] where [first] is true, else [b].
+ON_LANES lanes choose(bits first, lanes a, lanes b) {
+    return (lanes)(((bits)a & first) | ((bits)b & ~first));
+}
+
+// Of each lane [a] where [first] is true, else 0.
+ON_LANES lanes where(bits first, lanes a) { return (lanes)((bits)a & first); }
+
+ON_LANES lanes larger(lanes a, lanes b) { return choose(a > b, a, b); }
+ON_LANES lanes smaller(lanes a, lanes b) { return choose(a < b, a, b); }
+ON_LANES lanes positive(lanes value) { return where(value > 0, value); }
+
+// Whether any lane of a comparison is true.
+ON_LANES int any(bits true_ones) {
+    uint64_t parts[LANES / 2], some = 0;
+    memcpy(parts, &true_ones, sizeof parts);
+    for (int i = 0; i < LANES / 2; ++i) some |= parts[i];
+    return some != 0;
+}
