@@ -16,7 +16,7 @@ verify --shape 600x392x136 gemm_128x128_pingpong \
 
 # CTAs of a cluster whose tiles lie beyond D: in both directions, for several items; where a tile
 # begins at its edge, and two tiles in turns.
-verify gemm_64x104_wide --shape 177x4224x1264
+verify gemm_64x112_wide --shape 177x4224x1264
 verify gemm_64x128_rows --shape 97x528x208 --shape 128x264x144
 
 ops='[[bias, {add: other, row_period: 7}, gelu_erf, residual]]'

@@ -72,7 +72,7 @@ cp -r templates "$TMPDIR/templates"
 sed -i '/"rates"/,$ s/"tensor": /&1/' "$TMPDIR/templates/lib/gpus/nvidia_h200.json"
 TMAGEN_TEMPLATES=$TMPDIR/templates stale 1 few
 
-part too_few 300
+part too_few 500
 refused 1 'too_few: it takes 20 measured shapes to learn from, and it has 1' \
     "$TMPDIR/specs/too_few.yaml"
 refused 2 'takes a dispatch table' "$TMPDIR/specs/gemm_64x64.yaml"

@@ -26,7 +26,7 @@ cat "$TMPDIR/err"
 rows() { grep -c '^  - {shape: .* us: {' "$1"; }
 gone=$(($(rows "$table") - $(rows "$TMPDIR/thin.yaml")))
 grep -q "^$gone shapes less" "$TMPDIR/err" || fail "$gone rows went, and it says otherwise"
-[ "$gone" -ge $(($(rows "$table") / 12)) ] || fail "only $gone rows went"
+[ "$gone" -ge $(($(rows "$table") / 24)) ] || fail "only $gone rows went"
 [ "$(rows "$TMPDIR/thin.yaml")" -ge $(($(rows "$table") * 3 / 5)) ] ||
     fail "fewer than three fifths"
 last='(alike|quads|even|repack|any|eighths)(_[a-z0-9]+)*: '
