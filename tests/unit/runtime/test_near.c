@@ -6,6 +6,7 @@
 
 #include "runtime/near.h"
 #include "tests/unit/runtime/set_fixture.h"
+#include "tests/unit/runtime/shipped.h"
 
 static struct tmg_table *table;
 
@@ -162,6 +163,34 @@ static void refused(const char *rows, const char *message) {
     if (!strstr(tmagen_error_last(), message)) fail_msg("%s", tmagen_error_last());
 }
 
+// Launches are worked on several at once: each has the sums of its own, one launch after the other.
+static void test_each_launch_has_its_own(void **state) {
+    (void)state;
+    static const int64_t shapes[][3] = {{1000, 2000, 3000}, {37, 8192, 1024}, {8, 4096, 4096}};
+    float misses[TMG_MAX_LAUNCHES], weights[TMG_MAX_LAUNCHES];
+    unsigned known = 0;
+    table = open_shipped();
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+        double missed[TMG_MAX_LAUNCHES] = {0}, weighed[TMG_MAX_LAUNCHES] = {0};
+        struct tmg_near near;
+        tmg_near_find(table, shapes[i], 128, &near);
+        tmg_near_misses(&near, misses, weights);
+        for (unsigned j = 0; j < near.count; ++j)
+            for (unsigned at = near.shapes[j]->first; at < near.shapes[j]->end; ++at) {
+                const struct tmg_miss *miss = &table->misses[at];
+                missed[miss->launch] += (double)(near.weights[j] * miss->log);
+                weighed[miss->launch] += (double)near.weights[j];
+            }
+        for (unsigned j = 0; j < table->launch_count; ++j) {
+            known += weighed[j] > 0;
+            assert_near((double)weights[j], weighed[j], 1e-4);
+            // the model itself weighs .02
+            assert_near((double)misses[j] * (weighed[j] + .02), missed[j], 1e-4);
+        }
+    }
+    assert_in_range(known, 100, TMG_MAX_LAUNCHES);
+}
+
 static void test_tables_that_are_wrong(void **state) {
     (void)state;
     refused(ROW("64", "64", "128", "1000 1000"), "measured[0] must be");
@@ -194,6 +223,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_the_nearest_are_kept, close_table),
         cmocka_unit_test_teardown(test_none_nearer_is_left_out, close_table),
         cmocka_unit_test_teardown(test_no_shapes_no_correction, close_table),
+        cmocka_unit_test_teardown(test_each_launch_has_its_own, close_table),
         cmocka_unit_test_teardown(test_tables_that_are_wrong, close_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
