@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/dtype.h"
 #include "runtime/abreast.h"
+#include "runtime/dtype.h"
 
 unsigned tmg_learned_inputs(unsigned dim_count) {
     return TMG_LEARNED_OF_DIM * dim_count + TMG_LEARNED_OF_LAUNCH;
