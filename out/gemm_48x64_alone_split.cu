@@ -18,7 +18,7 @@
 //     warps: {producer: {count: 4, registers: 40}, consumer: {count: 4, registers: 232}}
 //     swizzle_bits: {a: 7, b: 7, d: 7}
 //     l2_promotion: {a: 128, b: 128}
-//     epilogue: {ops: [], store: tma, tile: {m: 48, n: 64}, buffers: 1}
+//     epilogue: {ops: [], store: tma, reduce: last, tile: {m: 48, n: 64}, buffers: 1}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;

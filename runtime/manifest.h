@@ -176,6 +176,7 @@ struct tmg_cost {
     int tensor;     // whose rows are moved, -1: not said
     int64_t ahead;  // steps: so many are under way at once
     int overlaps;   // it hides behind the next tile's steps
+    int scatters;   // of parts of tiles, each of which adds up a share
     int64_t amount;
     unsigned factor_count;
     struct tmg_extent factors[TMG_MAX_FACTORS];

@@ -411,7 +411,7 @@ static void read_cost(const struct tmg_node *node, const struct tmg_manifest *ma
                                         "peers",
                                         "box_bytes",
                                         NULL};
-    tmg_node_keys(node, "unit per amount times tensor ahead overlaps");
+    tmg_node_keys(node, "unit per amount times tensor ahead overlaps scatters");
     cost->unit = (enum tmg_unit)tmg_member_choice(node, "unit", units, -1);
     cost->per = (enum tmg_per)tmg_member_choice(node, "per", pers, TMG_PER_LAUNCH);
     cost->amount = tmg_member_integer(node, "amount", 1, MAX_BYTES, TMG_REQUIRED_INTEGER);
@@ -421,9 +421,11 @@ static void read_cost(const struct tmg_node *node, const struct tmg_manifest *ma
         cost->factors[i] = tmg_read_extent(&item, manifest);
     }
     struct tmg_node overlaps = tmg_node_member(node, "overlaps");
+    struct tmg_node scatters = tmg_node_member(node, "scatters");
     cost->tensor = tmg_node_member(node, "tensor").value ? tmg_member_tensor(node, manifest) : -1;
     cost->ahead = tmg_member_integer(node, "ahead", 1, MAX_AHEAD, 1);
     cost->overlaps = tmg_node_flag(&overlaps, 0);
+    cost->scatters = tmg_node_flag(&scatters, 0);
 }
 
 // What of a launch the bits of the results vary with: a list of "sms" and "splits". And whether the

@@ -39,7 +39,7 @@ struct work {
     double flops, shared, l2, dram, beyond;
     // of an item and CTA: bytes, warps of an epilogue of its own, CTAs whose sums it takes
     double store, l1, sums, warps, peers;
-    int overlaps;
+    int overlaps, scatters;
     double all_flops, all_dram;  // of the launch; what is written to DRAM counts more than once
     double blocks;
 };
@@ -170,6 +170,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       .warps = sum[TMG_SPENT_WARPS] * of_item,
                       .peers = sum[TMG_SPENT_PEERS] * of_item,
                       .overlaps = manifest->rules->overlaps,
+                      .scatters = manifest->rules->scatters,
                       .all_flops = sum[TMG_SPENT_FLOPS],
                       .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
                       .blocks = (double)counts[TMG_PER_BLOCK]};
@@ -259,12 +260,13 @@ static double role_us(const struct work *work, const struct tmg_rates *rates, do
     return estimate->waves * smooth_max(roles, 3, ROLE_POWER) + epilogue;
 }
 
-// What it costs that tiles are split: the last part of each adds up the others, and a CTA that has
-// another part to do begins it behind what the last one wrote.
+// What it costs that tiles are split: the last part of each adds up the others, or each a share if
+// nobody has more to do; a CTA that has another part begins it behind what the last one wrote.
 static double split_us(const struct work *work, const struct tmg_rates *rates, int64_t splits,
                        double waves) {
-    const double *rate = rates->of, others = work->store * (double)(splits - 1);
     if (splits <= 1) return 0;
+    const double *rate = rates->of, sharers = work->scatters && waves <= 1 ? (double)splits : 1,
+                 others = work->store * (double)(splits - 1) / sharers;
     return rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
            (rate[TMG_RATE_PARTS] > 0 ? others / rate[TMG_RATE_PARTS] : 0);
 }

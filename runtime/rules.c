@@ -84,7 +84,10 @@ static void pack_sizes(const struct tmg_manifest *manifest, struct tmg_rules *ru
 static void pack_overlap(const struct tmg_manifest *manifest, struct tmg_rules *rules) {
     for (unsigned i = 0; i < manifest->cost_count; ++i) {
         const struct tmg_cost *cost = &manifest->costs[i];
-        if (cost->unit == TMG_UNIT_STORE_BYTES) rules->overlaps |= cost->overlaps;
+        if (cost->unit == TMG_UNIT_STORE_BYTES) {
+            rules->overlaps |= cost->overlaps;
+            rules->scatters |= cost->scatters;
+        }
         if (cost->unit == TMG_UNIT_STEPS) rules->ahead = (double)cost->ahead;
     }
 }

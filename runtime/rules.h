@@ -64,6 +64,7 @@ enum { TMG_CACHE_LINE = 64 };
 struct tmg_rules {
     unsigned char dim_count, tensor_count, cost_count, tile_count;
     int overlaps;                   // stores go on beside the next tile
+    int scatters;                   // parts of a tile add up a share of it each
     double ahead;                   // loads under way
     const struct tmg_terms *terms;  // its own, or those of the set that it has joined
     uint16_t tiles[TMG_MAX_TILES];  // terms: the sizes of the grid's tiles

@@ -109,6 +109,10 @@ local function persistent(s)
     return plan.schedule(s).walks or false
 end
 
+local function adding(s)
+    return s.grid == "split_k" and s.math == "wgmma"
+end
+
 local function splitting(s)
     local schedule = plan.schedule(s)
     return schedule.parts ~= nil or schedule.in_cluster or by_lanes(s)
@@ -211,6 +215,7 @@ local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
 local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
 local PERSISTENT = "grid is not tiles"
+local ADDING = "grid is split_k, of wgmma"
 local SPLITTING = "grid is split_k, stream_k, cluster_k or shares_k, or load is registers"
 local STAGING, HELD = "epilogue.store is tma or staged", "math is tcgen05, and epilogue.read.matrix not pairs"
 local READING = "math is wgmma, epilogue.store is tma, and there are producers, without exchange and gated ops"
@@ -398,6 +403,12 @@ local knobs = {
       when = tensor_cores, when_doc = TENSOR_CORES,
       doc = "direct: pairs from registers; elements: one by one where pairs do not fit, any n, strides and addresses; "
           .. "tma: into swizzled staging, bulk store drained late; staged, of tcgen05: the same, stored by threads" },
+    { "epilogue.reduce", type = "enum", values = { "last", "scatter" }, when = adding, when_doc = ADDING,
+      default = function(s)
+          return adding(s) and s.epilogue.store == "direct" and #s.epilogue.ops == 0 and "scatter" or "last"
+      end,
+      doc = "who adds up the parts of a tile's K: whoever comes last; or each a share, which it stores, if all come "
+          .. "together" },
     { "epilogue.warps", type = "int", values = { 4, 5, 8 }, default = 4, unit = "warps",
       when = tensor_memory, when_doc = TENSOR_MEMORY,
       doc = "warps that load sums and store; those beyond four share the rows of the first, and their columns" },

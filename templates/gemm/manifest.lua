@@ -57,7 +57,7 @@ local function sums(s, p, clusters)
     if not p.work.parts then return nil end
     local count, per = table.unpack(p.work.parts.sums)
     return { unit = "store_bytes", per = per, amount = 2 * 4 * count * s.tile.m * s.tile.n
-        * (per == "block" and 1 or clusters.m * clusters.n) }
+        * (per == "block" and 1 or clusters.m * clusters.n), scatters = p.scatter }
 end
 
 -- Bytes of what an SM's L1 and shared memory move, in lines of 128, for a tile of [count] elements of D: operands that

@@ -343,7 +343,8 @@ local function parts_plan(s, p)
     end
     local tiles = p.shares and s.cluster.m * s.cluster.n or p.cluster_size
     return {
-        part("arrived", p.cluster_size, 4 * (p.shared_tile and p.consumers or 1), p.work.parts.counters, "first"),
+        part("arrived", p.cluster_size, 4 * (p.shared_tile and p.consumers or 1) * (p.scatter and 4 or 1),
+            p.work.parts.counters, "first"),
         part("partials", tiles, 4 * s.tile.m * s.tile.n, p.work.parts.sums, "never"),
     }
 end

@@ -28,7 +28,7 @@ local OWN = set_of "dims tensors grid workspace before ops cost varies_with depe
 local DIM, TILE = set_of "name value multiple_of most ceil", set_of "dim times plus by count axis"
 local TENSOR = set_of "name dtype dims access alignment stride_bytes_multiple tells_of"
 local PART = set_of "name bytes per zero dtype dims stride_bytes_multiple"
-local COST = set_of "unit per amount times tensor ahead overlaps"
+local COST = set_of "unit per amount times tensor ahead overlaps scatters"
 local MORE, SPLIT = set_of "blocks_per_tile blocks_per_sm max_blocks max_tiles splits", set_of "default most"
 local SIZE = set_of "dim times plus by"
 
@@ -142,14 +142,14 @@ function rows.grid(rule, tiles, more)
     return object(grid, GRID)
 end
 
--- [cost]: { {unit=, per=, amount=, times={extent, ...}, tensor=, ahead=, overlaps=}, ... }
+-- [cost]: { {unit=, per=, amount=, times={extent, ...}, tensor=, ahead=, overlaps=, scatters=}, ... }
 local function cost_rows(cost)
     local list = {}
     for i, row in ipairs(cost) do
         check_fields(row, COST, "a cost")
         list[i] = json.object { { "unit", row.unit }, { "per", row.per }, { "amount", row.amount },
             { "times", row.times and extents(row.times) }, { "tensor", row.tensor }, { "ahead", row.ahead },
-            { "overlaps", row.overlaps or nil } }
+            { "overlaps", row.overlaps or nil }, { "scatters", row.scatters or nil } }
     end
     return json.array(list)
 end

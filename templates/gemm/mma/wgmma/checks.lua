@@ -59,6 +59,10 @@ wgmma["sums"] = function(s, p, fail)
         fail("grid", ("grid: %s adds up parts of K in fp32, but sums of %s are integers"):format(s.grid, p.a_type.name),
             "tiles or persistent")
     end
+    if p.scatter and (s.epilogue.store ~= "direct" or #s.epilogue.ops > 0) then
+        fail("epilogue.reduce", "epilogue.reduce: scatter stores a part's share from registers, and has no ops",
+            "last; or epilogue.store: direct, without ops")
+    end
     local n = p.right.rows
     if p.sum.name == "i32" and n > 32 and n % 16 ~= 0 then
         fail("tile." .. p.right.extent:lower(), ("wgmma multiplies no %d columns of %s"):format(n, p.a_type.name),

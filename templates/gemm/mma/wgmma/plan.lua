@@ -181,6 +181,9 @@ end
 -- sum and 32 others.
 local function parts_ahead(p)
     local each = p.part_bytes // 128 // 4
+    if p.scatter then
+        return math.max(1, math.min((p.registers[1].registers - 64) // 16, 5))
+    end
     return math.max(1, math.min((p.registers[1].registers - 32) // each - 1, 16))
 end
 
@@ -244,6 +247,7 @@ function wgmma.plan(s, work, gated, operands)
     p.barriers = barrier_plan(s, p)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
+    p.scatter = work.parts and s.epilogue.reduce == "scatter" or false  -- parts of a tile add up a share of it each
     p.parts_ahead = work.parts and not p.shares and parts_ahead(p)
     alignment(s, p)
     reads.align(p)
