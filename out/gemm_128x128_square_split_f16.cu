@@ -71,6 +71,13 @@ __device__ __forceinline__ uint32_t atom_add_acq_rel_gpu(uint32_t *counter, uint
     return old;
 }
 
+// The same without order, so that nobody waits for what is under way.
+__device__ __forceinline__ uint32_t atom_add_relaxed_gpu(uint32_t *counter, uint32_t count) {
+    uint32_t old;
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(count) : "memory");
+    return old;
+}
+
 // [value] if the word is [expected]; the same otherwise.
 __device__ __forceinline__ uint32_t atom_cas_acq_rel_gpu(uint32_t *word, uint32_t expected, uint32_t value) {
     uint32_t old;
@@ -463,24 +470,17 @@ constexpr int PART_VECTORS = BLOCKS * BLOCK_VECTORS;    // and in all of it
 constexpr int VECTORS_AHEAD = 4;                        // whose loads are under way together,
 constexpr int PARTS_AHEAD = 5;                          // of so many parts
 constexpr int MOST_SHARES = 16;                         // more parts leave all to who comes last
-constexpr int PATIENCE = 64;                            // times that a warp looks whether the others have come
+constexpr int PATIENCE = 64;                            // times that a part looks whether the others have come
 
-// Counts [count] of a tile's [parts] as done with its word, which is zero again behind the last.
-__device__ __forceinline__ void leave_parts(uint32_t *word, int count, int parts) {
-    if ((atom_add_acq_rel_gpu(word, count << 8) >> 8) % 256 + count == parts) {
-        st_relaxed_gpu(word, 0);
-    }
-}
-
-// Counts a warp's [part] of [parts] as come, and tells whose shares it is to add up, a bit each: its own, if the others
-// come while it [waits]; of who comes last also those of the ones that do not. The [word] is the warp's of the tile:
-// how many have come, from bit 8 on how many are done with it, from bit 16 on who does not wait.
-__device__ __forceinline__ uint32_t due_shares(uint32_t *word, int part, int parts, bool waits) {
+// Counts [part] of [parts] as come, and tells whose shares it is to add up, a bit each: its own, if the others come
+// while it [waits]; of who comes last also those of the ones that do not. Of so many parts it is to say that they are
+// [done] with the [word], the warp's of the tile: how many have come, from bit 8 on how many are done with it, from bit
+// 16 on who does not wait.
+__device__ __forceinline__ uint32_t due_shares(uint32_t *word, int part, int parts, bool waits, int *done) {
     const uint32_t own = parts > MOST_SHARES ? 1 : 1 << part, away = parts > MOST_SHARES ? 0 : own << 16;
     const uint32_t before = atom_add_acq_rel_gpu(word, waits ? 1 : 1 + away);
     if (before % 256 == parts - 1) {
-        const int others = parts > MOST_SHARES ? parts - 1 : __popc(before >> 16);
-        leave_parts(word, 1 + others, parts);
+        *done = parts > MOST_SHARES ? parts : 1 + __popc(before >> 16);
         return own | before >> 16;
     }
     if (!waits) {
@@ -498,9 +498,16 @@ __device__ __forceinline__ uint32_t due_shares(uint32_t *word, int part, int par
         }
         seen = old;
     }
-    leave_parts(word, 1, parts);
+    *done = 1;
     return own;
 }
+
+// Where's sums goes: a warpgroup's tile of D.
+struct Destination {
+    fp16 *d;
+    int64_t stride;
+    int m, n, row, column;    // D's, and the tile's first
+};
 
 // two neighbouring elements of D
 __device__ __forceinline__ void store_pair(fp16 *d, float x, float y) {
@@ -508,15 +515,55 @@ __device__ __forceinline__ void store_pair(fp16 *d, float x, float y) {
 }
 
 // stores four of a thread's sums, number [vector] of its tile's; n is even
-__device__ __forceinline__ void store_vector(float4 x, fp16 *d, int64_t d_stride, int m, int n, int first_row,
-                                             int first_column, int vector) {
-    const int row = first_row + vector / BLOCK_VECTORS * MMA_M + pair_row(0);
-    const int column = first_column + pair_column(vector % BLOCK_VECTORS);
-    if (row < m && column < n) {
-        store_pair(d + row * d_stride + column, x.x, x.y);
+__device__ __forceinline__ void store_vector(float4 x, const Destination &to, int vector) {
+    const int row = to.row + vector / BLOCK_VECTORS * MMA_M + pair_row(0);
+    const int column = to.column + pair_column(vector % BLOCK_VECTORS);
+    if (row < to.m && column < to.n) {
+        store_pair(to.d + row * to.stride + column, x.x, x.y);
     }
-    if (row + 8 < m && column < n) {
-        store_pair(d + (row + 8) * d_stride + column, x.z, x.w);
+    if (row + 8 < to.m && column < to.n) {
+        store_pair(to.d + (row + 8) * to.stride + column, x.z, x.w);
+    }
+}
+
+// Adds up the [vectors] of a thread from the [first] to the [end] over all [parts], and stores the sums.
+__device__ __forceinline__ void add_share(const float4 *vectors, int first, int end, int parts, const Destination &to) {
+    #pragma unroll 1
+    for (; first < end; first += VECTORS_AHEAD) {
+        float4 sum[VECTORS_AHEAD];
+        #pragma unroll 1
+        for (int from = 0; from < parts; from += PARTS_AHEAD) {
+            float4 y[PARTS_AHEAD][VECTORS_AHEAD];
+            #pragma unroll
+            for (int part = 0; part < PARTS_AHEAD; ++part) {
+                #pragma unroll
+                for (int i = 0; i < VECTORS_AHEAD; ++i) {
+                    if (from + part < parts && first + i < end) {
+                        y[part][i] = vectors[(from + part) * TILE_VECTORS + (first + i) * 128];
+                    }
+                }
+            }
+            #pragma unroll
+            for (int part = 0; part < PARTS_AHEAD; ++part) {
+                #pragma unroll
+                for (int i = 0; i < VECTORS_AHEAD; ++i) {
+                    if (from + part == 0) {
+                        sum[i] = y[part][i];
+                    } else if (from + part < parts) {
+                        sum[i].x += y[part][i].x;
+                        sum[i].y += y[part][i].y;
+                        sum[i].z += y[part][i].z;
+                        sum[i].w += y[part][i].w;
+                    }
+                }
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < VECTORS_AHEAD; ++i) {
+            if (first + i < end) {
+                store_vector(sum[i], to, first + i);
+            }
+        }
     }
 }
 
@@ -524,8 +571,7 @@ __device__ __forceinline__ void store_vector(float4 x, fp16 *d, int64_t d_stride
 // warpgroup's of the tile's first part, and stores those of the tile's sums that are this part's share. [word]: see
 // above; it [waits] for the other parts.
 __device__ __forceinline__ void scatter_parts(float (&accumulator)[BLOCKS][TILE_N / 2], float4 *partials, int part,
-                                              int parts, uint32_t *word, bool waits, fp16 *d,
-                                              int64_t d_stride, int m, int n, int first_row, int first_column) {
+                                              int parts, uint32_t *word, bool waits, const Destination &to) {
     const int lane = threadIdx.x % 32;
     float4 *vectors = partials + threadIdx.x % 128;
     #pragma unroll
@@ -534,51 +580,27 @@ __device__ __forceinline__ void scatter_parts(float (&accumulator)[BLOCKS][TILE_
         vectors[part * TILE_VECTORS + i * 128] = make_float4(x[0], x[1], x[2], x[3]);
     }
     __syncwarp();                                       // all of the part is there
-    uint32_t due = 0;
+    uint32_t due = 0, before = 0;
+    int done = 0;
     if (lane == 0) {
-        due = due_shares(word, part, parts, waits && parts <= MOST_SHARES);
+        due = due_shares(word, part, parts, waits && parts <= MOST_SHARES, &done);
     }
+    if (done > 0) {
+        before = atom_add_relaxed_gpu(word, done << 8);    // which comes while sums are added
+    }
+    __syncwarp();                                       // what lane 0 has acquired is there for all
     due = __shfl_sync(0xffffffff, due, 0);
-    // a vote, which the compiler knows to be the same in all lanes, as what depends on it
+    // a vote, which the compiler knows to be the same in all lanes: else they may walk along K apart, for all it knows,
+    // and wgmma's descriptors are moved into uniform registers one by one
     due = __ballot_sync(0xffffffff, due >> lane & 1);
     const int shares = parts > MOST_SHARES ? 1 : parts;
+    #pragma unroll 1
     for (; due != 0; due &= due - 1) {
         const int share = __ffs(due) - 1, end = divide((share + 1) * PART_VECTORS, shares);
-        for (int first = divide(share * PART_VECTORS, shares); first < end; first += VECTORS_AHEAD) {
-            float4 sum[VECTORS_AHEAD];
-            for (int from = 0; from < parts; from += PARTS_AHEAD) {
-                float4 y[PARTS_AHEAD][VECTORS_AHEAD];
-                #pragma unroll
-                for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
-                    #pragma unroll
-                    for (int i = 0; i < VECTORS_AHEAD; ++i) {
-                        if (from + ahead < parts && first + i < end) {
-                            y[ahead][i] = vectors[(from + ahead) * TILE_VECTORS + (first + i) * 128];
-                        }
-                    }
-                }
-                #pragma unroll
-                for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
-                    #pragma unroll
-                    for (int i = 0; i < VECTORS_AHEAD; ++i) {
-                        if (from + ahead == 0) {
-                            sum[i] = y[ahead][i];
-                        } else if (from + ahead < parts) {
-                            sum[i].x += y[ahead][i].x;
-                            sum[i].y += y[ahead][i].y;
-                            sum[i].z += y[ahead][i].z;
-                            sum[i].w += y[ahead][i].w;
-                        }
-                    }
-                }
-            }
-            #pragma unroll
-            for (int i = 0; i < VECTORS_AHEAD; ++i) {
-                if (first + i < end) {
-                    store_vector(sum[i], d, d_stride, m, n, first_row, first_column, first + i);
-                }
-            }
-        }
+        add_share(vectors, divide(share * PART_VECTORS, shares), end, parts, to);
+    }
+    if (done > 0 && (before >> 8) % 256 + done == parts) {
+        st_relaxed_gpu(word, 0);                        // all are done with it
     }
 }
 
@@ -671,9 +693,8 @@ gemm_128x128_square_split_f16(const __grid_constant__ TensorMap a_map,
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
             parts_sums += warpgroup * PART_VECTORS * 128;
             uint32_t *parts_word = arrived + (item.counter * CONSUMERS + warpgroup) * 4 + warp % 4;
-            const int first_row = item.row + warpgroup * CONSUMER_M;
-            scatter_parts(accumulator, parts_sums, item.part, item.parts, parts_word, work.ends(), d, d_stride, m, n,
-                          first_row, item.column);
+            const Destination to = {d, d_stride, m, n, item.row + warpgroup * CONSUMER_M, item.column};
+            scatter_parts(accumulator, parts_sums, item.part, item.parts, parts_word, work.ends(), to);
         }
     }
 }

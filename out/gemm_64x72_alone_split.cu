@@ -18,7 +18,7 @@
 //     swizzle_bits: {a: 7, b: 7}
 //     l2_promotion: {a: 128, b: 128}
 //     prefetch_maps: true
-//     epilogue: {ops: [], store: direct, reduce: scatter}
+//     epilogue: {ops: [], store: direct, reduce: last}
 
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
@@ -57,33 +57,12 @@ __device__ __forceinline__ int divide(int value, int divisor) {
     return static_cast<int>(__fdividef(value + .5f, divisor));
 }
 
-// [counter] + [count]; the same otherwise.
-__device__ __forceinline__ uint32_t atom_add_acq_rel_gpu(uint32_t *counter, uint32_t count) {
+// [counter] + 1, or 0 behind [last]; returns the old value. Releases what the thread, and those that a barrier has
+// joined it with, wrote before, and acquires what those before it have released, across the GPU.
+__device__ __forceinline__ uint32_t atom_inc_acq_rel_gpu(uint32_t *counter, uint32_t last) {
     uint32_t old;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(count) : "memory");
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(last) : "memory");
     return old;
-}
-
-// [value] if the word is [expected]; the same otherwise.
-__device__ __forceinline__ uint32_t atom_cas_acq_rel_gpu(uint32_t *word, uint32_t expected, uint32_t value) {
-    uint32_t old;
-    asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], %2, %3;"
-                 : "=r"(old)
-                 : "l"(word), "r"(expected), "r"(value)
-                 : "memory");
-    return old;
-}
-
-// a word that others change by such atomics; acquires what they have released
-__device__ __forceinline__ uint32_t ld_acquire_gpu(const uint32_t *word) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
-// such a word, for those who come later
-__device__ __forceinline__ void st_relaxed_gpu(uint32_t *word, uint32_t value) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
 // (low, high) rounded to nearest even
@@ -133,6 +112,27 @@ __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, uint
 __device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, uint32_t parity) {
     while (!mbarrier_try_wait_parity(barrier, parity)) {
     }
+}
+
+// waits until [threads] threads have come to barrier [id]; id 0 is __syncthreads
+__device__ __forceinline__ void barrier_sync(int id, int threads) {
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// the same, and whether [vote] is true in any of them
+__device__ __forceinline__ bool barrier_red_or(int id, int threads, bool vote) {
+    uint32_t any;
+    asm volatile(
+        "{\n"
+        ".reg .pred p, q;\n"
+        "setp.ne.u32 p, %3, 0;\n"
+        "barrier.red.or.pred q, %1, %2, p;\n"
+        "selp.u32 %0, 1, 0, q;\n"
+        "}\n"
+        : "=r"(any)
+        : "r"(id), "r"(threads), "r"(static_cast<uint32_t>(vote))
+        : "memory");
+    return any;
 }
 
 // true in one thread of a converged warp
@@ -282,11 +282,6 @@ struct Work {
         index += stride;
     }
 
-    // whether this item is the last of the walk
-    __device__ __forceinline__ bool ends() const {
-        return index + stride >= tiles.count() * parts;
-    }
-
     // the first of a part's tiles of K; parts differ by one tile at most
     __device__ __forceinline__ int begin(int part) const {
         const int each = divide(steps, parts);
@@ -375,129 +370,84 @@ __device__ __forceinline__ int pair_column(int pair) {
 
 constexpr int A_STAGE_UNITS = sizeof(SharedMemory::a[0]) / 16, B_STAGE_UNITS = sizeof(SharedMemory::b[0]) / 16;
 
-constexpr int TILE_VECTORS = TILE_M * TILE_N / 4;       // a part's sums, four by four
-constexpr int BLOCK_VECTORS = TILE_N / 8;                // those of a thread in a block of the accumulator
-constexpr int PART_VECTORS = BLOCKS * BLOCK_VECTORS;    // and in all of it
-constexpr int VECTORS_AHEAD = 4;                        // whose loads are under way together,
-constexpr int PARTS_AHEAD = 5;                          // of so many parts
-constexpr int MOST_SHARES = 16;                         // more parts leave all to who comes last
-constexpr int PATIENCE = 64;                            // times that a warp looks whether the others have come
-
-// Counts [count] of a tile's [parts] as done with its word, which is zero again behind the last.
-__device__ __forceinline__ void leave_parts(uint32_t *word, int count, int parts) {
-    if ((atom_add_acq_rel_gpu(word, count << 8) >> 8) % 256 + count == parts) {
-        st_relaxed_gpu(word, 0);
-    }
-}
-
-// Counts a warp's [part] of [parts] as come, and tells whose shares it is to add up, a bit each: its own, if the others
-// come while it [waits]; of who comes last also those of the ones that do not. The [word] is the warp's of the tile:
-// how many have come, from bit 8 on how many are done with it, from bit 16 on who does not wait.
-__device__ __forceinline__ uint32_t due_shares(uint32_t *word, int part, int parts, bool waits) {
-    const uint32_t own = parts > MOST_SHARES ? 1 : 1 << part, away = parts > MOST_SHARES ? 0 : own << 16;
-    const uint32_t before = atom_add_acq_rel_gpu(word, waits ? 1 : 1 + away);
-    if (before % 256 == parts - 1) {
-        const int others = parts > MOST_SHARES ? parts - 1 : __popc(before >> 16);
-        leave_parts(word, 1 + others, parts);
-        return own | before >> 16;
-    }
-    if (!waits) {
-        return 0;
-    }
-    uint32_t seen = ld_acquire_gpu(word);
-    for (int looks = 0; seen % 256 != parts; ++looks) {
-        if (looks < PATIENCE) {
-            seen = ld_acquire_gpu(word);
-            continue;
-        }
-        const uint32_t old = atom_cas_acq_rel_gpu(word, seen, seen | away);
-        if (old == seen) {
-            return 0;                                   // nobody has come meanwhile: who comes last knows
-        }
-        seen = old;
-    }
-    leave_parts(word, 1, parts);
-    return own;
-}
-
 // two neighbouring elements of D
 __device__ __forceinline__ void store_pair(bf16 *d, float x, float y) {
     *reinterpret_cast<uint32_t *>(d) = cvt_rn_bf16x2(x, y);
 }
 
-// stores four of a thread's sums, number [vector] of its tile's; n is even
-__device__ __forceinline__ void store_vector(float4 x, bf16 *d, int64_t d_stride, int m, int n, int first_row,
-                                             int first_column, int vector) {
-    const int row = first_row + vector / BLOCK_VECTORS * MMA_M + pair_row(0);
-    const int column = first_column + pair_column(vector % BLOCK_VECTORS);
-    if (row < m && column < n) {
-        store_pair(d + row * d_stride + column, x.x, x.y);
-    }
-    if (row + 8 < m && column < n) {
-        store_pair(d + (row + 8) * d_stride + column, x.z, x.w);
-    }
-}
-
-// Leaves a warp's accumulator, which is [part] of [parts], at its place among [partials], which begin with the
-// warpgroup's of the tile's first part, and stores those of the tile's sums that are this part's share. [word]: see
-// above; it [waits] for the other parts.
-__device__ __forceinline__ void scatter_parts(float (&accumulator)[BLOCKS][TILE_N / 2], float4 *partials, int part,
-                                              int parts, uint32_t *word, bool waits, bf16 *d,
-                                              int64_t d_stride, int m, int n, int first_row, int first_column) {
-    const int lane = threadIdx.x % 32;
-    float4 *vectors = partials + threadIdx.x % 128;
+// stores a warpgroup's accumulator; n is even, so that a pair lies inside or outside as a whole
+__device__ __forceinline__ void store_tile(float (&accumulator)[BLOCKS][TILE_N / 2], bf16 *d,
+                                           int64_t d_stride, int m, int n, int first_row,
+                                           int first_column) {
     #pragma unroll
-    for (int i = 0; i < PART_VECTORS; ++i) {
-        const float *x = &accumulator[i / BLOCK_VECTORS][i % BLOCK_VECTORS * 4];
-        vectors[part * TILE_VECTORS + i * 128] = make_float4(x[0], x[1], x[2], x[3]);
-    }
-    __syncwarp();                                       // all of the part is there
-    uint32_t due = 0;
-    if (lane == 0) {
-        due = due_shares(word, part, parts, waits && parts <= MOST_SHARES);
-    }
-    due = __shfl_sync(0xffffffff, due, 0);
-    // a vote, which the compiler knows to be the same in all lanes, as what depends on it
-    due = __ballot_sync(0xffffffff, due >> lane & 1);
-    const int shares = parts > MOST_SHARES ? 1 : parts;
-    for (; due != 0; due &= due - 1) {
-        const int share = __ffs(due) - 1, end = divide((share + 1) * PART_VECTORS, shares);
-        for (int first = divide(share * PART_VECTORS, shares); first < end; first += VECTORS_AHEAD) {
-            float4 sum[VECTORS_AHEAD];
-            for (int from = 0; from < parts; from += PARTS_AHEAD) {
-                float4 y[PARTS_AHEAD][VECTORS_AHEAD];
-                #pragma unroll
-                for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
-                    #pragma unroll
-                    for (int i = 0; i < VECTORS_AHEAD; ++i) {
-                        if (from + ahead < parts && first + i < end) {
-                            y[ahead][i] = vectors[(from + ahead) * TILE_VECTORS + (first + i) * 128];
-                        }
-                    }
-                }
-                #pragma unroll
-                for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
-                    #pragma unroll
-                    for (int i = 0; i < VECTORS_AHEAD; ++i) {
-                        if (from + ahead == 0) {
-                            sum[i] = y[ahead][i];
-                        } else if (from + ahead < parts) {
-                            sum[i].x += y[ahead][i].x;
-                            sum[i].y += y[ahead][i].y;
-                            sum[i].z += y[ahead][i].z;
-                            sum[i].w += y[ahead][i].w;
-                        }
-                    }
-                }
-            }
+    for (int block = 0; block < BLOCKS; ++block) {
+        #pragma unroll
+        for (int pair = 0; pair < TILE_N / 8; ++pair) {
+            const int column = first_column + pair_column(pair);
             #pragma unroll
-            for (int i = 0; i < VECTORS_AHEAD; ++i) {
-                if (first + i < end) {
-                    store_vector(sum[i], d, d_stride, m, n, first_row, first_column, first + i);
+            for (int half = 0; half < 2; ++half) {
+                const int row = first_row + block * MMA_M + pair_row(half);
+                const float *x = &accumulator[block][pair * 4 + half * 2];
+                if (row < m && column < n) {
+                    store_pair(d + row * d_stride + column, x[0], x[1]);
                 }
             }
         }
     }
+}
+
+constexpr int TILE_VECTORS = TILE_M * TILE_N / 4;       // a part's sums, four by four
+constexpr int PART_VECTORS = BLOCKS * TILE_N / 8;    // those of a thread
+constexpr int PARTS_AHEAD = 4;    // whose loads are under way together
+
+// Whether the warpgroup is the last of [parts] to come, of whom [arrived] counts, which is zero again behind that one;
+// [barrier] is the warpgroup's. A vote, which the compiler knows to be the same in all lanes: else they may walk along
+// K apart, for all it knows, and wgmma's descriptors are moved into uniform registers one by one.
+__device__ __forceinline__ bool comes_last(uint32_t *arrived, int parts, int barrier) {
+    const bool last = threadIdx.x % 128 == 0 && atom_inc_acq_rel_gpu(arrived, parts - 1) == parts - 1;
+    return __any_sync(0xffffffff, barrier_red_or(barrier, 128, last));
+}
+
+// Leaves a warpgroup's accumulator, which is [part] of [parts], at its place among [partials], which begin with the
+// warpgroup's of the tile's first part. True in the warpgroup that is the last to do so: there the accumulator is the
+// sum of all, in their order. [arrived] counts them and is zero again behind the last; [barrier] is the warpgroup's.
+__device__ __forceinline__ bool sum_parts(float (&accumulator)[BLOCKS][TILE_N / 2], float4 *partials, int part,
+                                          int parts, uint32_t *arrived, int barrier) {
+    const int thread = threadIdx.x % 128;
+    float4 *vectors = partials + part * TILE_VECTORS + thread;
+    #pragma unroll
+    for (int i = 0; i < PART_VECTORS; ++i) {
+        const float *x = &accumulator[i / (TILE_N / 8)][i % (TILE_N / 8) * 4];
+        vectors[i * 128] = make_float4(x[0], x[1], x[2], x[3]);
+    }
+    barrier_sync(barrier, 128);                           // all of the part is there
+    if (!comes_last(arrived, parts, barrier)) {
+        return false;
+    }
+    for (int first = 0; first < parts; first += PARTS_AHEAD) {
+        float4 y[PARTS_AHEAD][PART_VECTORS];
+        #pragma unroll
+        for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
+            const float4 *vectors = partials + (first + ahead) * TILE_VECTORS + thread;
+            #pragma unroll
+            for (int i = 0; i < PART_VECTORS && first + ahead < parts; ++i) {
+                y[ahead][i] = vectors[i * 128];
+            }
+        }
+        #pragma unroll
+        for (int ahead = 0; ahead < PARTS_AHEAD; ++ahead) {
+            #pragma unroll
+            for (int i = 0; i < PART_VECTORS && first + ahead < parts; ++i) {
+                float *x = &accumulator[i / (TILE_N / 8)][i % (TILE_N / 8) * 4];
+                const bool begins = first + ahead == 0;
+                x[0] = begins ? y[ahead][i].x : x[0] + y[ahead][i].x;
+                x[1] = begins ? y[ahead][i].y : x[1] + y[ahead][i].y;
+                x[2] = begins ? y[ahead][i].z : x[2] + y[ahead][i].z;
+                x[3] = begins ? y[ahead][i].w : x[3] + y[ahead][i].w;
+            }
+        }
+    }
+    return true;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -558,9 +508,12 @@ gemm_64x72_alone_split(const __grid_constant__ TensorMap a_map,
             wgmma_wait_group<0>();
             release(&smem.empty[previous]);
             float4 *parts_sums = partials + static_cast<int64_t>(item.first_part) * TILE_VECTORS;
-            uint32_t *parts_word = arrived + item.counter * 4 + warp % 4;
-            scatter_parts(accumulator, parts_sums, item.part, item.parts, parts_word, work.ends(), d, d_stride, m, n,
-                          item.row, item.column);
+            uint32_t *parts_arrived = arrived + item.counter;
+            const bool complete = item.parts == 1 || sum_parts(accumulator, parts_sums, item.part, item.parts,
+                                                               parts_arrived, 1 + warpgroup);
+            if (complete) {
+                store_tile(accumulator, d, d_stride, m, n, item.row, item.column);
+            }
         }
     }
 }

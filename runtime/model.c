@@ -265,8 +265,9 @@ static double role_us(const struct work *work, const struct tmg_rates *rates, do
 static double split_us(const struct work *work, const struct tmg_rates *rates, int64_t splits,
                        double waves) {
     if (splits <= 1) return 0;
-    const double *rate = rates->of, sharers = work->scatters && waves <= 1 ? (double)splits : 1,
-                 others = work->store * (double)(splits - 1) / sharers;
+    const int scatters = work->scatters && waves <= 1 && splits <= TMG_MOST_SHARES;
+    const double *rate = rates->of,
+                 others = work->store * (double)(splits - 1) / (scatters ? (double)splits : 1);
     return rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
            (rate[TMG_RATE_PARTS] > 0 ? others / rate[TMG_RATE_PARTS] : 0);
 }

@@ -60,6 +60,9 @@ struct tmg_cost_rule {
 
 enum { TMG_CACHE_LINE = 64 };
 
+// More parts of a tile leave their sums to who comes last, as scatter_parts() of gemm does.
+enum { TMG_MOST_SHARES = 16 };
+
 // Everything that it points to lies behind it, in the order of the members.
 struct tmg_rules {
     unsigned char dim_count, tensor_count, cost_count, tile_count;

@@ -215,6 +215,7 @@ local STAGED, LOADS = "math is mma, wgmma or tcgen05", "math is mma or wgmma"
 local PRODUCERS, MAPS = "there are producer warps", "there are producer warps, and load is not ldg"
 local BY_MAPS, AHEAD = MAPS .. ", or math is tcgen05", "there are producer warps, or math is mma or tcgen05"
 local PERSISTENT = "grid is not tiles"
+local SCATTERED = 88 * 64       -- elements of a tile from which on scattering is faster on an H200
 local ADDING = "grid is split_k, of wgmma"
 local SPLITTING = "grid is split_k, stream_k, cluster_k or shares_k, or load is registers"
 local STAGING, HELD = "epilogue.store is tma or staged", "math is tcgen05, and epilogue.read.matrix not pairs"
@@ -405,10 +406,11 @@ local knobs = {
           .. "tma: into swizzled staging, bulk store drained late; staged, of tcgen05: the same, stored by threads" },
     { "epilogue.reduce", type = "enum", values = { "last", "scatter" }, when = adding, when_doc = ADDING,
       default = function(s)
-          return adding(s) and s.epilogue.store == "direct" and #s.epilogue.ops == 0 and "scatter" or "last"
+          local long = s.tile.m * s.tile.n >= SCATTERED
+          return adding(s) and s.epilogue.store == "direct" and #s.epilogue.ops == 0 and long and "scatter" or "last"
       end,
-      doc = "who adds up the parts of a tile's K: whoever comes last; or each a share, which it stores, if all come "
-          .. "together" },
+      doc = "who adds up the parts of a tile's K: whoever comes last; or, up to 16, each a share that it stores from "
+          .. "registers (epilogue.store: direct, no ops), if all come together: the default of tiles from 88 x 64 on" },
     { "epilogue.warps", type = "int", values = { 4, 5, 8 }, default = 4, unit = "warps",
       when = tensor_memory, when_doc = TENSOR_MEMORY,
       doc = "warps that load sums and store; those beyond four share the rows of the first, and their columns" },

@@ -16,6 +16,13 @@ __device__ __forceinline__ uint32_t atom_add_acq_rel_gpu(uint32_t *counter, uint
     return old;
 }
 
+// The same without order, so that nobody waits for what is under way.
+__device__ __forceinline__ uint32_t atom_add_relaxed_gpu(uint32_t *counter, uint32_t count) {
+    uint32_t old;
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(count) : "memory");
+    return old;
+}
+
 // [value] if the word is [expected]; the same otherwise.
 __device__ __forceinline__ uint32_t atom_cas_acq_rel_gpu(uint32_t *word, uint32_t expected, uint32_t value) {
     uint32_t old;

@@ -142,6 +142,20 @@ verify "$divided" --shape 200x264x520 --set phase=7 --set splits=3 --set "epilog
 verify "$exchanged" --shape 50x200x1032 --set grid=split_k --set splits=4 --set tile.n=128 \
     --set warps.consumer.count=8 --set epilogue.store=direct --schedules "${SCHEDULES:-2}"
 
+# Parts that add up a share each: of warpgroups in turns, which wait for one of their own CTA; some
+# with more to do than they can wait; more parts than have shares, than K has steps, and one alone.
+scatter=(--set epilogue.store=direct --set epilogue.reduce=scatter)
+verify "$divided" "${scatter[@]}" --set tile.m=64 --set schedule=pingpong --set splits=8 \
+    --set warps.consumer.count=8 --shape 72x72x4096 --schedules "${SCHEDULES:-4}"
+verify "$divided" "${scatter[@]}" --set 'splits=[1,2,3,7]' --shape 1300x200x520 --shape 135x70x136 \
+    --schedules "${SCHEDULES:-2}"
+verify "$divided" "${scatter[@]}" --set 'splits=[16,17,40]' --shape 200x136x4104
+verify "$divided" "${scatter[@]}" --set tile.m=192 --set tile.n=112 --set 'cluster.m=[1,2]' \
+    --set warps.consumer.count=12 --set warps.producer.registers=24 --set problem.d=fp32 \
+    --set warps.consumer.registers=160 --set splits=5 --shape 390x264x712
+verify "$exchanged" "${scatter[@]}" --set 'tile.m=[24,96]' --set tile.n=128 --set grid=split_k \
+    --set splits=3 --shape 50x200x1032
+
 # The steps of the tiles that are left over dealt out: less than a wave of them, several waves, with
 # turns and clusters, and more workers than steps.
 stream=(--set grid=stream_k --schedules "${SCHEDULES:-2}")

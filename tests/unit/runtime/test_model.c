@@ -272,6 +272,29 @@ static void test_parts(void **state) {
     }
 }
 
+// A tile in parts of so many bytes that add up a share each, if they come together: not where a CTA
+// has two of them, nor of more than sixteen.
+static void test_shares_of_parts(void **state) {
+    (void)state;
+    static const struct {
+        int splits, sms;
+        double bytes;
+    } cases[] = {{4, 4, 150. / 4}, {4, 2, 150}, {16, 16, 187.5 / 16}, {20, 20, 190}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const struct tmg_capacity capacity = {.sms = cases[i].sms};
+        struct tmg_rates rates = free_rates();
+        struct tmg_estimate estimate;
+        struct model model;
+        rates.of[TMG_RATE_PARTS] = 10;
+        open_model(&model, 100, 64);
+        model.manifest->rules->scatters = 1;
+        model.binding.splits = cases[i].splits;
+        assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
+        assert_us(estimate.us, cases[i].bytes / 10);
+        tmg_manifest_free(model.manifest);
+    }
+}
+
 // Boxes of 30 bytes a tile, of which the L2 gives 10: four CTAs bring 80 beyond the edges, which
 // nothing hides. Without box rows, or a rate, nothing lies beyond.
 static void test_beyond(void **state) {
@@ -331,12 +354,19 @@ static void test_no_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_pitch),
-        cmocka_unit_test(test_both),      cmocka_unit_test(test_before),
-        cmocka_unit_test(test_residents), cmocka_unit_test(test_no_steps),
-        cmocka_unit_test(test_busiest),   cmocka_unit_test(test_clustered),
-        cmocka_unit_test(test_writes),    cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_beyond),    cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_pitch),
+        cmocka_unit_test(test_both),
+        cmocka_unit_test(test_before),
+        cmocka_unit_test(test_residents),
+        cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_busiest),
+        cmocka_unit_test(test_clustered),
+        cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_shares_of_parts),
+        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_peers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

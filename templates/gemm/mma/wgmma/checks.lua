@@ -59,9 +59,11 @@ wgmma["sums"] = function(s, p, fail)
         fail("grid", ("grid: %s adds up parts of K in fp32, but sums of %s are integers"):format(s.grid, p.a_type.name),
             "tiles or persistent")
     end
-    if p.scatter and (s.epilogue.store ~= "direct" or #s.epilogue.ops > 0) then
-        fail("epilogue.reduce", "epilogue.reduce: scatter stores a part's share from registers, and has no ops",
-            "last; or epilogue.store: direct, without ops")
+    if p.scatter and s.epilogue.store ~= "direct" then
+        fail("epilogue.reduce", ("epilogue.reduce: scatter stores pairs from registers, not by epilogue.store: %s")
+            :format(s.epilogue.store), "last; or epilogue.store: direct")
+    elseif p.scatter and #s.epilogue.ops > 0 then
+        fail("epilogue.reduce", "epilogue.reduce: scatter has no epilogue.ops", "last; or no ops")
     end
     local n = p.right.rows
     if p.sum.name == "i32" and n > 32 and n % 16 ~= 0 then

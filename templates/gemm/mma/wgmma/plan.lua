@@ -181,10 +181,16 @@ end
 -- sum and 32 others.
 local function parts_ahead(p)
     local each = p.part_bytes // 128 // 4
-    if p.scatter then
-        return math.max(1, math.min((p.registers[1].registers - 64) // 16, 5))
-    end
     return math.max(1, math.min((p.registers[1].registers - 32) // each - 1, 16))
+end
+
+-- The parts and vectors of a share that a thread has under way at once while it adds them up: as many as do not spill.
+local function loads_ahead(s, p)
+    local registers = archs.launch_registers(s.arch, p.threads)
+    local sums = p.part_bytes // 128 // 4
+    local loads = math.min((registers - 88) // 4, 176 - sums, sums > 52 and 20 or 25)
+    local parts = math.max(1, math.min(loads // 4, 5))
+    return parts, math.max(1, math.min(loads // parts, 5))
 end
 
 function wgmma.plan(s, work, gated, operands)
@@ -249,6 +255,9 @@ function wgmma.plan(s, work, gated, operands)
     p.roles, p.registers = role_plan(s, p)
     p.scatter = work.parts and s.epilogue.reduce == "scatter" or false  -- parts of a tile add up a share of it each
     p.parts_ahead = work.parts and not p.shares and parts_ahead(p)
+    if p.scatter then
+        p.parts_ahead, p.vectors_ahead = loads_ahead(s, p)
+    end
     alignment(s, p)
     reads.align(p)
     return p
