@@ -394,7 +394,7 @@ constexpr int PART_VECTORS = BLOCKS * BLOCK_VECTORS;    // and in all of it
 constexpr int VECTORS_AHEAD = 4;                        // whose loads are under way together,
 constexpr int PARTS_AHEAD = 5;                          // of so many parts
 constexpr int MOST_SHARES = 16;                         // more parts leave all to who comes last
-constexpr int PATIENCE = 64;                            // times that a part looks whether the others have come
+constexpr int PATIENCE = 64;                            // times that a warp looks whether the others have come
 
 // Counts [part] of [parts] as come, and tells whose shares it is to add up, a bit each: its own, if the others come
 // while it [waits]; of who comes last also those of the ones that do not. Of so many parts it is to say that they are
@@ -426,7 +426,7 @@ __device__ __forceinline__ uint32_t due_shares(uint32_t *word, int part, int par
     return own;
 }
 
-// Where's sums goes: a warpgroup's tile of D.
+// Where sums go: a warpgroup's tile of D.
 struct Destination {
     bf16 *d;
     int64_t stride;
