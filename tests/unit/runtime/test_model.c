@@ -26,6 +26,7 @@ static const char manifest_text[] =
     "  {\"unit\": \"dram_bytes\", \"per\": \"launch\", \"amount\": 1, \"times\": [\"m\"], "
     "\"tensor\": \"a\"},"
     "  {\"unit\": \"store_bytes\", \"per\": \"tile\", \"amount\": 200}]}";
+static const char scatters[] = ", \"scatters\": true}]}";  // in place of its end
 
 // Everything but what a row sets is so fast that it takes no time.
 static struct tmg_rates free_rates(void) {
@@ -40,13 +41,16 @@ struct model {
     struct tmg_binding binding;
 };
 
-static void open_model(struct model *model, int64_t m, int64_t k) {
-    assert_int_equal(
-        tmg_manifest_parse(manifest_text, strlen(manifest_text), "k", &model->manifest), TMAGEN_OK);
+static void open_text(struct model *model, const char *text, int64_t m, int64_t k) {
+    assert_int_equal(tmg_manifest_parse(text, strlen(text), "k", &model->manifest), TMAGEN_OK);
     const tmagen_tensor a = {.name = "a", .data = 4096};
     const tmagen_dim dims[] = {{"m", m}, {"k", k}};
     const tmagen_launch launch = {.tensors = &a, .tensor_count = 1, .dims = dims, .dim_count = 2};
     assert_int_equal(tmg_bind(model->manifest, &launch, &model->binding), TMAGEN_OK);
+}
+
+static void open_model(struct model *model, int64_t m, int64_t k) {
+    open_text(model, manifest_text, m, k);
 }
 
 // [m] rows on 4 SMs with [rates].
@@ -285,9 +289,11 @@ static void test_shares_of_parts(void **state) {
         struct tmg_rates rates = free_rates();
         struct tmg_estimate estimate;
         struct model model;
+        char text[sizeof manifest_text + sizeof scatters];
         rates.of[TMG_RATE_PARTS] = 10;
-        open_model(&model, 100, 64);
-        model.manifest->rules->scatters = 1;
+        memcpy(text, manifest_text, sizeof manifest_text);
+        strcpy(text + sizeof manifest_text - sizeof "}]}", scatters);
+        open_text(&model, text, 100, 64);
         model.binding.splits = cases[i].splits;
         assert_int_equal(tmg_estimate(&model.binding, &capacity, &rates, &estimate), TMAGEN_OK);
         assert_us(estimate.us, cases[i].bytes / 10);
