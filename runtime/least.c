@@ -88,8 +88,7 @@ static void set_waves(struct tmg_least *least, unsigned at, const struct tmg_man
     if (splits > 1) {
         launch += rate[TMG_RATE_SPLIT];
         wave += rate[TMG_RATE_PART];
-        const int scatters = manifest->rules->scatters && splits <= TMG_MOST_SHARES;
-        const double sharers = scatters ? splits : 1;
+        const double sharers = tmg_sharers(manifest->rules, splits);
         if (rate[TMG_RATE_PARTS] > 0)
             launch += store * (splits - 1) / sharers * rate[TMG_RATE_STORE] / rate[TMG_RATE_PARTS];
     }

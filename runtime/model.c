@@ -39,7 +39,8 @@ struct work {
     double flops, shared, l2, dram, beyond;
     // of an item and CTA: bytes, warps of an epilogue of its own, CTAs whose sums it takes
     double store, l1, sums, warps, peers;
-    int overlaps, scatters;
+    int overlaps;
+    int sharers;                 // of a tile's parts that add up its sums, if they come together
     double all_flops, all_dram;  // of the launch; what is written to DRAM counts more than once
     double blocks;
 };
@@ -170,7 +171,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       .warps = sum[TMG_SPENT_WARPS] * of_item,
                       .peers = sum[TMG_SPENT_PEERS] * of_item,
                       .overlaps = manifest->rules->overlaps,
-                      .scatters = manifest->rules->scatters,
+                      .sharers = tmg_sharers(manifest->rules, binding->splits),
                       .all_flops = sum[TMG_SPENT_FLOPS],
                       .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
                       .blocks = (double)counts[TMG_PER_BLOCK]};
@@ -265,9 +266,8 @@ static double role_us(const struct work *work, const struct tmg_rates *rates, do
 static double split_us(const struct work *work, const struct tmg_rates *rates, int64_t splits,
                        double waves) {
     if (splits <= 1) return 0;
-    const int scatters = work->scatters && waves <= 1 && splits <= TMG_MOST_SHARES;
     const double *rate = rates->of,
-                 others = work->store * (double)(splits - 1) / (scatters ? (double)splits : 1);
+                 others = work->store * (double)(splits - 1) / (waves <= 1 ? work->sharers : 1);
     return rate[TMG_RATE_SPLIT] + rate[TMG_RATE_PART] * (waves - 1) +
            (rate[TMG_RATE_PARTS] > 0 ? others / rate[TMG_RATE_PARTS] : 0);
 }

@@ -60,9 +60,6 @@ struct tmg_cost_rule {
 
 enum { TMG_CACHE_LINE = 64 };
 
-// More parts of a tile leave their sums to who comes last, as scatter_parts() of gemm does.
-enum { TMG_MOST_SHARES = 16 };
-
 // Everything that it points to lies behind it, in the order of the members.
 struct tmg_rules {
     unsigned char dim_count, tensor_count, cost_count, tile_count;
@@ -76,6 +73,14 @@ struct tmg_rules {
     struct tmg_tensor_rule *tensors;
     struct tmg_terms own;
 };
+
+// More parts of a tile leave their sums to who comes last, as scatter_parts() of gemm does.
+enum { TMG_MOST_SHARES = 16 };
+
+// How many of a tile's parts add up its sums, where they come together.
+static inline double tmg_sharers(const struct tmg_rules *rules, int64_t splits) {
+    return rules->scatters && splits <= TMG_MOST_SHARES ? (double)splits : 1;
+}
 
 // The rules of [manifest] in a block of their own, which free() frees; NULL where memory ends.
 struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest);

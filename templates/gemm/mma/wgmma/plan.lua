@@ -254,9 +254,10 @@ function wgmma.plan(s, work, gated, operands)
     p.smem, p.smem_bytes = smem_plan(s, p)
     p.roles, p.registers = role_plan(s, p)
     p.scatter = work.parts and s.epilogue.reduce == "scatter" or false  -- parts of a tile add up a share of it each
-    p.parts_ahead = work.parts and not p.shares and parts_ahead(p)
     if p.scatter then
         p.parts_ahead, p.vectors_ahead = loads_ahead(s, p)
+    elseif work.parts and not p.shares then
+        p.parts_ahead = parts_ahead(p)
     end
     alignment(s, p)
     reads.align(p)
