@@ -40,7 +40,7 @@ struct work {
     // of an item and CTA: bytes, warps of an epilogue of its own, CTAs whose sums it takes
     double store, l1, sums, warps, peers;
     int overlaps;
-    int sharers;                 // of a tile's parts that add up its sums, if they come together
+    double sharers;              // of a tile's parts that add up its sums, if they come together
     double all_flops, all_dram;  // of the launch; what is written to DRAM counts more than once
     double blocks;
 };
