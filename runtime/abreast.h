@@ -15,6 +15,19 @@ typedef int32_t bits __attribute__((vector_size(4 * LANES)));
 
 #define ON_LANES static inline __attribute__((always_inline))
 
+// Defines [name], which does what [body], one of ON_LANES, does, by AVX2 where the CPU has it: both
+// take [parameters], of which [arguments] are the names.
+#if defined(__x86_64__)
+#define BY_CPU(type, name, parameters, body, arguments)                                           \
+    __attribute__((target("avx2"))) static type name##_avx2 parameters { return body arguments; } \
+    type name parameters {                                                                        \
+        return __builtin_cpu_supports("avx2") ? name##_avx2 arguments : body arguments;           \
+    }
+#else
+#define BY_CPU(type, name, parameters, body, arguments) \
+    type name parameters { return body arguments; }
+#endif
+
 ON_LANES lanes load(const float *from) {
     lanes all;
     memcpy(&all, from, sizeof all);

@@ -152,9 +152,8 @@ void tmg_learned_scale(const struct tmg_learned *learned, float *inputs) {
 typedef float eight __attribute__((vector_size(32)));
 typedef int32_t eight_bits __attribute__((vector_size(32)));
 
-static inline __attribute__((always_inline)) float tell(const struct tmg_learned *learned,
-                                                        const float *inputs,
-                                                        struct tmg_learned_units *units) {
+ON_LANES float tell(const struct tmg_learned *learned, const float *inputs,
+                    struct tmg_learned_units *units) {
     enum { EIGHT = 8, FIRST = TMG_LEARNED_UNITS / EIGHT, SECOND = TMG_LEARNED_SECOND / EIGHT };
     _Static_assert(FIRST == 4 && SECOND == 2, "vectors, which registers hold");
     const struct tmg_network *network = &learned->network;
@@ -186,18 +185,6 @@ static inline __attribute__((always_inline)) float tell(const struct tmg_learned
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static float tell_avx2(const struct tmg_learned *learned,
-                                                       const float *inputs,
-                                                       struct tmg_learned_units *units) {
-    return tell(learned, inputs, units);
-}
-#endif
-
-float tmg_learned_miss(const struct tmg_learned *learned, const float *inputs,
-                       struct tmg_learned_units *units) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return tell_avx2(learned, inputs, units);
-#endif
-    return tell(learned, inputs, units);
-}
+BY_CPU(float, tmg_learned_miss,
+       (const struct tmg_learned *learned, const float *inputs, struct tmg_learned_units *units),
+       tell, (learned, inputs, units))

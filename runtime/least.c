@@ -210,22 +210,7 @@ ON_LANES void all_least_us(const struct tmg_leasts *leasts, const struct tmg_gro
     }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void all_least_us_avx2(const struct tmg_leasts *leasts,
-                                                              const struct tmg_ground *ground,
-                                                              int sms, const float *misses,
-                                                              float *us) {
-    all_least_us(leasts, ground, sms, misses, us);
-}
-#endif
-
-void tmg_leasts_us(const struct tmg_leasts *leasts, const struct tmg_ground *ground, int sms,
-                   const float *misses, float *us) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-        all_least_us_avx2(leasts, ground, sms, misses, us);
-        return;
-    }
-#endif
-    all_least_us(leasts, ground, sms, misses, us);
-}
+BY_CPU(void, tmg_leasts_us,
+       (const struct tmg_leasts *leasts, const struct tmg_ground *ground, int sms,
+        const float *misses, float *us),
+       all_least_us, (leasts, ground, sms, misses, us))

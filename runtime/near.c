@@ -142,21 +142,8 @@ ON_LANES void look(struct search *search, unsigned dims) {
         look_around(search, dims);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void look_avx2(struct search *search, unsigned dims) {
-    look(search, dims);
-}
-#endif
-
-static void look_any(struct search *search, unsigned dims) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-        look_avx2(search, dims);
-        return;
-    }
-#endif
-    look(search, dims);
-}
+static void look_any(struct search *search, unsigned dims);
+BY_CPU(void, look_any, (struct search * search, unsigned dims), look, (search, dims))
 
 static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,
                  struct tmg_near *near) {
@@ -188,25 +175,62 @@ void tmg_near_find_others(const struct tmg_table *table, const int64_t *shape, i
     find(table, shape, alignment, TMG_NEAR_ALIKE, near);
 }
 
-void tmg_near_misses(const struct tmg_near *near, float *misses, float *weights) {
-    typedef float pair __attribute__((vector_size(8)));
-    const struct tmg_table *table = near->table;
-    const unsigned count = (table->launch_count + TMG_LANES - 1) / TMG_LANES * TMG_LANES;
-    pair sums[TMG_MAX_LAUNCHES];  // of what was missed, and of weights
-    memset(sums, 0, count * sizeof *sums);
+// What was missed and weights, of a launch and of two.
+typedef float pair __attribute__((vector_size(8)));
+typedef float pairs __attribute__((vector_size(16)));
+
+// Adds to the sums [a] and [b], of two launches.
+ON_LANES void add_two(pairs more, float *a, float *b) {
+    pair first, second;
+    memcpy(&first, a, sizeof first);
+    memcpy(&second, b, sizeof second);
+    more += __builtin_shufflevector(first, second, 0, 1, 2, 3);
+    first = __builtin_shufflevector(more, more, 0, 1);
+    second = __builtin_shufflevector(more, more, 2, 3);
+    memcpy(a, &first, sizeof first);
+    memcpy(b, &second, sizeof second);
+}
+
+// The logs of two launches, and where their numbers are 1: of what their shape weighs.
+ON_LANES pairs logs_of(const struct tmg_miss *two) {
+    typedef int32_t pairs_bits __attribute__((vector_size(16)));
+    _Static_assert(sizeof *two == sizeof(pair), "two in a vector");
+    pairs_bits logs;
+    memcpy(&logs, two, sizeof logs);
+    return (pairs)((logs & (pairs_bits){-1, 0, -1, 0}) | (pairs_bits)(pairs){0, 1, 0, 1});
+}
+
+// Adds what each shape nearby missed to its launches' sums, a pair each.
+ON_LANES void add_misses(const struct tmg_near *near, float *sums) {
     for (unsigned i = 0; i < near->count; ++i) {
-        const struct tmg_miss *at = table->misses + near->shapes[i]->first,
-                              *end = table->misses + near->shapes[i]->end;
-        const pair weight = near->weights[i] + (pair){0};
-#pragma GCC unroll 4
-        for (; at < end; ++at) sums[at->launch] += weight * (pair){at->log, 1};
+        const struct tmg_miss *at = near->table->misses + near->shapes[i]->first,
+                              *end = near->table->misses + near->shapes[i]->end;
+        const float weight = near->weights[i];
+        for (; at + 1 < end; at += 2)
+            add_two(weight * logs_of(at), sums + 2 * (size_t)at[0].launch,
+                    sums + 2 * (size_t)at[1].launch);
+        if (at == end) continue;
+        sums[2 * at->launch] += weight * at->log;
+        sums[2 * at->launch + 1] += weight;
     }
+}
+
+ON_LANES void add_up(const struct tmg_near *near, float *misses, float *weights) {
+    const unsigned count = near->table->launch_count;
+    float sums[2 * TMG_MAX_LAUNCHES];
     for (unsigned i = 0; i < count; i += TMG_LANES) {
-        lanes few[2];
-        memcpy(few, sums + i, sizeof few);
-        const lanes missed = __builtin_shufflevector(few[0], few[1], 0, 2, 4, 6, 8, 10, 12, 14),
-                    weight = __builtin_shufflevector(few[0], few[1], 1, 3, 5, 7, 9, 11, 13, 15);
+        store(sums + 2 * i, (lanes){0});
+        store(sums + 2 * i + TMG_LANES, (lanes){0});
+    }
+    add_misses(near, sums);
+    for (unsigned i = 0; i < count; i += TMG_LANES) {
+        const lanes a = load(sums + 2 * i), b = load(sums + 2 * i + TMG_LANES);
+        const lanes missed = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
+                    weight = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
         store(misses + i, missed / (weight + DOUBT));
         store(weights + i, weight);
     }
 }
+
+BY_CPU(void, tmg_near_misses, (const struct tmg_near *near, float *misses, float *weights), add_up,
+       (near, misses, weights))
