@@ -9,13 +9,12 @@
 
 #include "runtime/error.h"
 #include "runtime/learned.h"
+#include "runtime/queue.h"
 #include "runtime/refuse.h"
 
 // How many times as long as the model says a strange launch is taken to need among those for the
 // rest: it likes them elsewhere too.
 #define STRANGE_TIMES 1.3
-
-enum { RANK_BLOCK = 16, RANK_BLOCKS = TMG_MAX_LAUNCHES / RANK_BLOCK + 1 };
 
 // What is ranked for, and the ranking so far.
 struct ranking {
@@ -28,11 +27,10 @@ struct ranking {
     unsigned count, wanted, most;                // most: to tell those apart that are wanted
     int last;   // what is for the rest is being ranked, behind the others
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
-    // What each of the table's launches takes at least, and an entry with splits of its own; and of
-    // those that are still to be ranked: infinite for others.
-    float least_us[TMG_MAX_LAUNCHES + TMG_LANES], to_rank[RANK_BLOCKS * RANK_BLOCK];
-    int roomy;     // no kernel finds a size too large
-    float enough;  // what shapes nearby weigh at least of what may only be taken there
+    float least_us[TMG_MAX_LAUNCHES];  // what each of the table's launches takes at least
+    struct tmg_queue to_rank;  // those, and behind them an entry with splits that are not listed
+    int roomy;                 // no kernel finds a size too large
+    float enough;              // what shapes nearby weigh at least of what may only be taken there
     signed char fits[TMG_MAX_TABLE_KERNELS];  // by the first row of the same rules; -1: not asked
 };
 
@@ -188,15 +186,17 @@ static int is_due(const struct ranking *ranking, const struct tmg_listed *listed
                         : is_strange(ranking, listed, weight, tuned) == ranking->last;
 }
 
-// Adds what kernels may be split into by the table, from the launch [at] on; whether they are due
+// Adds what kernels may be split into by the table, all of them or [only] one; whether they are due
 // is asked of those that come to be ranked.
-static void add_listed(struct ranking *ranking, unsigned at, unsigned end) {
-    const struct tmg_listed *listed = ranking->question->table->listed;
-    const int entry = ranking->tuned ? ranking->tuned->kernel : -1;
-    memcpy(ranking->to_rank + at, ranking->least_us + at, (end - at) * sizeof *ranking->to_rank);
-    for (; entry >= 0 && at < end; ++at)
-        if (listed[at].kernel == entry && is_tuned(ranking, entry, listed[at].splits))
-            ranking->to_rank[at] = 0;
+static void add_listed(struct ranking *ranking, int only) {
+    const struct tmg_table *table = ranking->question->table;
+    const int entry = ranking->tuned ? ranking->tuned->kernel : -1, one = only < 0 ? entry : only;
+    if (only < 0) tmg_queue_fill(&ranking->to_rank, table, ranking->least_us, table->launch_count);
+    if (one < 0) return;
+    for (unsigned i = table->kernels[one].first_launch; i < table->kernels[one + 1].first_launch;
+         ++i)
+        tmg_queue_put(&ranking->to_rank, i,
+                      is_tuned(ranking, one, table->listed[i].splits) ? 0 : ranking->least_us[i]);
 }
 
 // Adds a tuned entry with splits that the table does not list.
@@ -206,7 +206,7 @@ static void add_entry(struct ranking *ranking) {
     const struct tmg_listed *listed = &table->listed[table->kernels[tuned->kernel].first_launch];
     if (tuned->splits && tmg_table_launch(table, tuned->kernel, tuned->splits) < 0 &&
         is_due(ranking, listed, 0, 1) && fits(ranking, listed))
-        ranking->to_rank[table->launch_count] = 0;
+        tmg_queue_put(&ranking->to_rank, table->launch_count, 0);
 }
 
 // Adds the kernel with the splits that the launch or a pin names, as its first launch. Of what they
@@ -221,8 +221,8 @@ static void add_fixed(struct ranking *ranking, int kernel, int splits) {
         !is_due(ranking, &listed[row->first_launch], weight, is_tuned(ranking, kernel, splits)) ||
         !fits(ranking, &listed[row->first_launch]))
         return;
-    ranking->to_rank[row->first_launch] =
-        launch >= 0 && listed[launch].splits == splits ? ranking->least_us[launch] : 0;
+    tmg_queue_put(&ranking->to_rank, row->first_launch,
+                  launch >= 0 && listed[launch].splits == splits ? ranking->least_us[launch] : 0);
 }
 
 static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
@@ -239,34 +239,13 @@ static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
         rank(ranking, listed->kernel, fixed ? fixed : listed->splits);
 }
 
-// The smallest of a block of times, without branches, which would be guessed wrong.
-static float least_of(const float us[RANK_BLOCK]) {
-    float least = us[0];
-    for (unsigned i = 1; i < RANK_BLOCK; ++i) least = us[i] < least ? us[i] : least;
-    return least;
-}
-
-static unsigned find(const float *us, float least) {
-    unsigned at = 0;
-    while (us[at] > least) ++at;
-    return at;
-}
-
 // Ranks launches, those that take the least at least first, until all others take too long: nothing
 // takes less than it takes at least.
 static void rank_due(struct ranking *ranking, int fixed) {
-    const unsigned blocks = ranking->question->table->launch_count / RANK_BLOCK + 1;
-    float leasts[RANK_BLOCKS], *us = ranking->to_rank;
-    for (unsigned i = 0; i < blocks; ++i) leasts[i] = least_of(us + (size_t)i * RANK_BLOCK);
     for (;;) {
-        float least = leasts[0];
-        for (unsigned i = 1; i < blocks; ++i) least = leasts[i] < least ? leasts[i] : least;
-        if ((double)least >= limit_of(ranking)) return;
-        const unsigned block = find(leasts, least), first = block * RANK_BLOCK,
-                       launch = first + find(us + first, least);
-        us[launch] = INFINITY;
-        leasts[block] = least_of(us + first);
-        rank_launch(ranking, launch, fixed);
+        const int launch = tmg_queue_take(&ranking->to_rank, limit_of(ranking));
+        if (launch < 0) return;
+        rank_launch(ranking, (unsigned)launch, fixed);
     }
 }
 
@@ -280,12 +259,9 @@ static void rank_kernels(struct ranking *ranking, int last) {
                    end = only < 0 ? table->kernel_count : begin + 1;
     ranking->last = last;
     ranking->enough = enough_of(ranking);
-    for (unsigned i = only < 0 && !fixed ? table->launch_count : 0;
-         i < (table->launch_count / RANK_BLOCK + 1) * RANK_BLOCK; ++i)
-        ranking->to_rank[i] = INFINITY;
+    if (only >= 0 || fixed) tmg_queue_fill(&ranking->to_rank, table, ranking->least_us, 0);
     for (unsigned i = begin; fixed && i < end; ++i) add_fixed(ranking, (int)i, fixed);
-    if (!fixed)
-        add_listed(ranking, table->kernels[begin].first_launch, table->kernels[end].first_launch);
+    if (!fixed) add_listed(ranking, only);
     if (!fixed && ranking->tuned && (only < 0 || only == ranking->tuned->kernel))
         add_entry(ranking);
     rank_due(ranking, fixed);
