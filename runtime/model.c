@@ -60,6 +60,7 @@ static double pitch_share(const struct tmg_binding *binding, int tensor,
 
 void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *terms,
                    const struct tmg_rates *rates, struct tmg_ground *ground) {
+    double sizes[TMG_MAX_TERMS];
     ground->rates = rates;
     for (int i = 0; i < TMG_RATES; ++i) ground->us[i] = rates->of[i] > 0 ? 1 / rates->of[i] : 0;
     ground->pitch[0] = 1;
@@ -68,11 +69,10 @@ void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *te
     ground->terms[TMG_TERM_ONE] = 1;
     for (unsigned i = 0; i < ground->tensor_count; ++i)
         ground->pitch[i + 1] = 1 + pitch_share(binding, (int)i, rates);
-    for (unsigned i = 0; i < terms->count; ++i) {
-        const struct tmg_term *term = &terms->of[i];
-        const double value = (double)tmg_extent_value(&term->last, binding->dims);
-        ground->terms[i] = value * ground->terms[term->before];
-    }
+    for (unsigned i = 0; i < terms->size_count; ++i)
+        sizes[i] = (double)tmg_extent_value(&terms->sizes[i], binding->dims);
+    for (unsigned i = 0; i < terms->count; ++i)
+        ground->terms[i] = sizes[terms->of[i].last] * ground->terms[terms->of[i].before];
 }
 
 void tmg_ground_tiles(const struct tmg_binding *binding, const struct tmg_ground *ground,

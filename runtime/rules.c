@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OWN = TMG_MAX_COSTS * TMG_MAX_FACTORS + TMG_MAX_TILES };  // terms of a kernel
+enum { MOST_OWN = TMG_MAX_COSTS * TMG_MAX_FACTORS + 2 * TMG_MAX_TILES };  // terms of a kernel
 
 int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
     return a->dim == b->dim && a->times == b->times && a->plus == b->plus && a->by == b->by;
@@ -12,11 +12,21 @@ int tmg_same_extent(const struct tmg_extent *a, const struct tmg_extent *b) {
 
 // ---- Packing
 
-// The number of [term] among [terms], where it is put if it is new: then there must be room.
-static uint16_t number_of(struct tmg_term term, struct tmg_terms *terms) {
+// The number of [size] among those of [terms], where it is put if it is new: then there must be
+// room.
+static uint16_t number_of_size(const struct tmg_extent *size, struct tmg_terms *terms) {
     unsigned at = 0;
-    while (at < terms->count && (terms->of[at].before != term.before ||
-                                 !tmg_same_extent(&terms->of[at].last, &term.last)))
+    while (at < terms->size_count && !tmg_same_extent(&terms->sizes[at], size)) ++at;
+    if (at == terms->size_count) terms->sizes[terms->size_count++] = *size;
+    return (uint16_t)at;
+}
+
+// The same of the term of [size] and what the term [before] has.
+static uint16_t number_of(const struct tmg_extent *size, uint16_t before, struct tmg_terms *terms) {
+    const struct tmg_term term = {number_of_size(size, terms), before};
+    unsigned at = 0;
+    while (at < terms->count &&
+           (terms->of[at].before != term.before || terms->of[at].last != term.last))
         ++at;
     if (at == terms->count) terms->of[terms->count++] = term;
     return (uint16_t)at;
@@ -26,8 +36,7 @@ static uint16_t number_of(struct tmg_term term, struct tmg_terms *terms) {
 static uint16_t number_of_product(const struct tmg_extent *factors, unsigned count,
                                   struct tmg_terms *terms) {
     uint16_t at = TMG_TERM_ONE;
-    for (unsigned i = 0; i < count; ++i)
-        at = number_of((struct tmg_term){.last = factors[i], .before = at}, terms);
+    for (unsigned i = 0; i < count; ++i) at = number_of(&factors[i], at, terms);
     return at;
 }
 
@@ -95,16 +104,19 @@ static void pack_overlap(const struct tmg_manifest *manifest, struct tmg_rules *
 static void pack_tiles(const struct tmg_manifest *manifest, struct tmg_rules *rules,
                        struct tmg_terms *terms) {
     rules->tile_count = (unsigned char)manifest->grid.tile_count;
-    for (unsigned i = 0; i < rules->tile_count; ++i)
-        rules->tiles[i] = number_of_product(&manifest->grid.tiles[i].extent, 1, terms);
+    rules->tile = TMG_TERM_ONE;
+    for (unsigned i = 0; i < rules->tile_count; ++i) {
+        rules->tiles[i] = number_of(&manifest->grid.tiles[i].extent, TMG_TERM_ONE, terms);
+        rules->tile = number_of(&manifest->grid.tiles[i].extent, rules->tile, terms);
+    }
 }
 
 // A block with room for what [head] counts and points to; NULL where memory ends.
 static struct tmg_rules *make_room(const struct tmg_rules *head) {
-    const size_t bytes = sizeof *head + head->cost_count * sizeof *head->costs +
-                         head->dim_count * sizeof *head->dims +
-                         head->tensor_count * sizeof *head->tensors +
-                         head->own.count * sizeof *head->own.of;
+    const size_t bytes =
+        sizeof *head + head->cost_count * sizeof *head->costs +
+        head->dim_count * sizeof *head->dims + head->tensor_count * sizeof *head->tensors +
+        head->own.size_count * sizeof *head->own.sizes + head->own.count * sizeof *head->own.of;
     struct tmg_rules *rules =
         aligned_alloc(TMG_CACHE_LINE, (bytes / TMG_CACHE_LINE + 1) * TMG_CACHE_LINE);
     if (!rules) return NULL;
@@ -112,17 +124,19 @@ static struct tmg_rules *make_room(const struct tmg_rules *head) {
     rules->costs = (struct tmg_cost_rule *)(rules + 1);
     rules->dims = (struct tmg_dim_rule *)(rules->costs + rules->cost_count);
     rules->tensors = (struct tmg_tensor_rule *)(rules->dims + rules->dim_count);
-    rules->own.of = (struct tmg_term *)(rules->tensors + rules->tensor_count);
+    rules->own.sizes = (struct tmg_extent *)(rules->tensors + rules->tensor_count);
+    rules->own.of = (struct tmg_term *)(rules->own.sizes + rules->own.size_count);
     rules->terms = &rules->own;
     return rules;
 }
 
 struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest) {
     struct tmg_term of[MOST_OWN];
+    struct tmg_extent sizes[MOST_OWN];
     struct tmg_cost_rule costs[TMG_MAX_COSTS];
     struct tmg_rules head = {.dim_count = (unsigned char)manifest->dim_count,
                              .tensor_count = (unsigned char)manifest->tensor_count,
-                             .own = {.of = of}};
+                             .own = {.of = of, .sizes = sizes}};
     for (unsigned i = 0; i < manifest->cost_count; ++i)
         if (spent_of(manifest->costs[i].unit) != TMG_SPENT_COUNT)
             costs[head.cost_count++] = cost_rule(manifest, &manifest->costs[i], &head.own);
@@ -131,6 +145,7 @@ struct tmg_rules *tmg_rules_make(const struct tmg_manifest *manifest) {
     if (!rules) return NULL;
     memcpy(rules->costs, costs, head.cost_count * sizeof *costs);
     memcpy(rules->own.of, of, head.own.count * sizeof *of);
+    memcpy(rules->own.sizes, sizes, head.own.size_count * sizeof *sizes);
     pack_sizes(manifest, rules);
     pack_overlap(manifest, rules);
     return rules;
@@ -140,13 +155,13 @@ int tmg_rules_join(struct tmg_rules *rules, struct tmg_terms *terms) {
     uint16_t numbers[TMG_MAX_TERMS + 1] = {[TMG_TERM_ONE] = TMG_TERM_ONE};
     if (terms->count + rules->own.count > TMG_MAX_TERMS) return 0;
     for (unsigned i = 0; i < rules->own.count; ++i) {
-        struct tmg_term term = rules->own.of[i];
-        term.before = numbers[term.before];
-        numbers[i] = number_of(term, terms);
+        const struct tmg_term *term = &rules->own.of[i];
+        numbers[i] = number_of(&rules->own.sizes[term->last], numbers[term->before], terms);
     }
     for (unsigned i = 0; i < rules->cost_count; ++i)
         rules->costs[i].term = numbers[rules->costs[i].term];
     for (unsigned i = 0; i < rules->tile_count; ++i) rules->tiles[i] = numbers[rules->tiles[i]];
+    rules->tile = numbers[rules->tile];
     rules->terms = terms;
     return 1;
 }

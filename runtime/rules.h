@@ -32,21 +32,22 @@ enum tmg_spent {
     TMG_SPENT_COUNT
 };
 
-// A product of sizes: that of a term before it, by the last. The kernels of a set share theirs, so
-// that each is worked out once for all.
+// A product of sizes: that of a term before it, by the last.
 struct tmg_term {
-    struct tmg_extent last;
-    unsigned before;  // the number of the term of all other factors
+    uint16_t last;    // the number of the size
+    uint16_t before;  // of the term of all other factors
 };
 
 enum {
-    TMG_MAX_TERMS = 1024,         // of a set
+    TMG_MAX_TERMS = 1024,         // of a set, and sizes
     TMG_TERM_ONE = TMG_MAX_TERMS  // the number of no term, which is 1
 };
 
+// The kernels of a set share theirs, so that each is worked out once for all.
 struct tmg_terms {
-    unsigned count;
+    unsigned count, size_count;
     struct tmg_term *of;
+    struct tmg_extent *sizes;
 };
 
 // A row of the manifest's cost that the model looks at.
@@ -68,6 +69,7 @@ struct tmg_rules {
     double ahead;                   // loads under way
     const struct tmg_terms *terms;  // its own, or those of the set that it has joined
     uint16_t tiles[TMG_MAX_TILES];  // terms: the sizes of the grid's tiles
+    uint16_t tile;                  // and all of them
     struct tmg_cost_rule *costs;
     struct tmg_dim_rule *dims;
     struct tmg_tensor_rule *tensors;

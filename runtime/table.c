@@ -266,6 +266,7 @@ void tmg_table_free(struct tmg_table *table) {
     free(table->boxes);
     free(table->by_place);
     free(table->terms.of);
+    free(table->terms.sizes);
     free(table->leasts.of);
     free(table->listed);
     free(table->misses);
@@ -425,7 +426,8 @@ static void find_reach(struct tmg_table *table) {
 // What the kernels are made of, each size once.
 static int join_terms(struct tmg_table *table) {
     table->terms.of = calloc(TMG_MAX_TERMS, sizeof *table->terms.of);
-    if (!table->terms.of) return tmg_fail_memory();
+    table->terms.sizes = calloc(TMG_MAX_TERMS, sizeof *table->terms.sizes);
+    if (!table->terms.of || !table->terms.sizes) return tmg_fail_memory();
     for (unsigned i = 0; i < table->kernel_count; ++i) {
         struct tmg_row *row = &table->kernels[i];
         if (!tmg_rules_join(row->manifest->rules, &table->terms))
