@@ -61,15 +61,18 @@ static void keep_common(struct tmg_leasts *leasts, const struct tmg_rules *rules
     }
 }
 
-static void set_l2(struct tmg_least *least, unsigned at, const struct tmg_rules *rules,
-                   const struct tmg_rates *rates) {
+// Rows of another tensor than the first launch's that has one count as if of none.
+static void set_l2(struct tmg_leasts *leasts, struct tmg_least *least, unsigned at,
+                   const struct tmg_rules *rules, const struct tmg_rates *rates) {
     unsigned count = 0;
     for (unsigned i = 0; i < rules->cost_count && count < TMG_LEAST_L2; ++i) {
         const struct tmg_cost_rule *row = &rules->costs[i];
         if (row->spends != TMG_SPENT_L2 || row->per != TMG_PER_LAUNCH) continue;
-        least->l2_us[count][at] = (float)(row->amount / rates->of[TMG_RATE_L2]);
-        least->l2[count][at] = row->term;
-        least->pitch[count++][at] = row->pitch;
+        if (!leasts->pitch[count]) leasts->pitch[count] = row->pitch;
+        const float us = (float)(row->amount / rates->of[TMG_RATE_L2]);
+        least->l2_us[count][at] = us;
+        least->pitch_us[count][at] = row->pitch && row->pitch == leasts->pitch[count] ? us : 0;
+        least->l2[count++][at] = row->term;
     }
 }
 
@@ -125,18 +128,17 @@ void tmg_leasts_set(struct tmg_leasts *leasts, unsigned launch, const struct tmg
     keep_common(leasts, rules, launch == 0);
     least->splits[at] = least->slots[at] = least->most_sms[at] = 1;
     least->launch_us[at] = (float)rates->of[TMG_RATE_LAUNCH];
-    for (unsigned i = 0; i < TMG_LEAST_TILES; ++i) least->tiles[i][at] = TMG_TERM_ONE;
+    least->tiles[at] = TMG_TERM_ONE;
     if (steps < 0) return;
     least->steps[at] = (uint16_t)steps;
-    for (unsigned i = 0; i < rules->tile_count && i < TMG_LEAST_TILES; ++i)
-        least->tiles[i][at] = rules->tiles[i];
+    least->tiles[at] = rules->tile;
     least->splits[at] = (float)splits;
     least->slots[at] = (float)((double)manifest->grid.blocks_per_sm / ctas);
     least->most_sms[at] =
         (float)tmg_room_for_clusters(manifest->grid.blocks_per_tile, INT_MAX, rates);
     least->start_us[at] = (float)(rates->of[TMG_RATE_START] * ctas);
     least->starting[at] = tmg_walks(manifest) ? 1 : 1e30F;
-    set_l2(least, at, rules, rates);
+    set_l2(leasts, least, at, rules, rates);
     set_work(least, at, manifest, splits, rates);
 }
 
@@ -176,12 +178,14 @@ ON_LANES lanes power_of_e(lanes power) {
 // Below what roundings and power_of_e() are off by.
 #define BELOW .995F
 
+// [pitch]: the shares that it adds to rows of L2 bytes.
 ON_LANES lanes least_us(const struct tmg_least *least, const float *terms, const float *pitch,
                         float dram, int sms) {
-    lanes items = load(least->splits), l2 = {0};
-    for (unsigned i = 0; i < TMG_LEAST_TILES; ++i) items *= gather(terms, least->tiles[i]);
+    const lanes items = load(least->splits) * gather(terms, least->tiles);
+    lanes l2 = {0};
     for (unsigned i = 0; i < TMG_LEAST_L2; ++i)
-        l2 += load(least->l2_us[i]) * gather(terms, least->l2[i]) * gather(pitch, least->pitch[i]);
+        l2 += (load(least->l2_us[i]) + load(least->pitch_us[i]) * pitch[i]) *
+              gather(terms, least->l2[i]);
     const lanes all = (float)sms + (lanes){0}, one = 1 + (lanes){0};
     const lanes room = load(least->slots) * smaller(all, load(least->most_sms));
     const lanes slots = larger(one, rounded_down(room + .001F));
@@ -192,12 +196,23 @@ ON_LANES lanes least_us(const struct tmg_least *least, const float *terms, const
            load(least->start_us) * starting / all + square_root(steps * steps + l2 * l2 + dram);
 }
 
+// Writes [count] numbers as floats, and more up to whole lanes.
+ON_LANES void round_all(const double *from, unsigned count, float *to) {
+    typedef double many __attribute__((vector_size(8 * TMG_LANES)));
+    many numbers;
+    for (unsigned i = 0; i < count; i += TMG_LANES) {
+        memcpy(&numbers, from + i, sizeof numbers);
+        store(to + i, __builtin_convertvector(numbers, lanes));
+    }
+}
+
 ON_LANES void all_least_us(const struct tmg_leasts *leasts, const struct tmg_ground *ground,
                            int sms, const float *misses, float *us) {
-    float terms[TMG_MAX_TERMS + 1], pitch[1 + TMG_MAX_TENSORS];
+    float terms[TMG_MAX_TERMS + TMG_LANES], pitch[TMG_LEAST_L2];
     double dram = 0;
-    for (unsigned i = 0; i < ground->term_count; ++i) terms[i] = (float)ground->terms[i];
-    for (unsigned i = 0; i <= ground->tensor_count; ++i) pitch[i] = (float)ground->pitch[i];
+    round_all(ground->terms, ground->term_count, terms);
+    for (unsigned i = 0; i < TMG_LEAST_L2; ++i)
+        pitch[i] = (float)(ground->pitch[leasts->pitch[i]] - 1);
     terms[TMG_TERM_ONE] = 1;
     for (unsigned i = 0; i < leasts->common_count; ++i)
         dram += leasts->common[i].bytes * ground->terms[leasts->common[i].term];

@@ -6,32 +6,32 @@
 
 enum {
     TMG_LANES = 8,        // numbers that are worked on at once
-    TMG_LEAST_TILES = 3,  // axes of a grid that are looked at
-    TMG_LEAST_L2 = 2,     // and rows of L2 bytes
+    TMG_LEAST_L2 = 2,     // rows of L2 bytes that are looked at
     TMG_LEAST_COMMON = 4  // and rows of DRAM bytes
 };
 
 // Numbers of eight launches. All times are in us; terms are numbers of the table's.
 struct tmg_least {
     float splits[TMG_LANES];
-    float slots[TMG_LANES];                // items at work at once on an SM
-    float most_sms[TMG_LANES];             // that have room for the clusters
-    float launch_us[TMG_LANES];            // of a launch and its first wave's ends
-    float wave_us[TMG_LANES];              // of those of each other wave
-    float step_us[TMG_LANES];              // of a step that nothing else slows down
-    float start_us[TMG_LANES];             // times items that start
-    float starting[TMG_LANES];             // times slots: items that start at most
-    float l2_us[TMG_LEAST_L2][TMG_LANES];  // of what the terms l2 count
+    float slots[TMG_LANES];                   // items at work at once on an SM
+    float most_sms[TMG_LANES];                // that have room for the clusters
+    float launch_us[TMG_LANES];               // of a launch and its first wave's ends
+    float wave_us[TMG_LANES];                 // of those of each other wave
+    float step_us[TMG_LANES];                 // of a step that nothing else slows down
+    float start_us[TMG_LANES];                // times items that start
+    float starting[TMG_LANES];                // times slots: items that start at most
+    float l2_us[TMG_LEAST_L2][TMG_LANES];     // of what the terms l2 count
+    float pitch_us[TMG_LEAST_L2][TMG_LANES];  // and of those that a pitch adds its share to
     uint16_t l2[TMG_LEAST_L2][TMG_LANES];
-    uint16_t pitch[TMG_LEAST_L2][TMG_LANES];     // whose they are, as of a tmg_cost_rule
-    uint16_t steps[TMG_LANES];                   // of a tile
-    uint16_t tiles[TMG_LEAST_TILES][TMG_LANES];  // sizes of the grid's tiles
+    uint16_t steps[TMG_LANES];  // of a tile
+    uint16_t tiles[TMG_LANES];  // of the grid
 };
 
 // Of all launches of a table.
 struct tmg_leasts {
-    struct tmg_least *of;  // the launches by eights
-    unsigned count;        // of launches
+    struct tmg_least *of;          // the launches by eights
+    unsigned count;                // of launches
+    unsigned pitch[TMG_LEAST_L2];  // whose the rows of L2 bytes are, as of a tmg_cost_rule
     // what every one of them reads of DRAM
     unsigned common_count;
     struct {
