@@ -50,8 +50,9 @@ ON_LANES lanes positive(lanes value) { return where(value > 0, value); }
 
 // Whether any lane of a comparison is true.
 ON_LANES int any(bits true_ones) {
-    uint64_t parts[LANES / 2], some = 0;
+    typedef uint64_t part __attribute__((vector_size(16)));
+    part parts[LANES / 4];
     memcpy(parts, &true_ones, sizeof parts);
-    for (int i = 0; i < LANES / 2; ++i) some |= parts[i];
-    return some != 0;
+    for (int i = 1; i < LANES / 4; ++i) parts[0] |= parts[i];
+    return (parts[0][0] | parts[0][1]) != 0;
 }

@@ -23,6 +23,12 @@ enum { CACHE_LINE = 64 };  // bytes
 
 ON_LANES lanes magnitude(lanes value) { return (lanes)((bits)value & INT32_MAX); }
 
+ON_LANES float largest(lanes all) {
+    all = larger(all, __builtin_shufflevector(all, all, 4, 5, 6, 7, 0, 1, 2, 3));
+    all = larger(all, __builtin_shufflevector(all, all, 2, 3, 0, 1, 6, 7, 4, 5));
+    return larger(all, __builtin_shufflevector(all, all, 1, 0, 3, 2, 5, 4, 7, 6))[0];
+}
+
 // Where [number] stands first among whole lanes of numbers, one of which it is.
 ON_LANES unsigned place_of(const float *numbers, float number) {
     unsigned at = 0;
@@ -45,9 +51,7 @@ ON_LANES unsigned farthest(const struct tmg_near *near) {
     lanes most = load(near->weights);
     for (unsigned i = TMG_LANES; i < TMG_NEAR_MOST; i += TMG_LANES)
         most = larger(most, load(near->weights + i));
-    float weight = most[0];
-    for (unsigned i = 1; i < TMG_LANES; ++i) weight = most[i] > weight ? most[i] : weight;
-    return place_of(near->weights, weight);
+    return place_of(near->weights, largest(most));
 }
 
 // Takes [measured] in; where there is no room, for the farthest.
@@ -103,9 +107,7 @@ ON_LANES unsigned look_at_boxes(const struct search *search, unsigned blocks, un
         store(far + i, all);
         least = smaller(all, least);
     }
-    float nearest = least[0];
-    for (unsigned i = 1; i < TMG_LANES; ++i) nearest = least[i] < nearest ? least[i] : nearest;
-    return place_of(far, nearest);
+    return place_of(far, -largest(-least));
 }
 
 // Takes in what lies near enough of the blocks that are [within] and were not looked at.
