@@ -25,6 +25,7 @@ struct ranking {
     struct tmg_estimate estimates[TMG_CHOICES];  // of them, where they are by the model
     unsigned char order[TMG_CHOICES];            // of them, the first to be taken first
     unsigned count, wanted, most;                // most: to tell those apart that are wanted
+    double limit;                                // as limit_of() has it
     int last;   // what is for the rest is being ranked, behind the others
     int needy;  // nothing else runs the launch: what only costs elsewhere is ranked too
     float least_us[TMG_MAX_LAUNCHES];  // what each of the table's launches takes at least
@@ -62,6 +63,25 @@ static int goes_before(const struct tmg_choice *a, const struct tmg_choice *b) {
     return a->kernel != b->kernel ? a->kernel < b->kernel : a->splits < b->splits;
 }
 
+static double us_at(const struct ranking *ranking, unsigned at) {
+    return ranking->choices[ranking->order[at]].us;
+}
+
+// The first choice of the ranking that is by the model, behind a tuned entry.
+static unsigned first_of(const struct ranking *ranking) {
+    return ranking->count && ranking->choices[ranking->order[0]].why == TMAGEN_BY_TUNING;
+}
+
+// The time from which on a choice by the model is none of those that are wanted, nor of those that
+// what is learnt may put before them.
+static double limit_of(const struct ranking *ranking) {
+    if (ranking->count < ranking->wanted) return INFINITY;
+    const unsigned first = first_of(ranking), last = ranking->wanted - 1;
+    const double near = us_at(ranking, first < last ? first : last) * TMG_LEARNED_WITHIN,
+                 limit = fmax(near, us_at(ranking, last));
+    return ranking->count < ranking->most ? limit : fmin(limit, us_at(ranking, ranking->most - 1));
+}
+
 static void insert(struct ranking *ranking, const struct tmg_choice *choice,
                    const struct tmg_estimate *estimate) {
     unsigned at = 0, end = ranking->count;
@@ -79,6 +99,7 @@ static void insert(struct ranking *ranking, const struct tmg_choice *choice,
     ranking->order[at] = (unsigned char)place;
     ranking->choices[place] = *choice;
     ranking->estimates[place] = *estimate;
+    ranking->limit = limit_of(ranking);
 }
 
 // The bytes of workspace that a launch with those counts needs; -1 where it cannot run with what
@@ -102,25 +123,6 @@ static int is_asked_for(const struct ranking *ranking, int kernel, int splits) {
     const struct tmg_question *question = ranking->question;
     return splits <= 1 || ranking->needy || question->launch->splits || question->kernel >= 0 ||
            is_tuned(ranking, kernel, splits);
-}
-
-static double us_at(const struct ranking *ranking, unsigned at) {
-    return ranking->choices[ranking->order[at]].us;
-}
-
-// The first choice of the ranking that is by the model, behind a tuned entry.
-static unsigned first_of(const struct ranking *ranking) {
-    return ranking->count && ranking->choices[ranking->order[0]].why == TMAGEN_BY_TUNING;
-}
-
-// The time from which on a choice by the model is none of those that are wanted, nor of those that
-// what is learnt may put before them.
-static double limit_of(const struct ranking *ranking) {
-    if (ranking->count < ranking->wanted) return INFINITY;
-    const unsigned first = first_of(ranking), last = ranking->wanted - 1;
-    const double near = us_at(ranking, first < last ? first : last) * TMG_LEARNED_WITHIN,
-                 limit = fmax(near, us_at(ranking, last));
-    return ranking->count < ranking->most ? limit : fmin(limit, us_at(ranking, ranking->most - 1));
 }
 
 // What shapes nearby weigh at least where a launch is not strange. A table in which nothing is
@@ -150,7 +152,7 @@ static void rank(struct ranking *ranking, int kernel, int splits) {
     const double doubt =
                      listed->last && is_strange(ranking, listed, weight, tuned) ? STRANGE_TIMES : 1,
                  times = (double)expf(miss) * doubt,
-                 limit = tuned ? INFINITY : limit_of(ranking) / times;
+                 limit = tuned ? INFINITY : ranking->limit / times;
     int64_t counts[TMG_PER_COUNT];
     struct tmg_estimate estimate;
     if (tmg_scene_estimate(&ranking->scene, row, splits, limit, counts, &estimate) ||
@@ -243,7 +245,7 @@ static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
 // takes less than it takes at least.
 static void rank_due(struct ranking *ranking, int fixed) {
     for (;;) {
-        const int launch = tmg_queue_take(&ranking->to_rank, limit_of(ranking));
+        const int launch = tmg_queue_take(&ranking->to_rank, ranking->limit);
         if (launch < 0) return;
         rank_launch(ranking, (unsigned)launch, fixed);
     }
@@ -365,6 +367,7 @@ int tmg_choose(const struct tmg_question *question, struct tmg_choice *choices, 
     ranking.wanted = question->most ? question->most : TMG_CHOICES;
     ranking.most = most_of(table, ranking.wanted);
     ranking.count = *count = 0;
+    ranking.limit = INFINITY;
     memset(ranking.fits, -1, sizeof ranking.fits);
     if (tmg_bind(table->interface, question->launch, binding)) return tmg_refuse(question);
     if (binding->empty) return TMAGEN_OK;
