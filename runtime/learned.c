@@ -161,6 +161,7 @@ ON_LANES float tell(const struct tmg_learned *learned, const float *inputs,
     memcpy(first, network->offsets, sizeof first);
     memcpy(second, network->second_offsets, sizeof second);
     memcpy(last, network->last, sizeof last);
+#pragma GCC unroll 4
     for (unsigned i = 0; i < learned->inputs; ++i) {
 #pragma GCC unroll 4
         for (int j = 0; j < FIRST; ++j) {
@@ -170,6 +171,7 @@ ON_LANES float tell(const struct tmg_learned *learned, const float *inputs,
     }
     for (int j = 0; j < FIRST; ++j) first[j] = (eight)((eight_bits)first[j] & (first[j] > 0));
     memcpy(units->first, first, sizeof first);
+#pragma GCC unroll 8
     for (unsigned i = 0; i < TMG_LEARNED_UNITS; ++i) {
 #pragma GCC unroll 2
         for (int j = 0; j < SECOND; ++j) {
