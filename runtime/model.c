@@ -71,6 +71,7 @@ void tmg_ground_of(const struct tmg_binding *binding, const struct tmg_terms *te
         ground->pitch[i + 1] = 1 + pitch_share(binding, (int)i, rates);
     for (unsigned i = 0; i < terms->size_count; ++i)
         sizes[i] = (double)tmg_extent_value(&terms->sizes[i], binding->dims);
+#pragma GCC unroll 4
     for (unsigned i = 0; i < terms->count; ++i)
         ground->terms[i] = sizes[terms->of[i].last] * ground->terms[terms->of[i].before];
 }
@@ -104,11 +105,14 @@ static double asked_share(const struct tmg_binding *binding, const struct tmg_gr
 // What the whole launch spends.
 static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *ground,
                    const int64_t counts[TMG_PER_COUNT], double sum[TMG_SPENT_COUNT]) {
+    double times[TMG_PER_COUNT];
+#pragma GCC unroll 8
+    for (int i = 0; i < TMG_PER_COUNT; ++i) times[i] = (double)counts[i];
 #pragma GCC unroll 16
     for (int i = 0; i < TMG_SPENT_COUNT; ++i) sum[i] = 0;
     for (const struct tmg_cost_rule *row = rules->costs, *end = row + rules->cost_count; row < end;
          ++row) {
-        const double spent = row->amount * ground->terms[row->term] * (double)counts[row->per];
+        const double spent = row->amount * ground->terms[row->term] * times[row->per];
         sum[row->spends] += spent * ground->pitch[row->pitch];
         if (row->reads) sum[TMG_SPENT_DRAM] += spent;
         if (row->spends == TMG_SPENT_L2) sum[TMG_SPENT_BEYOND] -= spent;
@@ -275,7 +279,7 @@ static double split_us(const struct work *work, const struct tmg_rates *rates, i
 int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                     const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
                     double limit, struct tmg_estimate *estimate) {
-    struct work work = {0};
+    struct work work;
     const struct tmg_rates *rates = ground->rates;
     const double *rate = rates->of;
     const int status = share_work(binding, capacity, counts, ground, &work);
@@ -286,11 +290,14 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
                         "rates have no sums and l1: another GPU's?",
                         binding->manifest->name);
     const double full = floor(work.items / work.slots), rest = work.items - full * work.slots;
-    *estimate = (struct tmg_estimate){.items = work.items,
-                                      .steps = work.steps,
-                                      .blocks = work.blocks,
-                                      .waves = full + (rest > 0)};
     double *bound = estimate->bound;
+    estimate->binds = TMG_BOUND_TENSOR;
+    estimate->waves = full + (rest > 0);
+    estimate->items = work.items;
+    estimate->steps = work.steps;
+    estimate->blocks = work.blocks;
+#pragma GCC unroll 16
+    for (int i = 0; i < TMG_BOUNDS; ++i) bound[i] = 0;
     const double us = add_waves(&work, ground, full, work.slots, estimate) +
                       add_waves(&work, ground, rest > 0, rest, estimate);
     bound[TMG_BOUND_EPILOGUE] = (rate[TMG_RATE_TURN] + work.store * ground->us[TMG_RATE_STORE]) *
