@@ -143,6 +143,7 @@ static double slots_of(const struct tmg_manifest *manifest, const struct tmg_cap
     return slots > 1 ? (double)slots : 1;
 }
 
+// 0 where the manifest does not say what a step costs.
 static int share_work(const struct tmg_binding *binding, const struct tmg_capacity *capacity,
                       const int64_t counts[TMG_PER_COUNT], const struct tmg_ground *ground,
                       struct work *work) {
@@ -152,9 +153,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
     const double items = (double)counts[TMG_PER_ITEM],
                  ctas = (double)manifest->grid.blocks_per_tile;
     sum_up(manifest->rules, ground, counts, sum);
-    if (!(sum[TMG_SPENT_STEPS] > 0) || !(items > 0))
-        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
-                        manifest->name);
+    if (!(sum[TMG_SPENT_STEPS] > 0) || !(items > 0)) return 0;
     const double each = 1 / (sum[TMG_SPENT_STEPS] * ctas), of_item = 1 / (items * ctas);
     const double written = sum[TMG_SPENT_ALL_DRAM] - sum[TMG_SPENT_DRAM];
     *work =
@@ -179,7 +178,7 @@ static int share_work(const struct tmg_binding *binding, const struct tmg_capaci
                       .all_flops = sum[TMG_SPENT_FLOPS],
                       .all_dram = sum[TMG_SPENT_ALL_DRAM] + written * rates->of[TMG_RATE_WRITES],
                       .blocks = (double)counts[TMG_PER_BLOCK]};
-    return TMAGEN_OK;
+    return 1;
 }
 
 // How sharp the maximum is over the units of a step, and over the floors of a launch: fitted to
@@ -282,8 +281,9 @@ int tmg_estimate_of(const struct tmg_binding *binding, const struct tmg_capacity
     struct work work;
     const struct tmg_rates *rates = ground->rates;
     const double *rate = rates->of;
-    const int status = share_work(binding, capacity, counts, ground, &work);
-    if (status) return status;
+    if (!share_work(binding, capacity, counts, ground, &work))
+        return tmg_fail(TMAGEN_ERROR_ARGUMENT, "%s: its manifest does not say what a step costs",
+                        binding->manifest->name);
     if (work.sums > 0 && !(rate[TMG_RATE_SUMS] > 0 && rate[TMG_RATE_L1] > 0))
         return tmg_fail(TMAGEN_ERROR_ARGUMENT,
                         "%s: loads from tensor memory, for which these "
