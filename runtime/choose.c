@@ -140,10 +140,10 @@ static int is_strange(const struct ranking *ranking, const struct tmg_listed *li
     return !tuned && listed->nearby && weight < ranking->enough;
 }
 
-static void rank(struct ranking *ranking, int kernel, int splits) {
+// [launch]: the table's, -1 where it does not list those splits.
+static void rank(struct ranking *ranking, int kernel, int splits, int launch) {
     const struct tmg_question *question = ranking->question;
-    const int launch = tmg_table_launch(question->table, kernel, splits),
-              tuned = is_tuned(ranking, kernel, splits);
+    const int tuned = is_tuned(ranking, kernel, splits);
     const struct tmg_row *row = &question->table->kernels[kernel];
     const struct tmg_listed *listed =
         &question->table->listed[launch < 0 ? row->first_launch : (unsigned)launch];
@@ -231,14 +231,16 @@ static void rank_launch(struct ranking *ranking, unsigned launch, int fixed) {
     const struct tmg_table *table = ranking->question->table;
     const struct tmg_tuned *tuned = ranking->tuned;
     if (launch == table->launch_count) {
-        rank(ranking, tuned->kernel, tuned->splits);
+        rank(ranking, tuned->kernel, tuned->splits, -1);
         return;
     }
     const struct tmg_listed *listed = &table->listed[launch];
     const int named = is_tuned(ranking, listed->kernel, listed->splits);
-    if (fixed ||
-        (is_due(ranking, listed, ranking->scene.weights[launch], named) && fits(ranking, listed)))
-        rank(ranking, listed->kernel, fixed ? fixed : listed->splits);
+    if (fixed)
+        rank(ranking, listed->kernel, fixed, tmg_table_launch(table, listed->kernel, fixed));
+    else if (is_due(ranking, listed, ranking->scene.weights[launch], named) &&
+             fits(ranking, listed))
+        rank(ranking, listed->kernel, listed->splits, (int)launch);
 }
 
 // Ranks launches, those that take the least at least first, until all others take too long: nothing

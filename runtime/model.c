@@ -127,10 +127,6 @@ int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rat
     return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
 }
 
-int tmg_walks(const struct tmg_manifest *manifest) {
-    return manifest->grid.rule == TMG_GRID_PERSISTENT;
-}
-
 // The items at work at once.
 static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
                        const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {

@@ -105,7 +105,9 @@ void tmg_ground_tiles(const struct tmg_binding *binding, const struct tmg_ground
 int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates);
 
 // Whether its CTAs go from tile to tile.
-int tmg_walks(const struct tmg_manifest *manifest);
+static inline int tmg_walks(const struct tmg_manifest *manifest) {
+    return manifest->grid.rule == TMG_GRID_PERSISTENT;
+}
 
 // The estimate of a launch that has these counts; else as tmg_estimate(). Where it takes more
 // than [limit] us, estimate->us may be any number from there on, and nothing else of it is said.
