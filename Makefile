@@ -14,7 +14,8 @@ MAKEFLAGS += --no-builtin-rules
 WARN     := -Wall -Wextra -Wshadow -Wno-psabi $(WERROR)
 CPPFLAGS += -I. -D_GNU_SOURCE -DTMAGEN_VERSION='"$(VERSION)"'
 # no code asks errno of a square root, and of vectors they are one instruction then
-COMPILE   = $(CC) -std=c11 -fno-math-errno $(WARN) $(CFLAGS) $(QUICK) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
+ROOTS    := -fno-math-errno
+COMPILE   = $(CC) -std=c11 $(WARN) $(CFLAGS) $(ROOTS) $(QUICK) -fPIC $(CPPFLAGS) $(LIB_CFLAGS)
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 lib_src  := $(wildcard runtime/*.c runtime/emu/*.c runtime/emu/*/*.c)

@@ -19,7 +19,7 @@
 // A new shape may take 20 us; beside H200s, 93,600 instructions, of all kinds in the mean, took
 // 15.4 on one host and 22.1 on another. A little more than is counted now, and what each launch may
 // take.
-enum { MOST_STEPS = 108000, MOST_STEPS_EACH = 480 };
+enum { MOST_STEPS = 80000, MOST_STEPS_EACH = 260 };
 
 static struct tmg_table *table;
 static uint64_t seed;
