@@ -54,6 +54,13 @@ ON_LANES unsigned farthest(const struct tmg_near *near) {
     return place_of(near->weights, largest(most));
 }
 
+// Writes a number as lanes: loads of lanes wait long for a store of fewer.
+ON_LANES void put(float *numbers, unsigned at, float number) {
+    const bits here = (bits){0, 1, 2, 3, 4, 5, 6, 7} == (int32_t)(at % TMG_LANES);
+    numbers += at / TMG_LANES * TMG_LANES;
+    store(numbers, choose(here, number + (lanes){0}, load(numbers)));
+}
+
 // Takes [measured] in; where there is no room, for the farthest.
 ON_LANES void take(struct search *search, const struct tmg_measured *measured, float far) {
     struct tmg_near *near = search->near;
@@ -62,7 +69,10 @@ ON_LANES void take(struct search *search, const struct tmg_measured *measured, f
     const unsigned at = full ? search->last : near->count++;
     __builtin_prefetch(measured);
     near->shapes[at] = measured;
-    near->weights[at] = far;
+    if (full)
+        put(near->weights, at, far);
+    else
+        near->weights[at] = far;
     if (near->count < TMG_NEAR_MOST) return;
     search->last = farthest(near);
     search->most = near->weights[search->last];
