@@ -443,9 +443,11 @@ static int list_launches(struct tmg_table *table) {
         return tmg_fail_memory();
     for (unsigned i = 0; i < table->kernel_count; ++i) {
         const struct tmg_row *row = &table->kernels[i];
-        struct tmg_listed listed = {(unsigned char)i, row->last != 0, row->nearby != 0,
-                                    (unsigned char)first_alike(table, i),
-                                    (int)row->manifest->grid.splits};
+        struct tmg_listed listed = {.kernel = (unsigned short)i,
+                                    .fits_as = (unsigned short)first_alike(table, i),
+                                    .last = row->last != 0,
+                                    .nearby = row->nearby != 0,
+                                    .splits = (int)row->manifest->grid.splits};
         for (unsigned j = row->first_launch; j < row[1].first_launch; ++j) {
             if (row->split_count) listed.splits = row->splits[j - row->first_launch];
             table->listed[j] = listed;

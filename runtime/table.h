@@ -7,7 +7,7 @@
 
 enum {
     TMG_TABLE_VERSION = 4,
-    TMG_MAX_TABLE_KERNELS = 256,
+    TMG_MAX_TABLE_KERNELS = 512,
     TMG_MAX_TABLE_SPLITS = 16,
     TMG_MAX_TABLE_DIMS = 8,
     TMG_MAX_TUNED = 1 << 16,
@@ -32,11 +32,12 @@ struct tmg_row {
 
 // A launch of a table: what choosing looks at of all of them.
 struct tmg_listed {
-    unsigned char kernel, last, nearby;
-    unsigned char fits_as;  // the first kernel with the same rules of sizes and tensors
+    unsigned short kernel;
+    unsigned short fits_as;  // the first kernel with the same rules of sizes and tensors
+    unsigned char last, nearby;
     int splits;
 };
-_Static_assert(TMG_MAX_TABLE_KERNELS <= 256, "a kernel's number is an unsigned char");
+_Static_assert(TMG_MAX_TABLE_KERNELS <= 1 << 16, "a kernel's number is an unsigned short");
 
 // What was found best for a shape whose rows lie at multiples of [alignment] bytes.
 struct tmg_tuned {
