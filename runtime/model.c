@@ -121,12 +121,6 @@ static void sum_up(const struct tmg_rules *rules, const struct tmg_ground *groun
 
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
-int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates) {
-    const double sixes = rates->of[TMG_RATE_SIXES];
-    const double clustered = ctas == 6 && sixes > 0 ? sixes : rates->of[TMG_RATE_CLUSTERED];
-    return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
-}
-
 // The items at work at once.
 static double slots_of(const struct tmg_manifest *manifest, const struct tmg_capacity *capacity,
                        const int64_t counts[TMG_PER_COUNT], const struct tmg_rates *rates) {

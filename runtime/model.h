@@ -102,7 +102,11 @@ void tmg_ground_tiles(const struct tmg_binding *binding, const struct tmg_ground
                       int64_t tiles[3]);
 
 // The SMs on which clusters of [ctas] find room.
-int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates);
+static inline int64_t tmg_room_for_clusters(int64_t ctas, int sms, const struct tmg_rates *rates) {
+    const double sixes = rates->of[TMG_RATE_SIXES];
+    const double clustered = ctas == 6 && sixes > 0 ? sixes : rates->of[TMG_RATE_CLUSTERED];
+    return ctas > 2 && clustered > 0 && clustered < sms ? (int64_t)clustered : sms;
+}
 
 // Whether its CTAs go from tile to tile.
 static inline int tmg_walks(const struct tmg_manifest *manifest) {

@@ -159,7 +159,10 @@ BY_CPU(void, look_any, (struct search * search, unsigned dims), look, (search, d
 
 static void find(const struct tmg_table *table, const int64_t *shape, int alignment, float least,
                  struct tmg_near *near) {
-    struct search search = {.near = near, .least = least, .most = FAR};
+    struct search search;
+    search.near = near;
+    search.least = least;
+    search.most = FAR;
     near->table = table;
     near->count = 0;
     if (!table->measured_count) return;

@@ -46,8 +46,8 @@ enum {
 // The kernels of a set share theirs, so that each is worked out once for all.
 struct tmg_terms {
     unsigned count, size_count;
-    struct tmg_term *of;
     struct tmg_extent *sizes;
+    struct tmg_term *of;
 };
 
 // A row of the manifest's cost that the model looks at.
