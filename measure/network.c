@@ -72,7 +72,7 @@ void network_add(struct network_fit *fit, const float *inputs,
     memcpy(of_first, back, sizeof of_first);
     for (int j = 0; j < FIRST; ++j) add(fit->slopes.offsets + j * LANES, of_first[j]);
     for (unsigned i = 0; i < fit->learned->inputs; ++i) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int j = 0; j < FIRST; ++j)
             add(fit->slopes.weights[i] + j * LANES, of_first[j] * inputs[i]);
     }

@@ -108,11 +108,20 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
     *at++ = (float)(fmin(estimate->items, slots) * ctas);
     *at++ = (float)estimate->blocks;
     *at++ = (float)ctas;
+    for (int i = 0; i < 2; ++i) *at++ = (float)binding->manifest->cluster[i];
     *at++ = (float)binding->splits;
     *at++ = (float)estimate->us;
     *at++ = (float)(scene->bytes / estimate->us);
     *at++ = (float)(estimate->bound[TMG_BOUND_L2] / (estimate->waves * estimate->steps));
     return at;
+}
+
+// How much of a step's products and of what they read from shared memory is the latter: with the
+// tile's size it tells a kernel that computes transposed tiles from one that does not.
+static float shared_share(const struct tmg_estimate *estimate) {
+    const double shared = estimate->bound[TMG_BOUND_SHARED],
+                 both = shared + estimate->bound[TMG_BOUND_TENSOR];
+    return both > 0 ? (float)(shared / both) : 0;
 }
 
 // What the kernel is like.
@@ -134,6 +143,7 @@ void tmg_learned_look(const struct tmg_scene *scene, unsigned launch,
     take_logs(inputs, (unsigned)(at - inputs));
     for (unsigned i = 0; i < scene->table->dim_count; ++i) *at++ = twos_of(scene->shape[i]);
     *at++ = (float)(estimate->items / (estimate->waves * slots));
+    *at++ = shared_share(estimate);
     at = list_kernel(scene->binding.manifest, at);
     for (int i = 0; i < TMG_BOUNDS; ++i) *at++ = (float)(estimate->bound[i] / estimate->us);
     *at++ = scene->misses[launch];
@@ -155,7 +165,7 @@ typedef int32_t eight_bits __attribute__((vector_size(32)));
 ON_LANES float tell(const struct tmg_learned *learned, const float *inputs,
                     struct tmg_learned_units *units) {
     enum { EIGHT = 8, FIRST = TMG_LEARNED_UNITS / EIGHT, SECOND = TMG_LEARNED_SECOND / EIGHT };
-    _Static_assert(FIRST == 4 && SECOND == 2, "vectors, which registers hold");
+    _Static_assert(FIRST == 6 && SECOND == 2, "vectors, which registers hold");
     const struct tmg_network *network = &learned->network;
     eight first[FIRST], second[SECOND], last[SECOND], weights, sum = {0};
     memcpy(first, network->offsets, sizeof first);
@@ -163,7 +173,7 @@ ON_LANES float tell(const struct tmg_learned *learned, const float *inputs,
     memcpy(last, network->last, sizeof last);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < learned->inputs; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 6
         for (int j = 0; j < FIRST; ++j) {
             memcpy(&weights, network->weights[i] + j * EIGHT, sizeof weights);
             first[j] += weights * inputs[i];

@@ -7,14 +7,19 @@
 #include "runtime/near.h"
 
 enum {
-    TMG_LEARNED_UNITS = 32,     // of the first layer
+    TMG_LEARNED_UNITS = 48,     // of the first layer
     TMG_LEARNED_SECOND = 16,    // of the second
     TMG_LEARNED_AMONG = 8,      // launches that are told apart at most: the first of the ranking
     TMG_LEARNED_OF_DIM = 2,     // inputs of each dim of a shape
-    TMG_LEARNED_OF_LAUNCH = 36  // and others
+    TMG_LEARNED_OF_LAUNCH = 39  // and others
 };
 
-enum { TMG_LEARNED_INPUTS = TMG_LEARNED_OF_DIM * TMG_MAX_TABLE_DIMS + TMG_LEARNED_OF_LAUNCH };
+// At most, in whole lanes.
+enum {
+    TMG_LEARNED_INPUTS =
+        (TMG_LEARNED_OF_DIM * TMG_MAX_TABLE_DIMS + TMG_LEARNED_OF_LAUNCH + TMG_LANES - 1) /
+        TMG_LANES * TMG_LANES
+};
 
 // What is learnt: what both layers' units begin with, what is made of the second's, and the weights
 // of each unit of the first layer and of each input.

@@ -230,8 +230,19 @@ ON_LANES void add_misses(const struct tmg_near *near, float *sums) {
     }
 }
 
+// What launches miss in the mean near here, whichever were measured.
+ON_LANES float mean_of(const struct tmg_near *near) {
+    float sum = 0, weights = DOUBT;
+    for (unsigned i = 0; i < near->count; ++i) {
+        sum += near->weights[i] * near->shapes[i]->mean;
+        weights += near->weights[i];
+    }
+    return sum / weights;
+}
+
 ON_LANES void add_up(const struct tmg_near *near, float *misses, float *weights) {
     const unsigned count = near->table->launch_count;
+    const float mean = mean_of(near);
     float sums[2 * TMG_MAX_LAUNCHES];
     for (unsigned i = 0; i < count; i += TMG_LANES) {
         store(sums + 2 * i, (lanes){0});
@@ -242,7 +253,7 @@ ON_LANES void add_up(const struct tmg_near *near, float *misses, float *weights)
         const lanes a = load(sums + 2 * i), b = load(sums + 2 * i + TMG_LANES);
         const lanes missed = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
                     weight = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-        store(misses + i, missed / (weight + DOUBT));
+        store(misses + i, mean + missed / (weight + DOUBT));
         store(weights + i, weight);
     }
 }

@@ -46,8 +46,8 @@ struct tmg_tuned {
     double us;
 };
 
-// The log of what a launch took by what the model says. Launches are kernels, each with each of its
-// splits, in the table's order.
+// The log of what a launch took by what the model says, beside the mean of what was measured at the
+// shape. Launches are kernels, each with each of its splits, in the table's order.
 struct tmg_miss {
     float log;
     unsigned launch;
@@ -59,6 +59,7 @@ struct tmg_measured {
     float at[TMG_MAX_TABLE_DIMS];  // log2 of its dims
     uint64_t place;                // in an order in which near ones are not far apart
     unsigned first, end;           // of the table's misses: its own, in the order of launches
+    float mean;                    // of the logs of what its launches took by what the model says
 };
 
 struct tmg_learned;
@@ -112,7 +113,7 @@ const char *tmg_table_short_name(const char *name, const char *family);
 // The launch of a kernel with [splits]; -1 where the table does not list those splits.
 int tmg_table_launch(const struct tmg_table *table, int kernel, int splits);
 
-// What [launch] missed at a measured shape; NAN where that is not known.
+// What [launch] missed at a measured shape, the mean with it; NAN where that is not known.
 float tmg_table_miss(const struct tmg_table *table, const struct tmg_measured *measured,
                      unsigned launch);
 

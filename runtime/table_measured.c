@@ -84,6 +84,16 @@ static void read_measured(const struct tmg_node *node, struct tmg_table *table) 
                       table->dim_count, table->launch_count);
 }
 
+// Takes the mean of what a shape's launches missed out of each.
+static void center(const struct tmg_table *table, struct tmg_measured *measured) {
+    const unsigned count = measured->end - measured->first;
+    double sum = 0;
+    for (unsigned i = measured->first; i < measured->end; ++i) sum += (double)table->misses[i].log;
+    measured->mean = count ? (float)(sum / count) : 0;
+    for (unsigned i = measured->first; i < measured->end; ++i)
+        table->misses[i].log -= measured->mean;
+}
+
 static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
@@ -132,6 +142,7 @@ int tmg_measured_read(struct tmg_table *table, const struct tmg_node *list, unsi
         struct tmg_node item = tmg_node_item(list, i);
         read_measured(&item, table);
         table->measured[i].place = place_of(table, &table->measured[i]);
+        center(table, &table->measured[i]);
     }
     if (list->document->status) return list->document->status;
     qsort(table->measured, table->measured_count, sizeof *table->measured, compare_measured);
@@ -144,7 +155,7 @@ int tmg_measured_read(struct tmg_table *table, const struct tmg_node *list, unsi
 float tmg_table_miss(const struct tmg_table *table, const struct tmg_measured *measured,
                      unsigned launch) {
     for (unsigned i = measured->first; i < measured->end; ++i)
-        if (table->misses[i].launch == launch) return table->misses[i].log;
+        if (table->misses[i].launch == launch) return measured->mean + table->misses[i].log;
     return NAN;
 }
 
