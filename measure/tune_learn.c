@@ -16,7 +16,7 @@
 #include "runtime/set.h"
 #include "runtime/table_measured.h"
 
-enum { FOLDS = 5, EPOCHS = 30, BATCH = 64, LEAST_SHAPES = 20, COLUMNS = 100 };
+enum { FOLDS = 5, EPOCHS = 100, BATCH = 16, LEAST_SHAPES = 20, COLUMNS = 100 };
 static const float near_best = .2F;  // logs: launches farther from a shape's best say nothing
 
 // A launch of a measured shape.

@@ -20,7 +20,7 @@ has "$TMPDIR/out" 'copy 4\.00 TB/s' 'gemm_256x128 +0\.02 ms' \
 # a table is one contestant, and says which kernel it took
 bench gemm_bf16_h200 gemm_8x64 --vs cublaslt --shape 64x512x16384 --rounds 5 ||
     fail "exit code $?"
-has "$TMPDIR/out" ' gemm_bf16_h200: gemm_64x40_alone_split/8 +0\.02 ms' ' gemm_8x64 +0\.02 ms' \
+has "$TMPDIR/out" ' gemm_bf16_h200: gemm_16x64_split/4 +0\.02 ms' ' gemm_8x64 +0\.02 ms' \
     '^bf16 64x512x16384 +gemm_'
 has "$TMPDIR/err" 'the table gemm_bf16_h200 is of NVIDIA H200 with 132 SMs, and this is Fake'
 # of a few kernels, which take a tenth of the time to prepare
