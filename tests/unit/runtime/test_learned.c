@@ -136,15 +136,10 @@ static void test_inputs_are_scaled(void **state) {
     assert_float_equal(raw[0], log2(640), 1e-3F);
     assert_float_equal(raw[1], log2(1000), 1e-3F);
     assert_float_equal(raw[2], 12, 1e-3F);
-    assert_float_equal(raw[15], log2(row->manifest->cluster[0] * row->manifest->cluster[1]), 2e-3F);
-    assert_float_equal(raw[16], log2(row->manifest->cluster[0]), 2e-3F);
-    assert_float_equal(raw[17], log2(row->manifest->cluster[1]), 2e-3F);
     assert_float_equal(raw[19], log2(estimate.us), 1e-3F);
     assert_float_equal(raw[20], log2(scene.bytes / estimate.us), 1e-3F);
     assert_float_equal(raw[22], 7, 0);  // 640 is five times 128
     assert_float_equal(raw[23], 3, 0);  // 1000 is 125 times 8
-    const double shared = estimate.bound[TMG_BOUND_SHARED];
-    assert_float_equal(raw[26], shared / (shared + estimate.bound[TMG_BOUND_TENSOR]), 1e-6F);
     assert_float_equal(raw[scales.inputs - 2], logf(2), 1e-6F);
     assert_float_equal(raw[scales.inputs - 1], .5F, 0);
     for (unsigned i = 0; i < scales.inputs; ++i) {
@@ -155,6 +150,33 @@ static void test_inputs_are_scaled(void **state) {
         memcpy(inputs, raw, sizeof inputs);
         tmg_learned_scale(&scales, inputs);
         assert_float_equal(inputs[i], wanted[i % 4], 1e-3F);
+    }
+}
+
+// Along which axis CTAs share, and how much of a step shared memory takes.
+static void test_clusters_are_seen(void **state) {
+    (void)state;
+    static struct tmg_scene scene = {.shape = {640, 1000, 4096}};
+    static const char *const names[] = {"gemm_88x192_pairs", "gemm_168x128_beside", "gemm_8x8"};
+    const struct tmg_near near = {.table = table};
+    int64_t counts[TMG_PER_COUNT];
+    struct tmg_asked asked;
+    struct tmg_estimate estimate;
+    scene.table = table;
+    scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
+    tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
+    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
+    tmg_scene_fill(&scene, &near, 1);
+    for (int i = 0; i < 3; ++i) {
+        const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, names[i])];
+        float raw[TMG_LEARNED_INPUTS];
+        assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), 0);
+        tmg_learned_look(&scene, row->first_launch, &estimate, raw);
+        assert_float_equal(raw[16], i == 0, 2e-3F);
+        assert_float_equal(raw[17], i == 1, 2e-3F);
+        const double shared = estimate.bound[TMG_BOUND_SHARED],
+                     both = shared + estimate.bound[TMG_BOUND_TENSOR];
+        assert_float_equal(raw[26], both > 0 ? shared / both : 0, 1e-6F);
     }
 }
 
@@ -367,6 +389,7 @@ int main(void) {
         cmocka_unit_test(test_units_are_linear_from_zero_on),
         cmocka_unit_test(test_all_units_count),
         cmocka_unit_test(test_inputs_are_scaled),
+        cmocka_unit_test(test_clusters_are_seen),
         cmocka_unit_test(test_only_the_first_are_told_apart),
         cmocka_unit_test(test_given_splits_rank_as_they_did),
         cmocka_unit_test(test_learnt_nonsense_is_bounded),
