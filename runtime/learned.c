@@ -108,7 +108,6 @@ static float *list_logs(const struct tmg_scene *scene, const struct tmg_estimate
     *at++ = (float)(fmin(estimate->items, slots) * ctas);
     *at++ = (float)estimate->blocks;
     *at++ = (float)ctas;
-    for (int i = 0; i < 2; ++i) *at++ = (float)binding->manifest->cluster[i];
     *at++ = (float)binding->splits;
     *at++ = (float)estimate->us;
     *at++ = (float)(scene->bytes / estimate->us);

@@ -11,7 +11,7 @@ enum {
     TMG_LEARNED_SECOND = 16,    // of the second
     TMG_LEARNED_AMONG = 8,      // launches that are told apart at most: the first of the ranking
     TMG_LEARNED_OF_DIM = 2,     // inputs of each dim of a shape
-    TMG_LEARNED_OF_LAUNCH = 39  // and others
+    TMG_LEARNED_OF_LAUNCH = 37  // and others
 };
 
 // At most, in whole lanes.
