@@ -353,7 +353,7 @@ static const struct {
     {TABLE_HEAD TABLE_GPU TABLE_RATES " \"dims\": [\"q\"], \"kernels\": [{\"name\": \"big\"}]}",
      "its kernels have no dim 'q'"},
     {TABLE_HEAD TABLE_GPU TABLE_RATES " \"dims\": [\"m\"], \"kernels\": []}",
-     "kernels has 0 items; legal: 1 to 256"},
+     "kernels has 0 items; legal: 1 to 512"},
     {TABLE_HEAD TABLE_GPU TABLE_RATES " \"dims\": [\"m\"], \"kernels\": [{\"name\": \"../big\"}]}",
      "kernels[0].name is no name"},
     {TABLE_HEAD TABLE_GPU TABLE_RATES
