@@ -44,7 +44,7 @@ completes() {
     [ "$given" = "$expected" ] || fail "tmagen $*: '$given', not '$expected'"
 }
 completes bundle bun
-completes gemm_256x128 gemm_256x128
+completes gemm_128x192_bias gemm_128x192_b
 completes --ptx gen --p
 completes why cache wh
 completes verify bundle ver
