@@ -53,6 +53,9 @@ static void test_a_shape_itself_decides(void **state) {
     assert_near(times(64, 64, 128, 1, 2), .5, .05);
     // known of the other alone, where it took 4 times as long as all in the mean, which is 1 here
     assert_near(times(64, 64, 128, 1, 4), 4, .3);
+    // what a row says of a launch is that, whatever the others took
+    assert_near(exp((double)tmg_table_miss(table, &table->measured[0], 0)), 2, .01);
+    assert_near(exp((double)tmg_table_miss(table, &table->measured[1], 2)), 72, .1);
 }
 
 static void test_nearer_weighs_more(void **state) {
