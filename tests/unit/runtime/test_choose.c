@@ -96,7 +96,8 @@ static void parse_alone(const char *name, struct documents *all) {
 // these are too slow.
 static void test_opening_costs_little(void **state) {
     enum { ROUNDS = 10, LOTS = 6, MOST_BYTES = 1960000, MOST_VALUES = 81000 };
-    static const double most = 1.6;  // 1.20 to 1.39, of 250 kernels and 5,966 rows; 1.25 of 289 and 6,543
+    static const double most =
+        1.6;  // 1.20 to 1.39, of 250 kernels and 5,966 rows; 1.25 of 289 and 6,543
     double best = 1e9, parser = 1e9;
     struct documents all;
     for (int i = 0; i < ROUNDS || (i < LOTS * ROUNDS && best >= most * parser); ++i) {
