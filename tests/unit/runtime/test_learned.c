@@ -85,22 +85,27 @@ static void test_all_units_count(void **state) {
     }
 }
 
+// The scene of a launch of its shape, near which nothing was measured.
+static void ask(struct tmg_scene *scene, int learns) {
+    const struct tmg_near near = {.table = table};
+    struct tmg_asked asked;
+    scene->table = table;
+    scene->capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
+    tmg_ask_at(&asked, table->interface, table->dims, scene->shape, table->dim_count);
+    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene->binding), TMAGEN_OK);
+    tmg_scene_fill(scene, &near, learns);
+}
+
 // Of tiles that a number counts, columns 128 apart, eight of them cover what one row's tile does.
 // Where nothing is learnt, no bytes are counted.
 static void test_tiles_that_a_number_counts(void **state) {
     (void)state;
     static struct tmg_scene scene = {.shape = {640, 1000, 4096}};
     const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, "gemm_8x8_alike")];
-    const struct tmg_near near = {.table = table};
     int64_t counts[TMG_PER_COUNT];
     float raw[TMG_LEARNED_INPUTS];
-    struct tmg_asked asked;
     struct tmg_estimate estimate;
-    scene.table = table;
-    scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
-    tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
-    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
-    tmg_scene_fill(&scene, &near, 0);
+    ask(&scene, 0);
     assert_float_equal(scene.bytes, 0, 0);
     assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), TMAGEN_OK);
     assert_int_equal(counts[TMG_PER_TILE], 128 * 80);  // 125, and as many as make it eights
@@ -117,16 +122,10 @@ static void test_inputs_are_scaled(void **state) {
     static struct tmg_scene scene = {.shape = {640, 1000, 4096}};
     const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, "gemm_128x128")];
     const unsigned launch = row->first_launch;
-    const struct tmg_near near = {.table = table};
     int64_t counts[TMG_PER_COUNT];
     float raw[TMG_LEARNED_INPUTS], inputs[TMG_LEARNED_INPUTS];
-    struct tmg_asked asked;
     struct tmg_estimate estimate;
-    scene.table = table;
-    scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
-    tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
-    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
-    tmg_scene_fill(&scene, &near, 1);
+    ask(&scene, 1);
     assert_int_equal(tmg_scene_estimate(&scene, row, 1, INFINITY, counts, &estimate), TMAGEN_OK);
     scene.misses[launch] = logf(2), scene.weights[launch] = .5F;
     tmg_learned_look(&scene, launch, &estimate, raw);
@@ -158,15 +157,9 @@ static void test_shared_memory_is_seen(void **state) {
     (void)state;
     static struct tmg_scene scene = {.shape = {640, 1000, 4096}};
     static const char *const names[] = {"gemm_88x192_pairs", "gemm_168x128_beside", "gemm_8x8"};
-    const struct tmg_near near = {.table = table};
     int64_t counts[TMG_PER_COUNT];
-    struct tmg_asked asked;
     struct tmg_estimate estimate;
-    scene.table = table;
-    scene.capacity = (struct tmg_capacity){.sms = table->sms, .semaphore_bytes = 65536};
-    tmg_ask_at(&asked, table->interface, table->dims, scene.shape, table->dim_count);
-    assert_int_equal(tmg_bind(table->interface, &asked.launch, &scene.binding), TMAGEN_OK);
-    tmg_scene_fill(&scene, &near, 1);
+    ask(&scene, 1);
     for (int i = 0; i < 3; ++i) {
         const struct tmg_row *row = &table->kernels[tmg_table_kernel(table, names[i])];
         float raw[TMG_LEARNED_INPUTS];
